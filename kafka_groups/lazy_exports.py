@@ -15,14 +15,15 @@ def import_on_first_use(
     Args:
         package: The package's `__name__`.
         modules: Maps each public name to the module that defines it, relative to the package; one that begins with a
-            dot is next to the package.
+            dot is next to the package. A colon at the end: the name is the module itself.
     """
     module = sys.modules[package]
 
     def get(name: str) -> object:
         if name not in modules:
             raise AttributeError(f"module {package!r} has no attribute {name!r}", name=name, obj=module)
-        value: object = getattr(import_module(f".{modules[name]}", package), name)
+        found = import_module(f".{modules[name].removesuffix(':')}", package)
+        value: object = found if modules[name].endswith(":") else getattr(found, name)
         setattr(module, name, value)
         return value
 

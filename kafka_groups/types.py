@@ -12,6 +12,7 @@ __all__ = [
     "AcknowledgeType",
     "ConsumerState",
     "Header",
+    "Headers",
     "OffsetAndMetadata",
     "RecordId",
     "TaskId",
@@ -23,6 +24,9 @@ __all__ = [
 
 Header = tuple[str, bytes | None]
 """One record header: its key and its value (`None` is a null value)."""
+
+Headers = tuple[Header, ...]
+"""The headers of a record, in order."""
 
 
 @frozen(order=True)

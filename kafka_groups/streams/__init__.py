@@ -1,4 +1,4 @@
-"""Streams groups (KIP-1071): members, topologies and tasks. Each name is imported on first use."""
+"""Topologies of streams and tables, and members of streams groups (KIP-1071). Each name is imported on first use."""
 
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -6,8 +6,14 @@ from typing import TYPE_CHECKING
 from kafka_groups.lazy_exports import import_on_first_use
 
 if TYPE_CHECKING:
+    from kafka_groups import serdes
     from kafka_groups.protocol.messages.streams_group import UserEndpoint
     from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatStatus, StreamsStatus
+    from kafka_groups.streams.dsl.builder import StreamsBuilder
+    from kafka_groups.streams.dsl.grouped import KGroupedStream
+    from kafka_groups.streams.dsl.stream import KStream
+    from kafka_groups.streams.dsl.table import KTable
+    from kafka_groups.streams.errors import StreamsError
     from kafka_groups.streams.member.aio import AsyncStreamsGroupMember
     from kafka_groups.streams.member.member import StreamsGroupMember
     from kafka_groups.streams.member.rules.known_group import EndpointPartitions
@@ -24,19 +30,41 @@ if TYPE_CHECKING:
     from kafka_groups.streams.member.rules.tasks import MemberTasks
     from kafka_groups.streams.member.rules.topology import ChangelogTopic, GroupTopology, RepartitionTopic, Subtopology
     from kafka_groups.streams.member.rules.topology_builder import GroupTopologyBuilder, TopologyError
+    from kafka_groups.streams.processors import extractors
+    from kafka_groups.streams.state import stores
+    from kafka_groups.streams.state.key_value import KeyValueStore, TimestampedKeyValueStore, ValueAndTimestamp
+    from kafka_groups.streams.tasks.failures import ErrorContext, ErrorResponse
+    from kafka_groups.streams.topology.context import Cancellable, Processor, ProcessorContext, PunctuationType
+    from kafka_groups.streams.topology.records import Record, RecordMetadata, SourceRecord
+    from kafka_groups.streams.topology.topology import Topology
     from kafka_groups.types import TaskId
 
 __all__ = [
     "AsyncStreamsGroupMember",
+    "Cancellable",
     "ChangelogTopic",
     "EndpointPartitions",
+    "ErrorContext",
+    "ErrorResponse",
     "GroupMembershipOperation",
     "GroupTopology",
     "GroupTopologyBuilder",
+    "KGroupedStream",
+    "KStream",
+    "KTable",
+    "KeyValueStore",
     "MemberTasks",
     "MembershipState",
+    "Processor",
+    "ProcessorContext",
+    "PunctuationType",
+    "Record",
+    "RecordMetadata",
     "RepartitionTopic",
+    "SourceRecord",
     "StatusesChanged",
+    "StreamsBuilder",
+    "StreamsError",
     "StreamsGroupHeartbeatStatus",
     "StreamsGroupMember",
     "StreamsMembershipEvent",
@@ -47,33 +75,60 @@ __all__ = [
     "TasksAssigned",
     "TasksLost",
     "TasksRevoked",
+    "TimestampedKeyValueStore",
+    "Topology",
     "TopologyError",
     "UserEndpoint",
+    "ValueAndTimestamp",
+    "extractors",
+    "serdes",
+    "stores",
 ]
 
 _MODULES = MappingProxyType({
     "AsyncStreamsGroupMember": "member.aio",
+    "Cancellable": "topology.context",
     "ChangelogTopic": "member.rules.topology",
     "EndpointPartitions": "member.rules.known_group",
+    "ErrorContext": "tasks.failures",
+    "ErrorResponse": "tasks.failures",
     "GroupMembershipOperation": "member.rules.member_events",
+    "GroupTopology": "member.rules.topology",
+    "GroupTopologyBuilder": "member.rules.topology_builder",
+    "KGroupedStream": "dsl.grouped",
+    "KStream": "dsl.stream",
+    "KTable": "dsl.table",
+    "KeyValueStore": "state.key_value",
+    "MemberTasks": "member.rules.tasks",
     "MembershipState": "member.rules.states",
+    "Processor": "topology.context",
+    "ProcessorContext": "topology.context",
+    "PunctuationType": "topology.context",
+    "Record": "topology.records",
+    "RecordMetadata": "topology.records",
     "RepartitionTopic": "member.rules.topology",
+    "SourceRecord": "topology.records",
     "StatusesChanged": "member.rules.member_events",
+    "StreamsBuilder": "dsl.builder",
+    "StreamsError": "errors",
     "StreamsGroupHeartbeatStatus": ".protocol.messages.streams_group_heartbeat",
     "StreamsGroupMember": "member.member",
     "StreamsMembershipEvent": "member.rules.member_events",
     "StreamsStatus": ".protocol.messages.streams_group_heartbeat",
     "Subtopology": "member.rules.topology",
-    "MemberTasks": "member.rules.tasks",
     "TaskId": ".types",
     "TaskPosition": "member.rules.task_offsets",
     "TasksAssigned": "member.rules.member_events",
     "TasksLost": "member.rules.member_events",
     "TasksRevoked": "member.rules.member_events",
-    "GroupTopology": "member.rules.topology",
-    "GroupTopologyBuilder": "member.rules.topology_builder",
+    "TimestampedKeyValueStore": "state.key_value",
+    "Topology": "topology.topology",
     "TopologyError": "member.rules.topology_builder",
     "UserEndpoint": ".protocol.messages.streams_group",
+    "ValueAndTimestamp": "state.key_value",
+    "extractors": "processors.extractors:",
+    "serdes": ".serdes:",
+    "stores": "state.stores:",
 })  # fmt: skip
 
 if not TYPE_CHECKING:  # so that a type checker reports a name that does not exist

@@ -1,0 +1,103 @@
+"""The graph of operators that the DSL writes, and the names of its nodes."""
+
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+from kafka_groups import serdes
+from kafka_groups.serdes import Serde
+from kafka_groups.streams.member.rules.topology_builder import TopologyError
+from kafka_groups.streams.topology.node_graph import NodeGraph
+
+__all__ = ["Graph", "GraphNode", "Missing", "Slot"]
+
+T = TypeVar("T")
+
+WriteNodes = Callable[[NodeGraph, tuple[str, ...]], None]
+"""Adds the nodes of an operator to a topology; gets the names of the nodes above it."""
+
+
+class Missing:
+    """A serde that nobody has given yet.
+
+    Args:
+        operator: The operator after which it is unknown.
+        keyword: The keyword that gives it.
+    """
+
+    def __init__(self, operator: str, keyword: str) -> None:
+        self.operator = operator
+        self.keyword = keyword
+
+
+Slot = Serde[Any] | Missing
+"""The serde of keys or values of a stream or table, if it is known."""
+
+
+class GraphNode:
+    """One operator.
+
+    Attributes:
+        name: The name of the node whose records its children get.
+        changes_key: Whether it may change keys, so that a later grouping or join needs another partitioning.
+    """
+
+    def __init__(
+        self, name: str, write: WriteNodes, parents: Iterable["GraphNode"], *, changes_key: bool = False
+    ) -> None:
+        self.name = name
+        self.write = write
+        self.parents = tuple(parents)
+        self.changes_key = changes_key
+
+
+class Graph:
+    """All operators of a builder, the counter of their names, and mistakes that `build` reports."""
+
+    def __init__(self) -> None:
+        self._nodes: list[GraphNode] = []
+        self._index = 0
+        self._problems: list[str] = []
+
+    def new_name(self, prefix: str) -> str:
+        """Return the next name with a prefix."""
+        name = f"{prefix}{self._index:010d}"
+        self._index += 1
+        return name
+
+    def named(self, name: str | None, prefix: str) -> str:
+        """Return the name that was given, or the next one with a prefix. A given name takes an index, too."""
+        generated = self.new_name(prefix)
+        return generated if name is None else name
+
+    def new_store_name(self, prefix: str) -> str:
+        """Return the next name of a store."""
+        return self.new_name(f"{prefix}STATE-STORE-")
+
+    def add(self, name: str, write: WriteNodes, *parents: GraphNode, changes_key: bool = False) -> GraphNode:
+        """Add an operator."""
+        node = GraphNode(name, write, parents, changes_key=changes_key)
+        self._nodes.append(node)
+        return node
+
+    def need(self, slot: Slot, operator: str) -> Serde[Any]:
+        """Return a serde that an operator needs. If it is missing, return any, and `build` will raise an error."""
+        if not isinstance(slot, Missing):
+            return slot
+        self._problems.append(
+            f"{operator} needs the serde of its {slot.keyword}s, which {slot.operator} left unknown. Give it: "
+            f"{operator}(…, {slot.keyword}=serdes.…)."
+        )
+        return serdes.bytes_
+
+    def build(self) -> NodeGraph:
+        """Return the topology.
+
+        Raises:
+            TopologyError: There is a mistake. The message names the operator and what to change.
+        """
+        if self._problems:
+            raise TopologyError("\n".join(dict.fromkeys(self._problems)))
+        topology = NodeGraph()
+        for node in self._nodes:
+            node.write(topology, tuple(parent.name for parent in node.parents))
+        return topology

@@ -1,0 +1,157 @@
+"""Streams that are grouped by key, and their aggregations."""
+
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+
+from attrs import frozen
+
+from kafka_groups import serdes
+from kafka_groups.serdes import Serde
+from kafka_groups.streams.dsl.graph import Graph, GraphNode, Missing, Slot
+from kafka_groups.streams.dsl.materialized import StoreOptions, key_value_store
+from kafka_groups.streams.dsl.repartitioning import Repartition, add_repartition
+from kafka_groups.streams.dsl.table import KTable
+from kafka_groups.streams.processors.aggregating import StreamAggregate, StreamReduce
+from kafka_groups.streams.state.stores import KeyValueDefinition
+from kafka_groups.streams.topology.node_graph import NodeGraph
+
+__all__ = ["Grouping", "KGroupedStream"]
+
+K = TypeVar("K")
+V = TypeVar("V")
+A = TypeVar("A")
+
+
+@frozen(kw_only=True)
+class Grouping:
+    """A stream and how it is grouped.
+
+    Attributes:
+        graph: The graph of its builder.
+        node: The stream's node.
+        sources: Names of the source nodes of its sub-topology.
+        key: The serde of keys.
+        value: The serde of values.
+        name: Prefix of the repartition topic.
+        is_repartitioned: Whether keys may have changed since the records were partitioned.
+    """
+
+    graph: Graph
+    node: GraphNode
+    sources: frozenset[str]
+    key: Slot
+    value: Slot
+    name: str | None
+    is_repartitioned: bool
+
+
+class KGroupedStream(Generic[K, V]):
+    """A stream that is grouped by key. Made by `group_by` and `group_by_key`."""
+
+    def __init__(self, grouping: Grouping) -> None:
+        self._grouping = grouping
+
+    def count(
+        self,
+        *,
+        store: str | KeyValueDefinition[K, int] | None = None,
+        name: str | None = None,
+        caching: bool | None = None,
+    ) -> KTable[K, int]:
+        """Count the records of each key. Records whose key or value is null are not counted."""
+        if store is None and caching is not None:
+            self._grouping.graph.new_store_name("KSTREAM-AGGREGATE-")  # as Java does for a store without a name
+
+        def build(store_name: str) -> StreamAggregate:
+            return StreamAggregate(store_name, _zero, _one_more)
+
+        return self._aggregated("count", "KSTREAM-AGGREGATE-", build, serdes.int64, StoreOptions(store, caching), name)
+
+    def reduce(
+        self,
+        reducer: Callable[[V, V], V],
+        *,
+        store: str | KeyValueDefinition[K, V] | None = None,
+        name: str | None = None,
+        caching: bool | None = None,
+    ) -> KTable[K, V]:
+        """Combine the values of each key by a function of the result so far and the next value."""
+
+        def build(store_name: str) -> StreamReduce:
+            return StreamReduce(store_name, reducer)
+
+        return self._aggregated(
+            "reduce", "KSTREAM-REDUCE-", build, self._grouping.value, StoreOptions(store, caching), name
+        )
+
+    def aggregate(
+        self,
+        initializer: Callable[[], A],
+        aggregator: Callable[[K, V, A], A],
+        *,
+        value: Serde[A] | None = None,
+        store: str | KeyValueDefinition[K, A] | None = None,
+        name: str | None = None,
+        caching: bool | None = None,
+    ) -> KTable[K, A]:
+        """Combine the values of each key by a function of key, value and the result so far."""
+
+        def build(store_name: str) -> StreamAggregate:
+            return StreamAggregate(store_name, initializer, aggregator)
+
+        slot: Slot = value if value is not None else Missing("aggregate", "value")
+        return self._aggregated("aggregate", "KSTREAM-AGGREGATE-", build, slot, StoreOptions(store, caching), name)
+
+    def _aggregated(
+        self,
+        word: str,
+        prefix: str,
+        build: Callable[[str], StreamAggregate | StreamReduce],
+        value: Slot,
+        options: StoreOptions,
+        name: str | None,
+    ) -> KTable[K, Any]:
+        grouping, graph = self._grouping, self._grouping.graph
+        is_named = options.store is not None
+        default_name = "" if is_named else graph.new_store_name(prefix)
+        definition = key_value_store(graph, word, options, default_name, (grouping.key, value))
+        node_name = graph.named(name, prefix)
+        operator = build(definition.name)
+        parent, sources = self._partitioned(word, definition.name, is_generated=not is_named)
+
+        def write(topology: NodeGraph, parents: tuple[str, ...]) -> None:
+            topology.add_operator(node_name, operator, parents)
+            topology.add_state_store(definition, node_name)
+
+        def send_old_values(*, force: bool) -> bool:
+            del force
+            operator.send_old = True
+            return True
+
+        node = graph.add(node_name, write, parent)
+        found = (definition.key, definition.value)
+        return KTable(graph, node, sources, found, send_old_values, definition.name if is_named else None)
+
+    def _partitioned(self, word: str, store: str, *, is_generated: bool) -> tuple[GraphNode, frozenset[str]]:
+        grouping = self._grouping
+        if not grouping.is_repartitioned:
+            return grouping.node, grouping.sources
+        source = add_repartition(
+            grouping.graph,
+            grouping.node,
+            Repartition(
+                prefix=grouping.name or store,
+                is_named=grouping.name is not None or not is_generated,
+                key=grouping.graph.need(grouping.key, word),
+                value=grouping.graph.need(grouping.value, word),
+            ),
+        )
+        return source, frozenset({source.name})
+
+
+def _zero() -> int:
+    return 0
+
+
+def _one_more(_key: Any, _value: Any, count: int) -> int:
+    return count + 1

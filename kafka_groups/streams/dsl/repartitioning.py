@@ -1,0 +1,65 @@
+"""Repartition topics: a filter of null keys, a sink and a source."""
+
+from typing import Any
+
+from attrs import frozen
+
+from kafka_groups.serdes import Serde
+from kafka_groups.streams.dsl.graph import Graph, GraphNode
+from kafka_groups.streams.processors.stateless import Filter
+from kafka_groups.streams.topology.node_graph import NodeGraph
+from kafka_groups.streams.topology.nodes import Partitioner, ProcessorNode, SinkNode, SourceNode
+
+__all__ = ["Repartition", "add_repartition"]
+
+_SUFFIX = "-repartition"
+
+
+@frozen(kw_only=True)
+class Repartition:
+    """The options of a repartition topic.
+
+    Attributes:
+        prefix: The topic's name without its suffix.
+        is_named: Whether the user gave the prefix. Then the nodes' names come from it.
+        key: The serde of keys.
+        value: The serde of values.
+        partitions: The number of partitions, or None to derive it.
+        partitioner: Overrides the default partitioner.
+        keeps_null_keys: Whether records with null keys get through, as above left and outer joins (KIP-962).
+    """
+
+    prefix: str
+    is_named: bool
+    key: Serde[Any]
+    value: Serde[Any]
+    partitions: int | None = None
+    partitioner: Partitioner | None = None
+    keeps_null_keys: bool = False
+
+
+def add_repartition(graph: Graph, parent: GraphNode, given: Repartition) -> GraphNode:
+    """Add a repartition topic below an operator, and return the node of its source."""
+    sink, null_filter, source = (graph.new_name(f"KSTREAM-{kind}-") for kind in ("SINK", "FILTER", "SOURCE"))
+    topic = given.prefix if given.prefix.endswith(_SUFFIX) else given.prefix + _SUFFIX
+    if given.is_named:
+        sink, null_filter, source = (f"{topic}-{kind}" for kind in ("sink", "filter", "source"))
+
+    def write(topology: NodeGraph, parents: tuple[str, ...]) -> None:
+        topology.add_repartition_topic(topic, given.partitions)
+        above = parents
+        if not given.keeps_null_keys:
+            topology.add_node(ProcessorNode(name=null_filter, parents=parents, operator=Filter(_has_key)))
+            above = (null_filter,)
+        topology.add_node(
+            SinkNode(
+                name=sink, parents=above, topic=topic, key=given.key, value=given.value, partitioner=given.partitioner
+            )
+        )
+        topology.add_node(SourceNode(name=source, topics=(topic,), key=given.key, value=given.value))
+
+    return graph.add(source, write, parent)
+
+
+def _has_key(key: Any, _value: Any) -> bool:
+    return key is not None

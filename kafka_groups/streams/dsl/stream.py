@@ -1,0 +1,291 @@
+"""Streams of records, and the operators on them."""
+
+from collections.abc import Callable, Iterable
+from typing import Any, Generic, TypeVar
+
+from kafka_groups.serdes import Serde
+from kafka_groups.streams.dsl.graph import Graph, GraphNode, Missing, Slot
+from kafka_groups.streams.dsl.grouped import Grouping, KGroupedStream
+from kafka_groups.streams.processors.stateless import (
+    Filter,
+    FlatMap,
+    FlatMapValues,
+    Foreach,
+    Map,
+    MapValues,
+    MapValuesWithKey,
+    PassThrough,
+    Peek,
+    SelectKey,
+)
+from kafka_groups.streams.state.stores import StoreDefinition
+from kafka_groups.streams.topology.context import Processor
+from kafka_groups.streams.topology.node_graph import NodeGraph
+from kafka_groups.streams.topology.nodes import Operator, Partitioner, SinkNode, TopicName
+from kafka_groups.streams.topology.records import Record
+from kafka_groups.streams.topology.user_processors import UserFunction, UserProcessor
+
+__all__ = ["KStream"]
+
+K = TypeVar("K")
+V = TypeVar("V")
+K2 = TypeVar("K2")
+V2 = TypeVar("V2")
+
+
+class KStream(Generic[K, V]):
+    """A stream of records. Made by `StreamsBuilder.stream` and by operators."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        node: GraphNode,
+        sources: frozenset[str],
+        key: Slot,
+        value: Slot,
+        *,
+        is_repartitioned: bool = False,
+    ) -> None:
+        self._graph = graph
+        self._node = node
+        self._sources = sources
+        self._key = key
+        self._value = value
+        self._is_repartitioned = is_repartitioned
+
+    def __repr__(self) -> str:
+        return f"<KStream {self._node.name}>"
+
+    def filter(self, predicate: Callable[[K, V], object], *, name: str | None = None) -> "KStream[K, V]":
+        """Keep the records for which a predicate of key and value is true."""
+        return self._below("KSTREAM-FILTER-", Filter(predicate), name)
+
+    def filter_not(self, predicate: Callable[[K, V], object], *, name: str | None = None) -> "KStream[K, V]":
+        """Keep the records for which a predicate of key and value is false."""
+        return self._below("KSTREAM-FILTER-", Filter(predicate, keeps=False), name)
+
+    def map(
+        self,
+        function: Callable[[K, V], tuple[K2, V2]],
+        *,
+        key: Serde[K2] | None = None,
+        value: Serde[V2] | None = None,
+        name: str | None = None,
+    ) -> "KStream[K2, V2]":
+        """Replace each record by the pair that a function of key and value returns."""
+        slots = _slot(key, "map", "key"), _slot(value, "map", "value")
+        return self._below("KSTREAM-MAP-", Map(function), name, slots, changes_key=True)
+
+    def flat_map(
+        self,
+        function: Callable[[K, V], Iterable[tuple[K2, V2]]],
+        *,
+        key: Serde[K2] | None = None,
+        value: Serde[V2] | None = None,
+        name: str | None = None,
+    ) -> "KStream[K2, V2]":
+        """Replace each record by the pairs that a function of key and value returns."""
+        slots = _slot(key, "flat_map", "key"), _slot(value, "flat_map", "value")
+        return self._below("KSTREAM-FLATMAP-", FlatMap(function), name, slots, changes_key=True)
+
+    def map_values(
+        self,
+        function: Callable[[V], V2] | None = None,
+        *,
+        with_key: Callable[[K, V], V2] | None = None,
+        value: Serde[V2] | None = None,
+        name: str | None = None,
+    ) -> "KStream[K, V2]":
+        """Replace each value by a function of it, or of key and value."""
+        operator: Operator = _one_of("map_values", function, with_key, MapValues, MapValuesWithKey)
+        return self._below("KSTREAM-MAPVALUES-", operator, name, (self._key, _slot(value, "map_values", "value")))
+
+    def flat_map_values(
+        self,
+        function: Callable[[V], Iterable[V2]] | None = None,
+        *,
+        with_key: Callable[[K, V], Iterable[V2]] | None = None,
+        value: Serde[V2] | None = None,
+        name: str | None = None,
+    ) -> "KStream[K, V2]":
+        """Replace each value by those that a function of it, or of key and value, returns."""
+        operator: Operator = _one_of("flat_map_values", function, with_key, FlatMapValues, _flat_map_values_with_key)
+        slots = self._key, _slot(value, "flat_map_values", "value")
+        return self._below("KSTREAM-FLATMAPVALUES-", operator, name, slots)
+
+    def select_key(
+        self, function: Callable[[K, V], K2], *, key: Serde[K2] | None = None, name: str | None = None
+    ) -> "KStream[K2, V]":
+        """Replace each key by a function of key and value."""
+        slots = _slot(key, "select_key", "key"), self._value
+        return self._below("KSTREAM-KEY-SELECT-", SelectKey(function), name, slots, changes_key=True)
+
+    def peek(self, action: Callable[[K, V], object], *, name: str | None = None) -> "KStream[K, V]":
+        """Call a function with key and value of each record, and pass the record on."""
+        return self._below("KSTREAM-PEEK-", Peek(action), name)
+
+    def foreach(self, action: Callable[[K, V], object], *, name: str | None = None) -> None:
+        """Call a function with key and value of each record."""
+        self._below("KSTREAM-FOREACH-", Foreach(action), name)
+
+    def merge(self, other: "KStream[K, V]", *, name: str | None = None) -> "KStream[K, V]":
+        """Return a stream of the records of both. There is no order between them."""
+        node_name = self._graph.named(name, "KSTREAM-MERGE-")
+        node = self._graph.add(node_name, _writer(node_name, PassThrough()), self._node, other._node)
+        return KStream(
+            self._graph,
+            node,
+            self._sources | other._sources,
+            self._key,
+            self._value,
+            is_repartitioned=self._is_repartitioned or other._is_repartitioned,
+        )
+
+    def process(
+        self,
+        function: Callable[..., Iterable[Record[K2, V2]] | None] | None = None,
+        *,
+        factory: Callable[[], Processor[K, V, K2, V2]] | None = None,
+        stores: Iterable[StoreDefinition | str] = (),
+        key: Serde[K2] | None = None,
+        value: Serde[V2] | None = None,
+        name: str | None = None,
+    ) -> "KStream[K2, V2]":
+        """Process records with code of your own that may use stores.
+
+        Args:
+            function: Gets a record and the stores, and returns or yields the records to pass on.
+            factory: Makes a `Processor` for each task, in place of a function.
+            stores: The stores that it uses, by definition or name.
+            key: The serde of the new keys.
+            value: The serde of the new values.
+            name: The node's name.
+        """
+        used = tuple(stores)
+        names = tuple(each if isinstance(each, str) else each.name for each in used)
+        operator: Operator
+        if function is not None and factory is None:
+            operator = UserFunction(function, names)
+        elif factory is not None and function is None:
+            operator = UserProcessor(factory)
+        else:
+            raise TypeError("process takes a function, or `factory=`. Give one of them.")
+        node_name = self._graph.named(name, "KSTREAM-PROCESSOR-")
+
+        def write(topology: NodeGraph, parents: tuple[str, ...]) -> None:
+            topology.add_operator(node_name, operator, parents)
+            for each in used:
+                if isinstance(each, StoreDefinition):
+                    topology.add_state_store(each)
+            topology.connect(node_name, *names)
+
+        node = self._graph.add(node_name, write, self._node, changes_key=True)
+        slots = _slot(key, "process", "key"), _slot(value, "process", "value")
+        return KStream(self._graph, node, self._sources, *slots, is_repartitioned=True)
+
+    def to(
+        self,
+        topic: str | TopicName,
+        *,
+        key: Serde[K] | None = None,
+        value: Serde[V] | None = None,
+        partitioner: Partitioner | None = None,
+        name: str | None = None,
+    ) -> None:
+        """Write the records to a topic, or to the one that a function of key, value and context returns."""
+        node_name = self._graph.named(name, "KSTREAM-SINK-")
+        key_serde = key if key is not None else self._graph.need(self._key, "to")
+        value_serde = value if value is not None else self._graph.need(self._value, "to")
+
+        def write(topology: NodeGraph, parents: tuple[str, ...]) -> None:
+            topology.add_node(
+                SinkNode(
+                    name=node_name,
+                    parents=parents,
+                    topic=topic,
+                    key=key_serde,
+                    value=value_serde,
+                    partitioner=partitioner,
+                )
+            )
+
+        self._graph.add(node_name, write, self._node)
+
+    def group_by_key(
+        self, *, key: Serde[K] | None = None, value: Serde[V] | None = None, name: str | None = None
+    ) -> KGroupedStream[K, V]:
+        """Group the records by their keys, to aggregate them."""
+        return KGroupedStream(self._grouping(key, value, name, self._node, is_repartitioned=self._is_repartitioned))
+
+    def group_by(
+        self,
+        function: Callable[[K, V], K2],
+        *,
+        key: Serde[K2] | None = None,
+        value: Serde[V] | None = None,
+        name: str | None = None,
+    ) -> KGroupedStream[K2, V]:
+        """Group the records by a function of key and value, to aggregate them."""
+        node_name = self._graph.new_name("KSTREAM-KEY-SELECT-")
+        node = self._graph.add(node_name, _writer(node_name, SelectKey(function)), self._node, changes_key=True)
+        slot = _slot(key, "group_by", "key")
+        grouping = self._grouping(None, value, name, node, is_repartitioned=True)
+        return KGroupedStream(
+            Grouping(
+                graph=grouping.graph,
+                node=node,
+                sources=grouping.sources,
+                key=slot,
+                value=grouping.value,
+                name=name,
+                is_repartitioned=True,
+            )
+        )
+
+    def _grouping(self, key: Any, value: Any, name: str | None, node: GraphNode, *, is_repartitioned: bool) -> Grouping:
+        return Grouping(
+            graph=self._graph,
+            node=node,
+            sources=self._sources,
+            key=self._key if key is None else key,
+            value=self._value if value is None else value,
+            name=name,
+            is_repartitioned=is_repartitioned,
+        )
+
+    def _below(
+        self,
+        prefix: str,
+        operator: Operator,
+        name: str | None,
+        slots: tuple[Slot, Slot] | None = None,
+        *,
+        changes_key: bool = False,
+    ) -> "KStream[Any, Any]":
+        node_name = self._graph.named(name, prefix)
+        node = self._graph.add(node_name, _writer(node_name, operator), self._node, changes_key=changes_key)
+        key, value = (self._key, self._value) if slots is None else slots
+        is_repartitioned = changes_key or self._is_repartitioned
+        return KStream(self._graph, node, self._sources, key, value, is_repartitioned=is_repartitioned)
+
+
+def _slot(serde: Serde[Any] | None, operator: str, keyword: str) -> Slot:
+    return Missing(operator, keyword) if serde is None else serde
+
+
+def _writer(name: str, operator: Operator) -> Callable[[NodeGraph, tuple[str, ...]], None]:
+    def write(topology: NodeGraph, parents: tuple[str, ...]) -> None:
+        topology.add_operator(name, operator, parents)
+
+    return write
+
+
+def _flat_map_values_with_key(function: Callable[[Any, Any], Iterable[Any]]) -> FlatMapValues:
+    return FlatMapValues(function, with_key=True)
+
+
+def _one_of(word: str, function: Any, with_key: Any, plain: Any, keyed: Any) -> Operator:
+    if (function is None) == (with_key is None):
+        raise TypeError(f"{word} takes a function of the value, or `with_key=` a function of key and value. Give one.")
+    found: Operator = plain(function) if function is not None else keyed(with_key)
+    return found

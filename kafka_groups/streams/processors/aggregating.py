@@ -1,0 +1,126 @@
+"""Aggregations of streams and tables into key-value stores."""
+
+from collections.abc import Callable
+from typing import Any
+
+from attrs import define
+
+from kafka_groups.streams.processors.updates import updates
+from kafka_groups.streams.topology.nodes import NodeContext, NodeStep
+from kafka_groups.types import Headers
+
+__all__ = ["StreamAggregate", "StreamReduce", "TableAggregate"]
+
+Aggregator = Callable[[Any, Any, Any], Any]
+
+
+@define
+class StreamAggregate:
+    """Aggregates the records of each key. The result's timestamp is the highest of its records."""
+
+    store: str
+    initializer: Callable[[], Any]
+    aggregator: Aggregator
+    send_old: bool = False
+    emits_changes: bool = True
+
+    def open(self, node: NodeContext) -> NodeStep:
+        """Return the node's step in one task."""
+        state, failed = node.state(self.store), node.failed
+        initializer, aggregator = self.initializer, self.aggregator
+        update = updates(node, state, send_old=self.send_old)
+
+        def step(key: Any, value: Any, timestamp_ms: int, headers: Headers) -> None:
+            if key is None or value is None:
+                node.dropped("its key or value is null")
+                return
+            key_bytes = state.key_bytes(key)
+            stored = state.stored(key_bytes)
+            try:
+                if stored is None:
+                    aggregate, newest_ms = initializer(), timestamp_ms
+                else:
+                    aggregate, old_ms = state.decoded(stored)
+                    newest_ms = max(timestamp_ms, old_ms)
+                aggregate = aggregator(key, value, aggregate)
+                state.put(key_bytes, aggregate, newest_ms)
+            except Exception as error:
+                failed(error, key, value, timestamp_ms, headers)
+                return
+            update(key_bytes, key, aggregate, stored, newest_ms, headers)
+
+        return step
+
+
+@define
+class StreamReduce:
+    """Combines the values of each key into one of the same type."""
+
+    store: str
+    reducer: Callable[[Any, Any], Any]
+    send_old: bool = False
+    emits_changes: bool = True
+
+    def open(self, node: NodeContext) -> NodeStep:
+        """Return the node's step in one task."""
+        state, failed, reducer = node.state(self.store), node.failed, self.reducer
+        update = updates(node, state, send_old=self.send_old)
+
+        def step(key: Any, value: Any, timestamp_ms: int, headers: Headers) -> None:
+            if key is None or value is None:
+                node.dropped("its key or value is null")
+                return
+            key_bytes = state.key_bytes(key)
+            stored = state.stored(key_bytes)
+            try:
+                if stored is None:
+                    reduced, newest_ms = value, timestamp_ms
+                else:
+                    old, old_ms = state.decoded(stored)
+                    reduced, newest_ms = reducer(old, value), max(timestamp_ms, old_ms)
+                state.put(key_bytes, reduced, newest_ms)
+            except Exception as error:
+                failed(error, key, value, timestamp_ms, headers)
+                return
+            update(key_bytes, key, reduced, stored, newest_ms, headers)
+
+        return step
+
+
+@define
+class TableAggregate:
+    """Aggregates the rows of a table under new keys: an update takes its old value out and puts its new value in."""
+
+    store: str
+    initializer: Callable[[], Any]
+    adder: Aggregator
+    subtractor: Aggregator
+    send_old: bool = False
+    emits_changes: bool = True
+
+    def open(self, node: NodeContext) -> NodeStep:
+        """Return the node's step in one task."""
+        state, failed = node.state(self.store), node.failed
+        initializer, adder, subtractor = self.initializer, self.adder, self.subtractor
+        update = updates(node, state, send_old=self.send_old)
+
+        def step(key: Any, new: Any, old: Any, timestamp_ms: int, headers: Headers) -> None:
+            if key is None:
+                node.dropped("its key is null")
+                return
+            key_bytes = state.key_bytes(key)
+            stored = state.stored(key_bytes)
+            try:
+                aggregate, newest_ms = (None, timestamp_ms) if stored is None else state.decoded(stored)
+                newest_ms = max(timestamp_ms, newest_ms)
+                if old is not None and aggregate is not None:
+                    aggregate = subtractor(key, old, aggregate)
+                if new is not None:
+                    aggregate = adder(key, new, initializer() if aggregate is None else aggregate)
+                state.put(key_bytes, aggregate, timestamp_ms if aggregate is None else newest_ms)
+            except Exception as error:
+                failed(error, key, new, timestamp_ms, headers)
+                return
+            update(key_bytes, key, aggregate, stored, newest_ms, headers)
+
+        return step

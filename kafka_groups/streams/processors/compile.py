@@ -1,0 +1,206 @@
+"""Joins the nodes of a sub-topology to the program of a task: one closure for each source."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from attrs import frozen
+
+from kafka_groups.streams.errors import StreamsError
+from kafka_groups.streams.state.store import RecordContext
+from kafka_groups.streams.topology.context import TaskServices
+from kafka_groups.streams.topology.internal_topics import topic_name
+from kafka_groups.streams.topology.node_graph import NodeGraph
+from kafka_groups.streams.topology.nodes import NodeStep, Partitioner, ProcessorNode, SinkNode, SourceNode, TopologyNode
+from kafka_groups.streams.topology.subtopologies import NodeGroup
+from kafka_groups.types import Headers
+
+__all__ = ["Collector", "Failures", "TaskProgram", "compile_group"]
+
+
+class Collector(Protocol):
+    """Takes the records of sinks."""
+
+    def partitions(self, topic: str) -> int:
+        """Return a topic's number of partitions."""
+
+    def send(
+        self,
+        topic: str,
+        key: bytes | None,
+        value: bytes | None,
+        timestamp_ms: int,
+        headers: Headers,
+        partition: int | None,
+    ) -> None:
+        """Write a record. None as partition: the default partitioner's."""
+
+
+class Failures(Protocol):
+    """Decides about exceptions of the user's code."""
+
+    def processing(self, node: str, error: Exception, record: tuple[Any, Any, int, Headers]) -> None:
+        """Raise, or return to skip the record."""
+
+    def dropped(self, node: str, reason: str) -> None:
+        """Count and log a record that an operator drops."""
+
+
+@frozen(kw_only=True)
+class TaskProgram:
+    """The compiled nodes of a task.
+
+    Attributes:
+        sources: The step of each source's topic, by the topic's full name, with the source.
+        init: Functions to call with the task before its first record, parents first.
+        close: Functions to call when the task is closed.
+    """
+
+    sources: Mapping[str, tuple[SourceNode, NodeStep]]
+    init: tuple[Callable[[TaskServices], None], ...]
+    close: tuple[Callable[[], None], ...]
+
+
+@frozen(kw_only=True)
+class Surroundings:
+    """The parts of a task that its nodes share.
+
+    Attributes:
+        topology: The topology.
+        application_id: Prefix of the internal topics.
+        states: The states of the stores by name.
+        record: The record that is processed.
+        collector: Takes the records of sinks.
+        failures: Decides about exceptions.
+    """
+
+    topology: NodeGraph
+    application_id: str
+    states: Mapping[str, Any]
+    record: RecordContext
+    collector: Collector
+    failures: Failures
+
+
+def compile_group(group: NodeGroup, surroundings: Surroundings) -> TaskProgram:
+    """Return the program of a task of a sub-topology."""
+    children = surroundings.topology.children_of()
+    opened: dict[str, _OpenNode] = {}
+    # Children come first, as a step is a closure over those of its children.
+    for node in reversed(group.nodes):
+        opened[node.name] = _OpenNode(
+            node, {each.name: opened[each.name].step for each in children[node.name]}, surroundings
+        )
+    ordered = [opened[node.name] for node in group.nodes]
+    return TaskProgram(
+        sources={
+            topic_name(surroundings.topology, surroundings.application_id, topic): (source, opened[source.name].step)
+            for source in group.sources
+            for topic in source.topics
+        },
+        init=tuple(function for each in ordered for function in each.init),
+        close=tuple(function for each in ordered for function in each.close),
+    )
+
+
+class _OpenNode:
+    """One node in one task; operators see it as their `NodeContext`."""
+
+    def __init__(self, node: TopologyNode, children: Mapping[str, NodeStep], surroundings: Surroundings) -> None:
+        self.name = node.name
+        self.children = children
+        self.record = surroundings.record
+        self.forward = _joined(tuple(children.values()))
+        self.init: list[Callable[[TaskServices], None]] = []
+        self.close: list[Callable[[], None]] = []
+        self._surroundings = surroundings
+        self.step = self._opened(node)
+
+    def state(self, name: str) -> Any:
+        place = self._surroundings.topology.stores.get(name)
+        if place is None or not (place.is_global or self.name in place.users):
+            raise StreamsError(
+                f"Processor {self.name!r} is not connected with a store {name!r}. Name it in `stores` where you add "
+                "the processor."
+            )
+        return self._surroundings.states[name]
+
+    def failed(self, error: Exception, key: Any, value: Any, timestamp_ms: int, headers: Headers) -> None:
+        self._surroundings.failures.processing(self.name, error, (key, value, timestamp_ms, headers))
+
+    def dropped(self, reason: str) -> None:
+        self._surroundings.failures.dropped(self.name, reason)
+
+    def on_init(self, function: Callable[[TaskServices], None]) -> None:
+        self.init.append(function)
+
+    def on_close(self, function: Callable[[], None]) -> None:
+        self.close.append(function)
+
+    def _opened(self, node: TopologyNode) -> NodeStep:
+        match node:
+            case SourceNode():
+                return self.forward
+            case ProcessorNode():
+                return node.operator.open(self)
+            case SinkNode():
+                return _sink_step(node, self._surroundings)
+
+
+def _joined(children: tuple[NodeStep, ...]) -> NodeStep:
+    """Return one step that calls those of all children, in the order in which they were added."""
+    if len(children) == 1:
+        return children[0]
+
+    def each(*record: Any) -> None:
+        for child in children:
+            child(*record)
+
+    return each
+
+
+def _sink_step(sink: SinkNode, surroundings: Surroundings) -> NodeStep:
+    collector, context, failures = surroundings.collector, surroundings.record, surroundings.failures
+    fixed = sink.topic if isinstance(sink.topic, str) else None
+    if fixed is not None:
+        fixed = topic_name(surroundings.topology, surroundings.application_id, fixed)
+    writers: dict[str, _Writer] = {}
+
+    def step(key: Any, value: Any, timestamp_ms: int, headers: Headers) -> None:
+        context.timestamp_ms, context.headers = timestamp_ms, headers
+        try:
+            topic = fixed if fixed is not None else sink.topic(key, value, context)  # type: ignore[operator]
+            writer = writers.get(topic) or writers.setdefault(topic, _Writer(sink, topic))
+            key_bytes, value_bytes, sent = writer.bytes(key, value, headers)
+            partitions = _chosen(sink.partitioner, topic, key, value, collector)
+        except Exception as error:
+            failures.processing(sink.name, error, (key, value, timestamp_ms, headers))
+            return
+        for partition in partitions:
+            collector.send(topic, key_bytes, value_bytes, timestamp_ms, sent, partition)
+
+    return step
+
+
+class _Writer:
+    """The bound serialisers of a sink for one topic."""
+
+    def __init__(self, sink: SinkNode, topic: str) -> None:
+        self._key = sink.key.serializer(topic, is_key=True)
+        self._value = sink.value.serializer(topic, is_key=False)
+
+    def bytes(self, key: Any, value: Any, headers: Headers) -> tuple[bytes | None, bytes | None, Headers]:
+        written = list(headers)
+        key_bytes = None if key is None else self._key(key, written)
+        value_bytes = None if value is None else self._value(value, written)
+        return key_bytes, value_bytes, tuple(written)
+
+
+def _chosen(
+    partitioner: Partitioner | None, topic: str, key: Any, value: Any, collector: Collector
+) -> tuple[int | None, ...]:
+    if partitioner is None:
+        return (None,)
+    chosen = partitioner(topic, key, value, collector.partitions(topic))
+    if chosen is None or isinstance(chosen, int):
+        return (chosen,)
+    return tuple(chosen)

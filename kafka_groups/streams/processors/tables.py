@@ -1,0 +1,163 @@
+"""Operators of tables. Their records are changes: a new and an old value."""
+
+from collections.abc import Callable
+from typing import Any
+
+from attrs import define, frozen
+
+from kafka_groups.streams.processors.updates import updates
+from kafka_groups.streams.topology.nodes import NodeContext, NodeStep
+from kafka_groups.types import Headers
+
+__all__ = ["TableFilter", "TableMapValues", "TableSource", "TableToStream"]
+
+
+@define
+class TableSource:
+    """Turns the records of a topic or a stream into changes of a table.
+
+    Attributes:
+        store: The table's store, or None if nobody needs one. Then old values are unknown.
+        send_old: Whether a child wants old values.
+    """
+
+    store: str | None = None
+    send_old: bool = False
+    emits_changes: bool = True
+
+    def open(self, node: NodeContext) -> NodeStep:
+        """Return the node's step in one task."""
+        return self._with_store(node, self.store) if self.store is not None else self._without_store(node)
+
+    def _with_store(self, node: NodeContext, store: str) -> NodeStep:
+        state = node.state(store)
+        update = updates(node, state, send_old=self.send_old)
+
+        def step(key: Any, value: Any, timestamp_ms: int, headers: Headers) -> None:
+            if key is None:
+                node.dropped("its key is null")
+                return
+            key_bytes = state.key_bytes(key)
+            stored = state.stored(key_bytes)
+            state.put(key_bytes, value, timestamp_ms)
+            update(key_bytes, key, value, stored, timestamp_ms, headers)
+
+        return step
+
+    def _without_store(self, node: NodeContext) -> NodeStep:
+        forward = node.forward
+
+        def step(key: Any, value: Any, timestamp_ms: int, headers: Headers) -> None:
+            if key is None:
+                node.dropped("its key is null")
+                return
+            forward(key, value, None, timestamp_ms, headers)
+
+        return step
+
+
+@frozen
+class TableToStream:
+    """Forwards the new values of a table as records."""
+
+    emits_changes: bool = False
+
+    def open(self, node: NodeContext) -> NodeStep:
+        """Return the node's step in one task."""
+        forward = node.forward
+
+        def step(key: Any, new: Any, _old: Any, timestamp_ms: int, headers: Headers) -> None:
+            forward(key, new, timestamp_ms, headers)
+
+        return step
+
+
+@define
+class TableFilter:
+    """Keeps the rows for which a predicate is true (or false), and deletes the others from the result."""
+
+    predicate: Callable[[Any, Any], Any]
+    keeps: bool = True
+    store: str | None = None
+    send_old: bool = False
+    emits_changes: bool = True
+
+    def open(self, node: NodeContext) -> NodeStep:
+        """Return the node's step in one task."""
+        predicate, keeps = self.predicate, self.keeps
+
+        def kept(key: Any, value: Any) -> Any:
+            return value if value is not None and bool(predicate(key, value)) is keeps else None
+
+        return _computed(node, kept, self.store, send_old=self.send_old, skips_nothing=True)
+
+
+@define
+class TableMapValues:
+    """Replaces each value by a function of key and value. A deleted row stays deleted."""
+
+    function: Callable[[Any, Any], Any]
+    store: str | None = None
+    send_old: bool = False
+    emits_changes: bool = True
+
+    def open(self, node: NodeContext) -> NodeStep:
+        """Return the node's step in one task."""
+        function = self.function
+
+        def mapped(key: Any, value: Any) -> Any:
+            return None if value is None else function(key, value)
+
+        return _computed(node, mapped, self.store, send_old=self.send_old, skips_nothing=False)
+
+
+def _computed(
+    node: NodeContext, compute: Callable[[Any, Any], Any], store: str | None, *, send_old: bool, skips_nothing: bool
+) -> NodeStep:
+    """Return the step of a table whose rows are computed from one row of another table.
+
+    Args:
+        node: The node.
+        compute: Computes a row's value from key and value.
+        store: The table's own store, or None.
+        send_old: Whether a child wants old values.
+        skips_nothing: Whether a change from nothing to nothing is dropped. It is seen only where old values are known.
+    """
+    if store is not None:
+        return _stored(node, compute, store, send_old=send_old, skips_nothing=skips_nothing)
+    forward, failed = node.forward, node.failed
+
+    def step(key: Any, new: Any, old: Any, timestamp_ms: int, headers: Headers) -> None:
+        try:
+            new_value = compute(key, new)
+            old_value = compute(key, old) if send_old else None
+        except Exception as error:
+            failed(error, key, new, timestamp_ms, headers)
+            return
+        if skips_nothing and send_old and new_value is None and old_value is None:
+            return
+        forward(key, new_value, old_value, timestamp_ms, headers)
+
+    return step
+
+
+def _stored(
+    node: NodeContext, compute: Callable[[Any, Any], Any], store: str, *, send_old: bool, skips_nothing: bool
+) -> NodeStep:
+    state, failed = node.state(store), node.failed
+    update = updates(node, state, send_old=send_old)
+
+    def step(key: Any, new: Any, _old: Any, timestamp_ms: int, headers: Headers) -> None:
+        try:
+            value = compute(key, new)
+            key_bytes = state.key_bytes(key)
+            stored = state.stored(key_bytes)
+            if skips_nothing and send_old and value is None and stored is None:
+                return
+            state.put(key_bytes, value, timestamp_ms)
+        except Exception as error:
+            failed(error, key, new, timestamp_ms, headers)
+            return
+        update(key_bytes, key, value, stored, timestamp_ms, headers)
+
+    return step

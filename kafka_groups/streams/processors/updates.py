@@ -1,0 +1,51 @@
+"""Forwarding of operators with a store: each update, or at each flush the last one of each key."""
+
+from collections.abc import Callable
+from typing import Any
+
+from kafka_groups.streams.state.held import Held
+from kafka_groups.streams.state.key_value import KeyValueState
+from kafka_groups.streams.topology.nodes import NodeContext
+from kafka_groups.types import Headers
+
+__all__ = ["Update", "updates"]
+
+Update = Callable[[bytes, Any, Any, bytes | None, int, Headers], None]
+"""`(key_bytes, key, new, stored, timestamp_ms, headers)`, where `stored` is what the store had before."""
+
+
+def updates(node: NodeContext, state: KeyValueState, *, send_old: bool) -> Update:
+    """Return the function that an operator calls after each put.
+
+    Old values are decoded from the store's bytes, so that a function of the user's that changes its argument does not
+    change them.
+    """
+    return _held(node, state, send_old=send_old) if state.is_caching else _forwarded(node, state, send_old=send_old)
+
+
+def _forwarded(node: NodeContext, state: KeyValueState, *, send_old: bool) -> Update:
+    forward, decode = node.forward, state.value
+
+    def update(_bytes: bytes, key: Any, new: Any, stored: bytes | None, timestamp_ms: int, headers: Headers) -> None:
+        forward(key, new, decode(stored) if send_old else None, timestamp_ms, headers)
+
+    return update
+
+
+def _held(node: NodeContext, state: KeyValueState, *, send_old: bool) -> Update:
+    forward, held = node.forward, state.held
+
+    def flushed(key_bytes: bytes, each: Held) -> None:
+        found = state.get(key_bytes)
+        if found is None and each.stored is None:
+            return
+        new, timestamp_ms = (None, state.time_of(key_bytes)) if found is None else found
+        forward(each.key, new, state.value(each.stored) if send_old else None, timestamp_ms, each.headers)
+
+    def update(
+        key_bytes: bytes, key: Any, _new: Any, stored: bytes | None, _timestamp_ms: int, headers: Headers
+    ) -> None:
+        held.hold(key_bytes, key, stored, headers)
+
+    held.forward = flushed
+    return update

@@ -1,0 +1,97 @@
+"""Engines keep the committed state of a task, as ordered tables of bytes."""
+
+from bisect import bisect_left, insort
+from collections.abc import Iterable, Mapping
+from typing import Protocol
+
+__all__ = ["Engine", "KeyedBytes", "MemoryEngine", "MemoryTable", "Table"]
+
+KeyedBytes = tuple[bytes, bytes]
+"""A key and its value."""
+
+_FEW = 64  # new keys that are put into the sorted index one by one; more make it anew
+
+
+class Table(Protocol):
+    """One ordered map from bytes to bytes."""
+
+    def get(self, key: bytes) -> bytes | None:
+        """Return the value of a key, or None."""
+
+    def scan(self, low: bytes, high: bytes | None) -> list[KeyedBytes]:
+        """Return the pairs with `low` <= key < `high` in the order of their keys. None: to the last key."""
+
+
+class Engine(Protocol):
+    """The committed state of one task. Tables are made on first use."""
+
+    def table(self, name: str) -> Table:
+        """Return a table of this engine."""
+
+    def commit(self, changes: Mapping[str, Mapping[bytes, bytes | None]]) -> None:
+        """Apply changes of all tables at once. None deletes a key."""
+
+
+class MemoryTable:
+    """A table in memory. The index of its keys is made when it is first scanned."""
+
+    def __init__(self) -> None:
+        self._values: dict[bytes, bytes] = {}
+        self._sorted: list[bytes] | None = None
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def get(self, key: bytes) -> bytes | None:
+        """Return the value of a key, or None."""
+        return self._values.get(key)
+
+    def scan(self, low: bytes, high: bytes | None) -> list[KeyedBytes]:
+        """Return the pairs with `low` <= key < `high` in the order of their keys. None: to the last key."""
+        keys = self._index()
+        first = bisect_left(keys, low)
+        end = len(keys) if high is None else bisect_left(keys, high)
+        values = self._values
+        return [(key, values[key]) for key in keys[first:end]]
+
+    def apply(self, changes: Mapping[bytes, bytes | None]) -> None:
+        """Apply changes. None deletes a key."""
+        known = len(self._values)
+        added = [key for key, value in changes.items() if value is not None and key not in self._values]
+        for key, value in changes.items():
+            if value is None:
+                self._values.pop(key, None)
+            else:
+                self._values[key] = value
+        self._follow(added, deleted=known + len(added) - len(self._values))
+
+    def _index(self) -> list[bytes]:
+        if self._sorted is None:
+            self._sorted = sorted(self._values)
+        return self._sorted
+
+    def _follow(self, added: Iterable[bytes], *, deleted: int) -> None:
+        added = list(added)
+        if self._sorted is None:
+            return
+        if deleted or len(added) > _FEW:
+            self._sorted = None
+            return
+        for key in added:
+            insort(self._sorted, key)
+
+
+class MemoryEngine:
+    """Keeps the committed state of a task in memory. It is lost with the object."""
+
+    def __init__(self) -> None:
+        self._tables: dict[str, MemoryTable] = {}
+
+    def table(self, name: str) -> MemoryTable:
+        """Return a table of this engine."""
+        return self._tables.setdefault(name, MemoryTable())
+
+    def commit(self, changes: Mapping[str, Mapping[bytes, bytes | None]]) -> None:
+        """Apply changes of all tables at once. None deletes a key."""
+        for name, changed in changes.items():
+            self.table(name).apply(changed)

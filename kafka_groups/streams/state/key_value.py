@@ -1,0 +1,221 @@
+"""Key-value stores: the state of one task, and what processors and queries see of it."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from kafka_groups.streams.state.formats import PLAIN, TIMESTAMPED, after_prefix
+from kafka_groups.streams.state.held import HeldUpdates
+from kafka_groups.streams.state.layered import LayeredTable
+from kafka_groups.streams.state.store import ChangelogRecord, RecordContext, StoreSurroundings
+from kafka_groups.streams.state.stores import KeyValueDefinition
+from kafka_groups.types import Header
+
+__all__ = ["KeyValueState", "KeyValueStore", "TimestampedKeyValueStore", "ValueAndTimestamp"]
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+Found = tuple[Any, int]
+
+
+class ValueAndTimestamp(NamedTuple, Generic[V]):
+    """A value of a timestamped store, and the timestamp of the record that made it."""
+
+    value: V
+    timestamp_ms: int
+
+
+class KeyValueState:
+    """The state of a key-value store. Operators work with it directly; their keys are bytes already.
+
+    Args:
+        definition: The store.
+        surroundings: What it works with.
+    """
+
+    def __init__(self, definition: KeyValueDefinition[Any, Any], surroundings: StoreSurroundings) -> None:
+        topic = surroundings.topic
+        self.name = definition.name
+        self.is_caching = surroundings.is_caching and definition.caching is True
+        self.definition = definition
+        self.held = HeldUpdates(surroundings.record)
+        self._engine = surroundings.engine
+        self._table = LayeredTable(self._engine.table(definition.name))
+        self._format = TIMESTAMPED if definition.timestamped else PLAIN
+        self._times: dict[bytes, int] = {}
+        self._write_key = definition.key.serializer(topic, is_key=True)
+        self._read_key = definition.key.deserializer(topic, is_key=True)
+        self._write_value = definition.value.serializer(topic, is_key=False)
+        self._read_value = definition.value.deserializer(topic, is_key=False)
+
+    def key_bytes(self, key: Any) -> bytes:
+        """Return a key as the store has it."""
+        return self._write_key(key, _no_headers())
+
+    def get(self, key: bytes) -> Found | None:
+        """Return value and timestamp of a key (-1 in a store without timestamps), or None."""
+        stored = self._table.get(key)
+        return None if stored is None else self.decoded(stored)
+
+    def time_of(self, key: bytes) -> int:
+        """Return the timestamp of the last change of a key that was changed since the last commit."""
+        return self._times[key]
+
+    def stored(self, key: bytes) -> bytes | None:
+        """Return the bytes that the store has for a key, or None."""
+        return self._table.get(key)
+
+    def value(self, stored: bytes | None) -> Any:
+        """Return the value in stored bytes, or None."""
+        return None if stored is None else self._read_value(self._format.split(stored)[0], ())
+
+    def decoded(self, stored: bytes) -> Found:
+        """Return value and timestamp in stored bytes (-1 in a store without timestamps)."""
+        value, timestamp_ms = self._format.split(stored)
+        return self._read_value(value, ()), timestamp_ms
+
+    def put(self, key: bytes, value: Any, timestamp_ms: int) -> None:
+        """Set the value of a key. None deletes it."""
+        stored = None if value is None else self._format.join(self._write_value(value, _no_headers()), timestamp_ms)
+        self._table.put(key, stored)
+        self._times[key] = timestamp_ms
+
+    def scan(
+        self, low: bytes = b"", high: bytes | None = None, *, reverse: bool = False
+    ) -> Iterator[tuple[Any, Found]]:
+        """Iterate over keys with `low` <= key < `high`, each with value and timestamp. A snapshot."""
+        found = self._table.scan(low, high)
+        for key, stored in reversed(found) if reverse else found:
+            yield self._read_key(key, ()), self.decoded(stored)
+
+    def flush(self) -> None:
+        """Forward updates that were held back."""
+        self.held.flush()
+
+    def changelog(self) -> Iterator[ChangelogRecord]:
+        """Return the changes since the last commit, one for each key."""
+        for key, stored in self._table.changes.items():
+            yield ChangelogRecord(key, *self._logged(key, stored))
+
+    def commit(self) -> None:
+        """Move the changes into the committed state."""
+        self._engine.commit({self.name: self._table.changes})
+        self._table.forget_changes()
+        self._times = {}
+
+    def restore(self, record: ChangelogRecord) -> None:
+        """Apply one record of the changelog to the committed state."""
+        stored = None if record.value is None else self._format.join(record.value, record.timestamp_ms)
+        self._engine.commit({self.name: {record.key: stored}})
+
+    def _logged(self, key: bytes, stored: bytes | None) -> tuple[bytes | None, int]:
+        if stored is None or self._format is PLAIN:
+            return stored, self._times[key]
+        return self._format.split(stored)
+
+
+def _no_headers() -> list[Header]:
+    return []
+
+
+class KeyValueStore(Generic[K, V]):
+    """A key-value store as processors, queries and tests see it.
+
+    Values are copied: changing an object that you put or got does not change the store. Iterators are snapshots, in
+    the order of the keys' bytes.
+    """
+
+    def __init__(self, state: KeyValueState, record: RecordContext) -> None:
+        self._state = state
+        self._record = record
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self._state.name!r}>"
+
+    @property
+    def name(self) -> str:
+        """The store's name."""
+        return self._state.name
+
+    def get(self, key: K) -> V | None:
+        """Return the value of a key, or None."""
+        found = self._state.get(self._state.key_bytes(key))
+        return None if found is None else found[0]
+
+    def put(self, key: K, value: V | None) -> None:
+        """Set the value of a key. None deletes it."""
+        self._state.put(self._state.key_bytes(key), value, self._record.timestamp_ms)
+
+    def put_if_absent(self, key: K, value: V) -> V | None:
+        """Set the value of a key that has none. Return the value that it has already, or None."""
+        found = self.get(key)
+        if found is None:
+            self.put(key, value)
+        return found
+
+    def put_all(self, pairs: Iterable[tuple[K, V | None]]) -> None:
+        """Set the values of several keys. None deletes a key."""
+        for key, value in pairs:
+            self.put(key, value)
+
+    def delete(self, key: K) -> V | None:
+        """Delete a key. Return the value that it had, or None."""
+        found = self.get(key)
+        self.put(key, None)
+        return found
+
+    def range(self, low: K | None = None, high: K | None = None, *, reverse: bool = False) -> Iterator[tuple[K, V]]:
+        """Iterate over the keys from `low` to `high`, both included. None: from the first key, to the last one."""
+        low_bytes = b"" if low is None else self._state.key_bytes(low)
+        high_bytes = None if high is None else self._state.key_bytes(high) + b"\0"
+        return _values(self._state.scan(low_bytes, high_bytes, reverse=reverse))
+
+    def all(self, *, reverse: bool = False) -> Iterator[tuple[K, V]]:
+        """Iterate over all keys."""
+        return _values(self._state.scan(reverse=reverse))
+
+    def prefix(self, prefix: bytes) -> Iterator[tuple[K, V]]:
+        """Iterate over the keys whose bytes begin with `prefix`."""
+        return _values(self._state.scan(prefix, after_prefix(prefix)))
+
+
+def _values(found: Iterator[tuple[Any, Found]]) -> Iterator[tuple[Any, Any]]:
+    return ((key, value) for key, (value, _timestamp_ms) in found)
+
+
+class TimestampedKeyValueStore(Generic[K, V]):
+    """A key-value store of a processor that keeps a timestamp with each value.
+
+    Values are copied: changing an object that you put or got does not change the store. Iterators are snapshots, in
+    the order of the keys' bytes.
+    """
+
+    def __init__(self, state: KeyValueState) -> None:
+        self._state = state
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self._state.name!r}>"
+
+    @property
+    def name(self) -> str:
+        """The store's name."""
+        return self._state.name
+
+    def get(self, key: K) -> ValueAndTimestamp[V] | None:
+        """Return value and timestamp of a key, or None."""
+        found = self._state.get(self._state.key_bytes(key))
+        return None if found is None else ValueAndTimestamp(*found)
+
+    def put(self, key: K, value: V | None, timestamp_ms: int) -> None:
+        """Set value and timestamp of a key. None deletes it."""
+        self._state.put(self._state.key_bytes(key), value, timestamp_ms)
+
+    def delete(self, key: K, timestamp_ms: int) -> ValueAndTimestamp[V] | None:
+        """Delete a key. Return what it had, or None. The changelog's tombstone has the timestamp."""
+        found = self.get(key)
+        self.put(key, None, timestamp_ms)
+        return found
+
+    def all(self, *, reverse: bool = False) -> Iterator[tuple[K, ValueAndTimestamp[V]]]:
+        """Iterate over all keys."""
+        return ((key, ValueAndTimestamp(*found)) for key, found in self._state.scan(reverse=reverse))

@@ -1,0 +1,56 @@
+"""The uncommitted changes of one table over its committed state."""
+
+from collections.abc import Iterator, Mapping
+
+from kafka_groups.streams.state.engine import KeyedBytes, Table
+
+__all__ = ["LayeredTable"]
+
+
+class LayeredTable:
+    """A table whose changes are kept apart until they are committed.
+
+    Reads see the changes. A scan is a snapshot: later changes don't alter it.
+    """
+
+    def __init__(self, committed: Table) -> None:
+        self._committed = committed
+        self._dirty: dict[bytes, bytes | None] = {}
+
+    def get(self, key: bytes) -> bytes | None:
+        """Return the value of a key, or None."""
+        if key in self._dirty:
+            return self._dirty[key]
+        return self._committed.get(key)
+
+    def put(self, key: bytes, value: bytes | None) -> None:
+        """Set the value of a key; None deletes it."""
+        self._dirty[key] = value
+
+    def scan(self, low: bytes = b"", high: bytes | None = None) -> list[KeyedBytes]:
+        """Return the pairs with `low` <= key < `high` in the order of their keys. None: to the last key."""
+        committed = self._committed.scan(low, high)
+        dirty = sorted(key for key in self._dirty if low <= key and (high is None or key < high))
+        return list(self._merged(committed, dirty)) if dirty else committed
+
+    @property
+    def changes(self) -> Mapping[bytes, bytes | None]:
+        """The changes since the last commit. None marks deleted keys."""
+        return self._dirty
+
+    def forget_changes(self) -> None:
+        """Drop the changes: the engine has them, or the transaction was aborted."""
+        self._dirty = {}
+
+    def _merged(self, committed: list[KeyedBytes], dirty: list[bytes]) -> Iterator[KeyedBytes]:
+        position = 0
+        for key in dirty:
+            while position < len(committed) and committed[position][0] < key:
+                yield committed[position]
+                position += 1
+            if position < len(committed) and committed[position][0] == key:
+                position += 1
+            value = self._dirty[key]
+            if value is not None:
+                yield key, value
+        yield from committed[position:]

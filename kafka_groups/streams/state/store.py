@@ -1,0 +1,75 @@
+"""The interface between tasks and stores of every kind."""
+
+from collections.abc import Iterable
+from typing import NamedTuple, Protocol
+
+from attrs import define, frozen
+
+from kafka_groups.streams.state.engine import Engine
+from kafka_groups.types import Headers
+
+__all__ = ["ChangelogRecord", "RecordContext", "StateStore", "StoreSurroundings"]
+
+
+class ChangelogRecord(NamedTuple):
+    """One change of a store as its changelog has it."""
+
+    key: bytes
+    value: bytes | None
+    timestamp_ms: int
+
+
+@define
+class RecordContext:
+    """The record that a task is processing. There is one for each task, and operators change it.
+
+    Attributes:
+        topic: Its topic, or None in a punctuation.
+        partition: Its partition, -1 in a punctuation.
+        offset: Its offset, -1 in a punctuation.
+        timestamp_ms: The timestamp of the record that a processor of the user's has.
+        headers: The headers of that record.
+    """
+
+    topic: str | None = None
+    partition: int = -1
+    offset: int = -1
+    timestamp_ms: int = 0
+    headers: Headers = ()
+
+
+@frozen(kw_only=True)
+class StoreSurroundings:
+    """The parts of a task that a store uses.
+
+    Attributes:
+        topic: The topic that its serdes are told: its changelog, or the topic that serves as one.
+        engine: Keeps what is committed.
+        record: The record that the task is processing.
+        is_caching: Whether the application lets operators hold updates back.
+    """
+
+    topic: str
+    engine: Engine
+    record: RecordContext
+    is_caching: bool
+
+
+class StateStore(Protocol):
+    """A store of one task."""
+
+    @property
+    def name(self) -> str:
+        """The store's name."""
+
+    def flush(self) -> None:
+        """Forward updates that were held back."""
+
+    def changelog(self) -> Iterable[ChangelogRecord]:
+        """Return the changes since the last commit, one for each key."""
+
+    def commit(self) -> None:
+        """Move the changes into the committed state."""
+
+    def restore(self, record: ChangelogRecord) -> None:
+        """Apply one record of the changelog to the committed state."""

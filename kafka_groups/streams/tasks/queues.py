@@ -1,0 +1,119 @@
+"""The records that wait in a task, one queue for each partition that it reads."""
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from kafka_groups.streams.topology.nodes import NodeStep, SourceNode, TimestampExtractor
+from kafka_groups.streams.topology.records import SourceRecord
+from kafka_groups.types import Headers, TopicPartition
+
+__all__ = ["FetchedRecord", "Head", "PartitionQueue"]
+
+_NO_TIME = -1
+
+
+class FetchedRecord(NamedTuple):
+    """A record as its partition has it."""
+
+    offset: int
+    key: bytes | None
+    value: bytes | None
+    timestamp_ms: int
+    headers: Headers = ()
+
+
+class Head(NamedTuple):
+    """The next record of a queue."""
+
+    offset: int
+    key: Any
+    value: Any
+    timestamp_ms: int
+    headers: Headers
+
+
+Refused = Callable[[FetchedRecord, Exception], None]
+"""Decides about a record that cannot be decoded: raises, or returns to skip it."""
+
+Dropped = Callable[[str, str], None]
+"""Counts and logs a record that is dropped: gets the node's name and the reason."""
+
+
+class PartitionQueue:
+    """The records of one partition. Only the first is decoded, as its timestamp decides when its turn is.
+
+    Attributes:
+        partition: The partition.
+        step: What to do with a record.
+        time_ms: The highest timestamp so far, or -1.
+        position: The offset after the last record that was taken or skipped.
+    """
+
+    def __init__(
+        self,
+        partition: TopicPartition,
+        source: SourceNode,
+        step: NodeStep,
+        extractor: TimestampExtractor,
+        refused: Refused,
+        dropped: Dropped,
+    ) -> None:
+        self.partition = partition
+        self.step = step
+        self.time_ms = _NO_TIME
+        self.position: int | None = None
+        self._source = source
+        self._waiting: deque[FetchedRecord] = deque()
+        self._head: Head | None = None
+        self._extractor = source.timestamp or extractor
+        self._refused, self._dropped = refused, dropped
+        self._read_key = source.key.deserializer(partition.topic, is_key=True)
+        self._read_value = source.value.deserializer(partition.topic, is_key=False)
+
+    def __len__(self) -> int:
+        return len(self._waiting) + (self._head is not None)
+
+    def add(self, records: list[FetchedRecord]) -> None:
+        """Add records in the order of their offsets."""
+        self._waiting.extend(records)
+
+    def head(self) -> Head | None:
+        """Return the next record, or None. Records that are skipped are taken away."""
+        while self._head is None and self._waiting:
+            self._head = self._decoded(self._waiting.popleft())
+        return self._head
+
+    def take(self) -> Head:
+        """Take the next record away.
+
+        Raises:
+            LookupError: There is none.
+        """
+        head = self.head()
+        if head is None:
+            raise LookupError(f"No record of {self.partition} is waiting")
+        self._head = None
+        self.position = head.offset + 1
+        self.time_ms = max(self.time_ms, head.timestamp_ms)
+        return head
+
+    def _decoded(self, record: FetchedRecord) -> Head | None:
+        try:
+            key = None if record.key is None else self._read_key(record.key, record.headers)
+            value = None if record.value is None else self._read_value(record.value, record.headers)
+        except Exception as error:
+            self._refused(record, error)
+            self.position = record.offset + 1
+            return None
+        return self._timed(record, key, value)
+
+    def _timed(self, record: FetchedRecord, key: Any, value: Any) -> Head | None:
+        topic, partition = self.partition.topic, self.partition.partition
+        given = SourceRecord(topic, partition, record.offset, key, value, record.timestamp_ms, record.headers)
+        timestamp_ms = self._extractor(given, self.time_ms)
+        if timestamp_ms < 0:
+            self._dropped(self._source.name, f"its timestamp is {timestamp_ms}")
+            self.position = record.offset + 1
+            return None
+        return Head(record.offset, key, value, timestamp_ms, record.headers)

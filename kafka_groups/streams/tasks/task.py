@@ -1,0 +1,197 @@
+"""One task: a partition's share of a sub-topology."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Protocol
+
+from attrs import frozen
+
+from kafka_groups.streams.processors.compile import Collector, Surroundings, compile_group
+from kafka_groups.streams.state.engine import Engine
+from kafka_groups.streams.state.opening import open_state
+from kafka_groups.streams.state.store import ChangelogRecord, RecordContext, StateStore, StoreSurroundings
+from kafka_groups.streams.tasks.failures import ErrorHandler, TaskFailures
+from kafka_groups.streams.tasks.punctuation import Punctuation, Schedule
+from kafka_groups.streams.tasks.queues import FetchedRecord, PartitionQueue
+from kafka_groups.streams.topology.context import PunctuationType
+from kafka_groups.streams.topology.internal_topics import changelog_topic
+from kafka_groups.streams.topology.node_graph import NodeGraph, StorePlace
+from kafka_groups.streams.topology.nodes import TimestampExtractor
+from kafka_groups.streams.topology.subtopologies import NodeGroup
+from kafka_groups.types import TaskId, TopicPartition
+
+__all__ = ["Changelogs", "StreamTask", "TaskSettings"]
+
+_NO_TIME = -1
+
+
+class Changelogs(Protocol):
+    """Takes the changes of stores."""
+
+    def log(self, topic: str, partition: int, records: Iterable[ChangelogRecord]) -> None:
+        """Write records to a partition of a changelog."""
+
+
+@frozen(kw_only=True)
+class TaskSettings:
+    """Settings of all tasks of an application.
+
+    Attributes:
+        topology: The topology.
+        application_id: Prefix of the internal topics.
+        extractor: The default timestamp extractor.
+        cache_max_bytes: 0 makes operators forward every update (`statestore.cache.max.bytes`).
+        processing_handler: Decides about exceptions of the user's code; None fails.
+        deserialization_handler: Decides about bytes that cannot be decoded; None fails.
+    """
+
+    topology: NodeGraph
+    application_id: str
+    extractor: TimestampExtractor
+    cache_max_bytes: int = 10 * 1024 * 1024
+    processing_handler: ErrorHandler | None = None
+    deserialization_handler: ErrorHandler | None = None
+
+
+class StreamTask:
+    """Processes the records of its partitions in the order of their timestamps.
+
+    Attributes:
+        task_id: Its id.
+        record: The record that it processes.
+        stream_time_ms: The highest timestamp that it has taken, or -1.
+        wall_ms: The wall-clock time that it was told last.
+    """
+
+    def __init__(
+        self,
+        task_id: TaskId,
+        group: NodeGroup,
+        settings: TaskSettings,
+        engine: Engine,
+        collector: Collector,
+        global_states: Mapping[str, StateStore],
+    ) -> None:
+        self.task_id = task_id
+        self.application_id = settings.application_id
+        self.record = RecordContext()
+        self.stream_time_ms = _NO_TIME
+        self.wall_ms = 0
+        self.is_commit_requested = False
+        self._settings = settings
+        self._stream_schedule, self._wall_schedule = Schedule(), Schedule()
+        self._failures = TaskFailures(task_id, self.record, settings.processing_handler)
+        self.states: dict[str, StateStore] = {}
+        self._changelogs: dict[str, str] = {}
+        for place in group.stores:
+            self._open_store(place, engine)
+        self._program = compile_group(
+            group,
+            Surroundings(
+                topology=settings.topology,
+                application_id=settings.application_id,
+                states={**global_states, **self.states},
+                record=self.record,
+                collector=collector,
+                failures=self._failures,
+            ),
+        )
+        self.queues = {topic: self._queue(topic, *found) for topic, found in self._program.sources.items()}
+
+    def __repr__(self) -> str:
+        return f"<StreamTask {self.task_id}>"
+
+    def init(self, wall_ms: int) -> None:
+        """Prepare the processors, parents first."""
+        self.wall_ms = wall_ms
+        for function in self._program.init:
+            function(self)
+
+    def add(self, topic: str, records: list[FetchedRecord]) -> None:
+        """Add records of one of its topics."""
+        self.queues[topic].add(records)
+
+    def process(self, wall_ms: int) -> bool:
+        """Process the record with the lowest timestamp. Return False if there is none."""
+        self.wall_ms = wall_ms
+        chosen = self._next_queue()
+        if chosen is None:
+            return False
+        head = chosen.take()
+        self.stream_time_ms = max(self.stream_time_ms, head.timestamp_ms)
+        record = self.record
+        record.topic, record.partition, record.offset = chosen.partition.topic, chosen.partition.partition, head.offset
+        record.timestamp_ms, record.headers = head.timestamp_ms, head.headers
+        chosen.step(head.key, head.value, head.timestamp_ms, head.headers)
+        self._punctuate(self._stream_schedule, self.stream_time_ms)
+        return True
+
+    def punctuate_wall_clock(self, wall_ms: int) -> bool:
+        """Call what is due by wall-clock time. Return whether anything was."""
+        self.wall_ms = wall_ms
+        return self._punctuate(self._wall_schedule, wall_ms)
+
+    def schedule(
+        self, interval_ms: int, clock: PunctuationType, callback: Callable[[int], None], start_ms: int | None
+    ) -> Punctuation:
+        """Call a function again and again."""
+        is_stream_time = clock is PunctuationType.STREAM_TIME
+        schedule = self._stream_schedule if is_stream_time else self._wall_schedule
+        # As in Java, punctuation by stream time is aligned to 0, so that the first record makes the first call.
+        first_ms = 0 if is_stream_time else self.wall_ms + interval_ms
+        return schedule.add(interval_ms, callback, first_ms if start_ms is None else start_ms)
+
+    def request_commit(self) -> None:
+        """Commit after the current record."""
+        self.is_commit_requested = True
+
+    def flush(self) -> None:
+        """Forward the updates that operators hold back, those of stores further up first."""
+        for state in self.states.values():
+            state.flush()
+
+    def commit(self, changelogs: Changelogs) -> None:
+        """Write the changes of the stores to their changelogs and into the committed state. Flush before."""
+        for name, state in self.states.items():
+            topic = self._changelogs.get(name)
+            if topic is not None:
+                changelogs.log(topic, self.task_id.partition, state.changelog())
+            state.commit()
+        self.is_commit_requested = False
+
+    def close(self) -> None:
+        """Close the processors, parents first."""
+        for function in self._program.close:
+            function()
+
+    def _open_store(self, place: StorePlace, engine: Engine) -> None:
+        name, topic = place.definition.name, changelog_topic(place, self.application_id)
+        self.states[name] = open_state(
+            place.definition,
+            StoreSurroundings(
+                topic=topic, engine=engine, record=self.record, is_caching=self._settings.cache_max_bytes > 0
+            ),
+        )
+        if place.definition.changelog is not None and place.source_topic is None:
+            self._changelogs[name] = topic
+
+    def _next_queue(self) -> PartitionQueue | None:
+        chosen, lowest = None, None
+        for queue in self.queues.values():
+            head = queue.head()
+            if head is not None and (lowest is None or head.timestamp_ms < lowest):
+                chosen, lowest = queue, head.timestamp_ms
+        return chosen
+
+    def _punctuate(self, schedule: Schedule, now_ms: int) -> bool:
+        record = self.record
+        record.topic, record.partition, record.offset = None, _NO_TIME, _NO_TIME
+        record.timestamp_ms, record.headers = now_ms, ()
+        return schedule.run(now_ms)
+
+    def _queue(self, topic: str, source: Any, step: Any) -> PartitionQueue:
+        partition = TopicPartition(topic, self.task_id.partition)
+        extractor = self._settings.extractor
+        return PartitionQueue(partition, source, step, extractor, self._refused, self._failures.dropped)
+
+    def _refused(self, record: FetchedRecord, error: Exception) -> None:
+        raise error

@@ -1,0 +1,1 @@
+"""Topologies: nodes, checks, sub-topologies, internal topics, descriptions."""

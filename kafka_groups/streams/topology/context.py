@@ -1,0 +1,180 @@
+"""The Processor API: processors and their context."""
+
+import enum
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any, Generic, Protocol, TypeVar, overload
+
+from kafka_groups.streams.errors import StreamsError
+from kafka_groups.streams.state.key_value import KeyValueStore, TimestampedKeyValueStore
+from kafka_groups.streams.state.store import RecordContext
+from kafka_groups.streams.state.stores import KeyValueDefinition, StoreDefinition
+from kafka_groups.streams.topology.nodes import NodeContext
+from kafka_groups.streams.topology.records import Record, RecordMetadata
+from kafka_groups.types import TaskId
+
+__all__ = ["Cancellable", "Processor", "ProcessorContext", "PunctuationType", "TaskServices"]
+
+K = TypeVar("K")
+V = TypeVar("V")
+KOut = TypeVar("KOut")
+VOut = TypeVar("VOut")
+KIn = TypeVar("KIn")
+VIn = TypeVar("VIn")
+
+
+class PunctuationType(enum.Enum):
+    """The clock of a punctuation."""
+
+    STREAM_TIME = "stream time"
+    WALL_CLOCK_TIME = "wall-clock time"
+
+
+class Cancellable(Protocol):
+    """A punctuation that was scheduled."""
+
+    def cancel(self) -> None:
+        """Call the function no more."""
+
+
+class TaskServices(Protocol):
+    """The services of a task for its processors."""
+
+    task_id: TaskId
+    application_id: str
+    record: RecordContext
+    stream_time_ms: int
+    wall_ms: int
+
+    def schedule(
+        self, interval_ms: int, clock: PunctuationType, callback: Callable[[int], None], start_ms: int | None
+    ) -> Cancellable:
+        """Call a function again and again."""
+
+    def request_commit(self) -> None:
+        """Commit after the current record."""
+
+
+class ProcessorContext(Generic[KOut, VOut]):
+    """Forwarding, stores, punctuation and metadata for one processor in one task."""
+
+    def __init__(self, node: NodeContext, task: TaskServices) -> None:
+        self._node = node
+        self._task = task
+
+    def __repr__(self) -> str:
+        return f"<ProcessorContext of {self._node.name!r} in task {self._task.task_id}>"
+
+    @property
+    def task_id(self) -> TaskId:
+        """The task."""
+        return self._task.task_id
+
+    @property
+    def application_id(self) -> str:
+        """The application's id."""
+        return self._task.application_id
+
+    @property
+    def record_metadata(self) -> RecordMetadata | None:
+        """Topic, partition and offset of the current record, or None in a punctuation."""
+        record = self._task.record
+        return None if record.topic is None else RecordMetadata(record.topic, record.partition, record.offset)
+
+    @property
+    def current_stream_time_ms(self) -> int:
+        """The highest timestamp that the task has taken from its topics, or -1."""
+        return self._task.stream_time_ms
+
+    @property
+    def current_system_time_ms(self) -> int:
+        """The wall-clock time in ms since 1970."""
+        return self._task.wall_ms
+
+    def forward(self, record: Record[KOut, VOut], *, to: str | None = None) -> None:
+        """Pass a record to the children, or to the one child with this name.
+
+        Raises:
+            StreamsError: There is no child with this name.
+        """
+        step = self._node.forward if to is None else self._node.children.get(to)
+        if step is None:
+            known = ", ".join(self._node.children) or "none"
+            raise StreamsError(f"Processor {self._node.name!r} has no child {to!r}. Its children are: {known}.")
+        step(record.key, record.value, record.timestamp_ms, record.headers)
+
+    @overload
+    def store(self, store: KeyValueDefinition[K, V]) -> KeyValueStore[K, V]: ...
+    @overload
+    def store(self, store: StoreDefinition | str) -> Any: ...
+    def store(self, store: StoreDefinition | str) -> Any:
+        """Return a store that the processor is connected with.
+
+        Args:
+            store: Its definition, which makes the result typed, or its name.
+
+        Raises:
+            StreamsError: The processor is not connected with it.
+        """
+        return open_store(self._node, store if isinstance(store, str) else store.name)
+
+    def schedule(
+        self,
+        interval: timedelta,
+        clock: PunctuationType,
+        callback: Callable[[int], None],
+        *,
+        start_ms: int | None = None,
+    ) -> Cancellable:
+        """Call a function again and again, by stream time or by wall-clock time. Return a handle to cancel it.
+
+        Args:
+            interval: The time between two calls, at least 1 ms.
+            clock: Whose time it is.
+            callback: Gets the time in ms since 1970.
+            start_ms: The time of the first call. Later ones come at multiples of the interval after it.
+
+        Raises:
+            ValueError: The interval is shorter than 1 ms.
+        """
+        interval_ms = round(interval.total_seconds() * 1000)
+        if interval_ms < 1:
+            raise ValueError(f"The interval of a punctuation is {interval}. Use at least 1 ms.")
+        return self._task.schedule(interval_ms, clock, callback, start_ms)
+
+    def commit(self) -> None:
+        """Ask the task to commit after the current record."""
+        self._task.request_commit()
+
+
+class Processor(Generic[KIn, VIn, KOut, VOut]):
+    """A processor of your own. One object serves one task.
+
+    `self.context` is there from `init` on.
+    """
+
+    context: ProcessorContext[KOut, VOut]
+
+    def init(self, context: ProcessorContext[KOut, VOut]) -> None:
+        """Prepare for records: get stores, schedule punctuation. Call `super().init(context)` first."""
+        self.context = context
+
+    def process(self, record: Record[KIn, VIn]) -> None:
+        """Process one record."""
+        raise NotImplementedError(f"{type(self).__name__} has no method 'process'. Define it.")
+
+    def close(self) -> None:
+        """Release what `init` acquired."""
+
+
+def open_store(node: NodeContext, name: str) -> KeyValueStore[Any, Any] | TimestampedKeyValueStore[Any, Any]:
+    """Return a store as a processor sees it."""
+    state = node.state(name)
+    if state.definition.timestamped:
+        return TimestampedKeyValueStore(state)
+    return KeyValueStore(state, node.record)
+
+
+def open_view(state: Any, record: RecordContext) -> KeyValueStore[Any, Any]:
+    """Return a store as queries and tests see it: values without timestamps."""
+    return KeyValueStore(state, record)

@@ -1,0 +1,75 @@
+"""From a topology to what the members of its streams group send: sub-topologies with internal topics."""
+
+from collections.abc import Iterator
+
+from kafka_groups.streams.member.rules.topology import ChangelogTopic, GroupTopology, RepartitionTopic
+from kafka_groups.streams.member.rules.topology_builder import GroupTopologyBuilder
+from kafka_groups.streams.state.stores import StoreDefinition
+from kafka_groups.streams.topology.node_graph import NodeGraph, StorePlace
+from kafka_groups.streams.topology.subtopologies import NodeGroup, node_groups
+
+__all__ = ["changelog_topic", "group_topology", "topic_name"]
+
+_TIMESTAMPS = {"message.timestamp.type": "CreateTime"}
+_REPARTITION = {"cleanup.policy": "delete", "retention.ms": "-1", "segment.bytes": "52428800", **_TIMESTAMPS}
+
+
+def group_topology(topology: NodeGraph, application_id: str) -> GroupTopology:
+    """Return the topology as a streams group has it.
+
+    Raises:
+        TopologyError: The topology is empty or contradicts itself.
+    """
+    builder = GroupTopologyBuilder()
+    for group in node_groups(topology):
+        if not group.is_global:
+            _add(builder, group, topology, application_id)
+    return builder.build()
+
+
+def topic_name(topology: NodeGraph, application_id: str, topic: str) -> str:
+    """Return the name of a topic: that of a repartition topic begins with the application's id."""
+    return f"{application_id}-{topic}" if topic in topology.repartition_topics else topic
+
+
+def changelog_topic(place: StorePlace, application_id: str) -> str:
+    """Return the topic that a store is restored from, which its serdes are told, too."""
+    return place.source_topic or f"{application_id}-{place.definition.name}-changelog"
+
+
+def _add(builder: GroupTopologyBuilder, group: NodeGroup, topology: NodeGraph, application_id: str) -> None:
+    def named(topic: str) -> str:
+        return topic_name(topology, application_id, topic)
+
+    read = [topic for source in group.sources for topic in source.topics]
+    internal = topology.repartition_topics
+    builder.add_subtopology(
+        str(group.number),
+        sources=[topic for topic in read if topic not in internal],
+        repartition_sources=[
+            RepartitionTopic(named(topic), internal[topic].partitions, _REPARTITION)
+            for topic in read
+            if topic in internal
+        ],
+        sinks=dict.fromkeys(
+            named(sink.topic) for sink in group.sinks if isinstance(sink.topic, str) and sink.topic in internal
+        ),
+        changelogs=[
+            ChangelogTopic(changelog_topic(place, application_id), changelog_configs(place.definition))
+            for place in group.stores
+            if place.definition.changelog is not None
+        ],
+        copartition=[[named(topic) for topic in topics] for topics in _copartitioned(group, topology)],
+    )
+
+
+def changelog_configs(definition: StoreDefinition) -> dict[str, str]:
+    """Return the configs of a store's changelog topic."""
+    return {**definition.changelog_defaults(), **_TIMESTAMPS, **dict(definition.changelog or ())}
+
+
+def _copartitioned(group: NodeGroup, topology: NodeGraph) -> Iterator[list[str]]:
+    sources = {source.name: source for source in group.sources}
+    for names in topology.copartitioned:
+        if sources.keys() >= set(names):
+            yield [topic for name in names for topic in sources[name].topics]

@@ -1,0 +1,181 @@
+"""The nodes and stores of a topology."""
+
+from collections.abc import Iterable, Mapping
+from typing import Self
+
+from attrs import frozen
+
+from kafka_groups.streams.member.rules.topology_builder import TopologyError
+from kafka_groups.streams.state.stores import StoreDefinition
+from kafka_groups.streams.topology.nodes import (
+    Operator,
+    ProcessorNode,
+    SinkNode,
+    SourceNode,
+    TopologyNode,
+)
+
+__all__ = ["NodeGraph", "RepartitionSpec", "StorePlace"]
+
+
+@frozen
+class RepartitionSpec:
+    """A repartition topic of a topology.
+
+    Attributes:
+        partitions: Its number of partitions, or None to derive it from the topics that flow into it.
+    """
+
+    partitions: int | None = None
+
+
+@frozen(kw_only=True)
+class StorePlace:
+    """A store of a topology.
+
+    Attributes:
+        definition: The store.
+        users: Names of the processors that are connected with it.
+        source_topic: The topic that is read in place of a changelog: that of a global table, or of a table whose source
+            serves as its changelog.
+        is_global: Whether every process has all of it.
+    """
+
+    definition: StoreDefinition
+    users: tuple[str, ...] = ()
+    source_topic: str | None = None
+    is_global: bool = False
+
+
+class NodeGraph:
+    """The nodes and stores of a topology, and how they are connected."""
+
+    def __init__(self) -> None:
+        self._nodes: dict[str, TopologyNode] = {}
+        self._stores: dict[str, StorePlace] = {}
+        self._repartition: dict[str, RepartitionSpec] = {}
+        self._copartitioned: list[tuple[str, ...]] = []
+        self._global_nodes: set[str] = set()
+
+    @property
+    def nodes(self) -> Mapping[str, TopologyNode]:
+        """The nodes by name, in the order in which they were added."""
+        return self._nodes
+
+    @property
+    def stores(self) -> Mapping[str, StorePlace]:
+        """The stores by name, in the order in which they were added."""
+        return self._stores
+
+    @property
+    def repartition_topics(self) -> Mapping[str, RepartitionSpec]:
+        """The repartition topics by name, without the application's prefix."""
+        return self._repartition
+
+    @property
+    def copartitioned(self) -> tuple[tuple[str, ...], ...]:
+        """Groups of source nodes whose topics need the same number of partitions."""
+        return tuple(self._copartitioned)
+
+    def add_operator(self, name: str, operator: Operator, parents: Iterable[str], stores: Iterable[str] = ()) -> Self:
+        """Add a processor that does what an operator says. `add_processor` adds your own."""
+        self.add_node(ProcessorNode(name=name, parents=tuple(parents), operator=operator))
+        return self.connect(name, *stores)
+
+    def add_state_store(self, definition: StoreDefinition, *processors: str, source_topic: str | None = None) -> Self:
+        """Add a store, connect it with processors, and return the topology.
+
+        Args:
+            definition: The store, from `stores`.
+            processors: Names of the processors that use it. They come into one sub-topology.
+            source_topic: A source topic that serves as the store's changelog.
+
+        Raises:
+            TopologyError: There is another store of this name, or a processor does not exist.
+        """
+        known = self._stores.get(definition.name)
+        if known is not None and known.definition != definition:
+            raise TopologyError(f"There are two different stores {definition.name!r}. Give each a name of its own.")
+        if known is None:
+            self._stores[definition.name] = StorePlace(definition=definition, source_topic=source_topic)
+        for processor in processors:
+            self.connect(processor, definition.name)
+        return self
+
+    def connect(self, processor: str, *stores: str) -> Self:
+        """Connect a processor with stores, and return the topology.
+
+        Raises:
+            TopologyError: The processor or a store does not exist.
+        """
+        if not isinstance(self._nodes.get(processor), ProcessorNode):
+            raise TopologyError(f"There is no processor {processor!r} to connect stores with. Add it first.")
+        for name in stores:
+            self._connect(processor, name)
+        return self
+
+    def add_repartition_topic(self, name: str, partitions: int | None) -> None:
+        """Add a topic of the application's own, through which records change their partition."""
+        self._repartition[name] = RepartitionSpec(partitions)
+
+    def copartition(self, sources: Iterable[str]) -> None:
+        """Note source nodes whose topics need the same number of partitions."""
+        self._copartitioned.append(tuple(sources))
+
+    def add_node(self, node: TopologyNode) -> Self:
+        """Add a node after its parents."""
+        for parent in node.parents:
+            if parent not in self._nodes:
+                raise TopologyError(f"{node.name!r} has the parent {parent!r}, which does not exist. Add it first.")
+            if isinstance(self._nodes[parent], SinkNode):
+                raise TopologyError(
+                    f"{node.name!r} has the parent {parent!r}, which is a sink. Sinks have no children."
+                )
+        if not node.parents and not isinstance(node, SourceNode):
+            raise TopologyError(f"{node.name!r} has no parents, so it gets no records. Name at least one.")
+        if isinstance(node, SourceNode):
+            self._check_topics(node)
+        return self._add(node)
+
+    def stores_of(self, processor: str) -> tuple[str, ...]:
+        """Return the names of the stores that a processor is connected with."""
+        return tuple(name for name, place in self._stores.items() if processor in place.users)
+
+    def children_of(self) -> dict[str, list[TopologyNode]]:
+        """Return the children of each node."""
+        children: dict[str, list[TopologyNode]] = {name: [] for name in self._nodes}
+        for node in self._nodes.values():
+            for parent in node.parents:
+                children[parent].append(node)
+        return children
+
+    def _add(self, node: TopologyNode) -> Self:
+        if not node.name:
+            raise TopologyError("A node has an empty name. Give it one, or leave the name out.")
+        if node.name in self._nodes:
+            raise TopologyError(f"There are two nodes {node.name!r}. Give each a name of its own.")
+        self._nodes[node.name] = node
+        return self
+
+    def _connect(self, processor: str, store: str) -> None:
+        place = self._stores.get(store)
+        if place is None:
+            raise TopologyError(
+                f"Processor {processor!r} uses the store {store!r}, which does not exist. Add it first."
+            )
+        if processor not in place.users:
+            users = (*place.users, processor)
+            self._stores[store] = StorePlace(
+                definition=place.definition, users=users, source_topic=place.source_topic, is_global=place.is_global
+            )
+
+    def _check_topics(self, source: SourceNode) -> None:
+        if not source.topics:
+            raise TopologyError(f"Source {source.name!r} reads no topic. Name at least one.")
+        for node in self._nodes.values():
+            for topic in node.topics if isinstance(node, SourceNode) else ():
+                if topic in source.topics:
+                    raise TopologyError(
+                        f"Source {source.name!r} reads topic {topic!r}, which {node.name!r} reads already. Read it "
+                        "once, and use its stream twice."
+                    )

@@ -1,0 +1,146 @@
+"""The nodes of a topology, as values, and what an operator is."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+from attrs import field, frozen
+
+from kafka_groups.serdes import Serde
+from kafka_groups.streams.state.store import RecordContext
+from kafka_groups.types import Headers
+
+__all__ = [
+    "NodeContext",
+    "NodeStep",
+    "Operator",
+    "Partitioner",
+    "ProcessorNode",
+    "SinkNode",
+    "SourceNode",
+    "TimestampExtractor",
+    "TopicName",
+    "TopologyNode",
+]
+
+NodeStep = Callable[..., None]
+"""Processes one record in a node: `(key, value, timestamp_ms, headers)`, or for a table's node
+`(key, new, old, timestamp_ms, headers)`."""
+
+TimestampExtractor = Callable[[Any, int], int]
+"""Gets a `SourceRecord` and the partition's time (-1 at first), and returns the record's timestamp in ms."""
+
+Partitioner = Callable[[str, Any, Any, int], int | Sequence[int] | None]
+"""Gets topic, key, value and the number of partitions. Returns a partition, several (KIP-837: none drops the record),
+or None for the default."""
+
+TopicName = Callable[[Any, Any, RecordContext], str]
+"""Gets key, value and context of a record, and returns the topic to write it to."""
+
+
+class NodeContext(Protocol):
+    """The services of a task for one operator."""
+
+    @property
+    def name(self) -> str:
+        """The node's name."""
+
+    @property
+    def record(self) -> RecordContext:
+        """The record that the task is processing."""
+
+    @property
+    def forward(self) -> NodeStep:
+        """Passes a record to all children."""
+
+    @property
+    def children(self) -> Mapping[str, NodeStep]:
+        """The children by name."""
+
+    def state(self, name: str) -> Any:
+        """Return the state of a store that the node is connected with."""
+
+    def failed(self, error: Exception, key: Any, value: Any, timestamp_ms: int, headers: Headers) -> None:
+        """Let the handler decide about an exception of the user's code. Returns if the record is to be skipped."""
+
+    def dropped(self, reason: str) -> None:
+        """Count and log a record that the operator drops."""
+
+    def on_init(self, function: Callable[[Any], None]) -> None:
+        """Call a function with the task before its first record; parents come first."""
+
+    def on_close(self, function: Callable[[], None]) -> None:
+        """Call a function when the task is closed."""
+
+
+class Operator(Protocol):
+    """The work of a node. One operator serves all tasks; `open` makes the step of one of them."""
+
+    @property
+    def emits_changes(self) -> bool:
+        """True if its children get new and old values, as those of a table do."""
+
+    def open(self, node: NodeContext) -> NodeStep:
+        """Return the node's step in one task."""
+
+
+@frozen(kw_only=True)
+class SourceNode:
+    """Reads topics.
+
+    Attributes:
+        name: The node's name.
+        topics: The topics, repartition topics without the application's prefix.
+        key: The serde of keys.
+        value: The serde of values.
+        timestamp: Overrides the application's timestamp extractor.
+        offset_reset: Overrides where to begin in a topic without committed offset.
+    """
+
+    name: str
+    topics: tuple[str, ...]
+    key: Serde[Any]
+    value: Serde[Any]
+    timestamp: TimestampExtractor | None = None
+    offset_reset: object = None
+    parents: tuple[str, ...] = field(default=(), init=False)
+
+
+@frozen(kw_only=True)
+class ProcessorNode:
+    """Processes records.
+
+    Attributes:
+        name: The node's name.
+        parents: Names of the nodes whose records it gets.
+        operator: What it does.
+    """
+
+    name: str
+    parents: tuple[str, ...]
+    operator: Operator
+
+
+@frozen(kw_only=True)
+class SinkNode:
+    """Writes records to a topic.
+
+    Attributes:
+        name: The node's name.
+        parents: Names of the nodes whose records it gets.
+        topic: The topic, a repartition topic without the application's prefix, or a function that chooses one.
+        key: The serde of keys.
+        value: The serde of values.
+        partitioner: Overrides the default partitioner.
+        takes_changes: Whether it gets new and old values, as a table's repartition sink does.
+    """
+
+    name: str
+    parents: tuple[str, ...]
+    topic: str | TopicName
+    key: Serde[Any]
+    value: Serde[Any]
+    partitioner: Partitioner | None = None
+    takes_changes: bool = False
+
+
+TopologyNode = SourceNode | ProcessorNode | SinkNode

@@ -1,0 +1,181 @@
+"""The topology of an application, as users build and see it."""
+
+from collections.abc import Callable, Iterable
+from typing import Any, Self
+
+from kafka_groups.serdes import Serde
+from kafka_groups.streams.member.rules.topology import GroupTopology
+from kafka_groups.streams.state.stores import StoreDefinition
+from kafka_groups.streams.topology.context import Processor
+from kafka_groups.streams.topology.description import describe
+from kafka_groups.streams.topology.internal_topics import group_topology
+from kafka_groups.streams.topology.node_graph import NodeGraph
+from kafka_groups.streams.topology.nodes import (
+    Operator,
+    Partitioner,
+    ProcessorNode,
+    SinkNode,
+    SourceNode,
+    TimestampExtractor,
+    TopicName,
+)
+from kafka_groups.streams.topology.records import Record
+from kafka_groups.streams.topology.user_processors import UserFunction, UserProcessor
+
+__all__ = ["Topology"]
+
+
+class Topology:
+    """Sources, processors, sinks and stores, each with a name of its own.
+
+    `StreamsBuilder` makes one from its operators. You can also build one node by node, or add nodes to what a builder
+    made.
+
+    ```python
+    topology = (
+        Topology()
+        .add_source("posts", "posts", key=serdes.string, value=serdes.string)
+        .add_processor("shout", shout, parents=["posts"])
+        .add_sink("loud", "loud-posts", parents=["shout"], key=serdes.string, value=serdes.string)
+    )
+    ```
+
+    Attributes:
+        graph: Its nodes and stores.
+    """
+
+    def __init__(self, graph: NodeGraph | None = None) -> None:
+        self.graph = NodeGraph() if graph is None else graph
+
+    def __repr__(self) -> str:
+        return f"<Topology: {len(self.graph.nodes)} nodes, {len(self.graph.stores)} stores>"
+
+    def __str__(self) -> str:
+        return self.describe()
+
+    def add_source(
+        self,
+        name: str,
+        *topics: str,
+        key: Serde[Any],
+        value: Serde[Any],
+        timestamp: TimestampExtractor | None = None,
+        offset_reset: object = None,
+    ) -> Self:
+        """Add a source that reads topics, and return the topology.
+
+        Args:
+            name: The node's name.
+            topics: One or more topics. No other source may read them.
+            key: The serde of keys.
+            value: The serde of values.
+            timestamp: Overrides the application's timestamp extractor.
+            offset_reset: Where to begin in a topic without committed offset.
+
+        Raises:
+            TopologyError: A name is taken, or a topic is read already.
+        """
+        self.graph.add_node(
+            SourceNode(name=name, topics=topics, key=key, value=value, timestamp=timestamp, offset_reset=offset_reset)
+        )
+        return self
+
+    def add_processor(
+        self,
+        name: str,
+        function: Callable[..., Iterable[Record[Any, Any]] | None] | None = None,
+        *,
+        factory: Callable[[], Processor[Any, Any, Any, Any]] | None = None,
+        parents: Iterable[str],
+        stores: Iterable[StoreDefinition | str] = (),
+    ) -> Self:
+        """Add a processor of your own, and return the topology.
+
+        Args:
+            name: The node's name.
+            function: Gets a record and the stores, and returns or yields the records to pass on.
+            factory: Makes a `Processor` for each task, in place of a function.
+            parents: Names of the nodes whose records it gets.
+            stores: The stores that it uses: definitions, which are added, or names of stores that exist.
+
+        Raises:
+            TopologyError: The name is taken, or a parent or a store does not exist.
+            TypeError: You gave both a function and a factory, or neither.
+        """
+        used = tuple(stores)
+        names = tuple(each if isinstance(each, str) else each.name for each in used)
+        operator: Operator
+        if function is not None and factory is None:
+            operator = UserFunction(function, names)
+        elif factory is not None and function is None:
+            operator = UserProcessor(factory)
+        else:
+            raise TypeError(f"Processor {name!r} needs a function, or `factory=`. Give one of them.")
+        self.graph.add_node(ProcessorNode(name=name, parents=tuple(parents), operator=operator))
+        for each in used:
+            if isinstance(each, StoreDefinition):
+                self.graph.add_state_store(each)
+        self.graph.connect(name, *names)
+        return self
+
+    def add_sink(
+        self,
+        name: str,
+        topic: str | TopicName,
+        *,
+        parents: Iterable[str],
+        key: Serde[Any],
+        value: Serde[Any],
+        partitioner: Partitioner | None = None,
+    ) -> Self:
+        """Add a sink that writes records to a topic, and return the topology.
+
+        Args:
+            name: The node's name.
+            topic: The topic, or a function of key, value and context that returns it.
+            parents: Names of the nodes whose records it gets.
+            key: The serde of keys.
+            value: The serde of values.
+            partitioner: A function of topic, key, value and number of partitions.
+
+        Raises:
+            TopologyError: The name is taken, or a parent does not exist.
+        """
+        self.graph.add_node(
+            SinkNode(name=name, parents=tuple(parents), topic=topic, key=key, value=value, partitioner=partitioner)
+        )
+        return self
+
+    def add_state_store(self, definition: StoreDefinition, *processors: str) -> Self:
+        """Add a store, connect it with processors, and return the topology.
+
+        Args:
+            definition: The store, from `stores`.
+            processors: Names of the processors that use it. They come into one sub-topology.
+
+        Raises:
+            TopologyError: There is another store of this name, or a processor does not exist.
+        """
+        self.graph.add_state_store(definition, *processors)
+        return self
+
+    def connect(self, processor: str, *stores: str) -> Self:
+        """Connect a processor with stores, and return the topology.
+
+        Raises:
+            TopologyError: The processor or a store does not exist.
+        """
+        self.graph.connect(processor, *stores)
+        return self
+
+    def describe(self) -> str:
+        """Return the topology as text, as Kafka Streams' `Topology.describe()` prints it."""
+        return describe(self.graph)
+
+    def group_topology(self, application_id: str) -> GroupTopology:
+        """Return what the members of the application's streams group tell their coordinator (KIP-1071).
+
+        Raises:
+            TopologyError: The topology is empty or contradicts itself.
+        """
+        return group_topology(self.graph, application_id)

@@ -1,0 +1,234 @@
+"""Runs a topology in memory, record by record."""
+
+from collections import deque
+from collections.abc import Iterable, Mapping
+from datetime import timedelta
+from types import TracebackType
+from typing import Any, Self, TypeVar, overload
+
+from kafka_groups.serdes import Serde
+from kafka_groups.streams.errors import StreamsError
+from kafka_groups.streams.processors.extractors import fail_on_invalid
+from kafka_groups.streams.state.engine import MemoryEngine
+from kafka_groups.streams.state.key_value import KeyValueStore
+from kafka_groups.streams.state.store import ChangelogRecord
+from kafka_groups.streams.state.stores import KeyValueDefinition, StoreDefinition
+from kafka_groups.streams.tasks.failures import ErrorHandler
+from kafka_groups.streams.tasks.queues import FetchedRecord
+from kafka_groups.streams.tasks.task import StreamTask, TaskSettings
+from kafka_groups.streams.topology.context import open_view
+from kafka_groups.streams.topology.nodes import TimestampExtractor
+from kafka_groups.streams.topology.subtopologies import NodeGroup, node_groups
+from kafka_groups.streams.topology.topology import Topology
+from kafka_groups.testing.topology_driver.topics import CapturedRecord, TestInputTopic, TestOutputTopic
+from kafka_groups.types import Headers, TaskId
+
+__all__ = ["TopologyTestDriver"]
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class TopologyTestDriver:
+    """Runs a topology in memory: pipe records in, read records and stores.
+
+    Each record is processed wholly, with all that follows from it in other sub-topologies, and committed, before
+    `pipe` returns. Times come from you: records have the timestamps that you give, and the wall clock moves when you
+    advance it.
+
+    ```python
+    with TopologyTestDriver(build()) as driver:
+        posts = driver.input_topic("posts", serdes.string, serdes.string)
+        posts.pipe("ann", "to be or not to be", timestamp_ms=0)
+        assert driver.store(COUNTS).get("to") == 2
+    ```
+
+    Args:
+        topology: The topology.
+        application_id: Prefix of the internal topics.
+        wall_ms: The wall-clock time at the start, in ms since 1970.
+        timestamp: The default timestamp extractor.
+        statestore_cache_max_bytes: 0 makes operators forward every update, not only a key's last one at each commit.
+        processing_exception_handler: Decides about exceptions of your code; without one they are raised by `pipe`.
+
+    Raises:
+        TopologyError: The topology is empty or contradicts itself.
+    """
+
+    def __init__(
+        self,
+        topology: Topology,
+        *,
+        application_id: str = "test",
+        wall_ms: int = 0,
+        timestamp: TimestampExtractor = fail_on_invalid,
+        statestore_cache_max_bytes: int = 10 * 1024 * 1024,
+        processing_exception_handler: ErrorHandler | None = None,
+    ) -> None:
+        self._topology = topology
+        self._application_id = application_id
+        self._wall_ms = wall_ms
+        self._outputs: dict[str, list[CapturedRecord]] = {}
+        self._offsets: dict[tuple[str, int], int] = {}
+        self._arrived: deque[CapturedRecord] = deque()
+        self._settings = TaskSettings(
+            topology=topology.graph,
+            application_id=application_id,
+            extractor=timestamp,
+            cache_max_bytes=statestore_cache_max_bytes,
+            processing_handler=processing_exception_handler,
+        )
+        self._groups = [group for group in node_groups(topology.graph) if not group.is_global]
+        self._tasks = [self._task(group) for group in self._groups]
+        self._readers: dict[str, StreamTask] = {topic: task for task in self._tasks for topic in task.queues}
+        for task in self._tasks:
+            task.init(wall_ms)
+        self._settle()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<TopologyTestDriver {self._application_id!r}: {len(self._tasks)} tasks>"
+
+    def input_topic(self, topic: str, key: Serde[K], value: Serde[V]) -> TestInputTopic[K, V]:
+        """Return a topic to pipe records into.
+
+        Raises:
+            LookupError: The topology does not read this topic.
+        """
+        if topic not in self._readers:
+            known = ", ".join(sorted(self._readers))
+            raise LookupError(f"The topology does not read topic {topic!r}. It reads: {known}.")
+        return TestInputTopic(topic, key, value, self._pipe, lambda: self._wall_ms)
+
+    def output_topic(self, topic: str, key: Serde[K], value: Serde[V]) -> TestOutputTopic[K, V]:
+        """Return a topic to read results from. Repartition topics and changelogs can be read, too."""
+        return TestOutputTopic(topic, key, value, self._written(topic))
+
+    def records(self, topic: str) -> tuple[CapturedRecord, ...]:
+        """Return all records of a topic, as bytes."""
+        return tuple(self._written(topic))
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """The topics that have been written to, in the order of their first records."""
+        return tuple(topic for topic, records in self._outputs.items() if records)
+
+    @overload
+    def store(self, store: KeyValueDefinition[K, V]) -> KeyValueStore[K, V]: ...
+    @overload
+    def store(self, store: StoreDefinition | str) -> Any: ...
+    def store(self, store: StoreDefinition | str) -> Any:
+        """Return a store to read it, or to fill it before a test.
+
+        Args:
+            store: Its definition, which makes the result typed, or its name.
+
+        Raises:
+            LookupError: The topology has no such store.
+        """
+        name = store if isinstance(store, str) else store.name
+        for task in self._tasks:
+            if name in task.states:
+                return open_view(task.states[name], task.record)
+        known = ", ".join(sorted(self._topology.graph.stores)) or "none"
+        raise LookupError(f"The topology has no store {name!r}. Its stores are: {known}.")
+
+    def advance_wall_clock(self, by: timedelta) -> None:
+        """Advance the wall clock, and call the punctuations that are due.
+
+        Raises:
+            ValueError: The duration is negative.
+        """
+        if by < timedelta(0):
+            raise ValueError(f"The wall clock cannot go back by {by}. Use a positive duration.")
+        self._wall_ms += round(by.total_seconds() * 1000)
+        for task in self._tasks:
+            task.punctuate_wall_clock(self._wall_ms)
+            self._commit(task)
+        self._settle()
+
+    def close(self) -> None:
+        """Close the processors of the topology."""
+        tasks, self._tasks = self._tasks, []
+        for task in tasks:
+            task.close()
+
+    # ----------------------------------------------------------------- what tasks write to (Collector, Changelogs)
+
+    def partitions(self, topic: str) -> int:
+        """Return a topic's number of partitions."""
+        del topic
+        return 1
+
+    def send(
+        self,
+        topic: str,
+        key: bytes | None,
+        value: bytes | None,
+        timestamp_ms: int,
+        headers: Headers,
+        partition: int | None,
+    ) -> None:
+        """Take a record of a sink."""
+        record = CapturedRecord(topic, partition or 0, key, value, timestamp_ms, headers)
+        self._written(topic).append(record)
+        if topic in self._readers:
+            self._arrived.append(record)
+
+    def log(self, topic: str, partition: int, records: Iterable[ChangelogRecord]) -> None:
+        """Take records of a changelog."""
+        written = self._written(topic)
+        for key, value, timestamp_ms in records:
+            written.append(CapturedRecord(topic, partition, key, value, timestamp_ms))
+
+    # -----------------------------------------------------------------
+
+    def _task(self, group: NodeGroup) -> StreamTask:
+        return StreamTask(TaskId(str(group.number), 0), group, self._settings, MemoryEngine(), self, _no_states())
+
+    def _pipe(
+        self,
+        topic: str,
+        key: bytes | None,
+        value: bytes | None,
+        timestamp_ms: int,
+        headers: Headers,
+        partition: int | None,
+    ) -> None:
+        if not self._tasks:
+            raise StreamsError("The driver is closed. Make another one.")
+        self._arrived.append(CapturedRecord(topic, partition or 0, key, value, timestamp_ms, headers))
+        self._settle()
+
+    def _settle(self) -> None:
+        """Process what has arrived, and what follows from it."""
+        while self._arrived:
+            record = self._arrived.popleft()
+            task = self._readers[record.topic]
+            task.add(record.topic, [self._fetched(record)])
+            while task.process(self._wall_ms):
+                self._commit(task)
+
+    def _commit(self, task: StreamTask) -> None:
+        task.flush()
+        task.commit(self)
+
+    def _fetched(self, record: CapturedRecord) -> FetchedRecord:
+        place = record.topic, record.partition
+        offset = self._offsets.get(place, 0)
+        self._offsets[place] = offset + 1
+        return FetchedRecord(offset, record.key, record.value, record.timestamp_ms, record.headers)
+
+    def _written(self, topic: str) -> list[CapturedRecord]:
+        return self._outputs.setdefault(topic, [])
+
+
+def _no_states() -> Mapping[str, Any]:
+    return {}
