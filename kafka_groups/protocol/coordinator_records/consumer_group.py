@@ -97,7 +97,12 @@ class ClassicProtocol:
 
 @frozen(kw_only=True)
 class ClassicMemberMetadata:
-    """A member's description of itself in JoinGroup."""
+    """The session timeout and protocols from the JoinGroup request of a member with the classic protocol.
+
+    Attributes:
+        session_timeout_ms: The longest time between its heartbeats.
+        supported_protocols: The assignors that it supports, with its subscription in the form of each.
+    """
 
     session_timeout_ms: int
     supported_protocols: tuple[ClassicProtocol, ...] = ()
@@ -105,7 +110,19 @@ class ClassicMemberMetadata:
 
 @frozen(kw_only=True)
 class ConsumerGroupMemberMetadataValue:
-    """A member's description of itself. An empty regex means that there is none."""
+    """A member's description of itself.
+
+    Attributes:
+        instance_id: The id of a static member, or None.
+        rack_id: Its rack, or None.
+        client_id: The client id of its requests.
+        client_host: The host that they come from.
+        subscribed_topic_names: The topics that it subscribes to by name, sorted and without duplicates.
+        subscribed_topic_regex: The regular expression that it subscribes to. None and "" mean that it has none.
+        rebalance_timeout_ms: The time that it has to revoke partitions.
+        server_assignor: The assignor that it prefers, or None.
+        classic_member_metadata: Set if it speaks the classic protocol.
+    """
 
     instance_id: str | None = None
     rack_id: str | None = None

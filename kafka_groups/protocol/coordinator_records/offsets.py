@@ -55,6 +55,14 @@ class OffsetCommitValue:
 
     Kafka writes version 1, which has no leader epoch and no topic id, if the offset has an `expire_timestamp_ms`, and
     version 4 otherwise.
+
+    Attributes:
+        offset: The next offset that the group wants to read.
+        leader_epoch: Leader epoch of the record before it, or -1.
+        metadata: The client's metadata, stored with the offset.
+        commit_timestamp_ms: Time of the commit, in milliseconds since the epoch.
+        expire_timestamp_ms: Time of expiry, or -1 for `offsets.retention.minutes`. Only old clients set it.
+        topic_id: The topic, if it was known.
     """
 
     offset: int
@@ -74,7 +82,18 @@ class GroupMetadataKey:
 
 @frozen(kw_only=True)
 class GroupMetadataMember:
-    """A member of a classic group, with the bytes of its protocol."""
+    """A member of a generation of a classic group.
+
+    Attributes:
+        member_id: The member.
+        group_instance_id: The instance id of a static member (KIP-345), or None.
+        client_id: The client id of its requests.
+        client_host: The host that they come from.
+        rebalance_timeout_ms: The longest time that a rebalance waits for the member, or -1 for its session timeout.
+        session_timeout_ms: The longest time between the member's heartbeats.
+        subscription: The member's metadata for the protocol that was chosen.
+        assignment: The leader's assignment for it.
+    """
 
     member_id: str
     group_instance_id: str | None = None  # v3+
@@ -88,7 +107,16 @@ class GroupMetadataMember:
 
 @frozen(kw_only=True)
 class GroupMetadataValue:
-    """A generation of a classic group. Kafka writes version 3."""
+    """A generation of a classic group that all its members have agreed on, or an empty group. Kafka writes version 3.
+
+    Attributes:
+        protocol_type: The group's type ("consumer", "connect"), or "" if no member ever joined.
+        generation: The number of the generation.
+        protocol: The protocol that was chosen: for consumers, the name of an assignor. None if the group is empty.
+        leader: The member that assigns partitions. None if the group is empty.
+        current_state_timestamp_ms: Wall-clock time of the last change of the group's state, or -1 in old records.
+        members: The members.
+    """
 
     protocol_type: str
     generation: int

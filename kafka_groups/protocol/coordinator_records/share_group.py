@@ -37,7 +37,7 @@ class ShareGroupMemberMetadataKey:
 
 @frozen(kw_only=True)
 class ShareGroupMemberMetadataValue:
-    """A member's description of itself."""
+    """A member's description of itself. `subscribed_topic_names` is sorted and has no duplicates."""
 
     rack_id: str | None = None
     client_id: str

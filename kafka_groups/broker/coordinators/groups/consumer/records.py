@@ -3,6 +3,9 @@
 A record has a key (its type, the group, and for some types a member or a regular expression) and a value. A value of
 None is a tombstone that deletes the key. The state of a group depends only on the last value of each key, so the log
 can be compacted.
+
+Values are the messages of `protocol/coordinator_records/`, except for those that the rules need in another form:
+maps of partitions and sets of topics.
 """
 
 from collections.abc import Mapping

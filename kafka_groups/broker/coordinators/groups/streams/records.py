@@ -2,6 +2,9 @@
 
 A record has a key (its type, the group, and for some types a member) and a value. A value of None is a tombstone that
 deletes the key. The state of a group depends only on the last value of each key, so the log can be compacted.
+
+Values are not the messages of `protocol/coordinator_records/`: tasks, tags and configs, which are lists there, are sets
+and maps here, so that their order makes no difference.
 """
 
 from collections.abc import Mapping
