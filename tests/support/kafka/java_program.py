@@ -45,10 +45,14 @@ class LineProgram:
 
     def ask(self, *words: str) -> list[str]:
         """Ask a question, and return the words of the answer, which comes when all orders before are carried out."""
-        self.say(*words)
+        return self.ask_line(" ".join(words)).split()
+
+    def ask_line(self, question: str) -> str:
+        """As `ask`, with a line for the question and a line for the answer."""
+        self.say(question)
         answers = self._process.stdout
         assert answers is not None
-        return answers.readline().split()
+        return answers.readline()
 
 
 class JavaProgram(LineProgram):

@@ -72,6 +72,15 @@ def streams_classpath() -> str:
     return f"{kafka_classpath(kafka_jars(TOOLS_VERSION))}:{_jar('kafka-streams')}"
 
 
+def driver_classpath() -> str:
+    """All that Java's TopologyTestDriver needs.
+
+    Raises:
+        RealKafkaUnavailableError: The jars cannot be had.
+    """
+    return f"{streams_classpath()}:{_jar('kafka-streams-test-utils')}"
+
+
 def _jar(artifact: str) -> Path:
     name = f"{artifact}-{TOOLS_VERSION}.jar"
     jar = cache_directory() / name
@@ -101,6 +110,11 @@ def tools_classpath_or_skip() -> str:
 def streams_classpath_or_skip() -> str:
     """As `streams_classpath`, for tests that also need Java with its compiler; skips them if that is allowed."""
     return _or_skip(streams_classpath, ("java", "javac"))
+
+
+def driver_classpath_or_skip() -> str:
+    """As `driver_classpath`, for tests that also need Java with its compiler; skips them if that is allowed."""
+    return _or_skip(driver_classpath, ("java", "javac"))
 
 
 def _or_skip(find: Callable[[], T], tools: Sequence[str]) -> T:
