@@ -4,6 +4,7 @@ import gc
 import json
 import logging
 import os
+import random
 import signal
 import sys
 import tempfile
@@ -71,6 +72,32 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if not item.get_closest_marker(marker)]
     if hasattr(config, "workerinput"):
         longest_first(items)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect tests without the garbage collector: nearly everything that is made lives until the end."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Let each process of `pytest -n` import the test modules in an order of its own.
+
+    The first that imports a module keeps its byte code, with assertions rewritten, for the others. In the same order,
+    all of them would compile each module at the same time, which takes longer than anything else in a fresh checkout.
+    """
+    report = yield
+    worker = getattr(collector.config, "workerinput", None)
+    if worker is not None and isinstance(collector, pytest.Directory) and report.result:
+        random.Random(worker["workerid"]).shuffle(report.result)
+    return report
 
 
 # First, as pytest-xdist's main process goes on as soon as it hears of the end of the collection.

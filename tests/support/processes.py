@@ -49,7 +49,7 @@ def groups_of(items: Iterable[pytest.Item]) -> dict[str, str]:
 
 
 def longest_first(items: list[pytest.Item]) -> None:
-    """Put the tests in the order in which they should start."""
+    """Put the tests in the order in which they should start, in whatever order their modules were collected."""
     items.sort(key=_urgency)
 
 
@@ -70,10 +70,11 @@ def _groups(item: pytest.Item) -> Iterator[str]:
         yield "Kafka"
 
 
-def _urgency(item: pytest.Item) -> tuple[float, int]:
+def _urgency(item: pytest.Item) -> tuple[float, int, tuple[str, ...]]:
     timeout = item.get_closest_marker("timeout")
     folder = item.path.relative_to(item.config.rootpath / "tests").parts[0]
     return (
         -float(timeout.args[0]) if timeout is not None else -_USUAL_TIMEOUT_S,
         _LONG_FIRST.index(folder) if folder in _LONG_FIRST else len(_LONG_FIRST),
+        item.path.parts,
     )
