@@ -1,4 +1,7 @@
-"""Every record of every type is read back as it was written, and damaged ones are refused by an error of ours."""
+"""Every record of every type is read back as it was written, and damaged ones are refused by an error of ours.
+
+What we write is what kio writes.
+"""
 
 import dataclasses
 import io
@@ -6,7 +9,7 @@ import random
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from kio.serial import entity_writer
 
@@ -15,35 +18,16 @@ from kafka_groups.protocol.coordinator_records.record import CoordinatorRecord, 
 from kafka_groups.protocol.schemas.plain import is_nullable_structure
 from tests.support.broker.coordinator_records import RECORD_TYPES, VERSIONS, keys_of, records_of, values_of, written_in
 
-every_type = pytest.mark.parametrize(("table", "record_type"), RECORD_TYPES, ids=repr)
 
-
-@every_type
-@given(data=st.data())
+@pytest.mark.parametrize(("table", "record_type"), RECORD_TYPES, ids=repr)
+@given(data=st.data(), seed=st.integers(0, 2**32))
 @settings(max_examples=50)
-def test_what_is_written_is_read_back(table: RecordTable, record_type: RecordType, data: st.DataObject) -> None:
+def test_every_record(table: RecordTable, record_type: RecordType, data: st.DataObject, seed: int) -> None:
     record = data.draw(records_of(record_type))
     key, value = table.encode(record)
-
-    assert table.decode(key, value) == record
-    assert (value is None) == (record.value is None)
-    assert table.most_bytes(record) >= len(key) + len(value or b"")
-
-
-@every_type
-@given(data=st.data())
-@settings(max_examples=20)
-def test_records_are_written_as_kio_writes_them(
-    table: RecordTable, record_type: RecordType, data: st.DataObject
-) -> None:
-    record = data.draw(records_of(record_type))
-    key, value = table.encode(record)
-
-    assert key[2:] == _by_kio(record_type.key_binding.schema, record.key)
-    if value is not None:
-        binding = record_type.value_binding(record_type.version_of(record.value))
-        assume(not any(map(is_nullable_structure, dataclasses.fields(binding.schema))))  # kio writes these otherwise
-        assert value[2:] == _by_kio(binding.schema, record.value)
+    _is_read_back(table, record, key, value)
+    _is_written_as_kio_writes_it(record_type, record, key, value)
+    _is_refused_or_read_if_damaged(table, key, value, random.Random(seed))
 
 
 @pytest.mark.parametrize(("table", "record_type", "version"), VERSIONS, ids=repr)
@@ -56,14 +40,24 @@ def test_every_version_is_read(table: RecordTable, record_type: RecordType, vers
     assert table.decode(key_bytes, written_in(record_type, version, value)) == CoordinatorRecord(key, value)
 
 
-@every_type
-@given(data=st.data(), seed=st.integers(0, 2**32))
-@settings(max_examples=50)
-def test_damaged_records_are_refused_or_read(
-    table: RecordTable, record_type: RecordType, data: st.DataObject, seed: int
+def _is_read_back(table: RecordTable, record: CoordinatorRecord, key: bytes, value: bytes | None) -> None:
+    assert table.decode(key, value) == record
+    assert (value is None) == (record.value is None)
+    assert table.most_bytes(record) >= len(key) + len(value or b"")
+
+
+def _is_written_as_kio_writes_it(
+    record_type: RecordType, record: CoordinatorRecord, key: bytes, value: bytes | None
 ) -> None:
-    key, value = table.encode(data.draw(records_of(record_type)))
-    rng = random.Random(seed)
+    assert key[2:] == _by_kio(record_type.key_binding.schema, record.key)
+    if value is None:
+        return
+    schema = record_type.value_binding(record_type.version_of(record.value)).schema
+    if not any(map(is_nullable_structure, dataclasses.fields(schema))):  # kio writes these otherwise
+        assert value[2:] == _by_kio(schema, record.value)
+
+
+def _is_refused_or_read_if_damaged(table: RecordTable, key: bytes, value: bytes | None, rng: random.Random) -> None:
     for damaged in ((_damaged(key, rng), value), (key, _damaged(value or b"", rng))):
         try:
             read = table.decode(*damaged)

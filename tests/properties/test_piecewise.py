@@ -1,6 +1,5 @@
-"""What is read and written element by element is the same as what is read and written at once."""
+"""What is read and written element by element ends too early, or pauses after each element."""
 
-import dataclasses
 from uuid import UUID
 
 import pytest
@@ -18,34 +17,7 @@ from kafka_groups.protocol.codec import (
 from kafka_groups.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafka_groups.protocol.messages.share_fetch import ShareFetchPartition, ShareFetchRequest, ShareFetchTopic
 from tests.support.generators import ended
-from tests.support.requests.protocol_messages import SHAPES, Shape
-
-
-def may_end_with_tags(shape: Shape) -> bool:
-    """Whether the last byte of a message may be something else than an empty list of tagged fields."""
-    return not shape.schema.__flexible__ or any("tag" in field.metadata for field in dataclasses.fields(shape.schema))
-
-
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
-@given(data=st.data())
-@settings(max_examples=3)
-def test_every_message_is_read_and_written_the_same(shape: Shape, data: st.DataObject) -> None:
-    message = data.draw(shape.messages())
-    body = shape.encode_body(message)
-    assert ended(shape.decoding_body(body))[0] == message
-    parts: list[bytes] = []
-    for _pause in shape.writing_body(message, parts.append):
-        pass
-    assert b"".join(parts) == body
-
-
-@pytest.mark.parametrize("shape", [shape for shape in SHAPES if not may_end_with_tags(shape)], ids=str)
-@given(data=st.data())
-@settings(max_examples=1)
-def test_tagged_fields_of_newer_versions_are_left_out(shape: Shape, data: st.DataObject) -> None:
-    message = data.draw(shape.messages())
-    body = shape.encode_body(message)[:-1] + b"\x01\x63\x02ab"
-    assert ended(shape.decoding_body(body))[0] == message
+from tests.support.requests.protocol_messages import SHAPES
 
 
 @given(data=st.data())

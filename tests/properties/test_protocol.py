@@ -1,21 +1,38 @@
-"""Every message in every version is read back as it was written."""
+"""Every message in every version is read back as it was written, at once and element by element.
+
+What our writers write is what kio's own writer writes, byte for byte.
+"""
+
+import dataclasses
+import io
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from kio.serial import entity_writer
 
 from kafka_groups.protocol.codec import correlation_id_of, decode_request, decode_request_header, decode_response
 from kafka_groups.protocol.error_codes import ErrorCode
+from tests.support.generators import ended
 from tests.support.requests.protocol_messages import CLIENT_ID, CORRELATION_ID, SHAPES, Shape
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @given(data=st.data())
 @settings(max_examples=8)
-def test_what_is_written_is_read_back(shape: Shape, data: st.DataObject) -> None:
+def test_every_message(shape: Shape, data: st.DataObject) -> None:
     message = data.draw(shape.messages())
-    payload = shape.encode(message)
+    _is_read_back_from_its_frame(shape, message)
+    body = shape.encode_body(message)
+    _is_written_as_kio_writes_it(shape, message, body)
+    _is_read_and_written_the_same_element_by_element(shape, message, body)
+    if not _may_end_with_tags(shape):
+        _is_read_without_the_tagged_fields_of_newer_versions(shape, message, body)
 
+
+def _is_read_back_from_its_frame(shape: Shape, message: Any) -> None:
+    payload = shape.encode(message)
     if shape.kind == "response":
         assert correlation_id_of(payload) == CORRELATION_ID
         assert decode_response(payload, shape.api.key, shape.version) == message
@@ -24,6 +41,29 @@ def test_what_is_written_is_read_back(shape: Shape, data: st.DataObject) -> None
     assert (header.api_key, header.version) == (shape.api.key, shape.version)
     assert (header.correlation_id, header.client_id) == (CORRELATION_ID, CLIENT_ID)
     assert decode_request(payload, header) == message
+
+
+def _is_written_as_kio_writes_it(shape: Shape, message: Any, body: bytes) -> None:
+    written = io.BytesIO()
+    entity_writer(shape.schema)(written, message)
+    assert body == written.getvalue()
+
+
+def _is_read_and_written_the_same_element_by_element(shape: Shape, message: Any, body: bytes) -> None:
+    assert ended(shape.decoding_body(body))[0] == message
+    parts: list[bytes] = []
+    for _pause in shape.writing_body(message, parts.append):
+        pass
+    assert b"".join(parts) == body
+
+
+def _is_read_without_the_tagged_fields_of_newer_versions(shape: Shape, message: Any, body: bytes) -> None:
+    assert ended(shape.decoding_body(body[:-1] + b"\x01\x63\x02ab"))[0] == message
+
+
+def _may_end_with_tags(shape: Shape) -> bool:
+    """Whether the last byte of a message may be something else than an empty list of tagged fields."""
+    return not shape.schema.__flexible__ or any("tag" in field.metadata for field in dataclasses.fields(shape.schema))
 
 
 @given(st.integers(-(2**15), 2**15 - 1))

@@ -159,16 +159,15 @@ def check(key: ApiKey, versions: Iterable[int], caplog: pytest.LogCaptureFixture
 
 @pytest.mark.parametrize("key", HANDLERS, ids=lambda key: key.name.lower())
 def test_integers_at_their_bounds(key: ApiKey, caplog: pytest.LogCaptureFixture) -> None:
-    versions = served_versions(key)
-    check(key, {versions[0], versions[-1]}, caplog)
+    check(key, served_versions(key)[-1:], caplog)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "key", [key for key in HANDLERS if len(served_versions(key)) > 2], ids=lambda key: key.name.lower()
+    "key", [key for key in HANDLERS if len(served_versions(key)) > 1], ids=lambda key: key.name.lower()
 )
-def test_integers_at_their_bounds_in_the_versions_between(key: ApiKey, caplog: pytest.LogCaptureFixture) -> None:
-    check(key, served_versions(key)[1:-1], caplog)
+def test_integers_at_their_bounds_in_older_versions(key: ApiKey, caplog: pytest.LogCaptureFixture) -> None:
+    check(key, served_versions(key)[:-1], caplog)
 
 
 def test_the_requests_have_integers_at_bounds() -> None:
