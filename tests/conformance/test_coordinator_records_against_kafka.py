@@ -29,7 +29,7 @@ WITH_UNITS = frozenset({
 })  # fmt: skip
 """In these, Kafka's names of times end in `Ms`, too."""
 
-pytestmark = pytest.mark.real_kafka
+pytestmark = [pytest.mark.real_kafka, pytest.mark.slow]
 
 
 @attrs.frozen

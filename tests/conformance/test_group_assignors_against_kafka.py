@@ -23,7 +23,7 @@ SEED = 848
 
 ASSIGNORS: dict[str, Assignor] = {range_assignor.NAME: range_assignor.assign, uniform.NAME: uniform.assign}
 
-pytestmark = pytest.mark.real_kafka
+pytestmark = [pytest.mark.real_kafka, pytest.mark.slow]
 
 
 @frozen

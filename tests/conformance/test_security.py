@@ -56,7 +56,7 @@ from kafka_groups.testing.pytest_plugin import skip_unless_required
 from tests.support.certificates import Certificates
 from tests.support.kafka.real_kafka import RawConnection, unique
 
-pytestmark = [pytest.mark.real_kafka, pytest.mark.timeout(90)]
+pytestmark = [pytest.mark.real_kafka, pytest.mark.slow, pytest.mark.timeout(90)]
 
 SECRET = "Tr0ub4dor&3, =ü"
 ODD_SECRET = " ①ﬁ\u00a0 "  # SASLprep would change it; Kafka takes it as it is

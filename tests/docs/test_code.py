@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
@@ -29,6 +30,11 @@ RUN = [program for program in programs() if program.run and not program.on_spark
 ENDLESS = [program for program in RUN if program.endless]
 SIGNALLED = [program for program in RUN if program.stops_at_signals and not program.in_streams_group]
 ENDING = [program for program in RUN if not program.endless and not program.stops_at_signals]
+
+
+def slow_if_simulated(program: Program) -> Any:
+    """The program, in the slow tests if it runs seeds of a simulation."""
+    return pytest.param(program, marks=[pytest.mark.slow] if "    simulate(" in program.code else [])
 
 
 @pytest.fixture(autouse=True)
@@ -114,7 +120,7 @@ def test_imported_names_exist(program: Program) -> None:
                 assert hasattr(module, alias.name), f"{node.module}.{alias.name}"
 
 
-@pytest.mark.parametrize("program", ENDING, ids=str)
+@pytest.mark.parametrize("program", [slow_if_simulated(each) for each in ENDING], ids=str)
 def test_program_ends_well(program: Program, bootstrap_servers: str, tmp_path: Path) -> None:
     process = start(program, bootstrap_servers, tmp_path)
     _, errors = ended(process)

@@ -122,7 +122,10 @@ class Application:
             process.wait()
 
 
-@pytest.fixture(params=["embedded", pytest.param("kafka", marks=pytest.mark.real_kafka)])
+BROKERS = ("embedded", pytest.param("kafka", marks=[pytest.mark.real_kafka, pytest.mark.slow]))
+
+
+@pytest.fixture(params=BROKERS)
 def application(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Application]:
     """An application without processes, on an embedded broker and on a real Kafka."""
     if request.param == "kafka":

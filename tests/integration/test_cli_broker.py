@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from confluent_kafka.admin import AdminClient
 
+from kafka_groups.cli.main import main
 from kafka_groups.protocol.messages.api_versions import ApiVersionsRequest
 from tests.support.certificates import Certificates
 from tests.support.kafka.real_kafka import RawConnection
@@ -86,9 +88,9 @@ def test_child_ends_with_its_standard_input() -> None:
     ],
 )
 def test_bad_argument_is_explained(arguments: list[str], said: str) -> None:
-    done = subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 2
-    assert said in " ".join(done.stderr.replace("│", " ").split())
+    result = CliRunner().invoke(main, ["broker", *arguments])
+    assert result.exit_code == 2
+    assert said in " ".join(result.stderr.replace("│", " ").split())
 
 
 def test_port_in_use_is_explained(cluster: "subprocess.Popen[str]") -> None:

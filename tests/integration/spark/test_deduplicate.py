@@ -39,7 +39,7 @@ EXPECTED = Counter(("t", 0, offset, b"%d" % offset, KINDS[offset % 2]) for offse
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("partition_by", [[], ["partition", "kind"]])
+@pytest.mark.parametrize("partition_by", [pytest.param([], marks=pytest.mark.slow), ["partition", "kind"]])
 def test_one_row_per_record_remains(spark: "SparkSession", tmp_path: Path, partition_by: list[str]) -> None:
     path = tmp_path / "the table=1"
     write(path, partition_by=partition_by)

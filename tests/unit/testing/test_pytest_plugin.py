@@ -5,6 +5,12 @@ import pytest
 PLUGIN = "kafka_groups.testing.pytest_plugin"
 
 
+@pytest.fixture(autouse=True)
+def no_other_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The plugin needs no other one, and loading those takes longer than the projects' tests."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+
+
 @pytest.fixture
 def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config) -> pytest.Pytester:
     """A project with three tests, on a machine without Java, Maven and a container engine."""

@@ -140,7 +140,7 @@ def poll(bench: Bench, ready: threading.Event) -> list[tuple[int, object]]:
     return [(record.offset, record) for record in records]
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
 @pytest.mark.parametrize("auto_renew", [False, True])
 def test_explicit_acknowledgements_under_a_busy_engine(seed: int, auto_renew: bool) -> None:
     total = 1_500
