@@ -73,6 +73,7 @@ def test_records_become_tables_of_the_same_size_whatever_the_columns(tmp_path: P
     assert min(rates.values()) > 10_000
 
 
+@pytest.mark.slow
 def test_the_task_assignor_is_measured_with_groups_that_double(tmp_path: Path) -> None:
     written = tmp_path / "figures.json"
     arguments = ["assignors", "--members=160", "--doublings=1", "--rounds=1", f"--json={written}"]

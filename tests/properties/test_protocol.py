@@ -18,7 +18,13 @@ from tests.support.generators import ended
 from tests.support.requests.protocol_messages import CLIENT_ID, CORRELATION_ID, SHAPES, Shape
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def slow_if_between(shape: Shape) -> Any:
+    """The shape, in the slow tests if its version is neither the oldest nor the newest."""
+    is_between = shape.api.versions.low < shape.version < shape.api.versions.high
+    return pytest.param(shape, marks=[pytest.mark.slow] if is_between else [])
+
+
+@pytest.mark.parametrize("shape", [slow_if_between(each) for each in SHAPES], ids=str)
 @given(data=st.data())
 @settings(max_examples=8)
 def test_every_message(shape: Shape, data: st.DataObject) -> None:

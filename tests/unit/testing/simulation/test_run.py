@@ -77,7 +77,11 @@ def test_a_seed_makes_the_same_run_also_in_another_process_and_another_seed_does
     assert simulate(shop, 2, faults=SeededFaults(seconds=60)).digest != digest
 
 
-@pytest.mark.parametrize("name", ["process_killed", "process_stopped", "broker_killed", "leader_moved", "slow_broker"])
+_ALONE = ("process_killed", "leader_moved")
+_ALONE_TOO = ("process_stopped", "broker_killed", "slow_broker")
+
+
+@pytest.mark.parametrize("name", [*_ALONE, *(pytest.param(name, marks=pytest.mark.slow) for name in _ALONE_TOO)])
 def test_a_fault_can_strike_alone(name: str) -> None:
     report = simulate(shop, 1, faults=SeededFaults.only(seconds=120, **{name: 3}))
     assert set(report.faults) == {name}
