@@ -10,6 +10,7 @@ import pytest
 from kafka_groups import serdes
 from kafka_groups.errors import DeserializationError, SerializationError
 from kafka_groups.serdes import Serde
+from tests.recording.java_serdes import SERDES, hexadecimal, recorded, shown
 from tests.unit.serdes.calling import read, write
 
 ID = UUID("00112233-4455-6677-8899-aabbccddeeff")
@@ -136,3 +137,12 @@ def test_plain_values_cannot_change() -> None:
     ]  # fmt: skip
     assert all(serde.is_immutable for serde in plain)
     assert [repr(serde) for serde in plain[:2]] == ["serdes.string", "serdes.int32"]
+
+
+@pytest.mark.parametrize(("name", "value", "data"), recorded())
+def test_bytes_are_those_of_java(name: str, value: str, data: str) -> None:
+    """Windowed keys, too: they are in the same recording."""
+    serde = SERDES[name]
+    found = read(serde, bytes.fromhex(data[1:]))
+    assert shown(name, found) == value
+    assert hexadecimal(write(serde, found)) == data
