@@ -184,14 +184,16 @@ class RecordDeserializationError(KafkaGroupsError):
 class SerializationError(KafkaGroupsError):
     """A serde cannot turn a value into bytes: the value has another type, or its range or content does not fit.
 
-    If a function of the program raised, its exception is the cause (`__cause__`).
+    If a function of the program raised, its exception is the cause (`__cause__`). The error is retriable only if the
+    operating system is behind that: an `OSError`, for example because a schema registry could not be reached.
     """
 
 
 class DeserializationError(KafkaGroupsError):
     """A serde cannot turn bytes into a value.
 
-    If a function of the program raised, its exception is the cause (`__cause__`).
+    If a function of the program raised, its exception is the cause (`__cause__`). The error is retriable only if the
+    operating system is behind that: an `OSError`, for example because a schema registry could not be reached.
     """
 
 

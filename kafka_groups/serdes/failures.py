@@ -2,7 +2,7 @@
 
 from kafka_groups.errors import DeserializationError, SerializationError
 
-__all__ = ["cannot_deserialize", "cannot_serialize", "described"]
+__all__ = ["cannot_deserialize", "cannot_serialize", "deserializer_raised", "serializer_raised"]
 
 _SHOWN = 80
 """The most characters or bytes of a value that an error shows."""
@@ -18,9 +18,31 @@ def cannot_deserialize(serde: str, data: object, reason: str) -> Deserialization
     return DeserializationError(f"{serde} cannot deserialise {_shown(data)} ({_measured(data)}): {reason}")
 
 
-def described(error: Exception) -> str:
-    """Return the class and the text of an exception that a function raised."""
+def serializer_raised(serde: str, value: object, error: Exception) -> SerializationError:
+    """Return the error for a value with which a function raised."""
+    failure = cannot_serialize(serde, value, _described(error))
+    failure.retriable = _may_pass(error)
+    return failure
+
+
+def deserializer_raised(serde: str, data: object, error: Exception) -> DeserializationError:
+    """Return the error for bytes with which a function raised."""
+    failure = cannot_deserialize(serde, data, _described(error))
+    failure.retriable = _may_pass(error)
+    return failure
+
+
+def _described(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
+
+
+def _may_pass(error: BaseException | None) -> bool:
+    """Return True if an error of the operating system is behind it: a schema registry could not be reached."""
+    while error is not None:
+        if isinstance(error, OSError):
+            return True
+        error = error.__cause__ or error.__context__  # clients of registries hide the error of the socket: "from None"
+    return False
 
 
 def _shown(value: object) -> str:

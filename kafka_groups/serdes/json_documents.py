@@ -5,7 +5,7 @@ from typing import Any
 
 from attrs import frozen
 
-from kafka_groups.serdes.failures import cannot_deserialize, cannot_serialize, described
+from kafka_groups.serdes.failures import cannot_serialize, deserializer_raised, serializer_raised
 from kafka_groups.serdes.serde import BoundDeserializer, BoundSerializer, Serde, T
 from kafka_groups.serdes.value_types import is_immutable_type, shown_type
 from kafka_groups.types import Header
@@ -29,7 +29,7 @@ class ModelSerde(Serde[T]):
             try:
                 text: str = value.model_dump_json(by_alias=True, round_trip=True, warnings="error")
             except Exception as error:
-                raise cannot_serialize(name, value, described(error)) from error
+                raise serializer_raised(name, value, error) from error
             return text.encode()
 
         return serialize
@@ -42,7 +42,7 @@ class ModelSerde(Serde[T]):
             try:
                 value: T = validate(data)
             except Exception as error:
-                raise cannot_deserialize(name, data, described(error)) from error
+                raise deserializer_raised(name, data, error) from error
             return value
 
         return deserialize

@@ -9,7 +9,7 @@ import msgspec
 from attrs import frozen
 
 from kafka_groups.errors import ConfigurationError
-from kafka_groups.serdes.failures import cannot_deserialize, cannot_serialize, described
+from kafka_groups.serdes.failures import cannot_serialize, deserializer_raised, serializer_raised
 from kafka_groups.serdes.serde import BoundDeserializer, BoundSerializer, Serde, T
 from kafka_groups.serdes.value_types import classes_of, is_immutable_type, listed
 from kafka_groups.types import Header
@@ -39,7 +39,7 @@ class MsgspecSerde(Serde[T]):
             try:
                 data: bytes = encode(value)
             except Exception as error:
-                raise cannot_serialize(name, value, described(error)) from error
+                raise serializer_raised(name, value, error) from error
             return data
 
         return serialize
@@ -52,7 +52,7 @@ class MsgspecSerde(Serde[T]):
             try:
                 value: T = decode(data)
             except Exception as error:
-                raise cannot_deserialize(name, data, described(error)) from error
+                raise deserializer_raised(name, data, error) from error
             return value
 
         return deserialize

@@ -10,7 +10,7 @@ from attrs import frozen
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.functions import idle_kind
 from kafka_groups.serdes.contexts import DeserializationContext, SerializationContext, takes_context
-from kafka_groups.serdes.failures import cannot_deserialize, cannot_serialize, described
+from kafka_groups.serdes.failures import cannot_deserialize, cannot_serialize, deserializer_raised, serializer_raised
 from kafka_groups.serdes.serde import BoundDeserializer, BoundSerializer, Serde, T
 from kafka_groups.serdes.value_types import classes_of, is_immutable_type, listed, shown_type
 from kafka_groups.types import Header
@@ -52,7 +52,7 @@ class PairSerde(Serde[T]):
             try:
                 data = call(value, headers)
             except Exception as error:
-                raise cannot_serialize(name, value, described(error)) from error
+                raise serializer_raised(name, value, error) from error
             if isinstance(data, bytes):
                 return data
             raise cannot_serialize(name, value, f"the serializer returned {data!r} and not bytes")
@@ -67,7 +67,7 @@ class PairSerde(Serde[T]):
             try:
                 value = call(data, headers)
             except Exception as error:
-                raise cannot_deserialize(name, data, described(error)) from error
+                raise deserializer_raised(name, data, error) from error
             if isinstance(value, classes):
                 return value  # type: ignore[return-value]
             returned = type(value).__name__
@@ -84,7 +84,8 @@ class PairSerde(Serde[T]):
     def _deserializing(self, topic: str, *, is_key: bool) -> Callable[[bytes, Sequence[Header]], object]:
         call, field = self._deserialize, _field(is_key=is_key)
         if self._deserializer_takes_context:
-            return lambda data, headers: call(data, DeserializationContext(topic, field, headers))
+            # A list, as confluent-kafka looks for the id of a schema in no other kind of sequence.
+            return lambda data, headers: call(data, DeserializationContext(topic, field, list(headers)))
         return lambda data, _: call(data)
 
 

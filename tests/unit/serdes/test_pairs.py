@@ -114,6 +114,28 @@ def test_exceptions_of_the_functions_are_the_cause() -> None:
     assert isinstance(wrote.value.__cause__, LookupError)
 
 
+@pytest.mark.parametrize(
+    ("error", "retriable"), [(ConnectionRefusedError(), True), (TimeoutError(), True), (ValueError(), False)]
+)
+@pytest.mark.parametrize("depth", [0, 2])
+def test_errors_of_the_network_may_pass(error: Exception, depth: int, *, retriable: bool) -> None:
+    def fail(value: object) -> Any:
+        raised = error
+        for _ in range(depth):
+            wrapper = RuntimeError("registry")
+            wrapper.__cause__ = raised
+            raised = wrapper
+        raise raised
+
+    serde = serdes.of(Celsius, fail, fail)
+    with pytest.raises(SerializationError) as wrote:
+        write(serde, Celsius(1))
+    with pytest.raises(DeserializationError) as refused:
+        read(serde, b"")
+    assert (wrote.value.retriable, refused.value.retriable) == (retriable, retriable)
+    assert not DeserializationError.retriable
+
+
 def test_pairs_of_the_same_functions_are_equal() -> None:
     assert serdes.of(Celsius, encode, decode) == CELSIUS
     assert serdes.of(Celsius, encode_with_schema, decode) != CELSIUS
