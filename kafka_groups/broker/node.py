@@ -53,7 +53,7 @@ class BrokerNode:
             server.on_failure = parts.failures.append
             server.on_request_done = self._deadlines_moved
         self._server.on_connection_closed = self._connection_closed
-        self._services.share.on_late_change(self._share_partitions_changed)
+        self._services.share.led.on_late_change = self._share_partitions_changed
         self._stop_listening: Callable[[], None] = lambda: None
 
     def __repr__(self) -> str:
@@ -139,7 +139,7 @@ class BrokerNode:
         _notify(self._services, self._services.share.metadata_changed(delta))
 
     def _share_partitions_changed(self) -> None:
-        _notify(self._services, self._services.share.take_changed())
+        _notify(self._services, self._services.share.led.take_changed())
         self._runtime.touch()
 
     def _deadlines_moved(self) -> None:
@@ -156,7 +156,7 @@ class _ShareLocks:
 
     def __init__(self, services: BrokerServices) -> None:
         self._services = services
-        self.next_deadline_ms = services.share.next_deadline_ms
+        self.next_deadline_ms = services.share.led.next_deadline_ms
 
     def expire(self, now_ms: int) -> None:
         _notify(self._services, self._services.share.expire(now_ms))

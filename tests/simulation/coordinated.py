@@ -61,7 +61,7 @@ class Coordinated:
         return [
             key.partition.partition
             for node in self.cluster._core.nodes.values()
-            for key, writer in node._services.share._led._writers.items()
+            for key, writer in node._services.share.led._writers.items()
             if writer._under_way and writer._waiting
         ]
 

@@ -23,7 +23,6 @@ from kafka_groups.broker.requests.share_sessions import (
     by_topic,
     close_session,
     leader_hint,
-    let_waiting_fetches_check,
     listed_partitions,
     notify_changed,
     session_key,
@@ -52,20 +51,14 @@ async def handle(request: ShareAcknowledgeRequest, context: RequestContext) -> S
         context.services.share.begin_acknowledge(key, request.share_session_epoch)
     except BrokerError as error:
         return ShareAcknowledgeResponse(error_code=code_of(error), error_message=str(error))
-    errors = await _acknowledge(key, request, context)
-    if request.share_session_epoch == FINAL_EPOCH:
-        await close_session(key, context.services)
-    notify_changed(context.services)
-    return await _response(key, errors, context)
-
-
-async def _acknowledge(
-    key: ShareSessionKey, request: ShareAcknowledgeRequest, context: RequestContext
-) -> AcknowledgementErrors:
-    listed = await listed_partitions(request.topics, context.services, context.turns)
+    services, turns = context.services, context.turns
+    listed = await listed_partitions(request.topics, services, turns)
     acknowledgements = {partition: batches for partition, batches in listed.items() if batches}
-    await let_waiting_fetches_check(key.group_id, acknowledgements, context.services, context.turns)
-    return await acknowledged(key, acknowledgements, context.services, context.turns, is_renew_ack=request.is_renew_ack)
+    errors = await acknowledged(key, acknowledgements, services, turns, is_renew_ack=request.is_renew_ack)
+    if request.share_session_epoch == FINAL_EPOCH:
+        await close_session(key, services)
+    notify_changed(services)
+    return await _response(key, errors, context)
 
 
 async def _response(

@@ -49,6 +49,7 @@ from kafka_groups.broker.share_partitions.fetching import (
     ShareFetchLimits,
 )
 from kafka_groups.broker.share_partitions.partition import SharePartitionKey
+from kafka_groups.broker.share_partitions.writing import StateChange
 from kafka_groups.errors import BrokerError, InvalidRequestError, ShareSessionLimitReachedError, UnknownServerError
 from kafka_groups.protocol.messages.share_fetch import (
     FINAL_EPOCH,
@@ -89,9 +90,15 @@ async def _fetch(fetching: ShareFetching, request: ShareFetchRequest, context: R
     services, share = context.services, context.services.share
     acknowledgements = fetching.requested.acknowledgements
     await let_waiting_fetches_check(fetching.key.group_id, acknowledgements, services, context.turns)
-    planned = share.plan(fetching.key, acknowledgements, is_renew_ack=request.is_renew_ack, now_ms=context.now_ms)
+    now_ms = context.now_ms
+    planned = {
+        partition: share.plan(fetching.key, partition, batches, is_renew_ack=request.is_renew_ack, now_ms=now_ms)
+        for partition, batches in acknowledgements.items()
+    }
     fetched = _collected_at_once(fetching, request.max_wait_ms, context)
-    share.settle(planned)
+    changes = [each for each in planned.values() if isinstance(each, StateChange)]
+    for change in changes:
+        share.led.write(change)
     if request.share_session_epoch == FINAL_EPOCH:
         await outcomes_of(planned, context.turns)
         await close_session(fetching.key, services)
@@ -102,7 +109,7 @@ async def _fetch(fetching: ShareFetching, request: ShareFetchRequest, context: R
         await _wait_for_bytes(fetching, request.max_wait_ms, context)
         fetched = at_once(share.collect(fetching, context.now_ms))
     notify_changed(services)
-    are_written = all(isinstance(each, BrokerError) or each.has_ended for each in planned.values())
+    are_written = all(change.has_ended for change in changes)
     outcomes = await outcomes_of(planned, context.turns)
     return fetched if are_written else at_once(share.confirm(fetching, fetched)), outcomes
 
@@ -111,7 +118,6 @@ async def _fetch_long(fetching: ShareFetching, request: ShareFetchRequest, conte
     """Serve a fetch that takes several turns. What it acknowledges takes effect first, partition by partition."""
     services, share, turns = context.services, context.services.share, context.turns
     acknowledgements = fetching.requested.acknowledgements
-    await let_waiting_fetches_check(fetching.key.group_id, acknowledgements, services, turns)
     outcomes = await acknowledged(fetching.key, acknowledgements, services, turns, is_renew_ack=request.is_renew_ack)
     if request.share_session_epoch == FINAL_EPOCH:
         await close_session(fetching.key, services)

@@ -9,7 +9,6 @@ from kafka_groups.broker.requests.group_coordination import check_share_groups_e
 from kafka_groups.broker.requests.leadership import current_leader
 from kafka_groups.broker.requests.services import BrokerServices
 from kafka_groups.broker.runtime.scheduling.turns import CHEAP, Turns
-from kafka_groups.broker.share_partitions.leader import AcknowledgementsByPartition
 from kafka_groups.broker.share_partitions.partition import SharePartitionKey
 from kafka_groups.broker.share_partitions.sessions import ShareSessionKey
 from kafka_groups.broker.share_partitions.writing import StateChange
@@ -34,6 +33,9 @@ __all__ = [
 ]
 
 P = TypeVar("P")
+
+PlannedChanges: TypeAlias = Mapping[TopicIdPartition, StateChange | BrokerError]
+"""The change that the acknowledgements of each partition make, or why they are refused."""
 
 AcknowledgementErrors: TypeAlias = dict[TopicIdPartition, BrokerError | None]
 """The error of each partition, or None for success."""
@@ -115,14 +117,17 @@ async def acknowledged(
 ) -> AcknowledgementErrors:
     """Apply the acknowledgements of a request partition by partition, so that others have their turn in between."""
     share, clock = services.share, services.cluster.clock
-    changes = {
-        partition: share.acknowledge(key, partition, batches, is_renew_ack=is_renew_ack, now_ms=clock.now_ms())
-        async for partition, batches in turns.each(acknowledgements.items())
-    }
+    await let_waiting_fetches_check(key.group_id, acknowledgements, services, turns)
+    changes: dict[TopicIdPartition, StateChange | BrokerError] = {}
+    async for partition, batches in turns.each(acknowledgements.items()):
+        planned = share.plan(key, partition, batches, is_renew_ack=is_renew_ack, now_ms=clock.now_ms())
+        if isinstance(planned, StateChange):
+            share.led.write(planned)
+        changes[partition] = planned
     return await outcomes_of(changes, turns)
 
 
-async def outcomes_of(changes: AcknowledgementsByPartition, turns: Turns) -> AcknowledgementErrors:
+async def outcomes_of(changes: PlannedChanges, turns: Turns) -> AcknowledgementErrors:
     """Wait until acknowledgements are written or refused, and return the error of each partition."""
     return {
         partition: await written(each) if isinstance(each, StateChange) else each
@@ -174,7 +179,7 @@ async def let_waiting_fetches_check(
 
 def notify_changed(services: BrokerServices) -> bool:
     """Let waiting share fetches check the share-partitions that changed; return whether any has."""
-    changed = services.share.take_changed()
+    changed = services.share.led.take_changed()
     for key in changed:
         services.purgatory.notify(key)
     return bool(changed)

@@ -6,7 +6,7 @@ performed. All of that may have happened when `run` returns: with a log in memor
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 from typing import Any, Generic, TypeVar
 from uuid import UUID
@@ -16,7 +16,7 @@ from attrs import frozen
 from kafka_groups.broker.coordinators.result import Effect, Reply, Result
 from kafka_groups.broker.coordinators.shard import Shard
 from kafka_groups.broker.deadlines import Deadlines
-from kafka_groups.broker.log.entries import Producer, TransactionEnd
+from kafka_groups.broker.log.entries import Producer
 from kafka_groups.broker.log.internal_log import RecordCodec
 from kafka_groups.broker.metadata.image import MetadataImage
 from kafka_groups.broker.metadata.placement import partition_of_key
@@ -30,7 +30,6 @@ from kafka_groups.errors import (
     NotCoordinatorError,
     UnknownServerError,
 )
-from kafka_groups.protocol.record_batch import HEADER_BYTES
 from kafka_groups.types import TopicIdPartition
 
 __all__ = ["CoordinatorRuntime", "ShardKind"]
@@ -171,11 +170,11 @@ class CoordinatorRuntime(Generic[S]):
             return
         led = self._led[index]
         try:
-            self._append_end(led, producer, committed=committed)
+            led.append_end(producer, committed=committed)
         except BrokerError as error:
             self._refused(led, error, done)
         else:
-            self._appended(led, Result(None), done)
+            self._commit(led, Result(None), done)
 
     def check(self, index: int) -> None:
         """Raise an error if an operation on a shard would be refused.
@@ -234,7 +233,7 @@ class CoordinatorRuntime(Generic[S]):
         log = self._broker.cluster.logs.internal(topic_id, address.index, self._kind.codec)
         log.on_committed = partial(self.log_committed, address.index)
         partition = TopicIdPartition(topic_id, address.index)
-        led = LedShard(partition, address, log, self._kind.new_shard(), log.log_start_offset, log.committed_offset)
+        led = LedShard(partition, address, log, self._kind.new_shard(), self._clock, self._max_batch_bytes)
         self._led[address.index] = led
         if led.loaded_up_to >= log.end_offset:
             self._begin(led)  # nothing to load: the topic is new, or the partition was never used
@@ -265,11 +264,7 @@ class CoordinatorRuntime(Generic[S]):
 
     def _load_slice(self, led: LedShard[S]) -> None:
         found, led.loaded_up_to = led.log.entries(max(led.loaded_up_to, led.log.log_start_offset))
-        for entry in found:
-            if isinstance(entry, TransactionEnd):
-                led.end_transaction(entry)
-            else:
-                led.replay(entry.record, entry.offset, entry.producer)
+        led.load(found)
         if led.loaded_up_to >= led.log.end_offset:
             self._begin(led)
 
@@ -285,7 +280,7 @@ class CoordinatorRuntime(Generic[S]):
                 return
             led.outstanding += part.effects
             try:
-                self._append(led, part.records)
+                led.append(part.records)
             except BrokerError:
                 self._reload(led)
                 return
@@ -308,11 +303,13 @@ class CoordinatorRuntime(Generic[S]):
 
     def _commit(self, led: LedShard[S], result: Result[Any, Any], done: Done[Any]) -> None:
         try:
-            self._append(led, result.records, result.producer)
+            led.append(result.records, result.producer)
         except BrokerError as error:
             self._refused(led, error, done)
-        else:
-            self._appended(led, result, done)
+            return
+        self._deadlines.set(led.address.index, led.shard.next_deadline_ms())
+        led.unanswered.append(Unanswered(led.log.end_offset, result, done))
+        self._answer_committed(led)
 
     def _refused(self, led: LedShard[S], error: BrokerError, done: Done[Any]) -> None:
         if isinstance(error, UnknownServerError):  # a record is too large, and nothing was appended
@@ -320,25 +317,6 @@ class CoordinatorRuntime(Generic[S]):
         else:
             self._reload(led)
             done(CoordinatorNotAvailableError())
-
-    def _appended(self, led: LedShard[S], result: Result[Any, Any], done: Done[Any]) -> None:
-        self._deadlines.set(led.address.index, led.shard.next_deadline_ms())
-        led.unanswered.append(Unanswered(led.log.end_offset, result, done))
-        self._answer_committed(led)
-
-    def _append_end(self, led: LedShard[S], producer: Producer, *, committed: bool) -> None:
-        wall_ms = self._clock.wall_ms()
-        offset = led.log.append_end(producer, led.address.epoch, wall_ms, committed=committed)
-        led.end_transaction(TransactionEnd(offset, producer, committed))
-
-    def _append(self, led: LedShard[S], records: tuple[Any, ...], producer: Producer | None = None) -> None:
-        wall_ms = self._clock.wall_ms() if records else 0
-        while records:
-            for batch in _batches_of(records, led.log.size_of, self._max_batch_bytes()):
-                base_offset = led.log.append_records(batch, led.address.epoch, wall_ms, producer)
-                for offset, record in enumerate(batch, base_offset):
-                    led.replay(record, offset, producer)
-            records, producer = led.shard.tidy(led.log, wall_ms), None
 
     def _reload(self, led: LedShard[S]) -> None:
         """Throw a shard away whose log refused records, and load it again. So nothing needs to be taken back."""
@@ -352,15 +330,15 @@ class CoordinatorRuntime(Generic[S]):
             self._broker.grown(led.partition)
         while led.unanswered and led.unanswered[0].end_offset <= committed_offset:
             each = led.unanswered.popleft()
-            self._complete(led, each.result, each.done)
+            if each.result.parked is None:
+                each.done(each.result.response)
+            else:
+                led.parked[each.result.parked] = each.done
+                self._broker.waits()
+            self._perform(led, each.result.effects)
 
-    def _complete(self, led: LedShard[S], result: Result[Any, Any], done: Done[Any]) -> None:
-        if result.parked is None:
-            done(result.response)
-        else:
-            led.parked[result.parked] = done
-            self._broker.waits()
-        for effect in result.effects:
+    def _perform(self, led: LedShard[S], effects: tuple[Effect, ...]) -> None:
+        for effect in effects:
             if isinstance(effect, Reply):
                 led.parked.pop(effect.token, _ignore)(effect.outcome)
             else:
@@ -369,23 +347,3 @@ class CoordinatorRuntime(Generic[S]):
 
 def _ignore(_outcome: object) -> None:
     """Ignore the outcome of a request that is no longer waiting."""
-
-
-def _batches_of(records: Iterable[R], size_of: Callable[[R], int], max_bytes: int) -> list[list[R]]:
-    """Return the records in order, in batches that are as large as they may be (`max.message.bytes`).
-
-    Raises:
-        UnknownServerError: A record does not fit into a batch. Kafka's coordinators answer that, too.
-    """
-    batches: list[list[R]] = []
-    room = 0
-    for record in records:
-        size = size_of(record)
-        if size > max_bytes - HEADER_BYTES:
-            raise UnknownServerError(f"A record of {size} bytes does not fit into a batch of {max_bytes} bytes.")
-        if size > room:
-            batches.append([])
-            room = max_bytes - HEADER_BYTES
-        batches[-1].append(record)
-        room -= size
-    return batches

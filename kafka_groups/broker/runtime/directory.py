@@ -69,4 +69,4 @@ class LeaderDirectory:
 
     def share_partitions_now(self, group_id: str) -> list[SharePartition]:
         """Return the share-partitions of a group that leaders have loaded now. Do not modify them."""
-        return [each for leader in self._by_node.values() for each in leader.share_partitions_of(group_id)]
+        return [each for leader in self._by_node.values() for each in leader.led.of_group(group_id)]

@@ -1,14 +1,14 @@
 """The share-partition leader of one broker: share sessions, acknowledgements and acquisition (KIP-932).
 
-It has no waits and no sockets. A handler calls `begin_fetch`, `acknowledge`, `has_enough` until it returns True or the
-time is up, and then `collect`. Those that look at every partition of a session are generators, which yield after each
-partition. After every call that may let other fetches continue, `take_changed` (or the call's own
-result) returns the share-partitions that waiting fetches have to check again.
+It has no waits and no sockets. A handler calls `begin_fetch`, `plan` and `led.write` for each partition with
+acknowledgements, `has_enough` until it returns True or the time is up, and then `collect`. Those that look at every
+partition of a session are generators, which yield after each partition. After every call that may let other fetches
+continue, `led.take_changed` (or the call's own result) returns the share-partitions that waiting fetches have to check
+again.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
-from typing import TypeAlias
+from collections.abc import Iterable, Mapping
 
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.metadata.delta import MetadataDelta
@@ -18,7 +18,7 @@ from kafka_groups.broker.share_partitions.collecting import ShareCollector, Work
 from kafka_groups.broker.share_partitions.fetching import Batches, FetchedPartition, FetchRequested, ShareFetching
 from kafka_groups.broker.share_partitions.led_partitions import LedSharePartitions, ShareConfigLookup
 from kafka_groups.broker.share_partitions.logs import Logs
-from kafka_groups.broker.share_partitions.partition import SharePartition, SharePartitionKey
+from kafka_groups.broker.share_partitions.partition import SharePartitionKey
 from kafka_groups.broker.share_partitions.persister import Persister
 from kafka_groups.broker.share_partitions.sessions import (
     ShareSession,
@@ -36,10 +36,7 @@ from kafka_groups.protocol.messages.share_acknowledge import AcknowledgementBatc
 from kafka_groups.protocol.messages.share_fetch import FINAL_EPOCH, INITIAL_EPOCH
 from kafka_groups.types import TopicIdPartition
 
-__all__ = ["AcknowledgementsByPartition", "SharePartitionLeader"]
-
-AcknowledgementsByPartition: TypeAlias = Mapping[TopicIdPartition, StateChange | BrokerError]
-"""The change that the acknowledgements of each partition make, or why they are refused."""
+__all__ = ["SharePartitionLeader"]
 
 
 class SharePartitionLeader:
@@ -54,6 +51,8 @@ class SharePartitionLeader:
         max_sessions: Maximum number of share sessions (`group.share.max.share.sessions`).
 
     Attributes:
+        led: The share-partitions that are loaded here.
+        sessions: The share sessions of this broker.
         acknowledgements: For how many offsets each type of acknowledgement has come so far.
     """
 
@@ -72,28 +71,18 @@ class SharePartitionLeader:
         self.group_config = group_config
         self.sessions = ShareSessions(max_sessions)
         self.acknowledgements: Counter[int] = Counter()
-        self._led = LedSharePartitions(node_id, metadata, logs, state, group_config)
-        self._collector = ShareCollector(self._led, self.sessions, group_config)
-
-    def on_late_change(self, listener: Callable[[], None]) -> None:
-        """Call a function when `take_changed` has something that none of these calls caused."""
-        self._led.on_late_change = listener
+        self.led = LedSharePartitions(node_id, metadata, logs, state, group_config)
+        self._collector = ShareCollector(self.led, self.sessions, group_config)
 
     def __repr__(self) -> str:
-        return (
-            f"<SharePartitionLeader {self.node_id}: {len(self._led)} share-partitions, {len(self.sessions)} sessions>"
-        )
-
-    def share_partitions_of(self, group_id: str) -> list[SharePartition]:
-        """Return the share-partitions of a group that are loaded here. Do not modify them."""
-        return self._led.of_group(group_id)
+        return f"<SharePartitionLeader {self.node_id}: {len(self.led)} share-partitions, {len(self.sessions)} sessions>"
 
     # ------------------------------------------------------------------------------------------- fetch
 
     def begin_fetch(
         self, key: ShareSessionKey, requested: FetchRequested, connection_id: int, wall_ms: int
     ) -> Work[ShareFetching]:
-        """Open, continue or close the session of a share fetch. Call `acknowledge` next.
+        """Open, continue or close the session of a share fetch. Call `plan` next for what it acknowledges.
 
         Args:
             key: The group and member.
@@ -160,48 +149,29 @@ class SharePartitionLeader:
         else:
             self.sessions.advance(key, epoch)
 
-    def acknowledge(
+    def plan(
         self, key: ShareSessionKey, partition: TopicIdPartition, batches: Batches, *, is_renew_ack: bool, now_ms: int
     ) -> StateChange | BrokerError:
-        """Apply a member's acknowledgements of one partition, all together or not at all.
+        """Validate a member's acknowledgements of one partition, all of them or none, and renew locks.
 
         Returns:
-            The change that they make, which takes effect when it is written, or why they are refused.
+            The change that they make, or why they are refused. The records stay acquired until `led.write`.
         """
-        planned = self._plan_or_refuse(
-            SharePartitionKey(key.group_id, partition), Acknowledgement(key.member_id, batches, is_renew_ack), now_ms
+        share_key, acknowledgement = (
+            SharePartitionKey(key.group_id, partition),
+            Acknowledgement(key.member_id, batches, is_renew_ack),
         )
-        if isinstance(planned, StateChange):
-            self._led.write(planned)
-        return planned
-
-    def plan(
-        self,
-        key: ShareSessionKey,
-        acknowledgements: Mapping[TopicIdPartition, Batches],
-        *,
-        is_renew_ack: bool,
-        now_ms: int,
-    ) -> AcknowledgementsByPartition:
-        """Validate a member's acknowledgements. Until `settle`, their records stay acquired.
-
-        Returns:
-            The change that the acknowledgements of each partition make, or why they are refused.
-        """
-        return {
-            partition: self._plan_or_refuse(
-                SharePartitionKey(key.group_id, partition),
-                Acknowledgement(key.member_id, batches, is_renew_ack),
-                now_ms,
-            )
-            for partition, batches in acknowledgements.items()
-        }
-
-    def settle(self, planned: AcknowledgementsByPartition) -> None:
-        """Write what `plan` returned, and let it take effect."""
-        for change in planned.values():
-            if isinstance(change, StateChange):
-                self._led.write(change)
+        try:
+            share_partition = self.led.find(share_key, now_ms)
+            if share_partition is None:
+                raise UnknownTopicOrPartitionError(f"Nothing of {share_key} was fetched from this leader.")
+            config = self.group_config(key.group_id)
+            changes = share_partition.begin_acknowledge(acknowledgement, config, now_ms)
+        except BrokerError as error:
+            return kept(error)
+        for batch in batches:
+            self._count(batch)
+        return StateChange(share_partition, changes, batches)
 
     # ---------------------------------------------------------------------------------------- endings
 
@@ -218,7 +188,7 @@ class SharePartitionLeader:
         return [] if self.sessions.get(key) is None else self._release(self.sessions.close(key), now_ms)
 
     def connection_closed(self, connection_id: int, now_ms: int) -> tuple[SharePartitionKey, ...]:
-        """Close the sessions that a connection opened. Returns the changes like `take_changed`.
+        """Close the sessions that a connection opened. Returns the changes like `led.take_changed`.
 
         As in Kafka, a group is forgotten with the last connection that has opened sessions of it: the next session
         loads its share-partitions again, and no longer knows which records were acquired together.
@@ -226,32 +196,25 @@ class SharePartitionLeader:
         for session in self.sessions.close_connection(connection_id):
             self._release(session, now_ms)
         for group_id in self.sessions.forget_connection(connection_id):
-            self._led.drop_group(group_id)
-        return self.take_changed()
+            self.led.drop_group(group_id)
+        return self.led.take_changed()
 
     def metadata_changed(self, delta: MetadataDelta) -> tuple[SharePartitionKey, ...]:
-        """Drop partitions that moved, changed their epoch, or were deleted. Returns the changes like `take_changed`.
+        """Drop partitions that moved, changed their epoch, or were deleted.
 
-        If share groups were disabled, everything is dropped, and all sessions end.
+        Returns the changes like `led.take_changed`. If share groups were disabled, everything is dropped, and all
+        sessions end.
         """
-        self._led.drop_partitions(tuple(delta.lost_partitions()))
+        self.led.drop_partitions(tuple(delta.lost_partitions()))
         if SHARE_FEATURE in delta.features and not self._metadata.has_share_groups:
             self.sessions.clear()
-            self._led.drop_all()
-        return self.take_changed()
-
-    def next_deadline_ms(self) -> int | None:
-        """Return the time at which the next acquisition lock expires."""
-        return self._led.next_deadline_ms()
+            self.led.drop_all()
+        return self.led.take_changed()
 
     def expire(self, now_ms: int) -> tuple[SharePartitionKey, ...]:
-        """Release the records whose locks have expired. Returns the changes like `take_changed`."""
-        self._led.expire(now_ms)
-        return self.take_changed()
-
-    def take_changed(self) -> tuple[SharePartitionKey, ...]:
-        """Return the share-partitions that changed since the last call. Fetches that wait for them must check again."""
-        return self._led.take_changed()
+        """Release the records whose locks have expired. Returns the changes like `led.take_changed`."""
+        self.led.expire(now_ms)
+        return self.led.take_changed()
 
     # ----------------------------------------------------------------------------------------- insides
 
@@ -262,20 +225,6 @@ class SharePartitionLeader:
         session = self.sessions.advance(key, requested.epoch)
         yield from session.update(requested.listed, requested.forgotten)
         return session
-
-    def _plan_or_refuse(
-        self, key: SharePartitionKey, acknowledgement: Acknowledgement, now_ms: int
-    ) -> StateChange | BrokerError:
-        try:
-            share_partition = self._led.find(key, now_ms)
-            if share_partition is None:
-                raise UnknownTopicOrPartitionError(f"Nothing of {key} was fetched from this leader.")
-            changes = share_partition.begin_acknowledge(acknowledgement, self.group_config(key.group_id), now_ms)
-        except BrokerError as error:
-            return kept(error)
-        for batch in acknowledgement.batches:
-            self._count(batch)
-        return StateChange(share_partition, changes, acknowledgement.batches)
 
     def _count(self, batch: AcknowledgementBatch) -> None:
         types = batch.acknowledge_types
@@ -288,14 +237,14 @@ class SharePartitionLeader:
         """Release a member's records of its session's partitions. As in Kafka, this excludes removed partitions."""
         config, member_id = self.group_config(session.key.group_id), session.key.member_id
         changes = []
-        for key in self._led.loaded_among(session.key.group_id, session.partitions):
+        for key in self.led.loaded_among(session.key.group_id, session.partitions):
             try:
-                share_partition = self._led.find(key, now_ms)
+                share_partition = self.led.find(key, now_ms)
             except BrokerError:
                 # Moved or deleted: the new leader has not delivered anything to this member.
                 continue
             if share_partition is not None:
                 change = StateChange(share_partition, share_partition.release(member_id, config))
-                self._led.write(change)
+                self.led.write(change)
                 changes.append(change)
         return changes

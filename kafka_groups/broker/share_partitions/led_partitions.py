@@ -240,10 +240,17 @@ class LedSharePartitions:
         UnknownServerError if the state was deleted, and CoordinatorNotAvailableError if the coordinator could not be
         reached. Only in the last case the share-partition stays loaded.
         """
-        if change.batches:
-            self._write(change)
-        else:
+        if not change.batches:
             change.end(None)
+            self.reschedule(change.share_partition)
+            return
+        writer = self._writer_of(change.share_partition)
+        writer.add(change)
+        writer.is_calling = True
+        self._send_next(writer)
+        writer.is_calling = False
+        if not change.has_ended:
+            writer.hold(change)
             self.reschedule(change.share_partition)
 
     def apply(self, share_partition: SharePartition, batches: tuple[StateBatch, ...]) -> None:
@@ -320,20 +327,10 @@ class LedSharePartitions:
         self._loaded[key] = SharePartition(key, outcome, loading.leader_epoch)
         del self._loading[key]
 
-    def _write(self, change: StateChange) -> None:
-        writer = self._writer_of(change.share_partition)
-        writer.add(change)
+    def _send_next(self, writer: StateWriter) -> None:
         if writer.can_begin:
-            writer.is_calling = True
-            self._send(writer)
-            writer.is_calling = False
-        if not change.has_ended:
-            writer.hold(change)
-            self.reschedule(change.share_partition)
-
-    def _send(self, writer: StateWriter) -> None:
-        key = writer.share_partition.key
-        self._state.write(_state_key(key), writer.begin(), partial(self._written, writer))
+            key = writer.share_partition.key
+            self._state.write(_state_key(key), writer.begin(), partial(self._written, writer))
 
     def _writer_of(self, share_partition: SharePartition) -> StateWriter:
         writer = self._writers.get(share_partition.key)
@@ -343,17 +340,14 @@ class LedSharePartitions:
 
     def _written(self, writer: StateWriter, error: BrokerError | None) -> None:
         key, start_offset = writer.share_partition.key, writer.share_partition.start_offset
-        changes = writer.end(error)
+        changes = writer.end(None if error is None else _as_seen_by_clients(error))
         if error is None:
             for change in changes:
                 self._state.history.add(key.group_id, key.partition, change.batches, change.acknowledged)
         self._after_write(writer, error, moved_start=writer.share_partition.start_offset > start_offset)
-        for change in changes:
-            change.end(None if error is None else _as_seen_by_clients(error))
         if self._changed and not writer.is_calling:
             self.on_late_change()
-        if writer.can_begin:
-            self._send(writer)
+        self._send_next(writer)
 
     def _after_write(self, writer: StateWriter, error: BrokerError | None, *, moved_start: bool) -> None:
         """Keep or drop a share-partition after a write."""

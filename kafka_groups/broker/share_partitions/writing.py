@@ -118,4 +118,5 @@ class StateWriter:
                 self.share_partition.apply(change.batches)
             elif not change.is_applied:
                 self.share_partition.restore(change.held)
+            change.end(error)
         return changes

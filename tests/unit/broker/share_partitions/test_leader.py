@@ -136,11 +136,13 @@ class Cluster:
         *,
         renew: bool = False,
     ) -> dict[TopicIdPartition, BrokerError | None]:
-        changes = {
-            tip: self.leaders[node_id].acknowledge(key, tip, batches, is_renew_ack=renew, now_ms=self.now_ms)
-            for tip, batches in acks.items()
-        }
-        return {tip: ended(each) if isinstance(each, StateChange) else each for tip, each in changes.items()}
+        leader, outcomes = self.leaders[node_id], dict[TopicIdPartition, BrokerError | None]()
+        for tip, batches in acks.items():
+            planned = leader.plan(key, tip, batches, is_renew_ack=renew, now_ms=self.now_ms)
+            if isinstance(planned, StateChange):
+                leader.led.write(planned)
+            outcomes[tip] = ended(planned) if isinstance(planned, StateChange) else planned
+        return outcomes
 
     def close(self, key: ShareSessionKey) -> None:
         for change in self.leader.close_session(key, self.now_ms):
@@ -229,7 +231,7 @@ def test_closing_gives_back_what_is_held_and_keeps_the_delivery_count() -> None:
     cluster.produce()
     cluster.fetch()
     cluster.close(ANN)
-    assert cluster.leader.take_changed() == ()  # as in Kafka, releasing alone ends no wait
+    assert cluster.leader.led.take_changed() == ()  # as in Kafka, releasing alone ends no wait
     assert cluster.fetch(BOB) == {0: [(0, 9, 2)]}
 
 
@@ -348,7 +350,7 @@ def test_at_the_in_flight_limit_a_fetch_waits_until_something_is_done() -> None:
     fetching = cluster.begin(BOB)
     assert not at_once(cluster.leader.has_enough(fetching, cluster.now_ms))
     cluster.ack(ANN, 0, acked(0, 9, ACCEPT))
-    assert cluster.leader.take_changed()
+    assert cluster.leader.led.take_changed()
     assert at_once(cluster.leader.has_enough(fetching, cluster.now_ms))
 
 
@@ -427,10 +429,10 @@ def test_locks_end_at_their_deadline() -> None:
     cluster.produce()
     cluster.fetch()
     deadline_ms = cluster.now_ms + cluster.config.record_lock_duration_ms
-    assert cluster.leader.next_deadline_ms() == deadline_ms
+    assert cluster.leader.led.next_deadline_ms() == deadline_ms
     assert cluster.leader.expire(deadline_ms - 1) == ()
     assert cluster.leader.expire(deadline_ms) == (SharePartitionKey("g", cluster.tip()),)
-    assert cluster.leader.next_deadline_ms() is None
+    assert cluster.leader.led.next_deadline_ms() is None
     cluster.now_ms = deadline_ms
     assert isinstance(cluster.ack(ANN, 0, acked(0, 9, ACCEPT)), InvalidRecordStateError)
 
@@ -441,7 +443,7 @@ def test_a_late_acknowledgement_is_refused_also_before_the_sweep() -> None:
     cluster.fetch()
     cluster.now_ms += cluster.config.record_lock_duration_ms
     assert isinstance(cluster.ack(ANN, 0, acked(0, 9, ACCEPT)), InvalidRecordStateError)
-    assert cluster.leader.take_changed(), "the sweep that came with it is told"
+    assert cluster.leader.led.take_changed(), "the sweep that came with it is told"
 
 
 def test_partitions_are_acknowledged_independently() -> None:
@@ -502,7 +504,7 @@ def test_a_deleted_topic_is_unknown_and_its_locks_are_dropped() -> None:
     cluster.fetch()
     cluster.metadata.delete_topic("t")
     assert isinstance(cluster.ack(ANN, 0, acked(0, 9, ACCEPT)), UnknownTopicOrPartitionError)
-    assert cluster.leader.next_deadline_ms() is None
+    assert cluster.leader.led.next_deadline_ms() is None
 
 
 def test_acknowledging_what_was_never_fetched_here() -> None:
@@ -552,7 +554,7 @@ def test_lost_leadership_forgets_and_tells_the_waiting() -> None:
     cluster.metadata.on_change(lambda _, delta: told.append(cluster.leader.metadata_changed(delta)))
     cluster.move(0, 1)
     assert told == [(SharePartitionKey("g", cluster.tip()),)]
-    assert cluster.leader.next_deadline_ms() is None
+    assert cluster.leader.led.next_deadline_ms() is None
 
 
 def test_partitions_that_are_lost_together_are_told_in_their_order() -> None:

@@ -71,8 +71,7 @@ class Bench:
 
     def end(self, error: BrokerError | None = None) -> None:
         self.sent.pop(0)
-        for change in self.writer.end(error):
-            change.end(error)
+        self.writer.end(error)
         self.send()
 
 
