@@ -15,7 +15,6 @@ from tests.lockstep.classic_choosing import DYNAMIC, PLACES
 from tests.lockstep.classic_members import NOBODY
 from tests.lockstep.classic_steps import NAMELESS, STATIC
 from tests.lockstep.consumer_steps import (
-    REBALANCE_MS,
     Claim,
     ConsumerCommit,
     ConsumerFetchOffsets,
@@ -23,6 +22,7 @@ from tests.lockstep.consumer_steps import (
     DescribeConsumerGroup,
     RemoveConsumers,
 )
+from tests.lockstep.epoch_members import REBALANCE_MS
 from tests.lockstep.offset_steps import DeleteOffsets
 from tests.lockstep.running import Source
 from tests.lockstep.side import Side

@@ -26,8 +26,13 @@ class ConsumerState:
     assigned: Owned = NOTHING
 
     def left(self) -> None:
-        """It is no member any more."""
+        """It is not a member any more."""
         self.epoch, self.assigned = 0, NOTHING
+
+    def answered(self, response: Any) -> None:
+        """Remember a response without an error."""
+        self.epoch = response.member_epoch
+        self.assigned = self.assigned if response.assignment is None else partitions_in(response.assignment)
 
 
 def partitions_in(assignment: Any) -> Owned:

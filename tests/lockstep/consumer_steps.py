@@ -5,24 +5,17 @@ from typing import Any
 
 from attrs import frozen
 
-from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 from kafka_groups.protocol.messages.consumer_group_heartbeat import (
-    LEAVE_STATIC_EPOCH,
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatTopicPartitions,
 )
-from kafka_groups.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupRequestMember
 from kafka_groups.protocol.messages.offset_commit import OffsetCommitRequest
-from kafka_groups.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
-from tests.lockstep.classic_steps import STATIC
-from tests.lockstep.consumer_members import NOTHING, ConsumerState, Owned, partitions_in
+from tests.lockstep.consumer_members import NOTHING, ConsumerState, Owned
+from tests.lockstep.epoch_members import CONSUMERS, instance_sent, remember
 from tests.lockstep.offset_steps import CommitOffsets, FetchOffsets
 from tests.lockstep.side import Side
 from tests.lockstep.steps import GROUP, Change, Question
-
-REBALANCE_MS = 600_000
-_FENCED = (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER_EPOCH, ErrorCode.UNRELEASED_INSTANCE_ID)
 
 
 class Claim(enum.Enum):
@@ -81,12 +74,11 @@ class ConsumerHeartbeat(Change):
         state = side.consumers[self.by]
         if self.fresh and not self.is_odd:
             state = side.consumers[self.by] = ConsumerState(life=state.life + 1)
-        own = self.by if self.by in STATIC else None
         return ConsumerGroupHeartbeatRequest(
             group_id=side.group_id(self.group),
-            member_id=consumer_id(side, self.by if self.of is None else self.of),
+            member_id=CONSUMERS.id_of(side, self.by if self.of is None else self.of),
             member_epoch=(state.epoch if self.epoch is None else self.epoch) + self.shift,
-            instance_id=own if self.instance is None else self.instance or None,
+            instance_id=instance_sent(self.by, self.instance),
             rack_id=self.rack,
             rebalance_timeout_ms=self.rebalance_timeout_ms,
             subscribed_topic_names=None if self.topics is None else tuple(map(side.topic_name, self.topics)),
@@ -97,14 +89,8 @@ class ConsumerHeartbeat(Change):
 
     def note(self, side: Side, response: Any) -> None:
         """Remember what the response says, as a client does."""
-        if self.is_odd:
-            return
-        state = side.consumers[self.by]
-        if response.error_code in _FENCED or (response.error_code is ErrorCode.NONE and response.member_epoch <= 0):
-            state.left()
-        elif response.error_code is ErrorCode.NONE:
-            state.epoch = response.member_epoch
-            state.assigned = state.assigned if response.assignment is None else partitions_in(response.assignment)
+        if not self.is_odd:
+            remember(side.consumers[self.by], response)
 
     def _regex(self, side: Side) -> str | None:
         """An expression that ends with a hyphen gets the end of this run's names, so that it finds only its topics."""
@@ -144,13 +130,7 @@ class RemoveConsumers(Change):
 
     def request(self, side: Side) -> Any:
         """The request."""
-        members = tuple(
-            LeaveGroupRequestMember(
-                member_id="" if name is None else consumer_id(side, name), group_instance_id=instance
-            )
-            for name, instance in self.members
-        )
-        return LeaveGroupRequest(group_id=side.group_id(GROUP), members=members)
+        return CONSUMERS.removing(side, self.members)
 
     def note(self, side: Side, response: Any) -> None:
         """The clients hear of it with their next heartbeats."""
@@ -163,14 +143,7 @@ class ConsumerCommit(CommitOffsets):
     def request(self, side: Side) -> Any:
         """The request."""
         made: OffsetCommitRequest = CommitOffsets.request(self, side)
-        own = self.by if self.by in STATIC else None
-        return OffsetCommitRequest(
-            group_id=made.group_id,
-            generation_id_or_member_epoch=-1 if self.outside else side.consumers[self.by].epoch + self.shift,
-            member_id="" if self.outside else consumer_id(side, self.by),
-            group_instance_id=None if self.outside else own,
-            topics=made.topics,
-        )
+        return made if self.outside else CONSUMERS.committing(made, side, self.by, self.shift)
 
 
 @frozen(kw_only=True, repr=False)
@@ -182,15 +155,7 @@ class ConsumerFetchOffsets(FetchOffsets):
 
     def request(self, side: Side) -> Any:
         """The request."""
-        made: OffsetFetchRequest = FetchOffsets.request(self, side)
-        (group,) = made.groups
-        asked = OffsetFetchRequestGroup(
-            group_id=group.group_id,
-            member_id=consumer_id(side, self.by),
-            member_epoch=side.consumers[self.by].epoch + self.shift,
-            topics=group.topics,
-        )
-        return OffsetFetchRequest(groups=(asked,))
+        return CONSUMERS.fetching(FetchOffsets.request(self, side), side, self.by, self.shift)
 
 
 @frozen(kw_only=True, repr=False)
@@ -202,13 +167,3 @@ class DescribeConsumerGroup(Question):
     def request(self, side: Side) -> Any:
         """The request."""
         return ConsumerGroupDescribeRequest(group_ids=(side.group_id(self.group),), include_authorized_operations=False)
-
-
-def consumer_id(side: Side, name: str) -> str:
-    """The member id that a client has in its present life."""
-    return side.member(f"{name} {side.consumers[name].life}").member_id
-
-
-def is_pause(step: object) -> bool:
-    """Whether a static member leaves for a while."""
-    return isinstance(step, ConsumerHeartbeat) and step.epoch == LEAVE_STATIC_EPOCH

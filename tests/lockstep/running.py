@@ -3,13 +3,15 @@
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
+from functools import partial
+from operator import not_
+from typing import Any, Protocol
 
 import attrs
 from attrs import define, field, frozen
 
 from tests.lockstep.answers import fields_of
-from tests.lockstep.differences import Difference, allowance, differences
+from tests.lockstep.differences import Allowed, Difference, allowance, differences
 from tests.lockstep.settling import settle
 from tests.lockstep.side import Side, Sides
 from tests.lockstep.steps import Fetch, Step, take
@@ -71,43 +73,92 @@ class Replay(Source):
         return self.steps[self._at - 1] if self._at <= len(self.steps) else None
 
 
+Taken = tuple[Any, list[Difference]]
+"""The embedded broker's response to a step, and what differs."""
+
+
+class Taking(Protocol):
+    """How the steps of a run are taken."""
+
+    done: list[Step]
+    """What was done, of which the last step may be being taken."""
+
+    def is_left_out(self, step: Step) -> bool:
+        """Whether a step is not taken, as it is not known what Kafka makes of it."""
+        ...
+
+    async def take(self, step: Step) -> Taken:
+        """Take a step on both sides, and what follows from it."""
+        ...
+
+    def allowed(self, found: Sequence[Difference]) -> list[Allowed] | None:
+        """The entries that allow what differs after the last step, or None if something is not allowed."""
+        ...
+
+
+async def run_through(source: Source, side: Side, taking: Taking) -> Outcome:
+    """Do what the source says, until a difference that is not allowed, or the end."""
+    met: list[str] = []
+    while (step := source.next(side)) is not None:
+        if taking.is_left_out(step):
+            continue
+        taking.done.append(step)
+        response, found = await taking.take(step)
+        entries = taking.allowed(found)
+        if entries is None:
+            return Outcome(tuple(taking.done), tuple(found), tuple(met))
+        met.extend(entry.name for entry in entries)
+        if any(entry.parts_ways for entry in entries):
+            break
+        source.answered(step, response)
+    return Outcome(tuple(taking.done), (), tuple(met))
+
+
+async def asked_patiently(
+    step: Step, ask: Callable[[], Awaitable[Taken]], is_fine: Callable[[list[Difference]], bool], patience_s: float
+) -> Taken:
+    """Take a step; a question again and again, until what differs is fine or patience is at its end."""
+    deadline = asyncio.get_running_loop().time() + patience_s
+    while True:
+        embedded, found = await ask()
+        if is_fine(found) or not step.is_question or asyncio.get_running_loop().time() > deadline:
+            return embedded, found
+        await asyncio.sleep(_PAUSE_S)
+
+
+def compared(sides: Sides, real: Any, embedded: Any) -> list[Difference]:
+    """What differs between two responses."""
+    return differences(fields_of(real, sides.real), fields_of(embedded, sides.embedded))
+
+
 @define(eq=False)
 class Run:
     """One run on two clusters that have its topics and group already."""
 
     sides: Sides
     done: list[Step] = field(factory=list)
-    allowed: list[str] = field(factory=list)
 
     async def through(self, source: Source) -> Outcome:
         """Do what the source says."""
-        while (step := source.next(self.sides.embedded)) is not None:
-            self.done.append(step)
-            response, found = await self._take(step)
-            if not found:
-                found = await settle(self.sides, step, response)
-            entries = allowance(self.done, found)
-            if entries is None:
-                return Outcome(tuple(self.done), tuple(found), tuple(self.allowed))
-            self.allowed.extend(entry.name for entry in entries)
-            if any(entry.parts_ways for entry in entries):
-                break
-            source.answered(step, response)
-        return Outcome(tuple(self.done), (), tuple(self.allowed))
+        return await run_through(source, self.sides.embedded, self)
 
-    async def _take(self, step: Step) -> tuple[Any, list[Difference]]:
-        deadline = asyncio.get_running_loop().time() + PATIENCE_MS / 1000
-        while True:
-            embedded, real = await self._ask(step)
-            found = differences(fields_of(real, self.sides.real), fields_of(embedded, self.sides.embedded))
-            if not (found and step.is_question) or asyncio.get_running_loop().time() > deadline:
-                break
-            await asyncio.sleep(_PAUSE_S)
-        return embedded, found
+    def is_left_out(self, _step: Step) -> bool:
+        """All steps are taken."""
+        return False
 
-    async def _ask(self, step: Step) -> tuple[Any, Any]:
+    async def take(self, step: Step) -> Taken:
+        """Take a step, and wait until both sides are settled."""
+        response, found = await asked_patiently(step, partial(self._ask, step), not_, PATIENCE_MS / 1000)
+        return response, found or await settle(self.sides, step, response)
+
+    def allowed(self, found: Sequence[Difference]) -> list[Allowed] | None:
+        """The entries of the list of differences."""
+        return allowance(self.done, found)
+
+    async def _ask(self, step: Step) -> Taken:
         embedded = await take(self.sides.embedded, step)
-        return embedded, await take(self.sides.real, _patient(step, embedded))
+        real = await take(self.sides.real, _patient(step, embedded))
+        return embedded, compared(self.sides, real, embedded)
 
 
 def _patient(step: Step, embedded: Any) -> Step:

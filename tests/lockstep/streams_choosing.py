@@ -15,6 +15,7 @@ from kafka_groups.protocol.messages.streams_group_heartbeat import (
 from tests.lockstep.classic_choosing import DYNAMIC
 from tests.lockstep.classic_members import NOBODY
 from tests.lockstep.classic_steps import NAMELESS, STATIC
+from tests.lockstep.epoch_members import REBALANCE_MS
 from tests.lockstep.offset_steps import DeleteOffsets
 from tests.lockstep.running import Source
 from tests.lockstep.side import Side
@@ -29,7 +30,6 @@ from tests.lockstep.steps import (
     Step,
 )
 from tests.lockstep.streams_steps import (
-    REBALANCE_MS,
     DescribeStreamsGroup,
     ListStreamsGroups,
     Owns,

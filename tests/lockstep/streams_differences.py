@@ -89,7 +89,7 @@ def is_left_out(step: Step, side: Side, described: Any) -> bool:
 _IGNORED = re.compile("|".join(f"(?:{each.path})" for each in IGNORED))
 
 
-def compared(found: Sequence[Difference]) -> list[Difference]:
+def without_ignored(found: Sequence[Difference]) -> list[Difference]:
     """The differences without the ignored fields of streams groups."""
     return [each for each in found if not _IGNORED.fullmatch(each.path)]
 

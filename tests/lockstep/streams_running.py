@@ -1,8 +1,9 @@
 """A run of a streams group: after each step, both sides must have answered alike, and describe the group alike."""
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -11,29 +12,27 @@ from attrs import define, evolve, field
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.list_groups import ListGroupsResponse
 from kafka_groups.protocol.messages.streams_group_heartbeat import LEAVE_GROUP_EPOCH, StreamsStatus
-from tests.lockstep.answers import fields_of
-from tests.lockstep.differences import Allowed, Difference, differences
+from tests.lockstep.differences import Allowed, Difference
 from tests.lockstep.preparing import prepare_alike
-from tests.lockstep.running import Outcome, Source
+from tests.lockstep.running import Outcome, Source, Taken, asked_patiently, compared, run_through
 from tests.lockstep.settling import in_force, settle_metadata
 from tests.lockstep.side import Side, Sides
-from tests.lockstep.steps import CreateTopic, Step, take
+from tests.lockstep.steps import Step, take
 from tests.lockstep.streams_differences import (
     CACHED_TARGET,
     FAILED_HEARTBEAT,
     allowed_by,
-    compared,
     is_left_out,
+    without_ignored,
 )
 from tests.lockstep.streams_steps import DescribeStreamsGroup, StreamsHeartbeat
 from tests.lockstep.streams_timeouts import Silence, timed_out
 from tests.lockstep.told_targets import next_target
-from tests.lockstep.topic_ids import next_topic_id
+from tests.lockstep.topic_ids import topic_id_of
 from tests.support.conditions import until
 
 TOPICS: Mapping[str, int] = MappingProxyType({"t": 2, "u": 2})
 _PATIENCE_S = 2.0
-_PAUSE_S = 0.01
 _MORE_REPLICAS_THAN_BROKERS = 2
 _OBSERVER = "observer"
 _MOVES_COPY = (ErrorCode.FENCED_INSTANCE_ID, ErrorCode.UNRELEASED_INSTANCE_ID)
@@ -51,7 +50,6 @@ class StreamsRun:
 
     sides: Sides
     done: list[Step] = field(factory=list)
-    allowed: list[str] = field(factory=list)
     _described: Any = None
     _epoch: int = 0
     _epoch_of_copy: int = -1
@@ -61,57 +59,45 @@ class StreamsRun:
         """Create topics, which have the same ids on both sides, and do what the source says."""
         await prepare_alike(self.sides, TOPICS, _CONFIGS, _OFFLOADS)
         await asyncio.gather(*(in_force(side) for side in self.sides))
-        while (step := source.next(self.sides.embedded)) is not None:
-            if is_left_out(step, self.sides.embedded, self._described):
-                continue
-            self.done.append(step)
-            response, found = await self._take_and_look(step)
-            entries = self._allowed(found)
-            if entries is None:
-                return Outcome(tuple(self.done), tuple(found), tuple(self.allowed))
-            self.allowed.extend(entry.name for entry in entries)
-            if any(entry.parts_ways for entry in entries):
-                break
-            source.answered(step, response)
-        return Outcome(tuple(self.done), (), tuple(self.allowed))
+        return await run_through(source, self.sides.embedded, self)
 
-    async def _take_and_look(self, step: Step) -> tuple[Any, list[Difference]]:
-        """The embedded broker's response to a step, and what differs there or in the group afterwards."""
+    def is_left_out(self, step: Step) -> bool:
+        """Whether a step is left out, as no client takes it."""
+        return is_left_out(step, self.sides.embedded, self._described)
+
+    async def take(self, step: Step) -> Taken:
+        """Take a step, and look at the group unless something differs that may not."""
         if isinstance(step, Silence):
             await timed_out(self.sides.real, step.of)
         response, found = await self._take(step)
-        if self._allowed(found) is None:
+        if self.allowed(found) is None:
             return response, found
         await settle_metadata(self.sides, step, response)
         described, more = await self._take(DescribeStreamsGroup())
-        if self._allowed(more) is not None:
+        if self.allowed(more) is not None:
             self._described = described.groups[0]
             self._epoch = self._described.assignment_epoch
             if _misses_internal_topics(response):
                 await self._internal_topics_created(self._described)
         return response, [*found, *more]
 
-    def _allowed(self, found: list[Difference]) -> list[Allowed] | None:
+    def allowed(self, found: Sequence[Difference]) -> list[Allowed] | None:
+        """The entries that allow what differs, some of them only because of what happened before."""
         has_copy = self._epoch == self._epoch_of_copy
         aftermath = (CACHED_TARGET,) * has_copy + (FAILED_HEARTBEAT,) * self._has_failed
         return allowed_by(self.done, found, aftermath)
 
-    async def _take(self, step: Step) -> tuple[Any, list[Difference]]:
-        """The embedded broker's response, and what differs: of a question, after some time."""
-        deadline = asyncio.get_running_loop().time() + _PATIENCE_S
-        while True:
-            embedded, found = await self._ask(step)
-            if self._allowed(found) is not None or not step.is_question or asyncio.get_running_loop().time() > deadline:
-                return embedded, found
-            await asyncio.sleep(_PAUSE_S)
+    async def _take(self, step: Step) -> Taken:
+        return await asked_patiently(
+            step, partial(self._ask, step), lambda found: self.allowed(found) is not None, _PATIENCE_S
+        )
 
-    async def _ask(self, step: Step) -> tuple[Any, list[Difference]]:
+    async def _ask(self, step: Step) -> Taken:
         real = _of_this_run(await take(self.sides.real, step), self.sides.real)
         embedded = _of_this_run(await self._ask_embedded(step), self.sides.embedded)
-        found = differences(fields_of(real, self.sides.real), fields_of(embedded, self.sides.embedded))
         if isinstance(step, StreamsHeartbeat):
             self._note_aftermath(step, real.error_code, embedded.error_code)
-        return embedded, compared(found)
+        return embedded, without_ignored(compared(self.sides, real, embedded))
 
     def _note_aftermath(self, step: StreamsHeartbeat, real: ErrorCode, embedded: ErrorCode) -> None:
         if real in _MOVES_COPY or step.epoch == LEAVE_GROUP_EPOCH:
@@ -119,9 +105,8 @@ class StreamsRun:
         self._has_failed |= real is embedded is ErrorCode.UNKNOWN_SERVER_ERROR
 
     async def _ask_embedded(self, step: Step) -> Any:
-        new_topic = next_topic_id(self.sides.real.topic_id(step.topic)) if isinstance(step, CreateTopic) else None
         described = await self._described_by_kafka() if isinstance(step, StreamsHeartbeat) else None
-        with new_topic or nullcontext(), next_target(described) if described else nullcontext():
+        with topic_id_of(step, self.sides.real), next_target(described) if described else nullcontext():
             return await take(self.sides.embedded, step)
 
     async def _described_by_kafka(self) -> Any:

@@ -7,11 +7,9 @@ from typing import Any
 from attrs import evolve, frozen
 
 from kafka_groups.broker.coordinators.groups.streams.tasks import Tasks, listed_offsets, listed_tasks
-from kafka_groups.protocol.error_codes import ErrorCode
-from kafka_groups.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupRequestMember
 from kafka_groups.protocol.messages.list_groups import ListGroupsRequest
 from kafka_groups.protocol.messages.offset_commit import OffsetCommitRequest
-from kafka_groups.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
+from kafka_groups.protocol.messages.offset_fetch import OffsetFetchRequest
 from kafka_groups.protocol.messages.streams_group import KeyValue, TaskOffset, UserEndpoint
 from kafka_groups.protocol.messages.streams_group_describe import StreamsGroupDescribeRequest
 from kafka_groups.protocol.messages.streams_group_heartbeat import (
@@ -19,15 +17,13 @@ from kafka_groups.protocol.messages.streams_group_heartbeat import (
     StreamsGroupHeartbeatTopology,
 )
 from kafka_groups.types import TaskId
-from tests.lockstep.classic_steps import STATIC
+from tests.lockstep.epoch_members import STREAMS, instance_sent, remember
 from tests.lockstep.offset_steps import CommitOffsets, FetchOffsets
 from tests.lockstep.side import Side
 from tests.lockstep.steps import GROUP, Change, Place, Question
 from tests.lockstep.streams_members import StreamsState, Told
 from tests.lockstep.streams_topologies import MALFORMED, TOPOLOGIES
 
-REBALANCE_MS = 600_000
-_FENCED = (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER_EPOCH, ErrorCode.UNRELEASED_INSTANCE_ID)
 _ALL: Tasks = frozenset(TaskId(subtopology_id, number) for subtopology_id in ("0", "1") for number in (0, 1))
 
 
@@ -123,12 +119,11 @@ class StreamsHeartbeat(Change):
 
     def member_id(self, side: Side) -> str:
         """The member id that is sent."""
-        return streams_id(side, self.by if self.of is None else self.of)
+        return STREAMS.id_of(side, self.by if self.of is None else self.of)
 
     def instance_id(self) -> str | None:
         """The instance id that is sent."""
-        own = self.by if self.by in STATIC else None
-        return own if self.instance is None else self.instance or None
+        return instance_sent(self.by, self.instance)
 
     def request(self, side: Side) -> Any:
         """The request."""
@@ -155,13 +150,8 @@ class StreamsHeartbeat(Change):
 
     def note(self, side: Side, response: Any) -> None:
         """Remember what the response says, as a client does."""
-        if self.is_odd:
-            return
-        state = side.streams[self.by]
-        if response.error_code in _FENCED or (response.error_code is ErrorCode.NONE and response.member_epoch <= 0):
-            state.left()
-        elif response.error_code is ErrorCode.NONE:
-            state.answered(response)
+        if not self.is_odd:
+            remember(side.streams[self.by], response)
 
     def _topology(self, side: Side, name: str) -> StreamsGroupHeartbeatTopology:
         subtopologies = TOPOLOGIES[name](side.topic_name)
@@ -193,11 +183,7 @@ class RemoveStreams(Change):
 
     def request(self, side: Side) -> Any:
         """The request."""
-        members = tuple(
-            LeaveGroupRequestMember(member_id=streams_id(side, name), group_instance_id=instance)
-            for name, instance in self.members
-        )
-        return LeaveGroupRequest(group_id=side.group_id(GROUP), members=members)
+        return STREAMS.removing(side, self.members)
 
 
 @frozen(kw_only=True, repr=False)
@@ -208,14 +194,7 @@ class StreamsCommit(CommitOffsets):
         """The request."""
         places = _known(side, self.places)
         made: OffsetCommitRequest = CommitOffsets.request(evolve(self, places=places), side)
-        own = self.by if self.by in STATIC else None
-        return OffsetCommitRequest(
-            group_id=made.group_id,
-            generation_id_or_member_epoch=-1 if self.outside else side.streams[self.by].epoch + self.shift,
-            member_id="" if self.outside else streams_id(side, self.by),
-            group_instance_id=None if self.outside else own,
-            topics=made.topics,
-        )
+        return made if self.outside else STREAMS.committing(made, side, self.by, self.shift)
 
 
 def _known(side: Side, places: tuple[Place, ...]) -> tuple[Place, ...]:
@@ -235,16 +214,7 @@ class StreamsFetchOffsets(FetchOffsets):
     def request(self, side: Side) -> Any:
         """The request."""
         made: OffsetFetchRequest = FetchOffsets.request(self, side)
-        (group,) = made.groups
-        if self.outside:
-            return made
-        asked = OffsetFetchRequestGroup(
-            group_id=group.group_id,
-            member_id=streams_id(side, self.by),
-            member_epoch=side.streams[self.by].epoch + self.shift,
-            topics=group.topics,
-        )
-        return OffsetFetchRequest(groups=(asked,))
+        return made if self.outside else STREAMS.fetching(made, side, self.by, self.shift)
 
 
 @frozen(kw_only=True, repr=False)
@@ -268,8 +238,3 @@ class ListStreamsGroups(Question):
     def request(self, _side: Side) -> Any:
         """The request."""
         return ListGroupsRequest(states_filter=self.states, types_filter=self.types)
-
-
-def streams_id(side: Side, name: str) -> str:
-    """The member id that a client has in its present life."""
-    return side.member(f"{name} {side.streams[name].life}").member_id

@@ -15,9 +15,10 @@ from attrs import evolve, frozen
 from kafka_groups.protocol.messages.streams_group_describe import StreamsGroupDescribeRequest
 from kafka_groups.protocol.messages.streams_group_heartbeat import LEAVE_GROUP_EPOCH, LEAVE_STATIC_EPOCH
 from tests.lockstep.classic_steps import STATIC
+from tests.lockstep.epoch_members import REBALANCE_MS, STREAMS
 from tests.lockstep.side import Side
 from tests.lockstep.steps import GROUP, AlterGroupConfig, Question, Step
-from tests.lockstep.streams_steps import REBALANCE_MS, Owns, StreamsHeartbeat, streams_id
+from tests.lockstep.streams_steps import Owns, StreamsHeartbeat
 
 _SHORT_MS, _LONG_MS = 1_000, 60_000
 _LONGEST_WAIT_S = 1.5
@@ -42,7 +43,7 @@ class Silence(Question):
 
 async def timed_out(side: Side, clients: Sequence[str]) -> None:
     """Wait until clients are no members on this side, at most until each timeout must be over."""
-    gone = {streams_id(side, name) for name in clients}
+    gone = {STREAMS.id_of(side, name) for name in clients}
     deadline = asyncio.get_running_loop().time() + _LONGEST_WAIT_S
     while asyncio.get_running_loop().time() < deadline:
         described = (await side.client(_OBSERVER).ask(Silence().request(side))).groups[0]

@@ -11,7 +11,8 @@ import pytest
 from kafka_groups.broker.coordinators.groups.consumer import groups, target
 from kafka_groups.broker.coordinators.groups.consumer.group import ConsumerGroup
 from tests.lockstep.consumer_choosing import ConsumerChoice
-from tests.lockstep.consumer_steps import REBALANCE_MS, Claim, ConsumerHeartbeat, RemoveConsumers
+from tests.lockstep.consumer_steps import Claim, ConsumerHeartbeat, RemoveConsumers
+from tests.lockstep.epoch_members import REBALANCE_MS
 from tests.lockstep.pair import Pair
 from tests.lockstep.planting import check_found_and_shrunk
 from tests.lockstep.reporting import report

@@ -4,14 +4,16 @@ The assignors of consumer groups order topics by their ids, so that assignments 
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from uuid import UUID
 
 import pytest
 
 from kafka_groups.broker.metadata import changes
+from tests.lockstep.side import Side
+from tests.lockstep.steps import CreateTopic, Step
 
-__all__ = ["next_topic_id"]
+__all__ = ["next_topic_id", "topic_id_of"]
 
 
 @contextmanager
@@ -20,3 +22,8 @@ def next_topic_id(topic_id: UUID) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(changes, "random_uuid", lambda _rng: topic_id)
         yield
+
+
+def topic_id_of(step: Step, real: Side) -> AbstractContextManager[None]:
+    """If a step creates a topic, embedded clusters give it within the block the id that it has in the real Kafka."""
+    return next_topic_id(real.topic_id(step.topic)) if isinstance(step, CreateTopic) else nullcontext()
