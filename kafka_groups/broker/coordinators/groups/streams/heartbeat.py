@@ -109,13 +109,7 @@ class StreamsHeartbeat:
         owned = None if request.active_tasks is None else owned_tasks(request)
         former_id = enter(draft, member_id, request, partial(owns_at_most, owned), self.rules.max_size)
         known, before = group.members.get(member_id), group.current.get(member_id)
-        member = described(known, request, self.client)
-        has_changed = member != known
-        if has_changed:
-            draft.write(StreamsGroupMemberMetadata(group.group_id, member_id, member))
-            has_changed = takes_new_assignment(known, member, request.instance_id)
-        # Without an epoch, a member is there because not all records of an earlier operation were stored.
-        has_changed = has_changed or (known is not None and before is None)
+        has_changed = self._describe(draft, known)
         configured = self.soft.configure(self._followed_topology(draft), self.topics)
         if owned is not None and configured.is_ready:
             check_owned(owned, configured.subtopologies)
@@ -129,6 +123,17 @@ class StreamsHeartbeat:
         return AnsweredHeartbeat(response, draft, configured, former_id, reached is not before)
 
     # --------------------------------------------------------------------------------------------- steps
+
+    def _describe(self, draft: StreamsDraft, known: StreamsMember | None) -> bool:
+        """Store the member's description if it is another one, and return whether the group epoch has to increase."""
+        group, member_id = draft.group, self.request.member_id
+        # Without an epoch, a member is there because not all records of an earlier operation were stored.
+        is_unfinished = known is not None and member_id not in group.current
+        member = described(known, self.request, self.client)
+        if member == known:
+            return is_unfinished
+        draft.write(StreamsGroupMemberMetadata(group.group_id, member_id, member))
+        return is_unfinished or takes_new_assignment(known, member, self.request.instance_id)
 
     def _followed_topology(self, draft: StreamsDraft) -> StreamsTopology:
         """Return the group's topology, which the first member brings along. Older ones are accepted, newer ones not."""
@@ -261,4 +266,5 @@ def described(
     said = {name: value for name, value in changes.items() if value is not None}
     if request.member_epoch == JOIN_GROUP_EPOCH:
         said["user_endpoint"] = request.user_endpoint  # who joins again may have none any more
-    return evolve(known, **said)
+    changed = {name: value for name, value in said.items() if value != getattr(known, name)}
+    return evolve(known, **changed) if changed else known
