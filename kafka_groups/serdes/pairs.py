@@ -55,7 +55,7 @@ class PairSerde(Serde[T]):
                 raise serializer_raised(name, value, error) from error
             if isinstance(data, bytes):
                 return data
-            raise cannot_serialize(name, value, f"the serializer returned {data!r} and not bytes")
+            raise cannot_serialize(name, value, f"the serializer returned {type(data).__name__} and not bytes")
 
         return serialize
 

@@ -50,7 +50,10 @@ class Windowed(NamedTuple, Generic[K]):
 
 @frozen
 class TimeWindowBytes:
-    """The start of a window of known size, after the key."""
+    """The start of a window of known size, after the key.
+
+    Windows that would end after the last time that Java knows end there, as in Java.
+    """
 
     size_ms: int
     length: ClassVar = 8
@@ -58,21 +61,19 @@ class TimeWindowBytes:
     def write(self, window: Window) -> bytes:
         """Return the bytes of a window's start."""
         start_ms, end_ms = window
-        _check_order(start_ms, end_ms)
-        if end_ms != self._end_ms(start_ms):
+        if start_ms < 0:
+            raise _invalid(window)
+        if end_ms - start_ms != self.size_ms and end_ms != min(start_ms + self.size_ms, _MAX_MS):
             raise ValueError(f"the window has not the size of {self.size_ms} ms")
         return _TIME.pack(start_ms)
 
     def read(self, times: bytes) -> Window:
         """Return the window that starts at this time."""
         (start_ms,) = _TIME.unpack(times)
-        end_ms = self._end_ms(start_ms)
-        _check_order(start_ms, end_ms)
-        return Window(start_ms, end_ms)
-
-    def _end_ms(self, start_ms: int) -> int:
-        """Windows that would end after the last time that Java knows end there, as in Java."""
-        return min(start_ms + self.size_ms, _MAX_MS)
+        window = Window(start_ms, min(start_ms + self.size_ms, _MAX_MS))
+        if start_ms < 0:
+            raise _invalid(window)
+        return window
 
 
 @frozen
@@ -84,19 +85,22 @@ class SessionWindowBytes:
     def write(self, window: Window) -> bytes:
         """Return the bytes of a session's end and start."""
         start_ms, end_ms = window
-        _check_order(start_ms, end_ms)
+        if not 0 <= start_ms <= end_ms:
+            raise _invalid(window)
         return _TIMES.pack(end_ms, start_ms)
 
     def read(self, times: bytes) -> Window:
         """Return the session with this end and start."""
         end_ms, start_ms = _TIMES.unpack(times)
-        _check_order(start_ms, end_ms)
-        return Window(start_ms, end_ms)
+        window = Window(start_ms, end_ms)
+        if not 0 <= start_ms <= end_ms:
+            raise _invalid(window)
+        return window
 
 
-def _check_order(start_ms: int, end_ms: int) -> None:
-    if not 0 <= start_ms <= end_ms:
-        raise ValueError(f"invalid window from {start_ms} to {end_ms}")
+def _invalid(window: Window) -> ValueError:
+    start_ms, end_ms = window
+    return ValueError(f"invalid window from {start_ms} to {end_ms}")
 
 
 @frozen(repr=False)

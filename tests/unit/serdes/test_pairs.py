@@ -95,7 +95,7 @@ def test_values_of_another_type_are_refused_before_the_function_sees_them() -> N
 def test_what_the_functions_return_is_checked() -> None:
     degrees: Any = operator.attrgetter("degrees")
     wrong = serdes.of(Celsius, degrees, cast("Any", int))
-    with pytest.raises(SerializationError, match="the serializer returned 20 and not bytes"):
+    with pytest.raises(SerializationError, match="the serializer returned int and not bytes"):
         write(wrong, Celsius(20))
     with pytest.raises(DeserializationError, match="the deserializer returned int and not Celsius"):
         read(wrong, b"20")
