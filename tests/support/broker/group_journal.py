@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 
 from kafka_groups.broker.coordinators.groups.share.records import ShareGroupRecord
 
-RecordKey = tuple[int, str, str]
-"""Record type, group id and member id, which is empty for records of the whole group."""
+RecordKey = tuple[type[ShareGroupRecord], str, str]
+"""Class of the record, group id and member id, which is empty for records of the whole group."""
 
 
 class StoppedError(Exception):
@@ -55,4 +55,4 @@ class MemoryJournal:
 
 def key_of(record: ShareGroupRecord) -> RecordKey:
     """The key under which compaction keeps the last record."""
-    return record.TYPE, record.group_id, getattr(record, "member_id", "")
+    return type(record), record.group_id, getattr(record, "member_id", "")

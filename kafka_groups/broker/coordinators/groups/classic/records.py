@@ -3,8 +3,6 @@
 It contains a whole generation. A value of None is a tombstone that deletes the group.
 """
 
-from typing import ClassVar
-
 from attrs import frozen
 
 from kafka_groups.protocol.coordinator_records.offsets import GroupMetadataValue
@@ -20,6 +18,5 @@ NO_TIMESTAMP = -1
 class ClassicGroupMetadata:
     """A classic group. Its tombstone deletes the group."""
 
-    TYPE: ClassVar[int] = 2
     group_id: str
     value: GroupMetadataValue | None

@@ -9,7 +9,6 @@ maps of partitions and sets of topics.
 """
 
 from collections.abc import Mapping
-from typing import ClassVar
 from uuid import UUID
 
 from attrs import evolve, field, frozen
@@ -103,7 +102,6 @@ class ResolvedRegex:
 class ConsumerGroupMetadata:
     """The group itself. A group whose members never subscribed to anything has no such record."""
 
-    TYPE: ClassVar[int] = 3
     group_id: str
     value: ConsumerGroupMetadataValue | None
 
@@ -112,7 +110,6 @@ class ConsumerGroupMetadata:
 class ConsumerGroupPartitionMetadata:
     """The subscribed topics, as releases before 4.1 stored them. It is only deleted."""
 
-    TYPE: ClassVar[int] = 4
     group_id: str
     value: None = None
 
@@ -121,7 +118,6 @@ class ConsumerGroupPartitionMetadata:
 class ConsumerGroupMemberMetadata:
     """A member of the group."""
 
-    TYPE: ClassVar[int] = 5
     group_id: str
     member_id: str
     value: ConsumerGroupMemberMetadataValue | None
@@ -131,7 +127,6 @@ class ConsumerGroupMemberMetadata:
 class ConsumerGroupTargetAssignmentMetadata:
     """The assignment epoch."""
 
-    TYPE: ClassVar[int] = 6
     group_id: str
     value: TargetEpoch | None
 
@@ -140,7 +135,6 @@ class ConsumerGroupTargetAssignmentMetadata:
 class ConsumerGroupTargetAssignmentMember:
     """A member's part of the target assignment."""
 
-    TYPE: ClassVar[int] = 7
     group_id: str
     member_id: str
     value: PartitionsByTopic | None
@@ -150,7 +144,6 @@ class ConsumerGroupTargetAssignmentMember:
 class ConsumerGroupCurrentMemberAssignment:
     """A member's epoch and current assignment."""
 
-    TYPE: ClassVar[int] = 8
     group_id: str
     member_id: str
     value: ConsumerAssignment | None
@@ -160,7 +153,6 @@ class ConsumerGroupCurrentMemberAssignment:
 class ConsumerGroupRegularExpression:
     """The topics that match a regular expression of the members."""
 
-    TYPE: ClassVar[int] = 16
     group_id: str
     regex: str
     value: ResolvedRegex | None

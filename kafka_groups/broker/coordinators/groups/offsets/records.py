@@ -1,7 +1,5 @@
 """The record that stores a committed offset: type 1 of `__consumer_offsets`, and type 0, its oldest format."""
 
-from typing import ClassVar
-
 from attrs import frozen
 
 from kafka_groups.protocol.coordinator_records.offsets import OffsetCommitValue
@@ -13,7 +11,6 @@ __all__ = ["OffsetCommitted"]
 class OffsetCommitted:
     """A group's offset for a partition."""
 
-    TYPE: ClassVar[int] = 1
     group_id: str
     topic: str
     partition: int

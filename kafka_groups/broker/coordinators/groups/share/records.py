@@ -8,7 +8,6 @@ sets and maps of partitions.
 """
 
 from collections.abc import Mapping
-from typing import ClassVar
 from uuid import UUID
 
 from attrs import field, frozen
@@ -78,7 +77,6 @@ class StatePartitions:
 class ShareGroupMemberMetadata:
     """A member of the group."""
 
-    TYPE: ClassVar[int] = 10
     group_id: str
     member_id: str
     value: ShareGroupMemberMetadataValue | None
@@ -88,7 +86,6 @@ class ShareGroupMemberMetadata:
 class ShareGroupMetadata:
     """The group itself. Its tombstone deletes the group."""
 
-    TYPE: ClassVar[int] = 11
     group_id: str
     value: ShareGroupMetadataValue | None
 
@@ -97,7 +94,6 @@ class ShareGroupMetadata:
 class ShareGroupTargetAssignmentMetadata:
     """The assignment epoch: the group epoch that the target assignment was computed for."""
 
-    TYPE: ClassVar[int] = 12
     group_id: str
     value: int | None
 
@@ -106,7 +102,6 @@ class ShareGroupTargetAssignmentMetadata:
 class ShareGroupTargetAssignmentMember:
     """A member's part of the target assignment."""
 
-    TYPE: ClassVar[int] = 13
     group_id: str
     member_id: str
     value: frozenset[TopicIdPartition] | None
@@ -116,7 +111,6 @@ class ShareGroupTargetAssignmentMember:
 class ShareGroupCurrentMemberAssignment:
     """A member's epoch and current assignment."""
 
-    TYPE: ClassVar[int] = 14
     group_id: str
     member_id: str
     value: CurrentAssignment | None
@@ -126,7 +120,6 @@ class ShareGroupCurrentMemberAssignment:
 class ShareGroupStatePartitionMetadata:
     """The share-partitions with persistent state."""
 
-    TYPE: ClassVar[int] = 15
     group_id: str
     value: StatePartitions | None
 

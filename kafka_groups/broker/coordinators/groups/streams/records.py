@@ -8,7 +8,6 @@ and maps here, so that their order makes no difference.
 """
 
 from collections.abc import Mapping
-from typing import ClassVar
 
 from attrs import evolve, field, frozen
 
@@ -164,7 +163,6 @@ class StreamsAssignment:
 class StreamsGroupMetadata:
     """The group itself."""
 
-    TYPE: ClassVar[int] = 17
     group_id: str
     value: StreamsGroupEpoch | None
 
@@ -173,7 +171,6 @@ class StreamsGroupMetadata:
 class StreamsGroupMemberMetadata:
     """A member of the group."""
 
-    TYPE: ClassVar[int] = 19
     group_id: str
     member_id: str
     value: StreamsMember | None
@@ -183,7 +180,6 @@ class StreamsGroupMemberMetadata:
 class StreamsGroupTargetAssignmentMetadata:
     """The assignment epoch."""
 
-    TYPE: ClassVar[int] = 20
     group_id: str
     value: TargetEpoch | None
 
@@ -192,7 +188,6 @@ class StreamsGroupTargetAssignmentMetadata:
 class StreamsGroupTargetAssignmentMember:
     """A member's part of the target assignment."""
 
-    TYPE: ClassVar[int] = 21
     group_id: str
     member_id: str
     value: StreamsTarget | None
@@ -202,7 +197,6 @@ class StreamsGroupTargetAssignmentMember:
 class StreamsGroupCurrentMemberAssignment:
     """A member's epoch and current tasks."""
 
-    TYPE: ClassVar[int] = 22
     group_id: str
     member_id: str
     value: StreamsAssignment | None
@@ -212,7 +206,6 @@ class StreamsGroupCurrentMemberAssignment:
 class StreamsGroupTopology:
     """The topology that the first member sent."""
 
-    TYPE: ClassVar[int] = 23
     group_id: str
     value: StreamsTopology | None
 
