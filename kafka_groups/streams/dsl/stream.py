@@ -226,7 +226,7 @@ class KStream(Generic[K, V]):
         name: str | None = None,
     ) -> KGroupedStream[K2, V]:
         """Group the records by a function of key and value, to aggregate them."""
-        node_name = self._graph.new_name("KSTREAM-KEY-SELECT-")
+        node_name = self._graph.named(name, "KSTREAM-KEY-SELECT-")
         node = self._graph.add(node_name, _writer(node_name, SelectKey(function)), self._node, changes_key=True)
         slot = _slot(key, "group_by", "key")
         grouping = self._grouping(None, value, name, node, is_repartitioned=True)

@@ -38,6 +38,7 @@ def _held(node: NodeContext, state: KeyValueState, *, send_old: bool) -> Update:
     def flushed(key_bytes: bytes, each: Held) -> None:
         found = state.get(key_bytes)
         if found is None and each.stored is None:
+            state.forget(key_bytes)
             return
         new, timestamp_ms = (None, state.time_of(key_bytes)) if found is None else found
         forward(each.key, new, state.value(each.stored) if send_old else None, timestamp_ms, each.headers)

@@ -80,6 +80,11 @@ class KeyValueState:
         self._table.put(key, stored)
         self._times[key] = timestamp_ms
 
+    def forget(self, key: bytes) -> None:
+        """Drop the uncommitted change of a key."""
+        self._table.forget(key)
+        del self._times[key]
+
     def scan(
         self, low: bytes = b"", high: bytes | None = None, *, reverse: bool = False
     ) -> Iterator[tuple[Any, Found]]:

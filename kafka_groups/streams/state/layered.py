@@ -38,6 +38,10 @@ class LayeredTable:
         """The changes since the last commit. None marks deleted keys."""
         return self._dirty
 
+    def forget(self, key: bytes) -> None:
+        """Drop the change of one key."""
+        del self._dirty[key]
+
     def forget_changes(self) -> None:
         """Drop the changes: the engine has them, or the transaction was aborted."""
         self._dirty = {}

@@ -1,7 +1,9 @@
-"""The text of a topology, as Kafka Streams' `NodeGraph.describe()` has it."""
+"""The text of a topology, as Kafka Streams' `Topology.describe()` has it."""
 
-from collections.abc import Iterable, Mapping
+from bisect import insort
+from collections.abc import Iterable
 
+from kafka_groups.assignment.java_order import copied, grown, in_hash_order, string_hash
 from kafka_groups.streams.topology.node_graph import NodeGraph
 from kafka_groups.streams.topology.nodes import ProcessorNode, SinkNode, SourceNode, TopologyNode
 from kafka_groups.streams.topology.subtopologies import NodeGroup, node_groups
@@ -16,40 +18,58 @@ def describe(topology: NodeGraph) -> str:
 
 
 def _described(group: NodeGroup, topology: NodeGraph) -> str:
-    children = topology.children_of()
-    sizes = _sizes(group.nodes, children)
+    ordered = _Neighbours(group.nodes)
     title = f"  Sub-topology: {group.number}" + (
         " for global store (will not generate tasks)" if group.is_global else ""
     )
-    ordered = sorted(group.nodes, key=lambda node: (-sizes[node.name], node.name))
-    lines = [line for node in ordered for line in _node_lines(node, children[node.name], sizes, topology)]
+    nodes = sorted(group.nodes, key=lambda node: ordered.place(node.name))
+    lines = [line for node in nodes for line in _node_lines(node, ordered, topology)]
     return "\n".join([title, *lines, "", ""])
 
 
-def _sizes(nodes: Iterable[TopologyNode], children: Mapping[str, list[TopologyNode]]) -> dict[str, int]:
-    """Return how many ways lead from each node to itself and the nodes below it: Java sorts by that."""
-    sizes: dict[str, int] = {}
-    for node in reversed(tuple(nodes)):
-        sizes[node.name] = 1 + sum(sizes[child.name] for child in children[node.name])
-    return sizes
+class _Neighbours:
+    """Parents and children of each node in Java's order.
+
+    Java sorts nodes by how many ways lead from them to the nodes below, and by name. It fills its sorted sets while it
+    still counts, in the order of a hash table, so the order of neighbours depends on what was counted by then.
+    """
+
+    def __init__(self, nodes: Iterable[TopologyNode]) -> None:
+        known = {node.name: node for node in nodes}
+        self.parents: dict[str, list[str]] = {name: [] for name in known}
+        self.children: dict[str, list[str]] = {name: [] for name in known}
+        self._sizes = dict.fromkeys(known, 1)
+        for name in in_hash_order(tuple(known), string_hash, grown(len(known))):
+            for parent in known[name].parents:
+                insort(self.parents[name], parent, key=self.place)
+                insort(self.children[parent], name, key=self.place)
+                self._count(parent, self._sizes[name])
+
+    def place(self, name: str) -> tuple[int, str]:
+        """Return the place of a node among others, by what has been counted."""
+        return -self._sizes[name], name
+
+    def _count(self, name: str, added: int) -> None:
+        self._sizes[name] += added
+        for parent in self.parents[name]:
+            self._count(parent, added)
 
 
-def _node_lines(
-    node: TopologyNode, children: list[TopologyNode], sizes: Mapping[str, int], topology: NodeGraph
-) -> list[str]:
-    def names(found: Iterable[str]) -> str:
-        return ", ".join(sorted(found, key=lambda name: (-sizes[name], name))) or "none"
-
-    below = f"      --> {names(child.name for child in children)}"
-    above = f"      <-- {names(node.parents)}"
+def _node_lines(node: TopologyNode, ordered: _Neighbours, topology: NodeGraph) -> list[str]:
+    below = f"      --> {', '.join(ordered.children[node.name]) or 'none'}"
+    above = f"      <-- {', '.join(ordered.parents[node.name]) or 'none'}"
     match node:
         case SourceNode():
-            return [f"    Source: {node.name} (topics: [{', '.join(sorted(node.topics))}])", below]
+            return [f"    Source: {node.name} (topics: [{', '.join(_in_order(node.topics))}])", below]
         case ProcessorNode():
-            stores = ", ".join(sorted(topology.stores_of(node.name)))
+            stores = ", ".join(_in_order(topology.stores_of(node.name)))
             return [f"    Processor: {node.name} (stores: [{stores}])", below, above]
         case SinkNode():
             return [f"    Sink: {node.name} ({_target(node)})", above]
+
+
+def _in_order(names: tuple[str, ...]) -> list[str]:
+    return in_hash_order(names, string_hash, copied(len(names)))
 
 
 def _target(sink: SinkNode) -> str:
