@@ -9,8 +9,10 @@ if TYPE_CHECKING:
     from kafka_groups import serdes
     from kafka_groups.protocol.messages.streams_group import UserEndpoint
     from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatStatus, StreamsStatus
+    from kafka_groups.streams.dsl.branched import BranchedKStream
     from kafka_groups.streams.dsl.builder import StreamsBuilder
     from kafka_groups.streams.dsl.grouped import KGroupedStream
+    from kafka_groups.streams.dsl.grouped_table import KGroupedTable
     from kafka_groups.streams.dsl.stream import KStream
     from kafka_groups.streams.dsl.table import KTable
     from kafka_groups.streams.errors import StreamsError
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AsyncStreamsGroupMember",
+    "BranchedKStream",
     "Cancellable",
     "ChangelogTopic",
     "EndpointPartitions",
@@ -50,6 +53,7 @@ __all__ = [
     "GroupTopology",
     "GroupTopologyBuilder",
     "KGroupedStream",
+    "KGroupedTable",
     "KStream",
     "KTable",
     "KeyValueStore",
@@ -86,6 +90,8 @@ __all__ = [
 ]
 
 _MODULES = MappingProxyType({
+    "KGroupedTable": "dsl.grouped_table",
+    "BranchedKStream": "dsl.branched",
     "AsyncStreamsGroupMember": "member.aio",
     "Cancellable": "topology.context",
     "ChangelogTopic": "member.rules.topology",

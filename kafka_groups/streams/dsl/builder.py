@@ -68,7 +68,7 @@ class StreamsBuilder:
         node = self._graph.add(node_name, write)
         return KStream(self._graph, node, frozenset({node_name}), key, value)
 
-    def table(  # noqa: PLR0913, keywords
+    def table(
         self,
         topic: str,
         *,

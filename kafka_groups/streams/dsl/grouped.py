@@ -3,11 +3,10 @@
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
-from attrs import frozen
-
 from kafka_groups import serdes
 from kafka_groups.serdes import Serde
-from kafka_groups.streams.dsl.graph import Graph, GraphNode, Missing, Slot
+from kafka_groups.streams.dsl.graph import GraphNode, Missing, Slot
+from kafka_groups.streams.dsl.grouping import Grouping
 from kafka_groups.streams.dsl.materialized import StoreOptions, key_value_store
 from kafka_groups.streams.dsl.repartitioning import Repartition, add_repartition
 from kafka_groups.streams.dsl.table import KTable
@@ -15,34 +14,11 @@ from kafka_groups.streams.processors.aggregating import StreamAggregate, StreamR
 from kafka_groups.streams.state.stores import KeyValueDefinition
 from kafka_groups.streams.topology.node_graph import NodeGraph
 
-__all__ = ["Grouping", "KGroupedStream"]
+__all__ = ["KGroupedStream"]
 
 K = TypeVar("K")
 V = TypeVar("V")
 A = TypeVar("A")
-
-
-@frozen(kw_only=True)
-class Grouping:
-    """A stream and how it is grouped.
-
-    Attributes:
-        graph: The graph of its builder.
-        node: The stream's node.
-        sources: Names of the source nodes of its sub-topology.
-        key: The serde of keys.
-        value: The serde of values.
-        name: Prefix of the repartition topic.
-        is_repartitioned: Whether keys may have changed since the records were partitioned.
-    """
-
-    graph: Graph
-    node: GraphNode
-    sources: frozenset[str]
-    key: Slot
-    value: Slot
-    name: str | None
-    is_repartitioned: bool
 
 
 class KGroupedStream(Generic[K, V]):
@@ -117,7 +93,7 @@ class KGroupedStream(Generic[K, V]):
         definition = key_value_store(graph, word, options, default_name, (grouping.key, value))
         node_name = graph.named(name, prefix)
         operator = build(definition.name)
-        parent, sources = self._partitioned(word, definition.name, is_generated=not is_named)
+        parent, sources = self._partitioned(word, definition.name)
 
         def write(topology: NodeGraph, parents: tuple[str, ...]) -> None:
             topology.add_operator(node_name, operator, parents)
@@ -132,7 +108,7 @@ class KGroupedStream(Generic[K, V]):
         found = (definition.key, definition.value)
         return KTable(graph, node, sources, found, send_old_values, definition.name if is_named else None)
 
-    def _partitioned(self, word: str, store: str, *, is_generated: bool) -> tuple[GraphNode, frozenset[str]]:
+    def _partitioned(self, word: str, store: str) -> tuple[GraphNode, frozenset[str]]:
         grouping = self._grouping
         if not grouping.is_repartitioned:
             return grouping.node, grouping.sources
@@ -141,7 +117,6 @@ class KGroupedStream(Generic[K, V]):
             grouping.node,
             Repartition(
                 prefix=grouping.name or store,
-                is_named=grouping.name is not None or not is_generated,
                 key=grouping.graph.need(grouping.key, word),
                 value=grouping.graph.need(grouping.value, word),
             ),

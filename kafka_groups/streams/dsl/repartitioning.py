@@ -1,5 +1,6 @@
 """Repartition topics: a filter of null keys, a sink and a source."""
 
+import re
 from typing import Any
 
 from attrs import frozen
@@ -13,6 +14,7 @@ from kafka_groups.streams.topology.nodes import Partitioner, ProcessorNode, Sink
 __all__ = ["Repartition", "add_repartition"]
 
 _SUFFIX = "-repartition"
+_GENERATED = re.compile(r"KSTREAM.*-[0-9]{10}")  # other prefixes give their names to the nodes, as in Java
 
 
 @frozen(kw_only=True)
@@ -21,7 +23,6 @@ class Repartition:
 
     Attributes:
         prefix: The topic's name without its suffix.
-        is_named: Whether the user gave the prefix. Then the nodes' names come from it.
         key: The serde of keys.
         value: The serde of values.
         partitions: The number of partitions, or None to derive it.
@@ -30,7 +31,6 @@ class Repartition:
     """
 
     prefix: str
-    is_named: bool
     key: Serde[Any]
     value: Serde[Any]
     partitions: int | None = None
@@ -42,7 +42,7 @@ def add_repartition(graph: Graph, parent: GraphNode, given: Repartition) -> Grap
     """Add a repartition topic below an operator, and return the node of its source."""
     sink, null_filter, source = (graph.new_name(f"KSTREAM-{kind}-") for kind in ("SINK", "FILTER", "SOURCE"))
     topic = given.prefix if given.prefix.endswith(_SUFFIX) else given.prefix + _SUFFIX
-    if given.is_named:
+    if not _GENERATED.fullmatch(given.prefix):
         sink, null_filter, source = (f"{topic}-{kind}" for kind in ("sink", "filter", "source"))
 
     def write(topology: NodeGraph, parents: tuple[str, ...]) -> None:

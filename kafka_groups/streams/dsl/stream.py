@@ -1,11 +1,18 @@
 """Streams of records, and the operators on them."""
 
 from collections.abc import Callable, Iterable
-from typing import Any, Generic, TypeVar
+from typing import IO, Any, Generic, TypeVar
 
 from kafka_groups.serdes import Serde
+from kafka_groups.streams.dsl.branched import BranchedKStream, SplitStream
 from kafka_groups.streams.dsl.graph import Graph, GraphNode, Missing, Slot
-from kafka_groups.streams.dsl.grouped import Grouping, KGroupedStream
+from kafka_groups.streams.dsl.grouped import KGroupedStream
+from kafka_groups.streams.dsl.grouping import Grouping
+from kafka_groups.streams.dsl.materialized import StoreOptions
+from kafka_groups.streams.dsl.repartitioning import Repartition, add_repartition
+from kafka_groups.streams.dsl.table import KTable, TableFromStream
+from kafka_groups.streams.dsl.used_stores import UsedStores
+from kafka_groups.streams.processors.printing import printer
 from kafka_groups.streams.processors.stateless import (
     Filter,
     FlatMap,
@@ -18,7 +25,7 @@ from kafka_groups.streams.processors.stateless import (
     Peek,
     SelectKey,
 )
-from kafka_groups.streams.state.stores import StoreDefinition
+from kafka_groups.streams.state.stores import KeyValueDefinition, StoreDefinition
 from kafka_groups.streams.topology.context import Processor
 from kafka_groups.streams.topology.node_graph import NodeGraph
 from kafka_groups.streams.topology.nodes import Operator, Partitioner, SinkNode, TopicName
@@ -161,27 +168,132 @@ class KStream(Generic[K, V]):
             value: The serde of the new values.
             name: The node's name.
         """
-        used = tuple(stores)
-        names = tuple(each if isinstance(each, str) else each.name for each in used)
+        used = UsedStores(stores)
         operator: Operator
         if function is not None and factory is None:
-            operator = UserFunction(function, names)
+            operator = UserFunction(function, used.names)
         elif factory is not None and function is None:
             operator = UserProcessor(factory)
         else:
             raise TypeError("process takes a function, or `factory=`. Give one of them.")
         node_name = self._graph.named(name, "KSTREAM-PROCESSOR-")
-
-        def write(topology: NodeGraph, parents: tuple[str, ...]) -> None:
-            topology.add_operator(node_name, operator, parents)
-            for each in used:
-                if isinstance(each, StoreDefinition):
-                    topology.add_state_store(each)
-            topology.connect(node_name, *names)
-
-        node = self._graph.add(node_name, write, self._node, changes_key=True)
+        node = self._graph.add(node_name, used.writer(node_name, operator), self._node, changes_key=True)
         slots = _slot(key, "process", "key"), _slot(value, "process", "value")
         return KStream(self._graph, node, self._sources, *slots, is_repartitioned=True)
+
+    def process_values(
+        self,
+        function: Callable[..., Iterable[Record[K, V2]] | None],
+        *,
+        stores: Iterable[StoreDefinition | str] = (),
+        value: Serde[V2] | None = None,
+        name: str | None = None,
+    ) -> "KStream[K, V2]":
+        """Process records with code of your own that keeps their keys, so that no repartitioning follows.
+
+        Args:
+            function: Gets a record and the stores, and returns or yields records with the same key.
+            stores: The stores that it uses, by definition or name.
+            value: The serde of the new values.
+            name: The node's name.
+        """
+        used = UsedStores(stores)
+        node_name = self._graph.named(name, "KSTREAM-PROCESSVALUES-")
+        operator = UserFunction(function, used.names, keeps_key=True)
+        node = self._graph.add(node_name, used.writer(node_name, operator), self._node)
+        slot = _slot(value, "process_values", "value")
+        repartitioned = self._is_repartitioned
+        return KStream(self._graph, node, self._sources, self._key, slot, is_repartitioned=repartitioned)
+
+    def print(self, *, label: str | None = None, file: IO[str] | None = None, name: str | None = None) -> None:
+        """Print each record as `[label]: key, value`.
+
+        Args:
+            label: Stands before each record; the node's name by default.
+            file: Where to write; standard output by default.
+            name: The node's name.
+        """
+        node_name = self._graph.named(name, "KSTREAM-PRINTER-")
+        shown = label or self._node.name
+        self._graph.add(node_name, _writer(node_name, Foreach(printer(shown, file))), self._node)
+
+    def split(self, *, name: str | None = None) -> "BranchedKStream[K, V, KStream[K, V]]":
+        """Split the stream by predicates. Records go to the first branch whose predicate is true.
+
+        Args:
+            name: The node's name. The names of the branches begin with it.
+        """
+
+        def make(node: GraphNode) -> "KStream[K, V]":
+            repartitioned = self._is_repartitioned
+            return KStream(self._graph, node, self._sources, self._key, self._value, is_repartitioned=repartitioned)
+
+        return BranchedKStream(
+            SplitStream(
+                graph=self._graph,
+                node=self._node,
+                name=self._graph.named(name, "KSTREAM-BRANCH-"),
+                key=self._key,
+                value=self._value,
+                make=make,
+            )
+        )
+
+    def repartition(
+        self,
+        *,
+        key: Serde[K] | None = None,
+        value: Serde[V] | None = None,
+        partitions: int | None = None,
+        partitioner: Partitioner | None = None,
+        name: str | None = None,
+    ) -> "KStream[K, V]":
+        """Send the records through a topic of the application's own, so that equal keys come into one partition.
+
+        Args:
+            key: The serde of keys.
+            value: The serde of values.
+            partitions: The topic's number of partitions. None: derived from the topics that flow into it.
+            partitioner: A function of topic, key, value and number of partitions.
+            name: The beginning of the topic's name.
+        """
+        graph = self._graph
+        prefix = graph.new_name("KSTREAM-REPARTITION-") if name is None else name
+        key_slot, value_slot = key or self._key, value or self._value
+        node = add_repartition(
+            graph,
+            self._node,
+            Repartition(
+                prefix=prefix,
+                key=graph.need(key_slot, "repartition"),
+                value=graph.need(value_slot, "repartition"),
+                partitions=partitions,
+                partitioner=partitioner,
+            ),
+        )
+        return KStream(graph, node, frozenset({node.name}), key_slot, value_slot)
+
+    def to_table(
+        self,
+        *,
+        key: Serde[K] | None = None,
+        value: Serde[V] | None = None,
+        store: str | KeyValueDefinition[K, V] | None = None,
+        name: str | None = None,
+        caching: bool | None = None,
+    ) -> KTable[K, V]:
+        """Return the table of the last value of each key. Null values delete their rows; null keys are dropped.
+
+        Args:
+            key: The serde of keys.
+            value: The serde of values.
+            store: A name or definition of the table's store, to query it.
+            name: The node's name.
+            caching: False to forward every update.
+        """
+        serdes = key or self._key, value or self._value
+        source = TableFromStream(self._graph, self._node, self._sources, is_repartitioned=self._is_repartitioned)
+        return source.table(serdes, StoreOptions(store, caching), name)
 
     def to(
         self,

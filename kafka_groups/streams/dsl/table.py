@@ -1,26 +1,41 @@
 """Tables: the last value of each key, and the operators on them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
-from attrs import evolve
+from attrs import evolve, frozen
 
 from kafka_groups.serdes import Serde
 from kafka_groups.streams.dsl.graph import Graph, GraphNode, Missing, Slot
+from kafka_groups.streams.dsl.grouping import Grouping
 from kafka_groups.streams.dsl.materialized import StoreOptions, key_value_store
-from kafka_groups.streams.processors.tables import TableFilter, TableMapValues, TableSource, TableToStream
-from kafka_groups.streams.state.stores import KeyValueDefinition
+from kafka_groups.streams.dsl.repartitioning import Repartition, add_repartition
+from kafka_groups.streams.dsl.used_stores import UsedStores
+from kafka_groups.streams.processors.changes import RegroupTable
+from kafka_groups.streams.processors.tables import (
+    TableFilter,
+    TableMapValues,
+    TableSource,
+    TableToStream,
+    TableTransformValues,
+)
+from kafka_groups.streams.state.stores import KeyValueDefinition, StoreDefinition
 from kafka_groups.streams.topology.node_graph import NodeGraph
 from kafka_groups.streams.topology.nodes import SourceNode
 
 if TYPE_CHECKING:
+    from kafka_groups.streams.dsl.grouped_table import KGroupedTable
     from kafka_groups.streams.dsl.stream import KStream
 
-__all__ = ["KTable", "SendOldValues", "add_table_source"]
+__all__ = ["KTable", "SendOldValues", "TableFromStream", "add_table_source"]
 
 K = TypeVar("K")
 V = TypeVar("V")
+K2 = TypeVar("K2")
 V2 = TypeVar("V2")
+
+
+_NO_STORES = UsedStores(())
 
 
 class SendOldValues(Protocol):
@@ -113,6 +128,71 @@ class KTable(Generic[K, V]):
             "map_values", "KTABLE-MAPVALUES-", TableMapValues(apply), slot, StoreOptions(store, caching), name=name
         )
 
+    def transform_values(
+        self,
+        function: Callable[..., V2],
+        *,
+        stores: Iterable[StoreDefinition | str] = (),
+        value: Serde[V2] | None = None,
+        name: str | None = None,
+        store: str | KeyValueDefinition[K, V2] | None = None,
+        caching: bool | None = None,
+    ) -> "KTable[K, V2]":
+        """Replace each value by a function of key, value and stores. It gets deleted rows, too, with None as value.
+
+        Args:
+            function: Gets key, value and the stores, and returns the new value; None deletes the row.
+            stores: The stores that it uses, by definition or name.
+            value: The serde of the new values.
+            name: The node's name.
+            store: A name or definition of the result's store, to query it.
+            caching: False to forward every update.
+        """
+        used = UsedStores(stores)
+        operator = TableTransformValues(function, used.names)
+        slot: Slot = value if value is not None else Missing("transform_values", "value")
+        if isinstance(store, KeyValueDefinition):
+            slot = store.value
+        options = StoreOptions(store, caching)
+        prefix = "KTABLE-TRANSFORMVALUES-"
+        return self._computed("transform_values", prefix, operator, slot, options, name=name, used=used)
+
+    def group_by(
+        self,
+        function: Callable[[K, V], tuple[K2, V2]],
+        *,
+        key: Serde[K2] | None = None,
+        value: Serde[V2] | None = None,
+        name: str | None = None,
+    ) -> "KGroupedTable[K2, V2]":
+        """Group the rows by new keys, to aggregate them.
+
+        Args:
+            function: Gets key and value of a row, and returns the new key and the value to aggregate. A row whose new
+                key is None is left out.
+            key: The serde of the new keys.
+            value: The serde of the values to aggregate.
+            name: The node's name, and the beginning of the repartition topic's name.
+        """
+        from kafka_groups.streams.dsl.grouped_table import KGroupedTable  # noqa: PLC0415, it makes tables
+
+        self.send_old_values(force=True)
+        node_name = self._graph.named(name, "KTABLE-SELECT-")
+
+        def write(topology: NodeGraph, parents: tuple[str, ...]) -> None:
+            topology.add_operator(node_name, RegroupTable(function), parents)
+
+        grouping = Grouping(
+            graph=self._graph,
+            node=self._graph.add(node_name, write, self._node),
+            sources=self._sources,
+            key=key if key is not None else Missing("group_by", "key"),
+            value=value if value is not None else Missing("group_by", "value"),
+            name=name,
+            is_repartitioned=True,
+        )
+        return KGroupedTable(grouping)
+
     def _filtered(self, predicate: Any, name: str | None, options: StoreOptions, *, keeps: bool) -> "KTable[K, V]":
         # Where old values are free, changes from nothing to nothing are dropped.
         operator = TableFilter(predicate, keeps=keeps, send_old=self.send_old_values(force=False))
@@ -122,11 +202,12 @@ class KTable(Generic[K, V]):
         self,
         word: str,
         prefix: str,
-        operator: TableFilter | TableMapValues,
+        operator: TableFilter | TableMapValues | TableTransformValues,
         value: Slot,
         options: StoreOptions,
         *,
         name: str | None,
+        used: UsedStores = _NO_STORES,
     ) -> "KTable[K, Any]":
         graph = self._graph
         definition = None
@@ -136,7 +217,7 @@ class KTable(Generic[K, V]):
         node_name = graph.named(name, prefix)
 
         def write(topology: NodeGraph, parents: tuple[str, ...]) -> None:
-            topology.add_operator(node_name, operator, parents)
+            used.writer(node_name, operator)(topology, parents)
             if definition is not None:
                 topology.add_state_store(definition, node_name)
 
@@ -150,30 +231,93 @@ class KTable(Generic[K, V]):
         return KTable(graph, node, self._sources, (self._key, value), send_old_values, stored)
 
 
+@frozen
+class TableFromStream:
+    """A stream that becomes a table.
+
+    Attributes:
+        graph: The graph of its builder.
+        node: The stream's node.
+        sources: Names of the source nodes of its sub-topology.
+        is_repartitioned: Whether keys may have changed since the records were partitioned.
+    """
+
+    graph: Graph
+    node: GraphNode
+    sources: frozenset[str]
+    is_repartitioned: bool
+
+    def table(self, serdes: tuple[Slot, Slot], options: StoreOptions, name: str | None) -> KTable[Any, Any]:
+        """Add the table."""
+        graph = self.graph
+        node_name = graph.named(name, "KSTREAM-TOTABLE-")
+        is_named = options.store is not None
+        default_name = "" if is_named else graph.new_store_name("KSTREAM-TOTABLE-")
+        parent, sources = self._partitioned(node_name, serdes)
+        operator = TableSource(store=None)
+        lazily = _LazyStore(operator, lambda: key_value_store(graph, "to_table", options, default_name, serdes))
+        if is_named:
+            lazily.open()
+
+        def write(topology: NodeGraph, parents: tuple[str, ...]) -> None:
+            topology.add_operator(node_name, operator, parents)
+            if lazily.definition is not None:
+                topology.add_state_store(lazily.definition, node_name)
+
+        node = graph.add(node_name, write, parent)
+        return KTable(graph, node, sources, serdes, lazily.send_old_values, operator.store)
+
+    def _partitioned(self, prefix: str, serdes: tuple[Slot, Slot]) -> tuple[GraphNode, frozenset[str]]:
+        if not self.is_repartitioned:
+            return self.node, self.sources
+        key, value = (self.graph.need(slot, "to_table") for slot in serdes)
+        source = add_repartition(self.graph, self.node, Repartition(prefix=prefix, key=key, value=value))
+        return source, frozenset({source.name})
+
+
+class _LazyStore:
+    """The store of a table that has one only if somebody needs it."""
+
+    def __init__(self, operator: TableSource, define: Callable[[], KeyValueDefinition[Any, Any]]) -> None:
+        self._operator = operator
+        self._define = define
+        self.definition: KeyValueDefinition[Any, Any] | None = None
+
+    def open(self) -> KeyValueDefinition[Any, Any]:
+        """Give the table its store."""
+        if self.definition is None:
+            self.definition = self._define()
+            self._operator.store = self.definition.name
+        return self.definition
+
+    def send_old_values(self, *, force: bool) -> bool:
+        """Make the table tell old values, with a store if that is forced."""
+        if force:
+            self.open()
+        self._operator.send_old = self.definition is not None
+        return self._operator.send_old
+
+
 def add_table_source(graph: Graph, source: SourceNode, options: StoreOptions, *, name: str | None) -> KTable[Any, Any]:
     """Add a table that reads a topic."""
     topic = source.topics[0]
     is_named = options.store is not None
     default_name = "" if is_named else graph.new_store_name(f"{topic}-")
-    definition = key_value_store(graph, "table", options, default_name, (source.key, source.value))
+    serdes = (source.key, source.value)
     source_name = (
         graph.new_name("KSTREAM-SOURCE-") if name is None else graph.named(f"{name}-source", "KSTREAM-SOURCE-")
     )
     table_name = graph.named(name, "KTABLE-SOURCE-")
-    operator = TableSource(store=definition.name if is_named else None)
+    operator = TableSource(store=None)
+    lazily = _LazyStore(operator, lambda: key_value_store(graph, "table", options, default_name, serdes))
+    if is_named:
+        lazily.open()
 
     def write(topology: NodeGraph, _parents: tuple[str, ...]) -> None:
         topology.add_node(evolve(source, name=source_name))
         topology.add_operator(table_name, operator, [source_name])
-        if operator.store is not None:
-            topology.add_state_store(definition, table_name)
-
-    def send_old_values(*, force: bool) -> bool:
-        if operator.store is None and force:
-            operator.store = definition.name
-        operator.send_old = operator.store is not None
-        return operator.send_old
+        if lazily.definition is not None:
+            topology.add_state_store(lazily.definition, table_name)
 
     node = graph.add(table_name, write)
-    serdes = (definition.key, definition.value)
-    return KTable(graph, node, frozenset({source_name}), serdes, send_old_values, operator.store)
+    return KTable(graph, node, frozenset({source_name}), serdes, lazily.send_old_values, operator.store)

@@ -9,7 +9,7 @@ from kafka_groups.streams.processors.updates import updates
 from kafka_groups.streams.topology.nodes import NodeContext, NodeStep
 from kafka_groups.types import Headers
 
-__all__ = ["StreamAggregate", "StreamReduce", "TableAggregate"]
+__all__ = ["StreamAggregate", "StreamReduce", "TableAggregate", "TableReduce"]
 
 Aggregator = Callable[[Any, Any, Any], Any]
 
@@ -28,7 +28,8 @@ class StreamAggregate:
         """Return the node's step in one task."""
         state, failed = node.state(self.store), node.failed
         initializer, aggregator = self.initializer, self.aggregator
-        update = updates(node, state, send_old=self.send_old)
+        # As in Java, a new key's first change takes the initial value out.
+        update = updates(node, state, send_old=self.send_old, initial=initializer)
 
         def step(key: Any, value: Any, timestamp_ms: int, headers: Headers) -> None:
             if key is None or value is None:
@@ -100,27 +101,63 @@ class TableAggregate:
 
     def open(self, node: NodeContext) -> NodeStep:
         """Return the node's step in one task."""
-        state, failed = node.state(self.store), node.failed
         initializer, adder, subtractor = self.initializer, self.adder, self.subtractor
-        update = updates(node, state, send_old=self.send_old)
 
-        def step(key: Any, new: Any, old: Any, timestamp_ms: int, headers: Headers) -> None:
-            if key is None:
-                node.dropped("its key is null")
-                return
-            key_bytes = state.key_bytes(key)
-            stored = state.stored(key_bytes)
-            try:
-                aggregate, newest_ms = (None, timestamp_ms) if stored is None else state.decoded(stored)
-                newest_ms = max(timestamp_ms, newest_ms)
-                if old is not None and aggregate is not None:
-                    aggregate = subtractor(key, old, aggregate)
-                if new is not None:
-                    aggregate = adder(key, new, initializer() if aggregate is None else aggregate)
-                state.put(key_bytes, aggregate, timestamp_ms if aggregate is None else newest_ms)
-            except Exception as error:
-                failed(error, key, new, timestamp_ms, headers)
-                return
-            update(key_bytes, key, aggregate, stored, newest_ms, headers)
+        def combine(key: Any, new: Any, old: Any, aggregate: Any) -> Any:
+            if old is not None and aggregate is not None:
+                aggregate = subtractor(key, old, aggregate)
+            if new is not None:
+                aggregate = adder(key, new, initializer() if aggregate is None else aggregate)
+            return aggregate
 
-        return step
+        return _regrouped(node, self.store, combine, send_old=self.send_old)
+
+
+@define
+class TableReduce:
+    """Combines the values of the rows under new keys into one of the same type."""
+
+    store: str
+    adder: Callable[[Any, Any], Any]
+    subtractor: Callable[[Any, Any], Any]
+    send_old: bool = False
+    emits_changes: bool = True
+
+    def open(self, node: NodeContext) -> NodeStep:
+        """Return the node's step in one task."""
+        adder, subtractor = self.adder, self.subtractor
+
+        def combine(_key: Any, new: Any, old: Any, reduced: Any) -> Any:
+            if old is not None and reduced is not None:
+                reduced = subtractor(reduced, old)
+            if new is not None:
+                reduced = new if reduced is None else adder(reduced, new)
+            return reduced
+
+        return _regrouped(node, self.store, combine, send_old=self.send_old)
+
+
+def _regrouped(
+    node: NodeContext, store: str, combine: Callable[[Any, Any, Any, Any], Any], *, send_old: bool
+) -> NodeStep:
+    """Return the step of an aggregation of a table, whose records are changes under new keys."""
+    state, failed = node.state(store), node.failed
+    update = updates(node, state, send_old=send_old)
+
+    def step(key: Any, new: Any, old: Any, timestamp_ms: int, headers: Headers) -> None:
+        if key is None:
+            node.dropped("its key is null")
+            return
+        key_bytes = state.key_bytes(key)
+        stored = state.stored(key_bytes)
+        try:
+            aggregate, stored_ms = (None, timestamp_ms) if stored is None else state.decoded(stored)
+            aggregate = combine(key, new, old, aggregate)
+            newest_ms = max(timestamp_ms, stored_ms)
+            state.put(key_bytes, aggregate, timestamp_ms if aggregate is None else newest_ms)
+        except Exception as error:
+            failed(error, key, new, timestamp_ms, headers)
+            return
+        update(key_bytes, key, aggregate, stored, newest_ms, headers)
+
+    return step

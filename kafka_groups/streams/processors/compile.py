@@ -6,13 +6,14 @@ from typing import Any, Protocol
 from attrs import frozen
 
 from kafka_groups.streams.errors import StreamsError
+from kafka_groups.streams.processors.changes import change_serializer
 from kafka_groups.streams.state.store import RecordContext
 from kafka_groups.streams.topology.context import TaskServices
 from kafka_groups.streams.topology.internal_topics import topic_name
 from kafka_groups.streams.topology.node_graph import NodeGraph
 from kafka_groups.streams.topology.nodes import NodeStep, Partitioner, ProcessorNode, SinkNode, SourceNode, TopologyNode
 from kafka_groups.streams.topology.subtopologies import NodeGroup
-from kafka_groups.types import Headers
+from kafka_groups.types import Header, Headers
 
 __all__ = ["Collector", "Failures", "TaskProgram", "compile_group"]
 
@@ -139,11 +140,20 @@ class _OpenNode:
     def _opened(self, node: TopologyNode) -> NodeStep:
         match node:
             case SourceNode():
-                return self.forward
+                return _split(self.forward) if node.gives_changes else self.forward
             case ProcessorNode():
                 return node.operator.open(self)
             case SinkNode():
                 return _sink_step(node, self._surroundings)
+
+
+def _split(forward: NodeStep) -> NodeStep:
+    """Return the step of a source whose values are pairs of new and old values."""
+
+    def step(key: Any, change: Any, timestamp_ms: int, headers: Headers) -> None:
+        forward(key, *change, timestamp_ms, headers)
+
+    return step
 
 
 def _joined(children: tuple[NodeStep, ...]) -> NodeStep:
@@ -178,7 +188,16 @@ def _sink_step(sink: SinkNode, surroundings: Surroundings) -> NodeStep:
         for partition in partitions:
             collector.send(topic, key_bytes, value_bytes, timestamp_ms, sent, partition)
 
-    return step
+    return _paired(step) if sink.takes_changes else step
+
+
+def _paired(step: NodeStep) -> NodeStep:
+    """Return the step of a sink whose values are pairs of new and old values."""
+
+    def paired(key: Any, new: Any, old: Any, timestamp_ms: int, headers: Headers) -> None:
+        step(key, (new, old), timestamp_ms, headers)
+
+    return paired
 
 
 class _Writer:
@@ -186,13 +205,18 @@ class _Writer:
 
     def __init__(self, sink: SinkNode, topic: str) -> None:
         self._key = sink.key.serializer(topic, is_key=True)
-        self._value = sink.value.serializer(topic, is_key=False)
+        self._value = _change_writer(sink, topic) if sink.takes_changes else sink.value.serializer(topic, is_key=False)
 
     def bytes(self, key: Any, value: Any, headers: Headers) -> tuple[bytes | None, bytes | None, Headers]:
         written = list(headers)
         key_bytes = None if key is None else self._key(key, written)
         value_bytes = None if value is None else self._value(value, written)
         return key_bytes, value_bytes, tuple(written)
+
+
+def _change_writer(sink: SinkNode, topic: str) -> Callable[[Any, list[Header]], bytes]:
+    write = change_serializer(sink.value, topic)
+    return lambda change, headers: write(change[0], change[1], headers)
 
 
 def _chosen(

@@ -6,10 +6,11 @@ from typing import Any
 from attrs import define, frozen
 
 from kafka_groups.streams.processors.updates import updates
+from kafka_groups.streams.topology.context import open_store
 from kafka_groups.streams.topology.nodes import NodeContext, NodeStep
 from kafka_groups.types import Headers
 
-__all__ = ["TableFilter", "TableMapValues", "TableSource", "TableToStream"]
+__all__ = ["TableFilter", "TableMapValues", "TableSource", "TableToStream", "TableTransformValues"]
 
 
 @define
@@ -109,6 +110,26 @@ class TableMapValues:
             return None if value is None else function(key, value)
 
         return _computed(node, mapped, self.store, send_old=self.send_old, skips_nothing=False)
+
+
+@define
+class TableTransformValues:
+    """Replaces each value by a function of key, value and stores. The function gets deleted rows, too."""
+
+    function: Callable[..., Any]
+    stores: tuple[str, ...] = ()
+    store: str | None = None
+    send_old: bool = False
+    emits_changes: bool = True
+
+    def open(self, node: NodeContext) -> NodeStep:
+        """Return the node's step in one task."""
+        function, stores = self.function, [open_store(node, name) for name in self.stores]
+
+        def transformed(key: Any, value: Any) -> Any:
+            return function(key, value, *stores)
+
+        return _computed(node, transformed, self.store, send_old=self.send_old, skips_nothing=False)
 
 
 def _computed(

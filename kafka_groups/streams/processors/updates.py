@@ -14,20 +14,37 @@ Update = Callable[[bytes, Any, Any, bytes | None, int, Headers], None]
 """`(key_bytes, key, new, stored, timestamp_ms, headers)`, where `stored` is what the store had before."""
 
 
-def updates(node: NodeContext, state: KeyValueState, *, send_old: bool) -> Update:
+def updates(
+    node: NodeContext, state: KeyValueState, *, send_old: bool, initial: Callable[[], Any] | None = None
+) -> Update:
     """Return the function that an operator calls after each put.
 
     Old values are decoded from the store's bytes, so that a function of the user's that changes its argument does not
     change them.
+
+    Args:
+        node: The operator's node.
+        state: The operator's store.
+        send_old: Whether a child wants old values.
+        initial: Makes the old value of a key that was not there before, for updates that are not held back.
     """
-    return _held(node, state, send_old=send_old) if state.is_caching else _forwarded(node, state, send_old=send_old)
+    if state.is_caching:
+        return _held(node, state, send_old=send_old)
+    return _forwarded(node, state, initial or _nothing, send_old=send_old)
 
 
-def _forwarded(node: NodeContext, state: KeyValueState, *, send_old: bool) -> Update:
+def _nothing() -> None:
+    return None
+
+
+def _forwarded(node: NodeContext, state: KeyValueState, initial: Callable[[], Any], *, send_old: bool) -> Update:
     forward, decode = node.forward, state.value
 
     def update(_bytes: bytes, key: Any, new: Any, stored: bytes | None, timestamp_ms: int, headers: Headers) -> None:
-        forward(key, new, decode(stored) if send_old else None, timestamp_ms, headers)
+        old = None
+        if send_old:
+            old = initial() if stored is None else decode(stored)
+        forward(key, new, old, timestamp_ms, headers)
 
     return update
 

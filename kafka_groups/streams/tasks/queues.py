@@ -4,6 +4,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from kafka_groups.streams.processors.changes import change_deserializer
 from kafka_groups.streams.topology.nodes import NodeStep, SourceNode, TimestampExtractor
 from kafka_groups.streams.topology.records import SourceRecord
 from kafka_groups.types import Headers, TopicPartition
@@ -69,7 +70,11 @@ class PartitionQueue:
         self._extractor = source.timestamp or extractor
         self._refused, self._dropped = refused, dropped
         self._read_key = source.key.deserializer(partition.topic, is_key=True)
-        self._read_value = source.value.deserializer(partition.topic, is_key=False)
+        self._read_value = (
+            change_deserializer(source.value, partition.topic)
+            if source.gives_changes
+            else source.value.deserializer(partition.topic, is_key=False)
+        )
 
     def __len__(self) -> int:
         return len(self._waiting) + (self._head is not None)

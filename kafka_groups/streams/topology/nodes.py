@@ -94,6 +94,7 @@ class SourceNode:
         value: The serde of values.
         timestamp: Overrides the application's timestamp extractor.
         offset_reset: Overrides where to begin in a topic without committed offset.
+        gives_changes: Whether its records are changes of a table, with new and old values.
     """
 
     name: str
@@ -102,6 +103,7 @@ class SourceNode:
     value: Serde[Any]
     timestamp: TimestampExtractor | None = None
     offset_reset: object = None
+    gives_changes: bool = False
     parents: tuple[str, ...] = field(default=(), init=False)
 
 

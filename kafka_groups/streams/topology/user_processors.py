@@ -26,6 +26,7 @@ class UserFunction:
         """Return the node's step in one task."""
         stores = [open_store(node, name) for name in self.stores]
         forward, failed, function, context = node.forward, node.failed, self.function, node.record
+        keeps_key = self.keeps_key
 
         def step(key: Any, value: Any, timestamp_ms: int, headers: Headers) -> None:
             context.timestamp_ms, context.headers = timestamp_ms, headers
@@ -35,6 +36,10 @@ class UserFunction:
                     if results is None:
                         results = iter(function(Record(key, value, timestamp_ms, headers), *stores) or ())
                     result = next(results)
+                    if keeps_key and result.key is not key and result.key != key:
+                        raise ValueError(
+                            f"process_values got the key {key!r} and returned {result.key!r}. Use process."
+                        )
                 except StopIteration:
                     return
                 except Exception as error:

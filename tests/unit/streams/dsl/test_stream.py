@@ -117,3 +117,39 @@ def test_build_names_the_operator_that_left_a_serde_unknown_and_the_one_that_nee
     builder.stream("in", key=serdes.string, value=serdes.string).map_values(len).to("out")
     with pytest.raises(TopologyError, match=r"to needs the serde of its values, which map_values left unknown"):
         builder.build()
+
+
+def test_a_stream_is_split_by_the_first_predicate_that_is_true() -> None:
+    builder = StreamsBuilder()
+    tiers = builder.stream("in", key=serdes.string, value=serdes.string).split(name="tier-")
+    tiers.branch(lambda _, v: "a" in v, name="a").to("with-a")
+    tiers.branch(lambda _, v: "b" in v).to("with-b")
+    tiers.default_branch(name="rest").to("rest")
+    with pytest.raises(ValueError, match="'tier-' has a default branch already"):
+        tiers.default_branch()
+    with TopologyTestDriver(builder.build()) as driver:
+        into = driver.input_topic("in", serdes.string, serdes.string)
+        for value in ("ab", "b", "c"):
+            into.pipe("k", value)
+        assert [[r.value for r in driver.records(topic)] for topic in ("with-a", "with-b", "rest")] == [
+            [b"ab"], [b"b"], [b"c"],
+        ]  # fmt: skip
+
+
+def test_process_values_keeps_keys() -> None:
+    builder = StreamsBuilder()
+    stream = builder.stream("in", key=serdes.string, value=serdes.string)
+    stream.process_values(lambda record: [record.with_key("other")], value=serdes.string).to("out")
+    with (
+        TopologyTestDriver(builder.build()) as driver,
+        pytest.raises(StreamsError, match=r"got the key .k. and returned .other."),
+    ):
+        driver.input_topic("in", serdes.string, serdes.string).pipe("k", "v")
+
+
+def test_print_writes_label_key_and_value(capsys: pytest.CaptureFixture[str]) -> None:
+    builder = StreamsBuilder()
+    builder.stream("in", key=serdes.string, value=serdes.string).print(label="seen")
+    with TopologyTestDriver(builder.build()) as driver:
+        driver.input_topic("in", serdes.string, serdes.string).pipe("k", "v")
+    assert capsys.readouterr().out == "[seen]: k, v\n"

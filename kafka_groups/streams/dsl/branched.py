@@ -1,0 +1,90 @@
+"""Streams that are split by predicates."""
+
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from attrs import frozen
+
+from kafka_groups.streams.dsl.graph import Graph, GraphNode, Slot
+from kafka_groups.streams.processors.stateless import Branch, PassThrough
+from kafka_groups.streams.topology.node_graph import NodeGraph
+
+__all__ = ["BranchedKStream", "SplitStream"]
+
+K = TypeVar("K")
+V = TypeVar("V")
+Made = TypeVar("Made")
+
+
+@frozen(kw_only=True)
+class SplitStream(Generic[Made]):
+    """A stream to split, and how to make its branches.
+
+    Attributes:
+        graph: The graph of its builder.
+        node: The stream's node.
+        name: The name of the node that splits it.
+        key: The serde of keys.
+        value: The serde of values.
+        make: Makes the stream of a branch from its node.
+    """
+
+    graph: Graph
+    node: GraphNode
+    name: str
+    key: Slot
+    value: Slot
+    make: Callable[[GraphNode], Made]
+
+
+class BranchedKStream(Generic[K, V, Made]):
+    """Branches of a stream. Each record goes to the first branch whose predicate is true. Made by `KStream.split`.
+
+    ```python
+    tiers = orders.split(name="tier-")
+    large = tiers.branch(lambda _, order: order.total > 1000, name="large")
+    others = tiers.default_branch()
+    ```
+    """
+
+    def __init__(self, split: SplitStream[Made]) -> None:
+        self._split = split
+        self._operator = Branch()
+        operator, name = self._operator, split.name
+
+        def write(topology: NodeGraph, parents: tuple[str, ...]) -> None:
+            topology.add_operator(name, operator, parents)
+
+        self._node = split.graph.add(name, write, split.node)
+
+    def branch(self, predicate: Callable[[K, V], object], *, name: str | None = None) -> Made:
+        """Return the records for which a predicate of key and value is true, and those of earlier branches are false.
+
+        Args:
+            predicate: The predicate.
+            name: The branch's name; its node has the name of the split before it.
+        """
+        child = self._child(len(self._operator.branches) + 1 if name is None else name)
+        self._operator.branches.append((predicate, child.name))
+        return self._split.make(child)
+
+    def default_branch(self, *, name: str | None = None) -> Made:
+        """Return the records that no branch wants. Without this branch they are dropped.
+
+        Raises:
+            ValueError: There is a default branch already.
+        """
+        if self._operator.default is not None:
+            raise ValueError(f"{self._split.name!r} has a default branch already. Use its stream twice.")
+        child = self._child(0 if name is None else name)
+        self._operator.default = child.name
+        return self._split.make(child)
+
+    def _child(self, suffix: int | str) -> GraphNode:
+        self._split.graph.new_name("KSTREAM-BRANCHCHILD-")  # a name is used up, as in Java
+        child_name = f"{self._split.name}{suffix}"
+
+        def write(topology: NodeGraph, parents: tuple[str, ...]) -> None:
+            topology.add_operator(child_name, PassThrough(), parents)
+
+        return self._split.graph.add(child_name, write, self._node)

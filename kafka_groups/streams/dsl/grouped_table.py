@@ -1,0 +1,145 @@
+"""Tables that are grouped by new keys, and their aggregations."""
+
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+
+from kafka_groups import serdes
+from kafka_groups.serdes import Serde
+from kafka_groups.streams.dsl.graph import Missing, Slot
+from kafka_groups.streams.dsl.grouping import Grouping
+from kafka_groups.streams.dsl.materialized import StoreOptions, key_value_store
+from kafka_groups.streams.dsl.table import KTable
+from kafka_groups.streams.processors.aggregating import TableAggregate, TableReduce
+from kafka_groups.streams.state.stores import KeyValueDefinition
+from kafka_groups.streams.topology.node_graph import NodeGraph
+from kafka_groups.streams.topology.nodes import SinkNode, SourceNode
+
+__all__ = ["KGroupedTable"]
+
+K = TypeVar("K")
+V = TypeVar("V")
+A = TypeVar("A")
+
+
+class KGroupedTable(Generic[K, V]):
+    """A table that is grouped by new keys. Made by `KTable.group_by`."""
+
+    def __init__(self, grouping: Grouping) -> None:
+        self._grouping = grouping
+
+    def count(
+        self,
+        *,
+        store: str | KeyValueDefinition[K, int] | None = None,
+        name: str | None = None,
+        caching: bool | None = None,
+    ) -> KTable[K, int]:
+        """Count the rows of each new key."""
+
+        def build(store_name: str) -> TableAggregate:
+            return TableAggregate(store_name, _zero, _one_more, _one_less)
+
+        options = StoreOptions(store, caching)
+        return self._aggregated("count", "KTABLE-AGGREGATE-", build, serdes.int64, options, name)
+
+    def reduce(
+        self,
+        adder: Callable[[V, V], V],
+        subtractor: Callable[[V, V], V],
+        *,
+        store: str | KeyValueDefinition[K, V] | None = None,
+        name: str | None = None,
+        caching: bool | None = None,
+    ) -> KTable[K, V]:
+        """Combine the values of each new key.
+
+        Args:
+            adder: Gets the result so far and a value that came.
+            subtractor: Gets the result so far and a value that went.
+            store: A name or definition of the result's store.
+            name: The node's name.
+            caching: False to forward every update.
+        """
+
+        def build(store_name: str) -> TableReduce:
+            return TableReduce(store_name, adder, subtractor)
+
+        options = StoreOptions(store, caching)
+        return self._aggregated("reduce", "KTABLE-REDUCE-", build, self._grouping.value, options, name)
+
+    def aggregate(
+        self,
+        initializer: Callable[[], A],
+        adder: Callable[[K, V, A], A],
+        subtractor: Callable[[K, V, A], A],
+        *,
+        value: Serde[A] | None = None,
+        store: str | KeyValueDefinition[K, A] | None = None,
+        name: str | None = None,
+        caching: bool | None = None,
+    ) -> KTable[K, A]:
+        """Aggregate the rows of each new key.
+
+        Args:
+            initializer: Makes the first result.
+            adder: Gets key, a value that came, and the result so far.
+            subtractor: Gets key, a value that went, and the result so far.
+            value: The serde of results.
+            store: A name or definition of the result's store.
+            name: The node's name.
+            caching: False to forward every update.
+        """
+
+        def build(store_name: str) -> TableAggregate:
+            return TableAggregate(store_name, initializer, adder, subtractor)
+
+        slot: Slot = value if value is not None else Missing("aggregate", "value")
+        return self._aggregated("aggregate", "KTABLE-AGGREGATE-", build, slot, StoreOptions(store, caching), name)
+
+    def _aggregated(
+        self,
+        word: str,
+        prefix: str,
+        build: Callable[[str], TableAggregate | TableReduce],
+        value: Slot,
+        options: StoreOptions,
+        name: str | None,
+    ) -> KTable[K, Any]:
+        grouping, graph = self._grouping, self._grouping.graph
+        default_name = "" if options.store is not None else graph.new_store_name("KTABLE-AGGREGATE-")
+        definition = key_value_store(graph, word, options, default_name, (grouping.key, value))
+        sink_name, source_name = graph.new_name("KSTREAM-SINK-"), graph.new_name("KSTREAM-SOURCE-")
+        node_name = graph.named(name, prefix)
+        topic = f"{grouping.name or definition.name}-repartition"
+        key, row = graph.need(grouping.key, word), graph.need(grouping.value, word)
+        operator = build(definition.name)
+
+        def write(topology: NodeGraph, parents: tuple[str, ...]) -> None:
+            topology.add_repartition_topic(topic, None)
+            sink = SinkNode(name=sink_name, parents=parents, topic=topic, key=key, value=row, takes_changes=True)
+            topology.add_node(sink)
+            topology.add_node(SourceNode(name=source_name, topics=(topic,), key=key, value=row, gives_changes=True))
+            topology.add_operator(node_name, operator, [source_name])
+            topology.add_state_store(definition, node_name)
+
+        def send_old_values(*, force: bool) -> bool:
+            del force
+            operator.send_old = True
+            return True
+
+        node = graph.add(node_name, write, grouping.node)
+        stored = None if options.store is None else definition.name
+        found = (definition.key, definition.value)
+        return KTable(graph, node, frozenset({source_name}), found, send_old_values, stored)
+
+
+def _zero() -> int:
+    return 0
+
+
+def _one_more(_key: Any, _value: Any, count: int) -> int:
+    return count + 1
+
+
+def _one_less(_key: Any, _value: Any, count: int) -> int:
+    return count - 1
