@@ -3,9 +3,6 @@
 A failure shows the shortest run that was found; `python -m tests.lockstep classic SEED` repeats it.
 """
 
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
-
 import pytest
 from attrs import evolve
 
@@ -24,10 +21,9 @@ from tests.lockstep.reporting import report
 from tests.lockstep.running import Replay
 from tests.lockstep.shrinking import shrunk
 from tests.lockstep.steps import DeleteGroup, Step
+from tests.support.planted_defects import Patch, by_name
 
 TOO_LARGE = 4_097
-
-Plant = Callable[[pytest.MonkeyPatch], None]
 
 pytestmark = pytest.mark.lockstep
 
@@ -37,17 +33,17 @@ async def test_both_answer_alike(lockstep_seed: int, pair: Pair) -> None:
     assert outcome.is_same, report(await shrunk(outcome, pair.run_classic))
 
 
-def heartbeats_hide_rounds(patch: pytest.MonkeyPatch) -> None:
+def heartbeats_hide_rounds(patch: Patch) -> None:
     """Members are not told to join again."""
     patch.setattr(groups, "_REBALANCING", ErrorCode.NONE)
 
 
-def assignments_outlive_rounds(patch: pytest.MonkeyPatch) -> None:
+def assignments_outlive_rounds(patch: Patch) -> None:
     """A new round leaves assignments, and requests for them, as they are."""
     patch.setattr(rounds, "_withdraw_assignments", lambda _group, _changes: None)
 
 
-def nobody_is_fenced(patch: pytest.MonkeyPatch) -> None:
+def nobody_is_fenced(patch: Patch) -> None:
     """Instance ids are not checked."""
 
     def checked(self: ClassicGroup, member_id: str, _instance: str | None) -> ClassicMember:
@@ -58,9 +54,7 @@ def nobody_is_fenced(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(ClassicGroup, "check_member", checked)
 
 
-PLANTED: Mapping[str, Plant] = MappingProxyType({
-    plant.__name__: plant for plant in (heartbeats_hide_rounds, assignments_outlive_rounds, nobody_is_fenced)
-})  # fmt: skip
+PLANTED = by_name(heartbeats_hide_rounds, assignments_outlive_rounds, nobody_is_fenced)
 
 
 @pytest.mark.slow

@@ -3,9 +3,6 @@
 A failure shows the shortest run that was found; `python -m tests.lockstep consumer SEED` repeats it.
 """
 
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
-
 import pytest
 
 from kafka_groups.broker.coordinators.groups.consumer import groups, target
@@ -19,11 +16,10 @@ from tests.lockstep.reporting import report
 from tests.lockstep.running import Replay
 from tests.lockstep.shrinking import shrunk
 from tests.lockstep.steps import Step
+from tests.support.planted_defects import Patch, by_name
 
 BOTH = ("t", "u")
 REGEX = "(t|u)-"
-
-Plant = Callable[[pytest.MonkeyPatch], None]
 
 pytestmark = pytest.mark.lockstep
 
@@ -39,25 +35,22 @@ async def test_both_answer_alike(lockstep_seed: int, pair: Pair) -> None:
     assert outcome.is_same, report(await shrunk(outcome, pair.run_consumers))
 
 
-def partitions_are_given_before_they_are_revoked(patch: pytest.MonkeyPatch) -> None:
+def partitions_are_given_before_they_are_revoked(patch: Patch) -> None:
     """Nobody owns a partition, as far as a member that wants it is concerned."""
     patch.setattr(ConsumerGroup, "_own", lambda _self, _member_id, _current: None)
 
 
-def assignors_are_not_counted(patch: pytest.MonkeyPatch) -> None:
+def assignors_are_not_counted(patch: Patch) -> None:
     """The default assignor is used whatever members prefer."""
     patch.setattr(target, "_elected", lambda _votes, offered: offered[0])
 
 
-def epochs_stand_still(patch: pytest.MonkeyPatch) -> None:
+def epochs_stand_still(patch: Patch) -> None:
     """A member that subscribes to something else changes nothing."""
     patch.setattr(groups, "has_other_subscription", lambda _group, before, _after: before is None)
 
 
-PLANTED: Mapping[str, Plant] = MappingProxyType({
-    plant.__name__: plant
-    for plant in (partitions_are_given_before_they_are_revoked, assignors_are_not_counted, epochs_stand_still)
-})  # fmt: skip
+PLANTED = by_name(partitions_are_given_before_they_are_revoked, assignors_are_not_counted, epochs_stand_still)
 
 
 @pytest.mark.slow

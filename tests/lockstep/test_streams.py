@@ -3,9 +3,6 @@
 A failure shows the shortest run that was found; `python -m tests.lockstep streams SEED` repeats it.
 """
 
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
-
 import pytest
 
 from kafka_groups.broker.coordinators.groups.epochs import members
@@ -17,8 +14,7 @@ from tests.lockstep.planting import check_found_and_shrunk
 from tests.lockstep.reporting import report
 from tests.lockstep.shrinking import shrunk
 from tests.lockstep.streams_choosing import StreamsChoice
-
-Plant = Callable[[pytest.MonkeyPatch], None]
+from tests.support.planted_defects import Patch, by_name
 
 pytestmark = pytest.mark.lockstep
 
@@ -28,37 +24,33 @@ async def test_both_answer_alike(lockstep_seed: int, pair: Pair) -> None:
     assert outcome.is_same, report(await shrunk(outcome, pair.run_streams))
 
 
-def tasks_are_given_before_they_are_revoked(patch: pytest.MonkeyPatch) -> None:
+def tasks_are_given_before_they_are_revoked(patch: Patch) -> None:
     """Nobody runs a task, as far as a member that wants it is concerned."""
     patch.setattr(StreamsGroup, "_own", lambda _self, _member_id, _current: None)
 
 
-def epochs_are_not_checked(patch: pytest.MonkeyPatch) -> None:
+def epochs_are_not_checked(patch: Patch) -> None:
     """Members may send any epoch."""
     patch.setattr(members, "check_epoch", lambda *_: None)
 
 
-def configs_are_overlooked(patch: pytest.MonkeyPatch) -> None:
+def configs_are_overlooked(patch: Patch) -> None:
     """The number of standby tasks does not count in the group epoch."""
     patch.setattr(target, "assignment_configs", lambda _config: {})
 
 
-def sessions_do_not_end(patch: pytest.MonkeyPatch) -> None:
+def sessions_do_not_end(patch: Patch) -> None:
     """Members that have fallen silent stay."""
     patch.setattr(StreamsGroups, "extend_session", lambda *_: None)
 
 
-def revocations_may_take_any_time(patch: pytest.MonkeyPatch) -> None:
+def revocations_may_take_any_time(patch: Patch) -> None:
     """Members that do not revoke tasks stay."""
     patch.setattr(StreamsGroups, "_watch_rebalance", lambda *_: None)
 
 
-def _named(*plants: Plant) -> Mapping[str, Plant]:
-    return MappingProxyType({plant.__name__: plant for plant in plants})
-
-
-PLANTED = _named(tasks_are_given_before_they_are_revoked, epochs_are_not_checked, configs_are_overlooked)
-PLANTED_TIMEOUTS = _named(sessions_do_not_end, revocations_may_take_any_time)
+PLANTED = by_name(tasks_are_given_before_they_are_revoked, epochs_are_not_checked, configs_are_overlooked)
+PLANTED_TIMEOUTS = by_name(sessions_do_not_end, revocations_may_take_any_time)
 
 
 @pytest.mark.slow

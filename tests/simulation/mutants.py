@@ -1,11 +1,10 @@
 """Defects planted on purpose: each must be caught by the simulation, or the simulation proves nothing."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from types import MappingProxyType
 from typing import Any
 
 import attrs
-import pytest
 
 from kafka_groups.broker.coordinators.result import Reply, Result
 from kafka_groups.broker.coordinators.share_state import shard
@@ -27,9 +26,7 @@ from kafka_groups.share.delivery.fetching.settlement import Settlement
 from kafka_groups.share.delivery.inbox import CompletedFetch, Inbox
 from kafka_groups.share.intake import Intake
 from kafka_groups.types import AcknowledgeType
-
-Patch = pytest.MonkeyPatch
-Plant = Callable[[Patch], None]
+from tests.support.planted_defects import Patch, by_name
 
 # -------------------------------------------------------------------------------------------- the broker
 
@@ -240,27 +237,24 @@ def _ignore(_outcome: object) -> None:
     """It was told before."""
 
 
-MUTANTS: Mapping[str, Plant] = {
-    plant.__name__: plant
-    for plant in (
-        no_ownership_check,
-        locks_never_expire,
-        locked_records_are_given_to_others,
-        accepting_releases,
-        delivery_count_stands_still,
-        nothing_is_persisted,
-        states_change_without_records,
-        replay_is_skipped_after_loading,
-        answers_come_before_the_commit,
-        effects_come_before_the_commit,
-        old_leaders_are_not_fenced,
-        pending_records_are_acquired_again,
-        failures_are_not_told,
-        failures_are_told_as_success,
-        stale_deliveries_are_handed_out,
-        moved_leaders_are_not_followed,
-        released_records_are_accepted,
-        acknowledgements_are_dropped,
-        fetches_never_shrink,
-    )
-}
+MUTANTS = by_name(
+    no_ownership_check,
+    locks_never_expire,
+    locked_records_are_given_to_others,
+    accepting_releases,
+    delivery_count_stands_still,
+    nothing_is_persisted,
+    states_change_without_records,
+    replay_is_skipped_after_loading,
+    answers_come_before_the_commit,
+    effects_come_before_the_commit,
+    old_leaders_are_not_fenced,
+    pending_records_are_acquired_again,
+    failures_are_not_told,
+    failures_are_told_as_success,
+    stale_deliveries_are_handed_out,
+    moved_leaders_are_not_followed,
+    released_records_are_accepted,
+    acknowledgements_are_dropped,
+    fetches_never_shrink,
+)

@@ -11,13 +11,13 @@ from collections.abc import Callable
 import pytest
 
 from kafka_groups.net.clock import SystemClock
-from kafka_groups.testing.simulation import SimulationReport
 from kafka_groups.testing.simulation.faults.seeded_faults import FAULT_NAMES
 from kafka_groups.testing.simulation.trace import Trace
 from tests.simulation.coincidences import COINCIDENCES
 from tests.simulation.elsewhere import is_caught, run_elsewhere
 from tests.simulation.member import TOO_SLOW
 from tests.simulation.mutants import MUTANTS
+from tests.simulation.reporting import explained
 from tests.simulation.world import run_world
 
 pytestmark = pytest.mark.simulation
@@ -41,13 +41,6 @@ _OUTSIDE: tuple[tuple[object, str], ...] = (
 """What differs from run to run, whatever the seed."""
 
 
-def _explain(seed: int, report: SimulationReport) -> str:
-    shown = "\n  ".join(report.violations[:10])
-    return (
-        f"seed {seed} (run it again: python -m tests.simulation {seed}): {len(report.violations)} violations\n  {shown}"
-    )
-
-
 def refused(name: str) -> Callable[..., object]:
     def refuse(*_arguments: object, **_keywords: object) -> object:
         raise AssertionError(f"{name} differs from run to run")
@@ -59,7 +52,7 @@ def test_nothing_is_lost_or_doubly_held_whatever_strikes(simulation_seed: int, s
     report = run_world(simulation_seed)
 
     struck.update(report.faults)
-    assert not report.violations, _explain(simulation_seed, report)
+    assert not report.violations, explained(report)
     assert report.produced > 200
 
 

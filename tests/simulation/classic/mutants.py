@@ -1,9 +1,6 @@
 """Defects planted on purpose in classic groups: each must be caught by the simulation within a few seeds."""
 
-from collections.abc import Callable, Mapping
 from typing import Any
-
-import pytest
 
 from kafka_groups.broker.coordinators.groups.classic import joining, replies, rounds
 from kafka_groups.broker.coordinators.groups.classic.changes import ClassicChanges
@@ -14,11 +11,9 @@ from kafka_groups.broker.coordinators.groups.classic.members import ClassicMembe
 from kafka_groups.broker.runtime.coordinator_runtime import CoordinatorRuntime
 from kafka_groups.protocol.error_codes import ErrorCode
 from tests.simulation.groups.mutants import some_commits_are_not_stored
+from tests.support.planted_defects import Patch, by_name
 
 __all__ = ["MUTANTS"]
-
-Patch = pytest.MonkeyPatch
-Plant = Callable[[Patch], None]
 
 
 def older_ids_are_not_fenced(patch: Patch) -> None:
@@ -148,19 +143,16 @@ def leaders_are_told_members_twice(patch: Patch) -> None:
     patch.setattr(JoinAttempt, "_restart", restart)
 
 
-MUTANTS: Mapping[str, Plant] = {
-    plant.__name__: plant
-    for plant in (
-        older_ids_are_not_fenced,
-        older_ids_stay_members,
-        instances_are_lost_on_load,
-        rebalance_timeouts_drop_static_members,
-        refused_records_do_not_put_the_older_id_back,
-        waiting_requests_of_older_ids_are_not_answered,
-        commits_of_older_ids_are_accepted,
-        some_commits_are_not_stored,
-        old_assignments_are_given_to_new_members,
-        restarts_are_rebalances,
-        leaders_are_told_members_twice,
-    )
-}
+MUTANTS = by_name(
+    older_ids_are_not_fenced,
+    older_ids_stay_members,
+    instances_are_lost_on_load,
+    rebalance_timeouts_drop_static_members,
+    refused_records_do_not_put_the_older_id_back,
+    waiting_requests_of_older_ids_are_not_answered,
+    commits_of_older_ids_are_accepted,
+    some_commits_are_not_stored,
+    old_assignments_are_given_to_new_members,
+    restarts_are_rebalances,
+    leaders_are_told_members_twice,
+)

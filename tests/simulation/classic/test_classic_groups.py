@@ -13,6 +13,7 @@ from tests.simulation.classic.deployment import OWN_FAULTS
 from tests.simulation.classic.mutants import MUTANTS
 from tests.simulation.classic.world import run_classic_world
 from tests.simulation.elsewhere import is_caught, run_elsewhere
+from tests.simulation.reporting import explained
 
 pytestmark = pytest.mark.simulation
 
@@ -35,8 +36,7 @@ def test_one_member_of_each_instance_lives_and_nothing_moves(
     report = run_classic_world(simulation_seed)
 
     classic_struck.update(report.faults)
-    shown = "\n  ".join(report.violations[:10])
-    assert not report.violations, f"run it again: python -m tests.simulation --classic {simulation_seed}\n  {shown}"
+    assert not report.violations, explained(report, "--classic")
 
 
 def test_every_class_of_fault_struck(

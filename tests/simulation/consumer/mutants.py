@@ -1,9 +1,7 @@
 """Defects planted on purpose in consumer groups: each must be caught by the simulation within a few seeds."""
 
-from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-import pytest
 from attrs import evolve
 
 from kafka_groups.broker.coordinators.groups.consumer import groups, offsets, reconciliation, subscriptions
@@ -14,21 +12,22 @@ from kafka_groups.broker.coordinators.groups.consumer.reconciliation import _Ste
 from kafka_groups.broker.coordinators.groups.consumer.records import (
     ConsumerAssignment,
     ConsumerGroupCurrentMemberAssignment,
-    ConsumerGroupRecord,
     ConsumerGroupTargetAssignmentMember,
     ConsumerGroupTargetAssignmentMetadata,
 )
 from kafka_groups.broker.coordinators.groups.epochs import members
-from kafka_groups.broker.coordinators.groups.epochs.members import known_member
-from kafka_groups.broker.coordinators.result import Result
-from kafka_groups.broker.runtime.coordinator_runtime import CoordinatorRuntime
 from kafka_groups.errors import FencedMemberEpochError
+from tests.simulation.groups.epochs.mutants import (
+    end_no_sessions,
+    fence_nobody,
+    forget_on_load,
+    let_former_members_commit,
+    take_silence_as_nothing,
+)
 from tests.simulation.groups.mutants import some_commits_are_not_stored
+from tests.support.planted_defects import Patch, by_name
 
 __all__ = ["MUTANTS"]
-
-Patch = pytest.MonkeyPatch
-Plant = Callable[[Patch], None]
 
 
 # ------------------------------------------------------------------------------------------- partitions
@@ -45,10 +44,7 @@ def partitions_are_given_before_others_release_them(patch: Patch) -> None:
 
 def revocations_are_not_confirmed(patch: Patch) -> None:
     """Who does not say what it owns is taken to own nothing."""
-    may_own = reconciliation._may_own
-    patch.setattr(
-        reconciliation, "_may_own", lambda owned, partitions: owned is not None and may_own(owned, partitions)
-    )
+    take_silence_as_nothing(patch, reconciliation)
 
 
 def partitions_to_revoke_are_free(patch: Patch) -> None:
@@ -96,13 +92,7 @@ def commits_in_any_epoch_are_accepted(patch: Patch) -> None:
 
 def commits_of_former_members_are_accepted(patch: Patch) -> None:
     """Whoever is no member may commit, as if the group were empty."""
-    check = offsets.check_commit
-
-    def check_members(group: ConsumerGroup, member_id: str, *rest: Any) -> None:
-        if member_id in group.members:
-            check(group, member_id, *rest)
-
-    patch.setattr(groups, "check_commit", check_members)
+    let_former_members_commit(patch, groups, offsets)
 
 
 def older_epochs_are_enough_for_all_that_is_owned(patch: Patch) -> None:
@@ -124,12 +114,7 @@ def instances_that_are_there_are_replaced(patch: Patch) -> None:
 
 def older_ids_are_not_fenced(patch: Patch) -> None:
     """A member whose instance was started again is told that it is unknown, so that it joins once more."""
-
-    def known_by_id(group: ConsumerGroup, member_id: str, _instance: str | None) -> Any:
-        return known_member(group, member_id, None)
-
-    for owner in (members, groups):
-        patch.setattr(owner, "known_member", known_by_id)
+    fence_nobody(patch, groups)
 
 
 def partitions_of_static_members_are_free_while_they_are_away(patch: Patch) -> None:
@@ -167,58 +152,34 @@ def static_members_leave_for_good(patch: Patch) -> None:
 
 def sessions_are_lost_on_load(patch: Patch) -> None:
     """After a load, no session ends."""
-
-    def loaded(_self: ConsumerGroups, _now_ms: int) -> Iterator[Result[None, ConsumerGroupRecord]]:
-        yield Result(None)
-
-    patch.setattr(ConsumerGroups, "loaded", loaded)
+    end_no_sessions(patch, ConsumerGroups)
 
 
 def target_assignments_are_lost_on_load(patch: Patch) -> None:
     """A coordinator that takes over does not know the target assignment."""
-    _forget_on_load(patch, ConsumerGroupTargetAssignmentMember, ConsumerGroupTargetAssignmentMetadata)
+    forget_on_load(patch, ConsumerGroups, ConsumerGroupTargetAssignmentMember, ConsumerGroupTargetAssignmentMetadata)
 
 
 def current_assignments_are_lost_on_load(patch: Patch) -> None:
     """A coordinator that takes over does not know what members have, and in which epochs they are."""
-    _forget_on_load(patch, ConsumerGroupCurrentMemberAssignment)
+    forget_on_load(patch, ConsumerGroups, ConsumerGroupCurrentMemberAssignment)
 
 
-def _forget_on_load(patch: Patch, *kinds: type) -> None:
-    load_some, replay = CoordinatorRuntime._load_some, ConsumerGroups.replay
-    is_loading = [False]
-
-    def load_forgetting(self: CoordinatorRuntime[Any]) -> None:
-        is_loading[0] = True
-        load_some(self)
-        is_loading[0] = False
-
-    def replay_others(self: ConsumerGroups, record: ConsumerGroupRecord) -> None:
-        if not (is_loading[0] and isinstance(record, kinds)):
-            replay(self, record)
-
-    patch.setattr(CoordinatorRuntime, "_load_some", load_forgetting)
-    patch.setattr(ConsumerGroups, "replay", replay_others)
-
-
-MUTANTS: Mapping[str, Plant] = {
-    plant.__name__: plant
-    for plant in (
-        partitions_are_given_before_others_release_them,
-        revocations_are_not_confirmed,
-        partitions_to_revoke_are_free,
-        growing_topics_are_not_noticed,
-        previous_epochs_are_fenced,
-        commits_in_any_epoch_are_accepted,
-        commits_of_former_members_are_accepted,
-        older_epochs_are_enough_for_all_that_is_owned,
-        some_commits_are_not_stored,
-        instances_that_are_there_are_replaced,
-        older_ids_are_not_fenced,
-        partitions_of_static_members_are_free_while_they_are_away,
-        static_members_leave_for_good,
-        sessions_are_lost_on_load,
-        target_assignments_are_lost_on_load,
-        current_assignments_are_lost_on_load,
-    )
-}
+MUTANTS = by_name(
+    partitions_are_given_before_others_release_them,
+    revocations_are_not_confirmed,
+    partitions_to_revoke_are_free,
+    growing_topics_are_not_noticed,
+    previous_epochs_are_fenced,
+    commits_in_any_epoch_are_accepted,
+    commits_of_former_members_are_accepted,
+    older_epochs_are_enough_for_all_that_is_owned,
+    some_commits_are_not_stored,
+    instances_that_are_there_are_replaced,
+    older_ids_are_not_fenced,
+    partitions_of_static_members_are_free_while_they_are_away,
+    static_members_leave_for_good,
+    sessions_are_lost_on_load,
+    target_assignments_are_lost_on_load,
+    current_assignments_are_lost_on_load,
+)

@@ -13,6 +13,7 @@ from tests.simulation.consumer.deployment import OWN_FAULTS
 from tests.simulation.consumer.mutants import MUTANTS
 from tests.simulation.consumer.world import run_consumer_world
 from tests.simulation.elsewhere import is_caught, run_elsewhere
+from tests.simulation.reporting import explained
 
 pytestmark = pytest.mark.simulation
 
@@ -39,8 +40,7 @@ def test_no_partition_has_two_owners_and_all_have_one_in_the_end(
     report = run_consumer_world(simulation_seed)
 
     consumer_struck.update(report.faults)
-    shown = "\n  ".join(report.violations[:10])
-    assert not report.violations, f"run it again: python -m tests.simulation --consumer {simulation_seed}\n  {shown}"
+    assert not report.violations, explained(report, "--consumer")
 
 
 def test_every_class_of_fault_struck(

@@ -1,9 +1,7 @@
 """Defects planted on purpose in streams groups: each must be caught by the simulation within a few seeds."""
 
-from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-import pytest
 from attrs import evolve
 
 from kafka_groups.assignment.sticky import assignor
@@ -17,17 +15,19 @@ from kafka_groups.broker.coordinators.groups.streams.groups import StreamsGroups
 from kafka_groups.broker.coordinators.groups.streams.reconciliation import _MemberStep
 from kafka_groups.broker.coordinators.groups.streams.records import (
     StreamsGroupCurrentMemberAssignment,
-    StreamsGroupRecord,
     StreamsGroupTopology,
 )
-from kafka_groups.broker.coordinators.result import Result
-from kafka_groups.broker.runtime.coordinator_runtime import CoordinatorRuntime
+from tests.simulation.groups.epochs.mutants import (
+    end_no_sessions,
+    fence_nobody,
+    forget_on_load,
+    let_former_members_commit,
+    take_silence_as_nothing,
+)
 from tests.simulation.groups.mutants import some_commits_are_not_stored
+from tests.support.planted_defects import Patch, by_name
 
 __all__ = ["MUTANTS"]
-
-Patch = pytest.MonkeyPatch
-Plant = Callable[[Patch], None]
 
 
 # ------------------------------------------------------------------------------------------------ tasks
@@ -40,8 +40,7 @@ def tasks_are_given_before_others_release_them(patch: Patch) -> None:
 
 def revocations_are_not_confirmed(patch: Patch) -> None:
     """Who does not say what it owns is taken to own nothing."""
-    may_own = reconciliation._may_own
-    patch.setattr(reconciliation, "_may_own", lambda owned, *tasks: owned is not None and may_own(owned, *tasks))
+    take_silence_as_nothing(patch, reconciliation)
 
 
 def tasks_to_revoke_are_free(patch: Patch) -> None:
@@ -127,13 +126,7 @@ def commits_in_any_epoch_are_accepted(patch: Patch) -> None:
 
 def commits_of_former_members_are_accepted(patch: Patch) -> None:
     """Whoever is not a member may commit, as if the group were empty."""
-    check = offsets.check_commit
-
-    def check_members(group: StreamsGroup, member_id: str, *rest: Any) -> None:
-        if member_id in group.members:
-            check(group, member_id, *rest)
-
-    patch.setattr(groups, "check_commit", check_members)
+    let_former_members_commit(patch, groups, offsets)
 
 
 # --------------------------------------------------------------------------------------- static members
@@ -141,12 +134,7 @@ def commits_of_former_members_are_accepted(patch: Patch) -> None:
 
 def older_ids_are_not_fenced(patch: Patch) -> None:
     """A member whose instance was started again is told that it is unknown, so that it joins once more."""
-
-    def known_by_id(group: StreamsGroup, member_id: str, _instance: str | None) -> Any:
-        return known_member(group, member_id, None)
-
-    for owner in (members, groups):
-        patch.setattr(owner, "known_member", known_by_id)
+    fence_nobody(patch, groups)
 
 
 def tasks_of_static_members_are_free_while_they_are_away(patch: Patch) -> None:
@@ -168,60 +156,36 @@ def tasks_of_static_members_are_free_while_they_are_away(patch: Patch) -> None:
 
 def sessions_are_lost_on_load(patch: Patch) -> None:
     """After a load, no session ends."""
-
-    def loaded(_self: StreamsGroups, _now_ms: int) -> Iterator[Result[None, StreamsGroupRecord]]:
-        yield Result(None)
-
-    patch.setattr(StreamsGroups, "loaded", loaded)
+    end_no_sessions(patch, StreamsGroups)
 
 
 def current_assignments_are_lost_on_load(patch: Patch) -> None:
     """A coordinator that takes over does not know what members have, and in which epochs they are."""
-    _forget_on_load(patch, StreamsGroupCurrentMemberAssignment)
+    forget_on_load(patch, StreamsGroups, StreamsGroupCurrentMemberAssignment)
 
 
 def topologies_are_lost_on_load(patch: Patch) -> None:
     """A coordinator that takes over does not know the topology."""
-    _forget_on_load(patch, StreamsGroupTopology)
+    forget_on_load(patch, StreamsGroups, StreamsGroupTopology)
 
 
-def _forget_on_load(patch: Patch, *kinds: type) -> None:
-    load_some, replay = CoordinatorRuntime._load_some, StreamsGroups.replay
-    is_loading = [False]
-
-    def load_forgetting(self: CoordinatorRuntime[Any]) -> None:
-        is_loading[0] = True
-        load_some(self)
-        is_loading[0] = False
-
-    def replay_others(self: StreamsGroups, record: StreamsGroupRecord) -> None:
-        if not (is_loading[0] and isinstance(record, kinds)):
-            replay(self, record)
-
-    patch.setattr(CoordinatorRuntime, "_load_some", load_forgetting)
-    patch.setattr(StreamsGroups, "replay", replay_others)
-
-
-MUTANTS: Mapping[str, Plant] = {
-    plant.__name__: plant
-    for plant in (
-        tasks_are_given_before_others_release_them,
-        revocations_are_not_confirmed,
-        tasks_to_revoke_are_free,
-        standbys_go_to_the_process_of_the_active_task,
-        active_tasks_go_to_the_process_of_a_standby,
-        one_member_gets_everything,
-        the_assignor_forgets_who_has_what,
-        growing_topics_are_not_noticed,
-        epochs_of_members_go_back,
-        epochs_of_heartbeats_are_not_checked,
-        commits_in_any_epoch_are_accepted,
-        commits_of_former_members_are_accepted,
-        some_commits_are_not_stored,
-        older_ids_are_not_fenced,
-        tasks_of_static_members_are_free_while_they_are_away,
-        sessions_are_lost_on_load,
-        current_assignments_are_lost_on_load,
-        topologies_are_lost_on_load,
-    )
-}
+MUTANTS = by_name(
+    tasks_are_given_before_others_release_them,
+    revocations_are_not_confirmed,
+    tasks_to_revoke_are_free,
+    standbys_go_to_the_process_of_the_active_task,
+    active_tasks_go_to_the_process_of_a_standby,
+    one_member_gets_everything,
+    the_assignor_forgets_who_has_what,
+    growing_topics_are_not_noticed,
+    epochs_of_members_go_back,
+    epochs_of_heartbeats_are_not_checked,
+    commits_in_any_epoch_are_accepted,
+    commits_of_former_members_are_accepted,
+    some_commits_are_not_stored,
+    older_ids_are_not_fenced,
+    tasks_of_static_members_are_free_while_they_are_away,
+    sessions_are_lost_on_load,
+    current_assignments_are_lost_on_load,
+    topologies_are_lost_on_load,
+)

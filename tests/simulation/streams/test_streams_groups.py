@@ -10,6 +10,7 @@ import pytest
 
 from kafka_groups.testing.simulation.faults.seeded_faults import FAULT_NAMES
 from tests.simulation.elsewhere import is_caught, run_elsewhere
+from tests.simulation.reporting import explained
 from tests.simulation.streams.deployment import OWN_FAULTS
 from tests.simulation.streams.mutants import MUTANTS
 from tests.simulation.streams.world import run_streams_world
@@ -33,8 +34,7 @@ def test_no_task_has_two_owners_and_all_have_one_in_the_end(streams_seed: int, s
     report = run_streams_world(streams_seed)
 
     streams_struck.update(report.faults)
-    shown = "\n  ".join(report.violations[:10])
-    assert not report.violations, f"run it again: python -m tests.simulation --streams {streams_seed}\n  {shown}"
+    assert not report.violations, explained(report, "--streams")
 
 
 def test_every_class_of_fault_struck(
