@@ -6,9 +6,10 @@ from typing import Generic, TypeVar, cast
 
 from attrs import evolve, field, frozen
 
+from kafka_groups.errors import ConfigurationError
 from kafka_groups.types import Header
 
-__all__ = ["BoundDeserializer", "BoundSerializer", "Serde", "nullable"]
+__all__ = ["BoundDeserializer", "BoundSerializer", "Serde", "check_serde", "nullable"]
 
 T = TypeVar("T")
 
@@ -54,5 +55,18 @@ class Serde(ABC, Generic[T]):
 
 
 def nullable(serde: Serde[T]) -> Serde[T | None]:
-    """Return the same serde with None in its type, for keys or values that may be null."""
+    """Return the same serde with None in its type, for keys or values that may be null.
+
+    Raises:
+        ConfigurationError: It is not a serde.
+    """
+    check_serde("nullable", "serde", serde)
     return cast("Serde[T | None]", evolve(serde, is_nullable=True))
+
+
+def check_serde(function: str, parameter: str, given: object) -> None:
+    """Refuse an argument that is not a serde."""
+    if not isinstance(given, Serde):
+        raise ConfigurationError(
+            f"serdes.{function}: {parameter}={given!r} is not a serde. Give one, such as serdes.string."
+        )

@@ -9,7 +9,7 @@ from attrs import frozen
 
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.serdes.failures import cannot_deserialize, cannot_serialize
-from kafka_groups.serdes.serde import BoundDeserializer, BoundSerializer, Serde
+from kafka_groups.serdes.serde import BoundDeserializer, BoundSerializer, Serde, check_serde
 from kafka_groups.types import Header
 
 __all__ = ["Window", "Windowed", "WindowedSerde", "session_windowed", "time_windowed"]
@@ -157,7 +157,7 @@ def time_windowed(inner: Serde[K], size_ms: int | timedelta) -> WindowedSerde[K]
     Raises:
         ConfigurationError: `inner` is not a serde, or the size is not at least one whole millisecond.
     """
-    _check_inner("time_windowed", inner)
+    check_serde("time_windowed", "inner", inner)
     times = TimeWindowBytes(_size_ms(size_ms))
     name = f"serdes.time_windowed({inner.name}, size_ms={times.size_ms})"
     return WindowedSerde(name, inner.is_immutable, inner, times)
@@ -172,13 +172,8 @@ def session_windowed(inner: Serde[K]) -> WindowedSerde[K]:
     Raises:
         ConfigurationError: `inner` is not a serde.
     """
-    _check_inner("session_windowed", inner)
+    check_serde("session_windowed", "inner", inner)
     return WindowedSerde(f"serdes.session_windowed({inner.name})", inner.is_immutable, inner, SessionWindowBytes())
-
-
-def _check_inner(name: str, inner: object) -> None:
-    if not isinstance(inner, Serde):
-        raise ConfigurationError(f"serdes.{name}: inner={inner!r} is not a serde. Give one, such as serdes.string.")
 
 
 def _size_ms(size: object) -> int:

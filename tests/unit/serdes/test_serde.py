@@ -6,6 +6,7 @@ import pytest
 from attrs.exceptions import FrozenInstanceError
 
 from kafka_groups import serdes
+from kafka_groups.errors import ConfigurationError
 from kafka_groups.serdes import Serde
 from tests.unit.serdes.calling import read, write
 
@@ -31,3 +32,8 @@ def test_a_nullable_serde_is_equal_to_the_serde() -> None:
     other: Serde[Any] = serdes.int64
     assert serdes.nullable(serdes.string) != other
     assert serdes.int32 != serdes.int64
+
+
+def test_what_is_not_a_serde_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match=r"serdes\.nullable: serde=<class 'str'> is not a serde"):
+        serdes.nullable(str)  # type: ignore[arg-type]
