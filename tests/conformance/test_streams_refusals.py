@@ -146,6 +146,20 @@ REFUSED_BY_THE_GROUP: Mapping[str, tuple[Attempt, str]] = MappingProxyType({
     ),
 })  # fmt: skip
 
+TAKEN = "Static member {} with instance id i cannot join the group because the instance id is owned by {} member."
+FENCED_BY = f"Static member {STRANGER} with instance id i was fenced by member {B}."
+NO_INSTANCE = "Instance id j is unknown."
+TEXTS: Mapping[str, str] = MappingProxyType({
+    "an instance that is there": TAKEN.format(STRANGER, B),
+    "an instance that is there, same member id": TAKEN.format(B, B),
+    "another member's instance": FENCED_BY,
+    "another member's instance leaves": FENCED_BY,
+    "another member's instance leaves for a while": FENCED_BY,
+    "an unknown instance": NO_INSTANCE,
+    "an unknown instance leaves for a while": NO_INSTANCE,
+})  # fmt: skip
+"""Kafka's texts about instance ids, which users see when two processes have the same one."""
+
 
 @everywhere_at_once
 async def test_what_the_group_refuses(target: Target) -> None:
@@ -155,4 +169,5 @@ async def test_what_the_group_refuses(target: Target) -> None:
         beat = await attempt(scene)
         assert (beat.error, beat.epoch, beat.active, beat.response.status) == (error, 0, None, ()), name
         assert beat.response.error_message, name
+        assert beat.response.error_message == TEXTS.get(name, beat.response.error_message), name
     assert await scene.group.members() == before
