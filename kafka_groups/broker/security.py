@@ -31,7 +31,7 @@ from kafka_groups.protocol.sasl.scram import (
 __all__ = ["ANONYMOUS", "Authentication", "BrokerSecurity", "ScramCredentials"]
 
 ANONYMOUS = "User:ANONYMOUS"
-"""The principal of clients that need not authenticate, or have not yet. Certificates of clients do not count."""
+"""The principal of clients that need not authenticate, or have not yet. See `RequestContext.principal`."""
 
 _MECHANISMS = (PLAIN, *SCRAM_MECHANISMS, OAUTHBEARER)
 _NO_USERS: Mapping[str, str] = MappingProxyType({})

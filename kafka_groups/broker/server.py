@@ -13,8 +13,9 @@ from kafka_groups.broker.faults import Action, Delay, Drop, Respond
 from kafka_groups.broker.profile import Profile
 from kafka_groups.broker.requests.services import BrokerServices
 from kafka_groups.broker.runtime.scheduling.turns import CHEAP, Turns
-from kafka_groups.broker.security import Authentication
+from kafka_groups.broker.security import ANONYMOUS, Authentication
 from kafka_groups.errors import MalformedFrameError, UnknownApiError
+from kafka_groups.net.certificate_subject import certificate_subject
 from kafka_groups.net.network import FrameTransport, Listener, Network
 from kafka_groups.protocol.apis import ApiKey, VersionRange
 from kafka_groups.protocol.codec import (
@@ -113,7 +114,9 @@ class BrokerServer:
     def _accept(self, transport: FrameTransport) -> "_Connection":
         self._connection_count += 1
         host = transport.peer.rpartition(":")[0]
-        info = ConnectionInfo(self._connection_count, f"/{host}", self._authentication(), self._is_for_peers)
+        certificate = transport.peer_certificate
+        principal = ANONYMOUS if certificate is None else f"User:{certificate_subject(certificate)}"
+        info = ConnectionInfo(self._connection_count, f"/{host}", self._authentication(), self._is_for_peers, principal)
         connection = _Connection(self, transport, info)
         self._connections[connection] = None
         if self._has_stopped:

@@ -199,6 +199,10 @@ class _MemoryConnection:
         return self._peer
 
     @property
+    def peer_certificate(self) -> bytes | None:
+        return None
+
+    @property
     def is_closing(self) -> bool:
         return self._closing
 

@@ -29,6 +29,11 @@ class FrameTransport(Protocol):
         ...
 
     @property
+    def peer_certificate(self) -> bytes | None:
+        """The certificate of the other side in DER, which TLS has verified, or None."""
+        ...
+
+    @property
     def is_closing(self) -> bool:
         """True if `close` or `abort` was called, or the connection has ended."""
         ...

@@ -160,6 +160,11 @@ class _TcpConnection(asyncio.BufferedProtocol):
         return self._peer
 
     @property
+    def peer_certificate(self) -> bytes | None:
+        tls: ssl.SSLObject | None = self._transport.get_extra_info("ssl_object")
+        return None if tls is None or tls.context.verify_mode is ssl.CERT_NONE else tls.getpeercert(binary_form=True)
+
+    @property
     def is_closing(self) -> bool:
         return self._transport.is_closing()
 

@@ -53,7 +53,7 @@ from kafka_groups.protocol.sasl.oauthbearer import unsecured_token
 from kafka_groups.testing.kafka_jars import RealKafkaUnavailableError
 from kafka_groups.testing.kafka_process import KafkaProcess
 from kafka_groups.testing.pytest_plugin import skip_unless_required
-from tests.support.certificates import Certificates
+from tests.support.certificates import DISTINGUISHED_NAME, Certificates
 from tests.support.kafka.real_kafka import RawConnection, unique
 
 pytestmark = [pytest.mark.real_kafka, pytest.mark.slow, pytest.mark.timeout(90)]
@@ -128,7 +128,13 @@ class SecuredKafka:
             future.result(30)
 
 
-LISTENERS = {"SASLTLS": "SASL_SSL", "OAUTH": "SASL_PLAINTEXT", "MUTUAL": "SSL", "PLAINTEXT": "PLAINTEXT"}
+LISTENERS = {
+    "SASLTLS": "SASL_SSL",
+    "OAUTH": "SASL_PLAINTEXT",
+    "MUTUAL": "SSL",
+    "NAMED": "SSL",
+    "PLAINTEXT": "PLAINTEXT",
+}
 
 
 def _properties(certificates: Certificates) -> dict[str, str]:
@@ -148,13 +154,9 @@ def _properties(certificates: Certificates) -> dict[str, str]:
         "oauthbearer.sasl.jaas.config": f"{MODULES}.oauthbearer.OAuthBearerLoginModule required "
         'unsecuredLoginStringClaim_sub="broker";',
     }
-    mutual = {
-        **tls,
-        **trust,
-        "ssl.client.auth": "required",
-        "ssl.principal.mapping.rules": "RULE:^.*CN=([^,]+).*$/$1/,DEFAULT",
-    }
-    listeners = {"sasltls": sasl_tls, "oauth": oauth, "mutual": mutual}
+    named = {**tls, **trust, "ssl.client.auth": "required"}
+    mutual = {**named, "ssl.principal.mapping.rules": "RULE:^.*CN=([^,]+).*$/$1/,DEFAULT"}
+    listeners = {"sasltls": sasl_tls, "oauth": oauth, "mutual": mutual, "named": named}
     return {
         "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
         "super.users": "User:ANONYMOUS",
@@ -199,13 +201,16 @@ WAYS_IN: Mapping[str, tuple[str, Keys]] = {
     "scram-odd": ("SASLTLS", password("SCRAM-SHA-256", ODD_SECRET, "odd")),
     "oauth": ("OAUTH", {"sasl.mechanism": "OAUTHBEARER", "oauth_cb": oauth_cb, "sasl.oauthbearer.config": "ann"}),
     "mutual": ("MUTUAL", {}),
+    "named": ("NAMED", {}),
 }
+USERS: Mapping[str, str] = {"scram-odd": "odd", "named": DISTINGUISHED_NAME}
+"""The users where it is not ann."""
 
 
 def way_in(kafka: SecuredKafka, way: str) -> dict[str, Any]:
     listener, keys = WAYS_IN[way]
-    client = kafka.certificates.client
-    certificate = {"ssl.certificate.location": client, "ssl.key.location": client} if way == "mutual" else {}
+    client = {"mutual": kafka.certificates.client, "named": kafka.certificates.named_client}.get(way)
+    certificate = {} if client is None else {"ssl.certificate.location": client, "ssl.key.location": client}
     return kafka.keys(listener, {**certificate, **keys})
 
 
@@ -236,7 +241,7 @@ def _poll_on(consumer: KafkaShareConsumer[Any, Any]) -> None:
 
 @pytest.mark.parametrize("way", WAYS_IN)
 def test_each_way_in(way: str, secured: SecuredKafka) -> None:
-    user = "odd" if way == "scram-odd" else "ann"
+    user = USERS.get(way, "ann")
     topic, group = secured.create_topic(), secured.create_group()
     secured.allow(ResourceType.TOPIC, topic, AclOperation.READ, user)
     secured.allow(ResourceType.GROUP, group, AclOperation.READ, user)

@@ -13,6 +13,8 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 KEY_PASSWORD = "the key's own password"
+DISTINGUISHED_NAME = r"CN=José\, ann,OU=\#1 \+ a\=b,O=Acme \"Ltd\""
+"""The subject of `Certificates.named_client`, as Kafka writes it."""
 
 
 class Certificates:
@@ -34,6 +36,13 @@ class Certificates:
         self.client = _written(directory / "client.pem", self.client_key_pem + self.client_chain_pem)
         encrypted = _key(client, BestAvailableEncryption(KEY_PASSWORD.encode()))
         self.client_encrypted_key = _written(directory / "encrypted.key", encrypted)
+        named = authority.issue_cert(
+            "jose@example.org",
+            common_name="José, ann",
+            organization_name='Acme "Ltd"',
+            organization_unit_name="#1 + a=b",
+        )
+        self.named_client = _written(directory / "named.pem", _key(named, NoEncryption()) + _chain(named))
         self.other_ca_pem = trustme.CA().cert_pem.bytes().decode()
 
 

@@ -19,12 +19,14 @@ class ConnectionInfo:
         host: The client's address as the coordinator shows it for a member (`/127.0.0.1`, as in Kafka).
         authentication: The state of the client's authentication. None if none is required.
         is_peer: Whether the client is another broker of the cluster.
+        tls_principal: The subject of the client's certificate as Kafka names it (`User:CN=ann`), or `ANONYMOUS`.
     """
 
     id: int
     host: str
     authentication: Authentication | None = field(default=None, eq=False)
     is_peer: bool = False
+    tls_principal: str = ANONYMOUS
 
 
 @frozen
@@ -45,9 +47,13 @@ class RequestContext:
 
     @property
     def principal(self) -> str:
-        """The sender of the request by Kafka's name: the SASL user (`User:ann`), or `ANONYMOUS` without a login."""
+        """The sender of the request by Kafka's name.
+
+        It is the SASL user (`User:ann`); if clients log in with certificates alone, the subject (`User:CN=ann,O=Acme`);
+        and otherwise `ANONYMOUS`.
+        """
         authentication = self.connection.authentication
-        return ANONYMOUS if authentication is None else authentication.principal
+        return self.connection.tls_principal if authentication is None else authentication.principal
 
     @property
     def version(self) -> int:

@@ -18,6 +18,9 @@ from confluent_kafka.admin import (
 )
 
 from kafka_groups import AsyncKafkaShareConsumer, KafkaShareConsumer
+from kafka_groups.broker.api import metadata
+from kafka_groups.broker.api.context import RequestContext
+from kafka_groups.broker.api.handlers import HANDLERS
 from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.broker.security import BrokerSecurity
 from kafka_groups.data_plane.producing import DurableProducer
@@ -37,9 +40,10 @@ from kafka_groups.net.connection import ClientConnection
 from kafka_groups.net.handshake import negotiate
 from kafka_groups.net.tcp import TcpNetwork
 from kafka_groups.net.tls import ServerTls
-from kafka_groups.protocol.messages.metadata import MetadataRequest
+from kafka_groups.protocol.apis import ApiKey
+from kafka_groups.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafka_groups.protocol.sasl.oauthbearer import unsecured_token
-from tests.support.certificates import KEY_PASSWORD, Certificates
+from tests.support.certificates import DISTINGUISHED_NAME, KEY_PASSWORD, Certificates
 
 SECRET = "Tr0ub4dor&3, =ü"
 SETTINGS = {"connection.failed.authentication.delay.ms": 1}
@@ -321,6 +325,29 @@ def test_client_certificate_in_files_in_text_and_in_stores_of_java(
     with KafkaShareConsumer(consumer_keys(mutual, certificates, keys)) as consumer:
         assert values_of(consumer) == [b"mutual"]
         consumer.commit_sync()
+
+
+@pytest.mark.parametrize("has_login", [False, True])
+def test_a_certificate_names_its_client_if_there_is_no_login(
+    has_login: bool, certificates: Certificates, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in Kafka without `ssl.principal.mapping.rules`: `test_each_way_in` asks a real one."""
+    principals: set[str] = set()
+
+    async def noted(request: MetadataRequest, context: RequestContext) -> MetadataResponse:
+        principals.add(context.principal)
+        return await metadata.handle(request, context)
+
+    monkeypatch.setattr("kafka_groups.broker.node.HANDLERS", {**HANDLERS, ApiKey.METADATA: noted})
+    tls = ServerTls(certificate_location=certificates.server, client_ca_location=certificates.ca)
+    security = BrokerSecurity(tls=tls, mechanisms=("PLAIN",) if has_login else (), users={"ann": "right"})
+    client = certificates.named_client
+    keys = {"ssl.ca.location": certificates.ca, "ssl.certificate.location": client, "ssl.key.location": client}
+    login = {"sasl.mechanism": "PLAIN", "sasl.username": "ann", "sasl.password": "right"} if has_login else {}
+    with EmbeddedCluster(security=security) as running:
+        keys |= {"bootstrap.servers": running.bootstrap_servers, "security.protocol": "SASL_SSL" if login else "SSL"}
+        AdminClient({**keys, **login}).list_topics(timeout=30)
+    assert principals == {"User:ann" if has_login else f"User:{DISTINGUISHED_NAME}"}
 
 
 # ---------------------------------------------------------------------------------------------- SCRAM credentials

@@ -62,6 +62,10 @@ class _RewritingConnection:
         return self.transport.peer
 
     @property
+    def peer_certificate(self) -> bytes | None:
+        return self.transport.peer_certificate
+
+    @property
     def is_closing(self) -> bool:
         return self.transport.is_closing
 

@@ -340,6 +340,7 @@ def test_a_connection_that_arrives_while_the_broker_stops_is_broken() -> None:
 
     class Transport:
         peer = "127.0.0.1:5"
+        peer_certificate = None
         is_closing = False
 
         def abort(self) -> None:
