@@ -10,7 +10,9 @@ from kafka_groups.streams.dsl.grouping import Grouping
 from kafka_groups.streams.dsl.materialized import StoreOptions, key_value_store
 from kafka_groups.streams.dsl.repartitioning import Repartition, add_repartition
 from kafka_groups.streams.dsl.table import KTable
+from kafka_groups.streams.dsl.table_parts import TableParts
 from kafka_groups.streams.processors.aggregating import StreamAggregate, StreamReduce
+from kafka_groups.streams.processors.views import stored_view
 from kafka_groups.streams.state.stores import KeyValueDefinition
 from kafka_groups.streams.topology.node_graph import NodeGraph
 
@@ -105,8 +107,18 @@ class KGroupedStream(Generic[K, V]):
             return True
 
         node = graph.add(node_name, write, parent)
-        found = (definition.key, definition.value)
-        return KTable(graph, node, sources, found, send_old_values, definition.name if is_named else None)
+        return KTable(
+            TableParts(
+                graph=graph,
+                node=node,
+                sources=sources,
+                key=definition.key,
+                value=definition.value,
+                send_old_values=send_old_values,
+                view=lambda: stored_view(definition.name),
+                store=None if options.store is None else definition.name,
+            )
+        )
 
     def _partitioned(self, word: str, store: str) -> tuple[GraphNode, frozenset[str]]:
         grouping = self._grouping

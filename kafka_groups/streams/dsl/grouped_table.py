@@ -9,7 +9,9 @@ from kafka_groups.streams.dsl.graph import Missing, Slot
 from kafka_groups.streams.dsl.grouping import Grouping
 from kafka_groups.streams.dsl.materialized import StoreOptions, key_value_store
 from kafka_groups.streams.dsl.table import KTable
+from kafka_groups.streams.dsl.table_parts import TableParts
 from kafka_groups.streams.processors.aggregating import TableAggregate, TableReduce
+from kafka_groups.streams.processors.views import stored_view
 from kafka_groups.streams.state.stores import KeyValueDefinition
 from kafka_groups.streams.topology.node_graph import NodeGraph
 from kafka_groups.streams.topology.nodes import SinkNode, SourceNode
@@ -128,9 +130,18 @@ class KGroupedTable(Generic[K, V]):
             return True
 
         node = graph.add(node_name, write, grouping.node)
-        stored = None if options.store is None else definition.name
-        found = (definition.key, definition.value)
-        return KTable(graph, node, frozenset({source_name}), found, send_old_values, stored)
+        return KTable(
+            TableParts(
+                graph=graph,
+                node=node,
+                sources=frozenset({source_name}),
+                key=definition.key,
+                value=definition.value,
+                send_old_values=send_old_values,
+                view=lambda: stored_view(definition.name),
+                store=None if options.store is None else definition.name,
+            )
+        )
 
 
 def _zero() -> int:

@@ -47,18 +47,25 @@ def add_repartition(graph: Graph, parent: GraphNode, given: Repartition) -> Grap
 
     def write(topology: NodeGraph, parents: tuple[str, ...]) -> None:
         topology.add_repartition_topic(topic, given.partitions)
-        above = parents
-        if not given.keeps_null_keys:
-            topology.add_node(ProcessorNode(name=null_filter, parents=parents, operator=Filter(_has_key)))
-            above = (null_filter,)
+        kept = _is_any if given.keeps_null_keys else _has_key
+        topology.add_node(ProcessorNode(name=null_filter, parents=parents, operator=Filter(kept)))
         topology.add_node(
             SinkNode(
-                name=sink, parents=above, topic=topic, key=given.key, value=given.value, partitioner=given.partitioner
+                name=sink,
+                parents=(null_filter,),
+                topic=topic,
+                key=given.key,
+                value=given.value,
+                partitioner=given.partitioner,
             )
         )
         topology.add_node(SourceNode(name=source, topics=(topic,), key=given.key, value=given.value))
 
     return graph.add(source, write, parent)
+
+
+def _is_any(_key: Any, _value: Any) -> bool:
+    return True
 
 
 def _has_key(key: Any, _value: Any) -> bool:

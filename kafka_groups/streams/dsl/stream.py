@@ -8,6 +8,7 @@ from kafka_groups.streams.dsl.branched import BranchedKStream, SplitStream
 from kafka_groups.streams.dsl.graph import Graph, GraphNode, Missing, Slot
 from kafka_groups.streams.dsl.grouped import KGroupedStream
 from kafka_groups.streams.dsl.grouping import Grouping
+from kafka_groups.streams.dsl.lookup_joins import StreamSide, join_stream_with_table, keyed
 from kafka_groups.streams.dsl.materialized import StoreOptions
 from kafka_groups.streams.dsl.repartitioning import Repartition, add_repartition
 from kafka_groups.streams.dsl.table import KTable, TableFromStream
@@ -38,6 +39,7 @@ K = TypeVar("K")
 V = TypeVar("V")
 K2 = TypeVar("K2")
 V2 = TypeVar("V2")
+V3 = TypeVar("V3")
 
 
 class KStream(Generic[K, V]):
@@ -295,6 +297,44 @@ class KStream(Generic[K, V]):
         source = TableFromStream(self._graph, self._node, self._sources, is_repartitioned=self._is_repartitioned)
         return source.table(serdes, StoreOptions(store, caching), name)
 
+    def join(
+        self,
+        other: KTable[K, V3],
+        joiner: Callable[[V, V3], V2] | None = None,
+        *,
+        with_key: Callable[[K, V, V3], V2] | None = None,
+        name: str | None = None,
+    ) -> "KStream[K, V2]":
+        """Join each record with the table's row of its key. Records without a row are dropped.
+
+        Args:
+            other: The table. It needs the same number of partitions.
+            joiner: Combines the values of record and row.
+            with_key: Combines key and the values of record and row.
+            name: The node's name, and the beginning of the repartition topic's.
+        """
+        joined = keyed("join", joiner, with_key)
+        return self._joined(join_stream_with_table(self._side(), other.parts, joined, keeps_unmatched=False, name=name))
+
+    def left_join(
+        self,
+        other: KTable[K, V3],
+        joiner: Callable[[V, V3 | None], V2] | None = None,
+        *,
+        with_key: Callable[[K, V, V3 | None], V2] | None = None,
+        name: str | None = None,
+    ) -> "KStream[K, V2]":
+        """Join each record with the table's row of its key, or with None.
+
+        Args:
+            other: The table. It needs the same number of partitions.
+            joiner: Combines the values of record and row; the latter may be None.
+            with_key: Combines key and the values of record and row.
+            name: The node's name, and the beginning of the repartition topic's.
+        """
+        joined = keyed("left_join", joiner, with_key)
+        return self._joined(join_stream_with_table(self._side(), other.parts, joined, keeps_unmatched=True, name=name))
+
     def to(
         self,
         topic: str | TopicName,
@@ -353,6 +393,19 @@ class KStream(Generic[K, V]):
                 is_repartitioned=True,
             )
         )
+
+    def _side(self) -> StreamSide:
+        return StreamSide(
+            graph=self._graph,
+            node=self._node,
+            sources=self._sources,
+            key=self._key,
+            value=self._value,
+            is_repartitioned=self._is_repartitioned,
+        )
+
+    def _joined(self, side: StreamSide) -> "KStream[K, Any]":
+        return KStream(side.graph, side.node, side.sources, side.key, side.value)
 
     def _grouping(self, key: Any, value: Any, name: str | None, node: GraphNode, *, is_repartitioned: bool) -> Grouping:
         return Grouping(

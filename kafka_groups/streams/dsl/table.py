@@ -1,15 +1,17 @@
 """Tables: the last value of each key, and the operators on them."""
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from attrs import evolve, frozen
 
 from kafka_groups.serdes import Serde
 from kafka_groups.streams.dsl.graph import Graph, GraphNode, Missing, Slot
 from kafka_groups.streams.dsl.grouping import Grouping
+from kafka_groups.streams.dsl.lookup_joins import join_tables, keyed
 from kafka_groups.streams.dsl.materialized import StoreOptions, key_value_store
 from kafka_groups.streams.dsl.repartitioning import Repartition, add_repartition
+from kafka_groups.streams.dsl.table_parts import TableParts
 from kafka_groups.streams.dsl.used_stores import UsedStores
 from kafka_groups.streams.processors.changes import RegroupTable
 from kafka_groups.streams.processors.tables import (
@@ -19,6 +21,7 @@ from kafka_groups.streams.processors.tables import (
     TableToStream,
     TableTransformValues,
 )
+from kafka_groups.streams.processors.views import TableView, computed_view, stored_view
 from kafka_groups.streams.state.stores import KeyValueDefinition, StoreDefinition
 from kafka_groups.streams.topology.node_graph import NodeGraph
 from kafka_groups.streams.topology.nodes import SourceNode
@@ -27,62 +30,43 @@ if TYPE_CHECKING:
     from kafka_groups.streams.dsl.grouped_table import KGroupedTable
     from kafka_groups.streams.dsl.stream import KStream
 
-__all__ = ["KTable", "SendOldValues", "TableFromStream", "add_table_source"]
+__all__ = ["KTable", "TableFromStream", "add_table_source"]
 
 K = TypeVar("K")
 V = TypeVar("V")
 K2 = TypeVar("K2")
 V2 = TypeVar("V2")
+V3 = TypeVar("V3")
 
 
 _NO_STORES = UsedStores(())
 
 
-class SendOldValues(Protocol):
-    """Makes a table tell the old values of its changes."""
-
-    def __call__(self, *, force: bool) -> bool:
-        """Return whether it does. Unless forced, it makes no store for that."""
-
-
 class KTable(Generic[K, V]):
     """A table: the last value of each key. Made by `StreamsBuilder.table`, `to_table` and aggregations."""
 
-    def __init__(
-        self,
-        graph: Graph,
-        node: GraphNode,
-        sources: frozenset[str],
-        serdes: tuple[Slot, Slot],
-        send_old_values: SendOldValues,
-        store: str | None,
-    ) -> None:
-        self._graph = graph
-        self._node = node
-        self._sources = sources
-        self._key, self._value = serdes
-        self.send_old_values = send_old_values
-        self._store = store
+    def __init__(self, parts: TableParts) -> None:
+        self.parts = parts
 
     def __repr__(self) -> str:
-        return f"<KTable {self._node.name}>"
+        return f"<KTable {self.parts.node.name}>"
 
     @property
     def store_name(self) -> str | None:
         """The name of the store that queries can read, or None."""
-        return self._store
+        return self.parts.store
 
     def to_stream(self, *, name: str | None = None) -> "KStream[K, V]":
         """Return the updates of the table as records. A deleted row is a record with a null value."""
         from kafka_groups.streams.dsl.stream import KStream  # noqa: PLC0415, streams and tables become each other
 
-        node_name = self._graph.named(name, "KTABLE-TOSTREAM-")
+        node_name = self.parts.graph.named(name, "KTABLE-TOSTREAM-")
 
         def write(topology: NodeGraph, parents: tuple[str, ...]) -> None:
             topology.add_operator(node_name, TableToStream(), parents)
 
-        node = self._graph.add(node_name, write, self._node)
-        return KStream(self._graph, node, self._sources, self._key, self._value)
+        node = self.parts.graph.add(node_name, write, self.parts.node)
+        return KStream(self.parts.graph, node, self.parts.sources, self.parts.key, self.parts.value)
 
     def filter(
         self,
@@ -157,6 +141,81 @@ class KTable(Generic[K, V]):
         prefix = "KTABLE-TRANSFORMVALUES-"
         return self._computed("transform_values", prefix, operator, slot, options, name=name, used=used)
 
+    def join(
+        self,
+        other: "KTable[K, V3]",
+        joiner: Callable[[V, V3], V2] | None = None,
+        *,
+        with_key: Callable[[K, V, V3], V2] | None = None,
+        value: Serde[V2] | None = None,
+        name: str | None = None,
+        store: str | KeyValueDefinition[K, V2] | None = None,
+        caching: bool | None = None,
+    ) -> "KTable[K, V2]":
+        """Return the table of the keys that have a row in both tables.
+
+        Args:
+            other: The other table. Both need the same number of partitions.
+            joiner: Combines the values of both rows.
+            with_key: Combines key and the values of both rows.
+            value: The serde of the results.
+            name: The node's name.
+            store: A name or definition of the result's store, to query it.
+            caching: False to forward every update.
+        """
+        joined = keyed("join", joiner, with_key)
+        return self._joined(other, joined, (True, True), value, StoreOptions(store, caching), name)
+
+    def left_join(
+        self,
+        other: "KTable[K, V3]",
+        joiner: Callable[[V, V3 | None], V2] | None = None,
+        *,
+        with_key: Callable[[K, V, V3 | None], V2] | None = None,
+        value: Serde[V2] | None = None,
+        name: str | None = None,
+        store: str | KeyValueDefinition[K, V2] | None = None,
+        caching: bool | None = None,
+    ) -> "KTable[K, V2]":
+        """Return the table of the keys of this table, with the other's rows where there are any.
+
+        Args:
+            other: The other table. Both need the same number of partitions.
+            joiner: Combines the values of both rows; the right one may be None.
+            with_key: Combines key and the values of both rows.
+            value: The serde of the results.
+            name: The node's name.
+            store: A name or definition of the result's store, to query it.
+            caching: False to forward every update.
+        """
+        joined = keyed("left_join", joiner, with_key)
+        return self._joined(other, joined, (True, False), value, StoreOptions(store, caching), name)
+
+    def outer_join(
+        self,
+        other: "KTable[K, V3]",
+        joiner: Callable[[V | None, V3 | None], V2] | None = None,
+        *,
+        with_key: Callable[[K, V | None, V3 | None], V2] | None = None,
+        value: Serde[V2] | None = None,
+        name: str | None = None,
+        store: str | KeyValueDefinition[K, V2] | None = None,
+        caching: bool | None = None,
+    ) -> "KTable[K, V2]":
+        """Return the table of the keys that have a row in one of the tables or in both.
+
+        Args:
+            other: The other table. Both need the same number of partitions.
+            joiner: Combines the values of both rows; one of them may be None.
+            with_key: Combines key and the values of both rows.
+            value: The serde of the results.
+            name: The node's name.
+            store: A name or definition of the result's store, to query it.
+            caching: False to forward every update.
+        """
+        joined = keyed("outer_join", joiner, with_key)
+        return self._joined(other, joined, (False, False), value, StoreOptions(store, caching), name)
+
     def group_by(
         self,
         function: Callable[[K, V], tuple[K2, V2]],
@@ -176,16 +235,16 @@ class KTable(Generic[K, V]):
         """
         from kafka_groups.streams.dsl.grouped_table import KGroupedTable  # noqa: PLC0415, it makes tables
 
-        self.send_old_values(force=True)
-        node_name = self._graph.named(name, "KTABLE-SELECT-")
+        self.parts.send_old_values(force=True)
+        node_name = self.parts.graph.named(name, "KTABLE-SELECT-")
 
         def write(topology: NodeGraph, parents: tuple[str, ...]) -> None:
             topology.add_operator(node_name, RegroupTable(function), parents)
 
         grouping = Grouping(
-            graph=self._graph,
-            node=self._graph.add(node_name, write, self._node),
-            sources=self._sources,
+            graph=self.parts.graph,
+            node=self.parts.graph.add(node_name, write, self.parts.node),
+            sources=self.parts.sources,
             key=key if key is not None else Missing("group_by", "key"),
             value=value if value is not None else Missing("group_by", "value"),
             name=name,
@@ -193,10 +252,22 @@ class KTable(Generic[K, V]):
         )
         return KGroupedTable(grouping)
 
+    def _joined(
+        self,
+        other: "KTable[K, Any]",
+        joiner: Callable[[Any, Any, Any], Any],
+        needs: tuple[bool, bool],
+        value: Any,
+        options: StoreOptions,
+        name: str | None,
+    ) -> "KTable[K, Any]":
+        slot: Slot = Missing("join", "value") if value is None else value
+        return KTable(join_tables(self.parts, other.parts, joiner, needs, options, name=name, value=slot))
+
     def _filtered(self, predicate: Any, name: str | None, options: StoreOptions, *, keeps: bool) -> "KTable[K, V]":
         # Where old values are free, changes from nothing to nothing are dropped.
-        operator = TableFilter(predicate, keeps=keeps, send_old=self.send_old_values(force=False))
-        return self._computed("filter", "KTABLE-FILTER-", operator, self._value, options, name=name)
+        operator = TableFilter(predicate, keeps=keeps, send_old=self.parts.send_old_values(force=False))
+        return self._computed("filter", "KTABLE-FILTER-", operator, self.parts.value, options, name=name)
 
     def _computed(
         self,
@@ -209,10 +280,10 @@ class KTable(Generic[K, V]):
         name: str | None,
         used: UsedStores = _NO_STORES,
     ) -> "KTable[K, Any]":
-        graph = self._graph
+        graph = self.parts.graph
         definition = None
         if options.store is not None:
-            definition = key_value_store(graph, word, options, "", (self._key, value))
+            definition = key_value_store(graph, word, options, "", (self.parts.key, value))
             operator.store = definition.name
         node_name = graph.named(name, prefix)
 
@@ -222,13 +293,18 @@ class KTable(Generic[K, V]):
                 topology.add_state_store(definition, node_name)
 
         def send_old_values(*, force: bool) -> bool:
-            if definition is not None or self.send_old_values(force=force):
+            if definition is not None or self.parts.send_old_values(force=force):
                 operator.send_old = True
             return operator.send_old
 
-        node = graph.add(node_name, write, self._node)
-        stored = None if definition is None else definition.name
-        return KTable(graph, node, self._sources, (self._key, value), send_old_values, stored)
+        def view() -> TableView:
+            if definition is not None:
+                return stored_view(definition.name)
+            return computed_view(self.parts.view(), operator.compute, used.names)
+
+        node = graph.add(node_name, write, self.parts.node)
+        found = evolve(self.parts, node=node, value=value, send_old_values=send_old_values, view=view)
+        return KTable(evolve(found, store=None if definition is None else definition.name))
 
 
 @frozen
@@ -265,7 +341,7 @@ class TableFromStream:
                 topology.add_state_store(lazily.definition, node_name)
 
         node = graph.add(node_name, write, parent)
-        return KTable(graph, node, sources, serdes, lazily.send_old_values, operator.store)
+        return KTable(lazily.parts(graph, node, sources, serdes))
 
     def _partitioned(self, prefix: str, serdes: tuple[Slot, Slot]) -> tuple[GraphNode, frozenset[str]]:
         if not self.is_repartitioned:
@@ -289,6 +365,19 @@ class _LazyStore:
             self.definition = self._define()
             self._operator.store = self.definition.name
         return self.definition
+
+    def parts(self, graph: Graph, node: GraphNode, sources: frozenset[str], serdes: tuple[Slot, Slot]) -> TableParts:
+        """Return the parts of the table."""
+        return TableParts(
+            graph=graph,
+            node=node,
+            sources=sources,
+            key=serdes[0],
+            value=serdes[1],
+            send_old_values=self.send_old_values,
+            view=lambda: stored_view(self.open().name),
+            store=self._operator.store,
+        )
 
     def send_old_values(self, *, force: bool) -> bool:
         """Make the table tell old values, with a store if that is forced."""
@@ -320,4 +409,4 @@ def add_table_source(graph: Graph, source: SourceNode, options: StoreOptions, *,
             topology.add_state_store(lazily.definition, table_name)
 
     node = graph.add(table_name, write)
-    return KTable(graph, node, frozenset({source_name}), serdes, lazily.send_old_values, operator.store)
+    return KTable(lazily.parts(graph, node, frozenset({source_name}), serdes))

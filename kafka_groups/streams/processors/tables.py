@@ -10,7 +10,7 @@ from kafka_groups.streams.topology.context import open_store
 from kafka_groups.streams.topology.nodes import NodeContext, NodeStep
 from kafka_groups.types import Headers
 
-__all__ = ["TableFilter", "TableMapValues", "TableSource", "TableToStream", "TableTransformValues"]
+__all__ = ["TableFilter", "TableMapValues", "TableMerge", "TableSource", "TableToStream", "TableTransformValues"]
 
 
 @define
@@ -83,14 +83,19 @@ class TableFilter:
     send_old: bool = False
     emits_changes: bool = True
 
-    def open(self, node: NodeContext) -> NodeStep:
-        """Return the node's step in one task."""
+    def compute(self, node: NodeContext) -> Callable[[Any, Any], Any]:
+        """Return the function of key and value that makes a row."""
+        del node
         predicate, keeps = self.predicate, self.keeps
 
         def kept(key: Any, value: Any) -> Any:
             return value if value is not None and bool(predicate(key, value)) is keeps else None
 
-        return _computed(node, kept, self.store, send_old=self.send_old, skips_nothing=True)
+        return kept
+
+    def open(self, node: NodeContext) -> NodeStep:
+        """Return the node's step in one task."""
+        return _computed(node, self.compute(node), self.store, send_old=self.send_old, skips_nothing=True)
 
 
 @define
@@ -102,14 +107,34 @@ class TableMapValues:
     send_old: bool = False
     emits_changes: bool = True
 
-    def open(self, node: NodeContext) -> NodeStep:
-        """Return the node's step in one task."""
+    def compute(self, node: NodeContext) -> Callable[[Any, Any], Any]:
+        """Return the function of key and value that makes a row."""
+        del node
         function = self.function
 
         def mapped(key: Any, value: Any) -> Any:
             return None if value is None else function(key, value)
 
-        return _computed(node, mapped, self.store, send_old=self.send_old, skips_nothing=False)
+        return mapped
+
+    def open(self, node: NodeContext) -> NodeStep:
+        """Return the node's step in one task."""
+        return _computed(node, self.compute(node), self.store, send_old=self.send_old, skips_nothing=False)
+
+
+@define
+class TableMerge:
+    """Forwards the changes of a join, and keeps its rows if it has a store."""
+
+    store: str | None = None
+    send_old: bool = False
+    emits_changes: bool = True
+
+    def open(self, node: NodeContext) -> NodeStep:
+        """Return the node's step in one task."""
+        if self.store is None:
+            return node.forward
+        return _stored(node, lambda _key, value: value, self.store, send_old=self.send_old, skips_nothing=False)
 
 
 @define
@@ -122,14 +147,18 @@ class TableTransformValues:
     send_old: bool = False
     emits_changes: bool = True
 
-    def open(self, node: NodeContext) -> NodeStep:
-        """Return the node's step in one task."""
+    def compute(self, node: NodeContext) -> Callable[[Any, Any], Any]:
+        """Return the function of key and value that makes a row."""
         function, stores = self.function, [open_store(node, name) for name in self.stores]
 
         def transformed(key: Any, value: Any) -> Any:
             return function(key, value, *stores)
 
-        return _computed(node, transformed, self.store, send_old=self.send_old, skips_nothing=False)
+        return transformed
+
+    def open(self, node: NodeContext) -> NodeStep:
+        """Return the node's step in one task."""
+        return _computed(node, self.compute(node), self.store, send_old=self.send_old, skips_nothing=False)
 
 
 def _computed(

@@ -1,0 +1,140 @@
+"""Joins that look rows of tables up: streams with tables, and tables with each other by key."""
+
+from collections.abc import Callable
+from typing import Any
+
+from attrs import define, frozen
+
+from kafka_groups.streams.processors.views import LookUp, TableView
+from kafka_groups.streams.topology.nodes import NodeContext, NodeStep
+from kafka_groups.types import Headers
+
+__all__ = ["JoinSide", "StreamTableJoin", "TableJoin", "joined_view"]
+
+KeyedJoiner = Callable[[Any, Any, Any], Any]
+"""Gets key, left value and right value."""
+
+
+@frozen
+class StreamTableJoin:
+    """Joins each record of a stream with a row of a table.
+
+    Attributes:
+        view: Looks rows up.
+        joiner: Combines key, value and row.
+        keeps_unmatched: Whether records without a row are joined with None.
+        on: The row's key from key and value of a record, for global tables. None: the record's key.
+    """
+
+    view: TableView
+    joiner: KeyedJoiner
+    keeps_unmatched: bool
+    on: Callable[[Any, Any], Any] | None = None
+    emits_changes: bool = False
+
+    def open(self, node: NodeContext) -> NodeStep:
+        """Return the node's step in one task."""
+        forward, failed, look_up = node.forward, node.failed, self.view.open(node)
+        joiner, keeps_unmatched, on = self.joiner, self.keeps_unmatched, self.on
+
+        def step(key: Any, value: Any, timestamp_ms: int, headers: Headers) -> None:
+            if value is None:
+                node.dropped("its value is null")
+                return
+            try:
+                row_key = key if on is None else on(key, value)
+                if row_key is None and not keeps_unmatched:
+                    node.dropped("the key to join on is null")
+                    return
+                row = None if row_key is None else look_up(row_key)
+                if row is None and not keeps_unmatched:
+                    return
+                joined = joiner(key, value, None if row is None else row[0])
+            except Exception as error:
+                failed(error, key, value, timestamp_ms, headers)
+                return
+            forward(key, joined, timestamp_ms, headers)
+
+        return step
+
+
+@frozen
+class JoinSide:
+    """One side of a join of tables.
+
+    Attributes:
+        is_left: Whether this is the left side.
+        needs_own: Whether there is no result without a row of this side.
+        needs_other: Whether there is no result without a row of the other side.
+    """
+
+    is_left: bool
+    needs_own: bool
+    needs_other: bool
+
+
+@define
+class TableJoin:
+    """Joins the changes of one table with the rows of another."""
+
+    view: TableView
+    joiner: KeyedJoiner
+    side: JoinSide
+    send_old: bool = False
+    emits_changes: bool = True
+
+    def open(self, node: NodeContext) -> NodeStep:
+        """Return the node's step in one task."""
+        forward, failed, look_up = node.forward, node.failed, self.view.open(node)
+        needs_other, send_old = self.side.needs_other, self.send_old
+        combine = _combining(self.joiner, self.side)
+
+        def step(key: Any, new: Any, old: Any, timestamp_ms: int, headers: Headers) -> None:
+            if key is None:
+                node.dropped("its key is null")
+                return
+            try:
+                found = look_up(key)
+                if found is None and (needs_other or (new is None and old is None)):
+                    return
+                other, other_ms = (None, timestamp_ms) if found is None else found
+                new_value = combine(key, new, other)
+                old_value = combine(key, old, other) if send_old else None
+            except Exception as error:
+                failed(error, key, new, timestamp_ms, headers)
+                return
+            forward(key, new_value, old_value, max(timestamp_ms, other_ms), headers)
+
+        return step
+
+
+def joined_view(left: TableView, right: TableView, joiner: KeyedJoiner, side: JoinSide) -> TableView:
+    """Return the view of a join without a store; `side` is its left one."""
+
+    def opened(node: NodeContext) -> LookUp:
+        look_left, look_right = left.open(node), right.open(node)
+        combine = _combining(joiner, side)
+
+        def joined(key: Any) -> tuple[Any, int] | None:
+            mine, other = look_left(key), look_right(key)
+            value = combine(key, None if mine is None else mine[0], None if other is None else other[0])
+            times = [found[1] for found in (mine, other) if found is not None]
+            return None if value is None else (value, max(times))
+
+        return joined
+
+    return TableView((*left.stores, *right.stores), opened)
+
+
+def _combining(joiner: KeyedJoiner, side: JoinSide) -> KeyedJoiner:
+    """Return a function of key, own value and other value."""
+    needs_own, needs_other, is_left = side.needs_own, side.needs_other, side.is_left
+
+    def combine(key: Any, own: Any, other: Any) -> Any:
+        if own is None and (needs_own or other is None):
+            return None
+        if other is None and needs_other:
+            return None
+        return joiner(key, own, other) if is_left else joiner(key, other, own)
+
+    return combine
