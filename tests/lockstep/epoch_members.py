@@ -1,4 +1,4 @@
-"""What clients of consumer and streams groups have in common: lives with member ids, and an epoch in each of them."""
+"""Clients of consumer and streams groups: each life of a client has a member id and an epoch."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol
@@ -20,11 +20,11 @@ _FENCED = (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER_EPOCH, ErrorCode
 
 
 class EpochState(Protocol):
-    """What a client knows of its membership."""
+    """A client's knowledge of its membership."""
 
     @property
     def life(self) -> int:
-        """How often it has been started before. Each life has a member id of its own."""
+        """The number of earlier lives. Each life has a member id of its own."""
         ...
 
     @property
@@ -33,7 +33,7 @@ class EpochState(Protocol):
         ...
 
     def left(self) -> None:
-        """It is not a member any more."""
+        """Note that it is not a member any more."""
         ...
 
     def answered(self, response: Any) -> None:
@@ -43,20 +43,20 @@ class EpochState(Protocol):
 
 @frozen
 class EpochMembers:
-    """The members of one type of group, and what their requests say of them.
+    """The members of one type of group, and the requests that they send.
 
     Attributes:
-        states: Returns what the clients of a side know.
+        states: Returns the knowledge of each client of a side.
     """
 
     states: Callable[[Side], Mapping[str, EpochState]]
 
     def id_of(self, side: Side, name: str) -> str:
-        """The member id that a client has in its present life."""
+        """Return the member id that a client has in its present life."""
         return side.member(f"{name} {self.states(side)[name].life}").member_id
 
     def committing(self, request: OffsetCommitRequest, side: Side, name: str, shift: int) -> OffsetCommitRequest:
-        """The same commit from a member, in its epoch with something added."""
+        """Return a commit with a member's id, and with `shift` added to its epoch."""
         return evolve(
             request,
             generation_id_or_member_epoch=self.states(side)[name].epoch + shift,
@@ -65,13 +65,13 @@ class EpochMembers:
         )
 
     def fetching(self, request: OffsetFetchRequest, side: Side, name: str, shift: int) -> OffsetFetchRequest:
-        """The same question for offsets from a member, in its epoch with something added."""
+        """Return an OffsetFetch with a member's id, and with `shift` added to its epoch."""
         (group,) = request.groups
         epoch = self.states(side)[name].epoch + shift
         return OffsetFetchRequest(groups=(evolve(group, member_id=self.id_of(side, name), member_epoch=epoch),))
 
     def removing(self, side: Side, members: Iterable[tuple[str | None, str | None]]) -> LeaveGroupRequest:
-        """LeaveGroup with members: by member id, instance id, or both."""
+        """Return a LeaveGroup with members: by member id, instance id, or both."""
         removed = (
             LeaveGroupRequestMember(
                 member_id="" if name is None else self.id_of(side, name), group_instance_id=instance
@@ -86,7 +86,7 @@ STREAMS = EpochMembers(lambda side: side.streams)
 
 
 def instance_sent(name: str, instance: str | None = None) -> str | None:
-    """The instance id that a client sends: its own one unless another is given; empty for none."""
+    """Return the instance id that a client sends: its own one unless another is given; empty for none."""
     own = name if name in STATIC else None
     return own if instance is None else instance or None
 

@@ -78,21 +78,21 @@ Taken = tuple[Any, list[Difference]]
 
 
 class Taking(Protocol):
-    """How the steps of a run are taken."""
+    """Takes the steps of a run, and says what may differ."""
 
     done: list[Step]
-    """What was done, of which the last step may be being taken."""
+    """All steps so far, the one that is being taken at the end."""
 
     def is_left_out(self, step: Step) -> bool:
-        """Whether a step is not taken, as it is not known what Kafka makes of it."""
+        """Return whether to skip a step, because it is not known what Kafka makes of it."""
         ...
 
     async def take(self, step: Step) -> Taken:
-        """Take a step on both sides, and what follows from it."""
+        """Take a step on both sides, and wait for what follows from it."""
         ...
 
     def allowed(self, found: Sequence[Difference]) -> list[Allowed] | None:
-        """The entries that allow what differs after the last step, or None if something is not allowed."""
+        """Return the entries that allow what differs after the last step, or None if something is not allowed."""
         ...
 
 
@@ -127,7 +127,7 @@ async def asked_patiently(
 
 
 def compared(sides: Sides, real: Any, embedded: Any) -> list[Difference]:
-    """What differs between two responses."""
+    """Return what differs between two responses."""
     return differences(fields_of(real, sides.real), fields_of(embedded, sides.embedded))
 
 
@@ -152,7 +152,7 @@ class Run:
         return response, found or await settle(self.sides, step, response)
 
     def allowed(self, found: Sequence[Difference]) -> list[Allowed] | None:
-        """The entries of the list of differences."""
+        """Return the entries of the list of differences."""
         return allowance(self.done, found)
 
     async def _ask(self, step: Step) -> Taken:

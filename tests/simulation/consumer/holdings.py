@@ -1,4 +1,4 @@
-"""What a member of a consumer group may own, by what the wire shows of it."""
+"""The partitions that a member of a consumer group may own, by what the wire shows."""
 
 from attrs import define
 
@@ -18,7 +18,7 @@ class PartitionHolding:
     """The partitions of a member.
 
     Attributes:
-        held: What it may own: what it was told, without what it has said since that it does not own.
+        held: The partitions that it may own: its assignments, without those that it has given up since.
         told: The assignment that it was last told.
     """
 
@@ -27,7 +27,7 @@ class PartitionHolding:
 
     @property
     def is_clean(self) -> bool:
-        """Whether it has no partition to revoke."""
+        """True if it has no partition to revoke."""
         return self.held == self.told
 
     @property
@@ -36,11 +36,11 @@ class PartitionHolding:
         return self.told
 
     def listed(self, request: ConsumerGroupHeartbeatRequest) -> Partitions | None:
-        """The partitions that a heartbeat says that it owns. None: it says nothing."""
+        """Return the partitions that a heartbeat says that it owns. None: the heartbeat does not say."""
         return None if request.topic_partitions is None else places_in(request.topic_partitions)
 
     def asked(self, request: ConsumerGroupHeartbeatRequest, *, is_certain: bool) -> Partitions:
-        """It sends a heartbeat. Returns what it owns without having been told that it may."""
+        """Note a heartbeat that it sends. Return what it says that it owns and was not told to."""
         if request.member_epoch == LEAVE_STATIC_EPOCH:
             self.held = self.told
         elif request.member_epoch <= JOIN_GROUP_EPOCH:
@@ -53,7 +53,7 @@ class PartitionHolding:
     def accepted(
         self, request: ConsumerGroupHeartbeatRequest, response: ConsumerGroupHeartbeatResponse, *, is_certain: bool
     ) -> Partitions:
-        """A heartbeat of a member that joins or stays is accepted. Returns the partitions that are new to it."""
+        """Note a response to a heartbeat that joins or stays. Return the partitions that are new."""
         if response.assignment is not None:
             self.told = places_in(response.assignment.topic_partitions)
         new, self.held = self.told - self.held, self.held | self.told

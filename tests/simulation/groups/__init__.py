@@ -1,1 +1,1 @@
-"""What the simulations of classic, consumer and streams groups share."""
+"""Shared by the simulations of classic, consumer and streams groups."""

@@ -101,7 +101,7 @@ class Crew(Generic[S, M]):
 
     @property
     def is_whole(self) -> bool:
-        """Whether each seat has one process with a member."""
+        """True if each seat has one process with a member."""
         return len(self.members()) == len(self.seats) and all(len(self.running(s.name)) == 1 for s in self.seats)
 
     def static_seat(self) -> S:
@@ -164,7 +164,7 @@ class Crew(Generic[S, M]):
                 await each.process.stop()
 
     def _is_unwanted(self, running: Running[S, M]) -> bool:
-        """Whether a process was rolled and started again by a supervisor, or is an older one of its seat."""
+        """Return whether a supervisor started a rolled seat again, or whether its seat has a newer process."""
         static = [seat.name for seat in self.seats if seat.instance is not None]
         is_rolled = running.seat.instance is None and running.seat.name in static
         return is_rolled or (self.has_one_each and running is not self.running(running.seat.name)[-1])

@@ -1,4 +1,4 @@
-"""What a member of a streams group may own, by what the wire shows of it."""
+"""The tasks that a member of a streams group may own, by what the wire shows."""
 
 from attrs import define, frozen
 
@@ -45,7 +45,7 @@ class TaskHolding:
     """The tasks of a member.
 
     Attributes:
-        held: What it may own: what it was told, without what it has said since that it does not own.
+        held: The tasks that it may own: its assignments, without those that it has given up since.
         told: The tasks that it was last told.
         process: The process that it is in.
         is_in_doubt: The coordinator may have changed its tasks without a response that says so.
@@ -60,7 +60,7 @@ class TaskHolding:
 
     @property
     def is_clean(self) -> bool:
-        """Whether it has no task to give up for certain."""
+        """True if it certainly has no task to give up."""
         return self.held == self.told and not self.is_in_doubt
 
     @property
@@ -69,11 +69,11 @@ class TaskHolding:
         return self.told.active
 
     def listed(self, request: StreamsGroupHeartbeatRequest) -> Tasks | None:
-        """The active tasks that a heartbeat says that it owns. None: it says nothing."""
+        """Return the active tasks that a heartbeat says that it owns. None: the heartbeat does not say."""
         return None if request.active_tasks is None else _listed(request).active
 
     def asked(self, request: StreamsGroupHeartbeatRequest, *, is_certain: bool) -> TaskRoles:
-        """It sends a heartbeat. Returns what it owns without having been told that it may."""
+        """Note a heartbeat that it sends. Return what it says that it owns and was not told to."""
         self.process = request.process_id or self.process
         if request.member_epoch == JOIN_GROUP_EPOCH:
             self.held, self._closing = _NOTHING, self.held | self._closing
@@ -95,7 +95,7 @@ class TaskHolding:
     def accepted(
         self, request: StreamsGroupHeartbeatRequest, response: StreamsGroupHeartbeatResponse, *, is_certain: bool
     ) -> TaskRoles:
-        """A heartbeat of a member that joins or stays is accepted. Returns the tasks that are new to it."""
+        """Note a response to a heartbeat that joins or stays. Return the tasks that are new."""
         self.is_in_doubt = response.active_tasks is None and (self.is_in_doubt or not is_certain)
         if response.active_tasks is not None:
             self.told = _listed(response)

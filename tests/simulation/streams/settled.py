@@ -1,4 +1,4 @@
-"""What a streams group must take well after the faults: another assignment, absent members, a topic that grows."""
+"""Changes that a streams group must take well: another assignment, a member that leaves, a topic that grows."""
 
 from collections.abc import Sequence
 
@@ -36,7 +36,7 @@ class StreamsChanges:
     deployment: EpochDeployment[Seat, Member]
 
     def in_order(self) -> Sequence[Act]:
-        """All of them."""
+        """Return all of them."""
         return self._assign_again, self._leave_and_return, self._grow_quietly
 
     def _complain(self, text: str) -> None:

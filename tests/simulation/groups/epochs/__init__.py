@@ -1,4 +1,4 @@
-"""What the simulations of consumer and streams groups share: their members have epochs and are assigned something.
+"""Shared by the simulations of consumer and streams groups, whose members have epochs and are assigned something.
 
 A type of group adds a holding, the rules of its ledger, a deployment, and what it changes after faults have ended.
 """

@@ -1,4 +1,4 @@
-"""What happens to the processes of a group: static members are started again at bad moments, rolled and overtaken."""
+"""The processes of a group, whose static members are started again at bad moments, rolled and overtaken."""
 
 import asyncio
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ OWN_FAULTS = (
     "unreleased instance",
     "older one fenced",
 )
-"""What strikes groups with epochs in addition to the faults of all simulations."""
+"""Faults of groups with epochs, in addition to those of all simulations."""
 
 INSTANCES = ("one", "two", "three")
 _PAUSED_S = (1.0, 20.0)
@@ -37,7 +37,7 @@ class EpochMember(CrewMember, Protocol):
 
     @property
     def seat(self) -> CrewSeat:
-        """What it is."""
+        """Its seat."""
         ...
 
     @property
@@ -47,12 +47,12 @@ class EpochMember(CrewMember, Protocol):
 
     @property
     def owned(self) -> object:
-        """What it owns. What two members own can be compared."""
+        """The partitions or tasks that it owns, to be compared for equality."""
         ...
 
     @property
     def is_in(self) -> bool:
-        """Whether it is a member, and owns what it was told to."""
+        """True if it is a member, and owns what it was told to."""
         ...
 
     def stand_still(self, seconds: float) -> None:
@@ -65,11 +65,11 @@ M = TypeVar("M", bound=EpochMember)
 
 
 class DeploymentRules(Protocol[S, M]):
-    """What a deployment must know of a type of group."""
+    """The processes of one type of group, and what happens to no other type."""
 
     @property
     def seats(self) -> Sequence[S]:
-        """What is to run."""
+        """The seats, static and dynamic ones."""
         ...
 
     @property
@@ -78,15 +78,15 @@ class DeploymentRules(Protocol[S, M]):
         ...
 
     def new_member(self, seat: S) -> M:
-        """Make the next life of a seat."""
+        """Return a new member for a seat."""
         ...
 
     def successor(self, member: M) -> S:
-        """Return the seat of a process that goes on with what a member does."""
+        """Return a seat for a process that continues with the same wishes as a member."""
         ...
 
     def problem(self, members: Sequence[M]) -> str:
-        """Return what is wrong with what all members own; empty if nothing is."""
+        """Return a text that says what is wrong with what the members own; empty if nothing is."""
         ...
 
     def acts(self, crew: Crew[S, M]) -> Sequence[Act]:
@@ -116,18 +116,18 @@ class EpochDeployment(Generic[S, M]):
 
     @property
     def is_calm(self) -> bool:
-        """Whether each seat has one process, and their members share everything out, in one epoch."""
+        """True if each seat has one process, and the members share everything out, in one epoch."""
         is_one = len({each.epoch for each in self.crew.members()}) == 1
         return self.crew.is_whole and is_one and self.is_shared_out
 
     @property
     def is_shared_out(self) -> bool:
-        """Whether the members that are there share everything out."""
+        """True if the members that are there share everything out."""
         return all(each.is_in for each in self.crew.members()) and not self.problem
 
     @property
     def problem(self) -> str:
-        """What is wrong with what the members own; empty if nothing is."""
+        """A text that says what is wrong with what the members own; empty if nothing is."""
         return self.rules.problem(self.crew.members())
 
     async def disturb(self) -> None:

@@ -29,7 +29,7 @@ O = TypeVar("O")  # noqa: E741
 
 
 class LedgerRules(Protocol[H, O]):
-    """What a ledger must know of a type of group."""
+    """The rules of one type of group for what is seen on the wire."""
 
     @property
     def heartbeat(self) -> ApiKey:
@@ -38,37 +38,37 @@ class LedgerRules(Protocol[H, O]):
 
     @property
     def most_unanswered(self) -> int:
-        """How many heartbeats may lack a response, the present one included, so that the member's epoch must do."""
+        """The number of heartbeats without a response, this one included, up to which an epoch must be valid."""
         ...
 
     def new_holding(self) -> H:
-        """What a member has that was not seen before."""
+        """Return the holding of a member that was not seen before."""
         ...
 
     def shown(self, owned: O) -> str:
-        """Return what a member owns, for a text."""
+        """Return a text that names what a member owns."""
         ...
 
     def conflict(self, new: O, held: O) -> O:
-        """Return what a member must not have got while another one has it."""
+        """Return the part of `new` that a member must not get while another one holds it."""
         ...
 
     def committed(self, topic: str, partition: int) -> Hashable:
-        """Return what a member must have been assigned to commit an offset of a partition."""
+        """Return the partition or task that a member must own to commit an offset of a partition."""
         ...
 
     def wrongly_accepted(self, member: SeenMember[H], request: Any) -> Iterable[str]:
-        """Yields why a heartbeat must not have been accepted."""
+        """Yield reasons why the coordinator must not have accepted a heartbeat."""
         ...
 
     def wrongly_given(self, member: SeenMember[H], new: O, others: list[SeenMember[H]]) -> Iterable[str]:
-        """Yields why a member must not have got this, of which some is new, by what others have for certain."""
+        """Yield reasons why a member must not have got `new`. The `others` are members for certain."""
         ...
 
 
 @define(eq=False)
 class EpochLedger(Generic[H, O]):
-    """What was seen of one group.
+    """Everything that was seen of one group.
 
     Attributes:
         world: Where the group lives: virtual time, the names of topics, and what must not be.
@@ -141,7 +141,7 @@ class EpochLedger(Generic[H, O]):
             each.removed_ms = self._now_ms
 
     def _expects_commit(self, request: OffsetCommitRequest) -> bool:
-        """Whether a commit may be accepted."""
+        """Return whether the coordinator may accept a commit."""
         committed = [
             self.rules.committed(topic.name or self._names.of(topic.topic_id), each.partition_index)
             for topic in request.topics
@@ -213,7 +213,7 @@ class EpochLedger(Generic[H, O]):
             yield f"{member_id} got {error.name} in epoch {member.epoch}, which it was given"
 
     def _must_be_known(self, member: SeenMember[H], request: Any) -> bool:
-        """Whether so few responses are missing that the epoch will do."""
+        """Return whether so few responses are missing that the member's epoch must be valid."""
         is_certain = member.unanswered <= self.rules.most_unanswered and member.repeats == self._repeats
         return is_certain and request.member_epoch == member.epoch > 0 and member.is_there(self._now_ms)
 

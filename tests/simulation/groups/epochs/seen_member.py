@@ -1,4 +1,4 @@
-"""What the wire shows of one member id: how surely it is a member, in which epoch, and what it may own."""
+"""One member id as the wire shows it: how surely it is a member, in which epoch, and what it may own."""
 
 from collections.abc import Collection, Hashable, Iterable
 from typing import Any, Generic, Protocol, TypeVar
@@ -20,11 +20,11 @@ O_co = TypeVar("O_co", covariant=True)
 
 
 class Holding(Protocol[O_co]):
-    """What a member may own, by what it was told and what it has said since."""
+    """The partitions or tasks that a member may own, by what it was told and what it has said since."""
 
     @property
     def held(self) -> O_co:
-        """What it may own: what it was told, without what it has said since that it does not own."""
+        """All that it may own: its assignments, without what it has said since that it does not own."""
         ...
 
     @property
@@ -34,20 +34,20 @@ class Holding(Protocol[O_co]):
 
     @property
     def is_clean(self) -> bool:
-        """Whether it has nothing to revoke."""
+        """True if it has nothing to revoke."""
         ...
 
     @property
     def committable(self) -> Collection[Hashable]:
-        """What it was last told of whose offsets members commit."""
+        """The part of its last assignment whose offsets it commits."""
         ...
 
     def listed(self, request: Any) -> Collection[Hashable] | None:
-        """The same of what a heartbeat says that it owns. None: it says nothing."""
+        """Return that part of what a heartbeat says that it owns. None: the heartbeat does not say."""
         ...
 
     def asked(self, request: Any, *, is_certain: bool) -> O_co:
-        """It sends a heartbeat. Returns what it owns without having been told that it may.
+        """Note a heartbeat that it sends. Return what it says that it owns and was not told to.
 
         Args:
             request: The heartbeat.
@@ -56,7 +56,7 @@ class Holding(Protocol[O_co]):
         ...
 
     def accepted(self, request: Any, response: Any, *, is_certain: bool) -> O_co:
-        """A heartbeat of a member that joins or stays is accepted. Returns what is new to it."""
+        """Note a response to a heartbeat that joins or stays. Return what is new to the member."""
         ...
 
     def release(self) -> None:
@@ -107,13 +107,13 @@ class SeenMember(Generic[H]):
     _left_ms: int = _LONG_AGO
 
     def is_there(self, now_ms: int) -> bool:
-        """Whether it is a member for certain: no deadline may have passed, and nobody has removed it."""
+        """Return whether it is a member for certain: no deadline can have passed, and nobody has removed it."""
         is_removed = self.clean_ms <= self.removed_ms or now_ms <= self.removed_ms + _LATE_MS
         may_be_over = self.is_gone or self.is_leaving or self.is_fenced or is_removed
         return not may_be_over and now_ms < self.clean_ms + _SURELY_MS
 
     def may_commit(self, epoch: int, committed: Iterable[Hashable]) -> bool:
-        """Whether a commit may be accepted, by what is known now (KIP-1251, KAFKA-19779)."""
+        """Return whether a commit may be accepted, by what is known now (KIP-1251, KAFKA-19779)."""
         if self.is_gone or self.has_left:
             return self.is_joining
         return epoch >= self.epoch or all(self.since.get(each, epoch + 1) <= epoch for each in committed)
@@ -121,7 +121,7 @@ class SeenMember(Generic[H]):
     # ------------------------------------------------------------------------------------------ heartbeats
 
     def asked(self, request: Any, now_ms: int) -> Any:
-        """It sends a heartbeat. Returns what it owns without having been told that it may."""
+        """Note a heartbeat that it sends. Return what it says that it owns and was not told to."""
         self.unanswered += 1
         self.instance = request.instance_id
         if request.member_epoch == JOIN_GROUP_EPOCH:
@@ -139,7 +139,7 @@ class SeenMember(Generic[H]):
             self.is_leaving = True
 
     def accepted(self, request: Any, response: Any, sent_ms: int) -> Any:
-        """A heartbeat of a member that joins or stays is accepted. Returns what is new to it."""
+        """Note a response to a heartbeat that joins or stays. Return what is new to the member."""
         if sent_ms > self._left_ms:
             self.is_gone = self.is_away = self.is_leaving = self.has_left = False
             self.is_joining = self.is_fenced = False
@@ -159,18 +159,18 @@ class SeenMember(Generic[H]):
             self.since.setdefault(each, self._floor)
 
     def left(self) -> None:
-        """The coordinator knows that it has left, for good or for a while."""
+        """Note that the coordinator knows that it has left, for good or for a while."""
         self.has_left = True
 
     def fenced(self) -> None:
-        """It was told to give everything up."""
+        """Note that it was told to give everything up."""
         self.is_fenced = True
 
     def lost(self) -> None:
-        """It is not a member any more. It may not have heard of it."""
+        """Note that it is not a member any more, though it may not know that yet."""
         self.is_gone, self.is_joining = True, False
 
     def released(self) -> None:
-        """What it has kept while it was away may be given to its instance, and then to others."""
+        """If it is away, give up what it has kept: its instance may get that, and then others."""
         if self.is_away:
             self.holding.release()

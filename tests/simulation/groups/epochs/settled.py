@@ -1,4 +1,4 @@
-"""What must hold once faults have ended: everything has an owner, restarts move nothing, and nor does a move."""
+"""The end of a run: everything has an owner, and neither restarts nor a move of the coordinator move anything."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -34,11 +34,11 @@ class Settled(Generic[S, M]):
 
     Attributes:
         world: Where the members live.
-        ledger: What was seen of them.
+        ledger: Everything that was seen of them.
         deployment: Their processes.
         group_id: Their group.
-        describe: Asks for the state of the group.
-        changes: What else the group must take well, checked one after the other.
+        describe: The request for the state of the group.
+        changes: Changes that the group must take well, made and checked one after the other.
     """
 
     world: SimulatedWorld
@@ -49,7 +49,7 @@ class Settled(Generic[S, M]):
     changes: Sequence[Act]
 
     async def is_reached(self) -> bool:
-        """Wait until everything has its owner."""
+        """Wait until everything has an owner. Return whether that happened in time."""
         if await is_steady(lambda: self.deployment.is_calm, lambda: self.ledger.changes, _STEADY_S, _CALM_S):
             return True
         members = self.deployment.crew.members()
@@ -83,7 +83,7 @@ class Settled(Generic[S, M]):
             self._complain(f"the restart of {seat.name} moved something: {self._owned()}, and before {were}")
 
     def _owned(self) -> Mapping[str, tuple[int, object]]:
-        """The epoch of each member, and what it owns."""
+        """Return the epoch of each member, and what it owns."""
         return {each.seat.name: (each.epoch, each.owned) for each in self.deployment.crew.members()}
 
     async def _expect_stable(self) -> None:
