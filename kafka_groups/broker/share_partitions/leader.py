@@ -157,16 +157,13 @@ class SharePartitionLeader:
         Returns:
             The change that they make, or why they are refused. The records stay acquired until `led.write`.
         """
-        share_key, acknowledgement = (
-            SharePartitionKey(key.group_id, partition),
-            Acknowledgement(key.member_id, batches, is_renew_ack),
-        )
+        share_key = SharePartitionKey(key.group_id, partition)
+        acknowledgement = Acknowledgement(key.member_id, batches, is_renew_ack)
         try:
             share_partition = self.led.find(share_key, now_ms)
             if share_partition is None:
                 raise UnknownTopicOrPartitionError(f"Nothing of {share_key} was fetched from this leader.")
-            config = self.group_config(key.group_id)
-            changes = share_partition.begin_acknowledge(acknowledgement, config, now_ms)
+            changes = share_partition.begin_acknowledge(acknowledgement, self.group_config(key.group_id), now_ms)
         except BrokerError as error:
             return kept(error)
         for batch in batches:
