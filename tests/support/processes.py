@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
+from xdist.workermanage import WorkerController
 
 __all__ = ["GroupScheduling", "groups_of", "longest_first"]
 
@@ -36,6 +37,14 @@ class GroupScheduling(LoadScopeScheduling):
         super().__init__(config, log)
         self._file = groups
         self._groups: Mapping[str, str] | None = None
+
+    def mark_test_complete(self, node: WorkerController, item_index: int, duration: float = 0) -> None:
+        """Forget groups that are complete: pytest-xdist looks through all of a process's groups after each test."""
+        super().mark_test_complete(node, item_index, duration)
+        groups = self.assigned_work[node]
+        group = self._split_scope(self.registered_collections[node][item_index])
+        if all(groups[group].values()):
+            del groups[group]
 
     def _split_scope(self, nodeid: str) -> str:
         if self._groups is None:
