@@ -8,6 +8,7 @@ from kafka_groups.streams.member.rules.topology import GroupTopology
 from kafka_groups.streams.state.stores import StoreDefinition
 from kafka_groups.streams.topology.context import Processor
 from kafka_groups.streams.topology.description import describe
+from kafka_groups.streams.topology.drawing import has_graphviz, to_dot, to_mermaid, to_svg
 from kafka_groups.streams.topology.internal_topics import group_topology
 from kafka_groups.streams.topology.node_graph import NodeGraph
 from kafka_groups.streams.topology.nodes import (
@@ -171,6 +172,27 @@ class Topology:
     def describe(self) -> str:
         """Return the topology as text, as Kafka Streams' `Topology.describe()` prints it."""
         return describe(self.graph)
+
+    def to_mermaid(self) -> str:
+        """Return the topology as a Mermaid flowchart."""
+        return to_mermaid(self.graph)
+
+    def to_dot(self) -> str:
+        """Return the topology in the language of Graphviz."""
+        return to_dot(self.graph)
+
+    def to_svg(self) -> str:
+        """Return the topology as an SVG picture. Blocks while Graphviz runs, up to a minute.
+
+        Raises:
+            StreamsError: Graphviz is not installed, or failed.
+        """
+        return to_svg(self.graph)
+
+    def _repr_mimebundle_(self, **_options: object) -> dict[str, str]:
+        """Return what a notebook shows: a picture, and the text for those that can't."""
+        shown = {"text/plain": self.describe(), "text/vnd.mermaid": self.to_mermaid()}
+        return {**shown, "image/svg+xml": self.to_svg()} if has_graphviz() else shown
 
     def group_topology(self, application_id: str) -> GroupTopology:
         """Return what the members of the application's streams group tell their coordinator (KIP-1071).
