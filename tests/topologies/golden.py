@@ -17,7 +17,7 @@ from attrs import evolve, frozen
 
 from tests.support.kafka.kafka_classpath import driver_classpath
 from tests.topologies.oracle import CACHED, UNCACHED, Description, JavaOracle, RefusedTopologyError
-from tests.topologies.scripts import Advance, Headers, Output, Pipe, Run, Step, StoreContents, random_script
+from tests.topologies.scripts import Advance, Headers, Output, Pipe, Run, Step, StoreContents, script_for
 
 __all__ = ["DIRECTORY", "REAL_CLOCK", "Golden", "ask", "golden_names", "read_golden", "write_golden"]
 
@@ -60,7 +60,7 @@ def ask(oracle: JavaOracle, name: str) -> Golden:
         description = oracle.describe(name)
     except RefusedTopologyError as refusal:
         return Golden(refused=refusal.chain)
-    script = random_script(_SEED, description.inputs, _RECORDS + 3 * len(description.inputs))
+    script = script_for(name, _SEED, description.inputs, _RECORDS + 3 * len(description.inputs))
     runs = [_comparable(name, oracle.run(name, script, config)) for config in (UNCACHED, CACHED)]
     return Golden(description=description, script=script, uncached=runs[0], cached=runs[1])
 

@@ -2,10 +2,10 @@
 
 import random
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 __all__ = [
     "Advance",
@@ -20,6 +20,7 @@ __all__ = [
     "TakeSnapshot",
     "encoded",
     "random_script",
+    "script_for",
 ]
 
 Headers: TypeAlias = tuple[tuple[str, bytes | None], ...]
@@ -123,6 +124,21 @@ _KEYS = ("a", "b", "c", "d", "ab")
 _TEXTS = ("apple", "ab", "b", "bad", "cab dab", "d e a", "", "c", "dad bad add", "abc")
 _HEADERS: tuple[Headers, ...] = ((("x", b"1"),), (("y", None), ("x", b"2")), (("x", b"1"), ("x", b"3")))
 _MOST_BACKWARDS_MS, _MOST_FORWARDS_MS, _JUMP_MS = 60, 40, 400
+
+
+def script_for(topology: str, seed: int, inputs: Sequence[str], records: int) -> tuple[Step, ...]:
+    """A random script, with what a topology is about: times below zero, or values that cannot be read."""
+    script = random_script(seed, inputs, records)
+    if topology.startswith("timestamps_"):
+        return _changed(seed, script, lambda record: evolve(record, timestamp_ms=-1))
+    if topology.startswith("unreadable"):
+        return _changed(seed, script, lambda record: evolve(record, value=b"bad"))
+    return script
+
+
+def _changed(seed: int, script: Script, change: Callable[[Pipe], Pipe]) -> tuple[Step, ...]:
+    rng = random.Random(seed)
+    return tuple(change(each) if isinstance(each, Pipe) and rng.random() < 0.2 else each for each in script)
 
 
 def random_script(seed: int, inputs: Sequence[str], records: int = 100) -> tuple[Step, ...]:

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.topologies.golden import DIRECTORY, golden_names, read_golden
-from tests.topologies.scripts import Pipe, Restart, random_script
+from tests.topologies.scripts import Pipe, Restart, random_script, script_for
 
 MOST_BYTES = 1_000_000
 
@@ -41,3 +41,9 @@ def test_scripts_come_from_the_seed() -> None:
     times = [step.timestamp_ms for step in piped]
     assert times != sorted(times)
     assert min(times) >= 0
+
+
+def test_scripts_have_what_a_topology_is_about() -> None:
+    assert -1 in {step.timestamp_ms for step in script_for("timestamps_own", 1, ("in",), 50) if isinstance(step, Pipe)}
+    assert b"bad" in {step.value for step in script_for("unreadable", 1, ("numbers",), 50) if isinstance(step, Pipe)}
+    assert script_for("count", 1, ("in",), 50) == random_script(1, ("in",), 50)
