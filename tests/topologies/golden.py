@@ -26,7 +26,7 @@ DIRECTORY = Path(__file__).parent / "golden"
 REAL_CLOCK = frozenset({"timestamps_wall_clock"})
 """Topologies whose records have times of the system's clock, as Java's driver gives its own to punctuators alone."""
 
-_SEED, _RECORDS = 1, 10
+_SEED, _RECORDS = 1, 8
 _ENCODED = "b64:"
 
 
@@ -60,7 +60,7 @@ def ask(oracle: JavaOracle, name: str) -> Golden:
         description = oracle.describe(name)
     except RefusedTopologyError as refusal:
         return Golden(refused=refusal.chain)
-    script = script_for(name, _SEED, description.inputs, _RECORDS + 3 * len(description.inputs))
+    script = script_for(name, _SEED, description.inputs, _RECORDS + 4 * len(description.inputs))
     runs = [_comparable(name, oracle.run(name, script, config)) for config in (UNCACHED, CACHED)]
     return Golden(description=description, script=script, uncached=runs[0], cached=runs[1])
 

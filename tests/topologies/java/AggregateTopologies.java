@@ -76,9 +76,24 @@ final class AggregateTopologies {
         all.dsl("table_count_of_counts", builder -> counts(grouped(builder).count()
                 .groupBy((key, count) -> KeyValue.pair("n" + count, key),
                         Grouped.with(Functions.TEXT, Functions.TEXT)).count(Materialized.as("counts"))));
+        all.dsl("aggregate_then_group", builder -> regrouped(grouped(builder)
+                .aggregate(Functions::start, Functions::added)));
+        all.dsl("reduce_then_group", builder -> regrouped(grouped(builder).reduce(Functions::concatenated)));
+        all.dsl("cogroup_then_group", builder -> regrouped(grouped(builder).cogroup(Functions::added)
+                .aggregate(Functions::start, Materialized.as("together"))));
+        all.dsl("table_aggregate_then_group", builder -> regrouped(Functions.table(builder, "table")
+                .groupBy(Functions::byLetter).aggregate(Functions::start, Functions::added, Functions::removed)));
+        all.dsl("table_reduce_then_group", builder -> regrouped(Functions.table(builder, "table")
+                .groupBy(Functions::byLetter).reduce(Functions::concatenated, Functions::withoutIt)));
         all.dsl("table_aggregate_of_filtered", builder -> Functions.table(builder, "table").filter(Functions::hasA)
                 .mapValues(Functions::upper).groupBy(Functions::byLetter)
                 .aggregate(Functions::start, Functions::added, Functions::removed).toStream().to("out"));
+    }
+
+    /** Groups rows by the lengths of their values, so that each change moves a row from one group to another. */
+    static void regrouped(KTable<String, String> rows) {
+        rows.groupBy(Functions::byLength).aggregate(Functions::start, Functions::added, Functions::removed)
+                .toStream().to("out");
     }
 
     private static KGroupedStream<String, String> grouped(StreamsBuilder builder) {

@@ -77,6 +77,10 @@ final class Functions {
         return KeyValue.pair(letter(key, value), value);
     }
 
+    static KeyValue<String, String> byLength(String key, String value) {
+        return KeyValue.pair("n" + length(value), value);
+    }
+
     static KeyValue<String, Long> lengthByLetter(String key, String value) {
         return KeyValue.pair(letter(key, value), length(value));
     }

@@ -92,6 +92,11 @@ final class WindowTopologies {
                         Materialized.<String, String, SessionStore<Bytes, byte[]>>as("texts").withRetention(LONG))));
         all.dsl("sliding_kept", builder -> timedTexts(grouped(builder).windowedBy(slidingWithGrace())
                 .aggregate(Functions::start, Functions::added, kept("texts"))));
+        all.dsl("sliding_then_group", builder -> grouped(builder).windowedBy(slidingWithGrace())
+                .reduce(Functions::concatenated, kept("texts"))
+                .groupBy((window, text) -> Functions.byLength(window.key(), text),
+                        Grouped.with(Functions.TEXT, Functions.TEXT))
+                .aggregate(Functions::start, Functions::added, Functions::removed).toStream().to("out"));
         all.dsl("session_table_grouped", builder -> grouped(builder).windowedBy(session()).count()
                 .groupBy((window, count) -> KeyValue.pair(window.key(), count),
                         Grouped.with(Functions.TEXT, Functions.LONG))
