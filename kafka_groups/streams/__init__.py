@@ -9,12 +9,21 @@ if TYPE_CHECKING:
     from kafka_groups import serdes
     from kafka_groups.protocol.messages.streams_group import UserEndpoint
     from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatStatus, StreamsStatus
+    from kafka_groups.serdes import Window, Windowed
     from kafka_groups.streams.dsl.branched import BranchedKStream
     from kafka_groups.streams.dsl.builder import StreamsBuilder
     from kafka_groups.streams.dsl.grouped import KGroupedStream
     from kafka_groups.streams.dsl.grouped_table import KGroupedTable
     from kafka_groups.streams.dsl.stream import KStream
     from kafka_groups.streams.dsl.table import KTable
+    from kafka_groups.streams.dsl.windowed import TimeWindowedKStream
+    from kafka_groups.streams.dsl.windows import (
+        EmitStrategy,
+        SessionWindows,
+        SlidingWindows,
+        TimeWindows,
+        UnlimitedWindows,
+    )
     from kafka_groups.streams.errors import StreamsError
     from kafka_groups.streams.member.aio import AsyncStreamsGroupMember
     from kafka_groups.streams.member.member import StreamsGroupMember
@@ -35,6 +44,8 @@ if TYPE_CHECKING:
     from kafka_groups.streams.processors import extractors
     from kafka_groups.streams.state import stores
     from kafka_groups.streams.state.key_value import KeyValueStore, TimestampedKeyValueStore, ValueAndTimestamp
+    from kafka_groups.streams.state.sessions import SessionStore
+    from kafka_groups.streams.state.windows import WindowStore
     from kafka_groups.streams.tasks.failures import ErrorContext, ErrorResponse
     from kafka_groups.streams.topology.context import Cancellable, Processor, ProcessorContext, PunctuationType
     from kafka_groups.streams.topology.records import Record, RecordMetadata, SourceRecord
@@ -46,6 +57,7 @@ __all__ = [
     "BranchedKStream",
     "Cancellable",
     "ChangelogTopic",
+    "EmitStrategy",
     "EndpointPartitions",
     "ErrorContext",
     "ErrorResponse",
@@ -65,6 +77,9 @@ __all__ = [
     "Record",
     "RecordMetadata",
     "RepartitionTopic",
+    "SessionStore",
+    "SessionWindows",
+    "SlidingWindows",
     "SourceRecord",
     "StatusesChanged",
     "StreamsBuilder",
@@ -79,22 +94,28 @@ __all__ = [
     "TasksAssigned",
     "TasksLost",
     "TasksRevoked",
+    "TimeWindowedKStream",
+    "TimeWindows",
     "TimestampedKeyValueStore",
     "Topology",
     "TopologyError",
+    "UnlimitedWindows",
     "UserEndpoint",
     "ValueAndTimestamp",
+    "Window",
+    "WindowStore",
+    "Windowed",
     "extractors",
     "serdes",
     "stores",
 ]
 
 _MODULES = MappingProxyType({
-    "KGroupedTable": "dsl.grouped_table",
-    "BranchedKStream": "dsl.branched",
     "AsyncStreamsGroupMember": "member.aio",
+    "BranchedKStream": "dsl.branched",
     "Cancellable": "topology.context",
     "ChangelogTopic": "member.rules.topology",
+    "EmitStrategy": "dsl.windows",
     "EndpointPartitions": "member.rules.known_group",
     "ErrorContext": "tasks.failures",
     "ErrorResponse": "tasks.failures",
@@ -102,6 +123,7 @@ _MODULES = MappingProxyType({
     "GroupTopology": "member.rules.topology",
     "GroupTopologyBuilder": "member.rules.topology_builder",
     "KGroupedStream": "dsl.grouped",
+    "KGroupedTable": "dsl.grouped_table",
     "KStream": "dsl.stream",
     "KTable": "dsl.table",
     "KeyValueStore": "state.key_value",
@@ -113,6 +135,9 @@ _MODULES = MappingProxyType({
     "Record": "topology.records",
     "RecordMetadata": "topology.records",
     "RepartitionTopic": "member.rules.topology",
+    "SessionStore": "state.sessions",
+    "SessionWindows": "dsl.windows",
+    "SlidingWindows": "dsl.windows",
     "SourceRecord": "topology.records",
     "StatusesChanged": "member.rules.member_events",
     "StreamsBuilder": "dsl.builder",
@@ -127,11 +152,17 @@ _MODULES = MappingProxyType({
     "TasksAssigned": "member.rules.member_events",
     "TasksLost": "member.rules.member_events",
     "TasksRevoked": "member.rules.member_events",
+    "TimeWindowedKStream": "dsl.windowed",
+    "TimeWindows": "dsl.windows",
     "TimestampedKeyValueStore": "state.key_value",
     "Topology": "topology.topology",
     "TopologyError": "member.rules.topology_builder",
+    "UnlimitedWindows": "dsl.windows",
     "UserEndpoint": ".protocol.messages.streams_group",
     "ValueAndTimestamp": "state.key_value",
+    "Window": ".serdes",
+    "WindowStore": "state.windows",
+    "Windowed": ".serdes",
     "extractors": "processors.extractors:",
     "serdes": ".serdes:",
     "stores": "state.stores:",

@@ -5,12 +5,13 @@ from typing import Any, Generic, TypeVar
 
 from kafka_groups import serdes
 from kafka_groups.serdes import Serde
-from kafka_groups.streams.dsl.graph import GraphNode, Missing, Slot
-from kafka_groups.streams.dsl.grouping import Grouping
+from kafka_groups.streams.dsl.graph import Missing, Slot
+from kafka_groups.streams.dsl.grouping import Grouping, partitioned
 from kafka_groups.streams.dsl.materialized import StoreOptions, key_value_store
-from kafka_groups.streams.dsl.repartitioning import Repartition, add_repartition
 from kafka_groups.streams.dsl.table import KTable
 from kafka_groups.streams.dsl.table_parts import TableParts
+from kafka_groups.streams.dsl.windowed import TimeWindowedKStream
+from kafka_groups.streams.dsl.windows import TimeWindows, UnlimitedWindows
 from kafka_groups.streams.processors.aggregating import StreamAggregate, StreamReduce
 from kafka_groups.streams.processors.views import stored_view
 from kafka_groups.streams.state.stores import KeyValueDefinition
@@ -80,6 +81,10 @@ class KGroupedStream(Generic[K, V]):
         slot: Slot = value if value is not None else Missing("aggregate", "value")
         return self._aggregated("aggregate", "KSTREAM-AGGREGATE-", build, slot, StoreOptions(store, caching), name)
 
+    def windowed_by(self, windows: TimeWindows | UnlimitedWindows) -> TimeWindowedKStream[K, V]:
+        """Group the records by windows, too, so that each key has a result for each of its windows."""
+        return TimeWindowedKStream(self._grouping, windows)
+
     def _aggregated(
         self,
         word: str,
@@ -95,7 +100,7 @@ class KGroupedStream(Generic[K, V]):
         definition = key_value_store(graph, word, options, default_name, (grouping.key, value))
         node_name = graph.named(name, prefix)
         operator = build(definition.name)
-        parent, sources = self._partitioned(word, definition.name)
+        parent, sources = partitioned(grouping, word, definition.name)
 
         def write(topology: NodeGraph, parents: tuple[str, ...]) -> None:
             topology.add_operator(node_name, operator, parents)
@@ -119,21 +124,6 @@ class KGroupedStream(Generic[K, V]):
                 store=None if options.store is None else definition.name,
             )
         )
-
-    def _partitioned(self, word: str, store: str) -> tuple[GraphNode, frozenset[str]]:
-        grouping = self._grouping
-        if not grouping.is_repartitioned:
-            return grouping.node, grouping.sources
-        source = add_repartition(
-            grouping.graph,
-            grouping.node,
-            Repartition(
-                prefix=grouping.name or store,
-                key=grouping.graph.need(grouping.key, word),
-                value=grouping.graph.need(grouping.value, word),
-            ),
-        )
-        return source, frozenset({source.name})
 
 
 def _zero() -> int:

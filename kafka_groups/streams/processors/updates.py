@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kafka_groups.streams.state.held import Held
-from kafka_groups.streams.state.key_value import KeyValueState
+from kafka_groups.streams.state.rows import StoreRows
 from kafka_groups.streams.topology.nodes import NodeContext
 from kafka_groups.types import Headers
 
@@ -14,9 +14,7 @@ Update = Callable[[bytes, Any, Any, bytes | None, int, Headers], None]
 """`(key_bytes, key, new, stored, timestamp_ms, headers)`, where `stored` is what the store had before."""
 
 
-def updates(
-    node: NodeContext, state: KeyValueState, *, send_old: bool, initial: Callable[[], Any] | None = None
-) -> Update:
+def updates(node: NodeContext, state: StoreRows, *, send_old: bool, initial: Callable[[], Any] | None = None) -> Update:
     """Return the function that an operator calls after each put.
 
     Old values are decoded from the store's bytes, so that a function of the user's that changes its argument does not
@@ -37,7 +35,7 @@ def _nothing() -> None:
     return None
 
 
-def _forwarded(node: NodeContext, state: KeyValueState, initial: Callable[[], Any], *, send_old: bool) -> Update:
+def _forwarded(node: NodeContext, state: StoreRows, initial: Callable[[], Any], *, send_old: bool) -> Update:
     forward, decode = node.forward, state.value
 
     def update(_bytes: bytes, key: Any, new: Any, stored: bytes | None, timestamp_ms: int, headers: Headers) -> None:
@@ -49,7 +47,7 @@ def _forwarded(node: NodeContext, state: KeyValueState, initial: Callable[[], An
     return update
 
 
-def _held(node: NodeContext, state: KeyValueState, *, send_old: bool) -> Update:
+def _held(node: NodeContext, state: StoreRows, *, send_old: bool) -> Update:
     forward, held = node.forward, state.held
 
     def flushed(key_bytes: bytes, each: Held) -> None:

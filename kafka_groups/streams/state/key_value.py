@@ -4,18 +4,14 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from kafka_groups.streams.state.formats import PLAIN, TIMESTAMPED, after_prefix
-from kafka_groups.streams.state.held import HeldUpdates
-from kafka_groups.streams.state.layered import LayeredTable
-from kafka_groups.streams.state.store import ChangelogRecord, RecordContext, StoreSurroundings
+from kafka_groups.streams.state.rows import FoundValue, StoreRows, no_headers
+from kafka_groups.streams.state.store import RecordContext, StoreSurroundings
 from kafka_groups.streams.state.stores import KeyValueDefinition
-from kafka_groups.types import Header
 
 __all__ = ["KeyValueState", "KeyValueStore", "TimestampedKeyValueStore", "ValueAndTimestamp"]
 
 K = TypeVar("K")
 V = TypeVar("V")
-
-Found = tuple[Any, int]
 
 
 class ValueAndTimestamp(NamedTuple, Generic[V]):
@@ -25,7 +21,7 @@ class ValueAndTimestamp(NamedTuple, Generic[V]):
     timestamp_ms: int
 
 
-class KeyValueState:
+class KeyValueState(StoreRows):
     """The state of a key-value store. Operators work with it directly; their keys are bytes already.
 
     Args:
@@ -34,93 +30,23 @@ class KeyValueState:
     """
 
     def __init__(self, definition: KeyValueDefinition[Any, Any], surroundings: StoreSurroundings) -> None:
-        topic = surroundings.topic
-        self.name = definition.name
-        self.is_caching = surroundings.is_caching and definition.caching is True
+        layout = TIMESTAMPED if definition.timestamped else PLAIN
+        super().__init__(definition.name, definition.value, layout, surroundings, caching=definition.caching is True)
         self.definition = definition
-        self.held = HeldUpdates(surroundings.record)
-        self._engine = surroundings.engine
-        self._table = LayeredTable(self._engine.table(definition.name))
-        self._format = TIMESTAMPED if definition.timestamped else PLAIN
-        self._times: dict[bytes, int] = {}
-        self._write_key = definition.key.serializer(topic, is_key=True)
-        self._read_key = definition.key.deserializer(topic, is_key=True)
-        self._write_value = definition.value.serializer(topic, is_key=False)
-        self._read_value = definition.value.deserializer(topic, is_key=False)
+        self._write_key = definition.key.serializer(surroundings.topic, is_key=True)
+        self._read_key = definition.key.deserializer(surroundings.topic, is_key=True)
 
     def key_bytes(self, key: Any) -> bytes:
         """Return a key as the store has it."""
-        return self._write_key(key, _no_headers())
-
-    def get(self, key: bytes) -> Found | None:
-        """Return value and timestamp of a key (-1 in a store without timestamps), or None."""
-        stored = self._table.get(key)
-        return None if stored is None else self.decoded(stored)
-
-    def time_of(self, key: bytes) -> int:
-        """Return the timestamp of the last change of a key that was changed since the last commit."""
-        return self._times[key]
-
-    def stored(self, key: bytes) -> bytes | None:
-        """Return the bytes that the store has for a key, or None."""
-        return self._table.get(key)
-
-    def value(self, stored: bytes | None) -> Any:
-        """Return the value in stored bytes, or None."""
-        return None if stored is None else self._read_value(self._format.split(stored)[0], ())
-
-    def decoded(self, stored: bytes) -> Found:
-        """Return value and timestamp in stored bytes (-1 in a store without timestamps)."""
-        value, timestamp_ms = self._format.split(stored)
-        return self._read_value(value, ()), timestamp_ms
-
-    def put(self, key: bytes, value: Any, timestamp_ms: int) -> None:
-        """Set the value of a key. None deletes it."""
-        stored = None if value is None else self._format.join(self._write_value(value, _no_headers()), timestamp_ms)
-        self._table.put(key, stored)
-        self._times[key] = timestamp_ms
-
-    def forget(self, key: bytes) -> None:
-        """Drop the uncommitted change of a key."""
-        self._table.forget(key)
-        del self._times[key]
+        return self._write_key(key, no_headers())
 
     def scan(
         self, low: bytes = b"", high: bytes | None = None, *, reverse: bool = False
-    ) -> Iterator[tuple[Any, Found]]:
+    ) -> Iterator[tuple[Any, FoundValue]]:
         """Iterate over keys with `low` <= key < `high`, each with value and timestamp. A snapshot."""
         found = self._table.scan(low, high)
         for key, stored in reversed(found) if reverse else found:
             yield self._read_key(key, ()), self.decoded(stored)
-
-    def flush(self) -> None:
-        """Forward updates that were held back."""
-        self.held.flush()
-
-    def changelog(self) -> Iterator[ChangelogRecord]:
-        """Return the changes since the last commit, one for each key."""
-        for key, stored in self._table.changes.items():
-            yield ChangelogRecord(key, *self._logged(key, stored))
-
-    def commit(self) -> None:
-        """Move the changes into the committed state."""
-        self._engine.commit({self.name: self._table.changes})
-        self._table.forget_changes()
-        self._times = {}
-
-    def restore(self, record: ChangelogRecord) -> None:
-        """Apply one record of the changelog to the committed state."""
-        stored = None if record.value is None else self._format.join(record.value, record.timestamp_ms)
-        self._engine.commit({self.name: {record.key: stored}})
-
-    def _logged(self, key: bytes, stored: bytes | None) -> tuple[bytes | None, int]:
-        if stored is None or self._format is PLAIN:
-            return stored, self._times[key]
-        return self._format.split(stored)
-
-
-def _no_headers() -> list[Header]:
-    return []
 
 
 class KeyValueStore(Generic[K, V]):
@@ -184,7 +110,7 @@ class KeyValueStore(Generic[K, V]):
         return _values(self._state.scan(prefix, after_prefix(prefix)))
 
 
-def _values(found: Iterator[tuple[Any, Found]]) -> Iterator[tuple[Any, Any]]:
+def _values(found: Iterator[tuple[Any, FoundValue]]) -> Iterator[tuple[Any, Any]]:
     return ((key, value) for key, (value, _timestamp_ms) in found)
 
 

@@ -1,8 +1,10 @@
 """Opens the state of a store of any kind."""
 
 from kafka_groups.streams.state.key_value import KeyValueState
+from kafka_groups.streams.state.sessions import SessionState
 from kafka_groups.streams.state.store import StateStore, StoreSurroundings
-from kafka_groups.streams.state.stores import KeyValueDefinition, StoreDefinition
+from kafka_groups.streams.state.stores import KeyValueDefinition, SessionDefinition, StoreDefinition, WindowDefinition
+from kafka_groups.streams.state.windows import WindowState
 
 __all__ = ["open_state"]
 
@@ -11,4 +13,8 @@ def open_state(definition: StoreDefinition, surroundings: StoreSurroundings) -> 
     """Return the state of a store in one task."""
     if isinstance(definition, KeyValueDefinition):
         return KeyValueState(definition, surroundings)
+    if isinstance(definition, WindowDefinition):
+        return WindowState(definition, surroundings)
+    if isinstance(definition, SessionDefinition):
+        return SessionState(definition, surroundings)
     raise TypeError(f"{definition!r} is not a kind of store that a task can open")

@@ -1,13 +1,25 @@
 """Definitions of stores: names, serdes and options, without any state. Users import this module as `stores`."""
 
 from collections.abc import Mapping
+from datetime import timedelta
 from typing import Generic, TypeVar
 
 from attrs import field, frozen
 
+from kafka_groups.errors import ConfigurationError
 from kafka_groups.serdes import Serde
+from kafka_groups.streams.state.durations import milliseconds
 
-__all__ = ["KeyValueDefinition", "StoreDefinition", "key_value", "timestamped_key_value"]
+__all__ = [
+    "KeyValueDefinition",
+    "SessionDefinition",
+    "StoreDefinition",
+    "WindowDefinition",
+    "key_value",
+    "session",
+    "timestamped_key_value",
+    "window",
+]
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -15,6 +27,8 @@ V = TypeVar("V")
 Changelog = bool | Mapping[str, str]
 """False for a store without a changelog; a mapping gives the topic's configs."""
 
+_DAY_MS = 86_400_000
+_MAX_MS = 2**63 - 1
 
 Configs = tuple[tuple[str, str], ...]
 
@@ -63,6 +77,55 @@ class KeyValueDefinition(StoreDefinition, Generic[K, V]):
     timestamped: bool = False
 
 
+def _kept(policy: str, retention_ms: int) -> dict[str, str]:
+    """Return the configs of a changelog whose records expire: a day after those of the store, as in Java."""
+    return {"cleanup.policy": policy, "retention.ms": str(min(retention_ms + _DAY_MS, _MAX_MS))}
+
+
+@frozen(kw_only=True)
+class WindowDefinition(StoreDefinition, Generic[K, V]):
+    """A window store.
+
+    Attributes:
+        key: The serde of its keys.
+        value: The serde of its values.
+        size_ms: The size of its windows.
+        retention_ms: How long a window is kept after its start.
+        retain_duplicates: Whether it keeps several values of a key and window.
+        timestamped: Whether it keeps the timestamp of each value.
+    """
+
+    key: Serde[K]
+    value: Serde[V]
+    size_ms: int
+    retention_ms: int
+    retain_duplicates: bool = False
+    timestamped: bool = False
+
+    def changelog_defaults(self) -> Mapping[str, str]:
+        """Return the configs that the changelog topic of such a store has by itself."""
+        return _kept("delete" if self.retain_duplicates else "compact,delete", self.retention_ms)
+
+
+@frozen(kw_only=True)
+class SessionDefinition(StoreDefinition, Generic[K, V]):
+    """A session store.
+
+    Attributes:
+        key: The serde of its keys.
+        value: The serde of its values.
+        retention_ms: How long a session is kept after its end.
+    """
+
+    key: Serde[K]
+    value: Serde[V]
+    retention_ms: int
+
+    def changelog_defaults(self) -> Mapping[str, str]:
+        """Return the configs that the changelog topic of such a store has by itself."""
+        return _kept("compact,delete", self.retention_ms)
+
+
 def key_value(
     name: str,
     key: Serde[K],
@@ -103,4 +166,85 @@ def timestamped_key_value(
     """
     return KeyValueDefinition(
         name=name, key=key, value=value, persistent=persistent, changelog=changelog, timestamped=True
+    )
+
+
+def window(  # noqa: PLR0913, keywords
+    name: str,
+    key: Serde[K],
+    value: Serde[V],
+    *,
+    size: timedelta,
+    retention: timedelta,
+    retain_duplicates: bool = False,
+    persistent: bool = False,
+    changelog: Changelog = True,
+    caching: bool | None = None,
+) -> WindowDefinition[K, V]:
+    """Define a window store.
+
+    Operators of the DSL that get this definition keep a timestamp with each value, as in Kafka Streams.
+
+    Args:
+        name: The store's name, once in a topology.
+        key: The serde of its keys.
+        value: The serde of its values.
+        size: The size of its windows, which their keys do not tell.
+        retention: How long a window is kept after its start, by the highest start that was put.
+        retain_duplicates: Whether to keep several values of a key and window, in the order of their puts.
+        persistent: Whether to keep the store on disk.
+        changelog: False for a store that is lost with its worker; a mapping gives configs of the changelog topic.
+        caching: Whether an operator forwards only the last update of a key at each commit (the default of the DSL).
+
+    Raises:
+        ConfigurationError: A duration is not positive, or the retention is shorter than a window.
+    """
+    size_ms, retention_ms = milliseconds("size", size, minimum=1), milliseconds("retention", retention, minimum=1)
+    if retention_ms < size_ms:
+        raise ConfigurationError(f"retention={retention!r} is shorter than a window, size={size!r}. Give a longer one.")
+    return WindowDefinition(
+        name=name,
+        key=key,
+        value=value,
+        size_ms=size_ms,
+        retention_ms=retention_ms,
+        retain_duplicates=retain_duplicates,
+        persistent=persistent,
+        changelog=changelog,
+        caching=caching,
+    )
+
+
+def session(  # noqa: PLR0913, keywords
+    name: str,
+    key: Serde[K],
+    value: Serde[V],
+    *,
+    retention: timedelta,
+    persistent: bool = False,
+    changelog: Changelog = True,
+    caching: bool | None = None,
+) -> SessionDefinition[K, V]:
+    """Define a session store.
+
+    Args:
+        name: The store's name, once in a topology.
+        key: The serde of its keys.
+        value: The serde of its values.
+        retention: How long a session is kept after its end, by the highest end that was put.
+        persistent: Whether to keep the store on disk.
+        changelog: False for a store that is lost with its worker; a mapping gives configs of the changelog topic.
+        caching: Whether an operator forwards only the last update of a key at each commit (the default of the DSL).
+
+    Raises:
+        ConfigurationError: The retention is not positive.
+    """
+    return SessionDefinition(
+        name=name,
+        key=key,
+        value=value,
+        retention_ms=milliseconds("retention", retention, minimum=1),
+        persistent=persistent,
+        changelog=changelog,
+        caching=caching,
     )

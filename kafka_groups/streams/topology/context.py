@@ -6,9 +6,16 @@ from datetime import timedelta
 from typing import Any, Generic, Protocol, TypeVar, overload
 
 from kafka_groups.streams.errors import StreamsError
-from kafka_groups.streams.state.key_value import KeyValueStore, TimestampedKeyValueStore
+from kafka_groups.streams.state.key_value import KeyValueState, KeyValueStore, TimestampedKeyValueStore
+from kafka_groups.streams.state.sessions import SessionState, SessionStore
 from kafka_groups.streams.state.store import RecordContext
-from kafka_groups.streams.state.stores import KeyValueDefinition, StoreDefinition
+from kafka_groups.streams.state.stores import (
+    KeyValueDefinition,
+    SessionDefinition,
+    StoreDefinition,
+    WindowDefinition,
+)
+from kafka_groups.streams.state.windows import WindowState, WindowStore
 from kafka_groups.streams.topology.nodes import NodeContext
 from kafka_groups.streams.topology.records import Record, RecordMetadata
 from kafka_groups.types import TaskId
@@ -106,6 +113,10 @@ class ProcessorContext(Generic[KOut, VOut]):
     @overload
     def store(self, store: KeyValueDefinition[K, V]) -> KeyValueStore[K, V]: ...
     @overload
+    def store(self, store: WindowDefinition[K, V]) -> WindowStore[K, V]: ...
+    @overload
+    def store(self, store: SessionDefinition[K, V]) -> SessionStore[K, V]: ...
+    @overload
     def store(self, store: StoreDefinition | str) -> Any: ...
     def store(self, store: StoreDefinition | str) -> Any:
         """Return a store that the processor is connected with.
@@ -167,14 +178,24 @@ class Processor(Generic[KIn, VIn, KOut, VOut]):
         """Release what `init` acquired."""
 
 
-def open_store(node: NodeContext, name: str) -> KeyValueStore[Any, Any] | TimestampedKeyValueStore[Any, Any]:
+StoreView = (
+    KeyValueStore[Any, Any] | TimestampedKeyValueStore[Any, Any] | WindowStore[Any, Any] | SessionStore[Any, Any]
+)
+"""A store as processors, queries and tests see it."""
+
+
+def open_store(node: NodeContext, name: str) -> StoreView:
     """Return a store as a processor sees it."""
     state = node.state(name)
-    if state.definition.timestamped:
+    if isinstance(state, KeyValueState) and state.definition.timestamped:
         return TimestampedKeyValueStore(state)
-    return KeyValueStore(state, node.record)
+    return open_view(state, node.record)
 
 
-def open_view(state: Any, record: RecordContext) -> KeyValueStore[Any, Any]:
+def open_view(state: Any, record: RecordContext) -> StoreView:
     """Return a store as queries and tests see it: values without timestamps."""
+    if isinstance(state, WindowState):
+        return WindowStore(state, record)
+    if isinstance(state, SessionState):
+        return SessionStore(state, record)
     return KeyValueStore(state, record)

@@ -11,8 +11,15 @@ from kafka_groups.streams.errors import StreamsError
 from kafka_groups.streams.processors.extractors import fail_on_invalid
 from kafka_groups.streams.state.engine import MemoryEngine
 from kafka_groups.streams.state.key_value import KeyValueStore
+from kafka_groups.streams.state.sessions import SessionStore
 from kafka_groups.streams.state.store import ChangelogRecord
-from kafka_groups.streams.state.stores import KeyValueDefinition, StoreDefinition
+from kafka_groups.streams.state.stores import (
+    KeyValueDefinition,
+    SessionDefinition,
+    StoreDefinition,
+    WindowDefinition,
+)
+from kafka_groups.streams.state.windows import WindowStore
 from kafka_groups.streams.tasks.failures import ErrorHandler
 from kafka_groups.streams.tasks.queues import FetchedRecord
 from kafka_groups.streams.tasks.task import StreamTask, TaskSettings
@@ -122,6 +129,10 @@ class TopologyTestDriver:
 
     @overload
     def store(self, store: KeyValueDefinition[K, V]) -> KeyValueStore[K, V]: ...
+    @overload
+    def store(self, store: WindowDefinition[K, V]) -> WindowStore[K, V]: ...
+    @overload
+    def store(self, store: SessionDefinition[K, V]) -> SessionStore[K, V]: ...
     @overload
     def store(self, store: StoreDefinition | str) -> Any: ...
     def store(self, store: StoreDefinition | str) -> Any:

@@ -1,0 +1,182 @@
+"""Streams that are grouped by key and window, and their aggregations."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any, Generic, TypeVar
+
+from attrs import evolve, frozen
+
+from kafka_groups import serdes
+from kafka_groups.serdes import Serde, Windowed
+from kafka_groups.streams.dsl.graph import Missing, Slot
+from kafka_groups.streams.dsl.grouping import Grouping, partitioned
+from kafka_groups.streams.dsl.table import KTable
+from kafka_groups.streams.dsl.table_parts import TableParts
+from kafka_groups.streams.dsl.windows import EmitStrategy, TimeWindows, UnlimitedWindows
+from kafka_groups.streams.processors.folding import Folding, aggregating, counting, reducing
+from kafka_groups.streams.processors.windowed import WindowedAggregate, windowed_view
+from kafka_groups.streams.state.durations import milliseconds
+from kafka_groups.streams.state.stores import WindowDefinition
+from kafka_groups.streams.topology.node_graph import NodeGraph
+
+__all__ = ["TimeWindowedKStream", "WindowStoreOptions"]
+
+K = TypeVar("K")
+V = TypeVar("V")
+A = TypeVar("A")
+
+
+@frozen
+class WindowStoreOptions:
+    """The keywords of a windowed operator that are about its store.
+
+    Attributes:
+        store: A name, a definition, or None.
+        retention: How long to keep windows, if longer than they need.
+        caching: Overrides the definition's; the default is to cache.
+    """
+
+    store: str | WindowDefinition[Any, Any] | None
+    retention: timedelta | None
+    caching: bool | None
+
+
+class TimeWindowedKStream(Generic[K, V]):
+    """A stream that is grouped by key and window. Made by `windowed_by`."""
+
+    def __init__(
+        self, grouping: Grouping, windows: TimeWindows | UnlimitedWindows, strategy: EmitStrategy | None = None
+    ) -> None:
+        self._grouping = grouping
+        self._windows = windows
+        self._on_close = strategy is not None and strategy.on_close
+
+    def __repr__(self) -> str:
+        return f"<TimeWindowedKStream of {self._windows!r}>"
+
+    def emit_strategy(self, strategy: EmitStrategy) -> "TimeWindowedKStream[K, V]":
+        """Forward results on each update of a window (the default), or once when a window has closed (KIP-825)."""
+        return TimeWindowedKStream(self._grouping, self._windows, strategy)
+
+    def count(
+        self,
+        *,
+        store: str | WindowDefinition[K, int] | None = None,
+        retention: timedelta | None = None,
+        name: str | None = None,
+        caching: bool | None = None,
+    ) -> KTable[Windowed[K], int]:
+        """Count the records of each key and window. Records with null values count.
+
+        Args:
+            store: A name or definition of the store, to query it.
+            retention: How long the store keeps windows, if longer than their size and grace.
+            name: The operator's name.
+            caching: False to forward every update.
+        """
+        options = WindowStoreOptions(store, retention, caching)
+        if store is None and (retention is not None or caching is not None):
+            self._grouping.graph.new_store_name("KSTREAM-AGGREGATE-")  # as Java does for a store without a name
+        return self._aggregated("count", "KSTREAM-AGGREGATE-", counting(), serdes.int64, options, name)
+
+    def reduce(
+        self,
+        reducer: Callable[[V, V], V],
+        *,
+        store: str | WindowDefinition[K, V] | None = None,
+        retention: timedelta | None = None,
+        name: str | None = None,
+        caching: bool | None = None,
+    ) -> KTable[Windowed[K], V]:
+        """Combine the values of each key and window by a function of the result so far and the next value.
+
+        Args:
+            reducer: The function.
+            store: A name or definition of the store, to query it.
+            retention: How long the store keeps windows, if longer than their size and grace.
+            name: The operator's name.
+            caching: False to forward every update.
+        """
+        options = WindowStoreOptions(store, retention, caching)
+        return self._aggregated("reduce", "KSTREAM-REDUCE-", reducing(reducer), self._grouping.value, options, name)
+
+    def aggregate(
+        self,
+        initializer: Callable[[], A],
+        aggregator: Callable[[K, V, A], A],
+        *,
+        value: Serde[A] | None = None,
+        store: str | WindowDefinition[K, A] | None = None,
+        retention: timedelta | None = None,
+        name: str | None = None,
+        caching: bool | None = None,
+    ) -> KTable[Windowed[K], A]:
+        """Combine the values of each key and window by a function of key, value and the result so far.
+
+        Args:
+            initializer: Makes the result before the first value.
+            aggregator: The function.
+            value: The serde of results.
+            store: A name or definition of the store, to query it.
+            retention: How long the store keeps windows, if longer than their size and grace.
+            name: The operator's name.
+            caching: False to forward every update.
+        """
+        options = WindowStoreOptions(store, retention, caching)
+        slot: Slot = value if value is not None else Missing("aggregate", "value")
+        folding = aggregating(initializer, aggregator)
+        return self._aggregated("aggregate", "KSTREAM-AGGREGATE-", folding, slot, options, name)
+
+    def _aggregated(
+        self, word: str, prefix: str, folding: Folding, value: Slot, options: WindowStoreOptions, name: str | None
+    ) -> KTable[Windowed[K], Any]:
+        grouping, graph = self._grouping, self._grouping.graph
+        is_named = options.store is not None
+        definition = self._definition(word, "" if is_named else graph.new_store_name(prefix), value, options)
+        node_name = graph.named(name, prefix)
+        operator = WindowedAggregate(definition.name, self._windows, folding, self._on_close)
+        parent, sources = partitioned(grouping, word, definition.name)
+
+        def write(topology: NodeGraph, parents: tuple[str, ...]) -> None:
+            topology.add_operator(node_name, operator, parents)
+            topology.add_state_store(definition, node_name)
+
+        def send_old_values(*, force: bool) -> bool:
+            del force
+            operator.send_old = True
+            return True
+
+        node = graph.add(node_name, write, parent)
+        return KTable(
+            TableParts(
+                graph=graph,
+                node=node,
+                sources=sources,
+                key=serdes.time_windowed(definition.key, max(self._windows.size_ms, 1)),
+                value=definition.value,
+                send_old_values=send_old_values,
+                view=lambda: windowed_view(definition.name),
+                store=definition.name if is_named else None,
+            )
+        )
+
+    def _definition(
+        self, word: str, default_name: str, value: Slot, options: WindowStoreOptions
+    ) -> WindowDefinition[Any, Any]:
+        graph, store, caching, windows = self._grouping.graph, options.store, options.caching, self._windows
+        asked_ms = 0 if options.retention is None else milliseconds("retention", options.retention)
+        if isinstance(store, WindowDefinition):
+            asked = store.caching if caching is None else caching
+            kept_ms = max(asked_ms, store.retention_ms, windows.retention_ms)
+            return evolve(
+                store, timestamped=True, caching=asked is not False, size_ms=windows.size_ms, retention_ms=kept_ms
+            )
+        return WindowDefinition(
+            name=store or default_name,
+            key=graph.need(self._grouping.key, word),
+            value=graph.need(value, word),
+            size_ms=windows.size_ms,
+            retention_ms=max(asked_ms, windows.retention_ms),
+            timestamped=True,
+            caching=caching is not False,
+        )

@@ -1,0 +1,160 @@
+"""Definitions of windows: how records fall into spans of time."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+from kafka_groups.errors import ConfigurationError
+from kafka_groups.serdes import Window
+from kafka_groups.streams.state.durations import milliseconds
+from kafka_groups.streams.state.timed_rows import MAX_MS
+
+__all__ = ["EmitStrategy", "SessionWindows", "SlidingWindows", "TimeWindows", "UnlimitedWindows"]
+
+
+class TimeWindows:
+    """Windows of fixed size, aligned to 1970: tumbling, or hopping if `advance` is shorter than the size.
+
+    A window contains its start, and not its end.
+
+    Args:
+        size: The size of a window.
+        advance: The time from one start to the next. None: the size.
+        grace: How long after its end a window still takes late records.
+
+    Raises:
+        ConfigurationError: A duration is negative or no `timedelta` of whole milliseconds, or `advance` is longer than
+            the size.
+    """
+
+    def __init__(self, size: timedelta, *, advance: timedelta | None = None, grace: timedelta) -> None:
+        self.size_ms = milliseconds("size", size, minimum=1)
+        self.advance_ms = self.size_ms if advance is None else milliseconds("advance", advance, minimum=1)
+        self.grace_ms = milliseconds("grace", grace)
+        if self.advance_ms > self.size_ms:
+            raise ConfigurationError(
+                f"advance={advance!r} is longer than the windows, size={size!r}, so that records between them would be "
+                "in none. Give a shorter one."
+            )
+
+    def __repr__(self) -> str:
+        return f"<TimeWindows of {self.size_ms} ms every {self.advance_ms} ms, grace {self.grace_ms} ms>"
+
+    @property
+    def retention_ms(self) -> int:
+        """The time for which a store must keep a window after its start."""
+        return self.size_ms + self.grace_ms
+
+    def windows_for(self, timestamp_ms: int) -> Iterator[Window]:
+        """Iterate over the windows that contain a time, in the order of their starts."""
+        advance_ms, size_ms = self.advance_ms, self.size_ms
+        first_ms = max(0, timestamp_ms - size_ms + advance_ms) // advance_ms * advance_ms
+        for start_ms in range(first_ms, timestamp_ms + 1, advance_ms):
+            yield Window(start_ms, min(start_ms + size_ms, MAX_MS))
+
+
+class UnlimitedWindows:
+    """One window for all records from a start on. It never closes.
+
+    Args:
+        start_ms: Its start in ms since 1970. Records before it are dropped.
+
+    Raises:
+        ConfigurationError: The start is negative or no int.
+    """
+
+    def __init__(self, *, start_ms: int = 0) -> None:
+        self.start_ms = _time(start_ms)
+        self.size_ms = MAX_MS
+        self.grace_ms = 0
+        self.retention_ms = MAX_MS
+
+    def __repr__(self) -> str:
+        return f"<UnlimitedWindows from {self.start_ms}>"
+
+    def windows_for(self, timestamp_ms: int) -> Iterator[Window]:
+        """Iterate over the window, if it contains a time."""
+        if timestamp_ms >= self.start_ms:
+            yield Window(self.start_ms, MAX_MS)
+
+
+class SlidingWindows:
+    """Windows around records: each begins or ends with a record, and has those at most `difference` apart (KIP-450).
+
+    Both ends belong to a window.
+
+    Args:
+        difference: The longest time between two records of a window.
+        grace: How long after its end a window still takes late records.
+
+    Raises:
+        ConfigurationError: A duration is negative or no `timedelta` of whole milliseconds.
+    """
+
+    def __init__(self, difference: timedelta, *, grace: timedelta) -> None:
+        self.difference_ms = milliseconds("difference", difference)
+        self.grace_ms = milliseconds("grace", grace)
+
+    def __repr__(self) -> str:
+        return f"<SlidingWindows of {self.difference_ms} ms, grace {self.grace_ms} ms>"
+
+    @property
+    def retention_ms(self) -> int:
+        """The time for which a store must keep a window after its start, also for the record before it."""
+        return 2 * self.difference_ms + self.grace_ms
+
+    @property
+    def size_ms(self) -> int:
+        """The time from the start of a window to its end."""
+        return self.difference_ms
+
+
+class SessionWindows:
+    """Sessions: records of a key belong together while less than or just `gap` lies between one and the next.
+
+    A session's window has the times of its first and its last record.
+
+    Args:
+        gap: The longest time between two records of a session.
+        grace: How long after that a session still takes late records.
+
+    Raises:
+        ConfigurationError: A duration is negative or no `timedelta` of whole milliseconds.
+    """
+
+    def __init__(self, gap: timedelta, *, grace: timedelta) -> None:
+        self.gap_ms = milliseconds("gap", gap, minimum=1)
+        self.grace_ms = milliseconds("grace", grace)
+
+    def __repr__(self) -> str:
+        return f"<SessionWindows with gaps of {self.gap_ms} ms, grace {self.grace_ms} ms>"
+
+    @property
+    def retention_ms(self) -> int:
+        """The time for which a store must keep a session after its end."""
+        return self.gap_ms + self.grace_ms
+
+
+class EmitStrategy:
+    """The moment at which a windowed aggregation forwards its results (KIP-825)."""
+
+    def __init__(self, *, on_close: bool) -> None:
+        self.on_close = on_close
+
+    def __repr__(self) -> str:
+        return f"EmitStrategy.{'on_window_close' if self.on_close else 'on_window_update'}()"
+
+    @classmethod
+    def on_window_update(cls) -> "EmitStrategy":
+        """Forward each update of a window, as without a strategy."""
+        return cls(on_close=False)
+
+    @classmethod
+    def on_window_close(cls) -> "EmitStrategy":
+        """Forward each window once, when it has closed: its grace is over by the time of the records."""
+        return cls(on_close=True)
+
+
+def _time(start_ms: object) -> int:
+    if isinstance(start_ms, bool) or not isinstance(start_ms, int) or not 0 <= start_ms < MAX_MS:
+        raise ConfigurationError(f"start_ms={start_ms!r} is not a time in ms since 1970. Give an int from 0 on.")
+    return start_ms

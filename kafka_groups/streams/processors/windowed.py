@@ -1,0 +1,139 @@
+"""Aggregations of streams by windows that are fixed in time: tumbling, hopping, unlimited."""
+
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
+
+from attrs import define
+
+from kafka_groups.serdes import Window, Windowed
+from kafka_groups.streams.processors.folding import Folding
+from kafka_groups.streams.processors.updates import Update, updates
+from kafka_groups.streams.processors.views import LookUp, TableView
+from kafka_groups.streams.state.timed_rows import MAX_MS
+from kafka_groups.streams.state.windows import WindowState
+from kafka_groups.streams.topology.nodes import NodeContext, NodeStep
+from kafka_groups.types import Headers
+
+__all__ = ["FixedWindows", "WindowedAggregate", "closed_windows", "window_updates", "windowed_view"]
+
+CLOSED = "its window is closed"
+NULL_KEY = "its key is null"
+
+
+class FixedWindows(Protocol):
+    """Windows that do not depend on records."""
+
+    @property
+    def size_ms(self) -> int:
+        """The size of a window."""
+
+    @property
+    def grace_ms(self) -> int:
+        """The time after its end in which a window still takes records."""
+
+    def windows_for(self, timestamp_ms: int) -> Iterator[Window]:
+        """Iterate over the windows that contain a time, in the order of their starts."""
+
+
+@define
+class WindowedAggregate:
+    """Aggregates the records of each key and window.
+
+    Attributes:
+        store: The store of the windows.
+        windows: The windows.
+        folding: How to aggregate.
+        on_close: Whether to forward each window once, when it has closed.
+        send_old: Whether a child wants old values.
+    """
+
+    store: str
+    windows: FixedWindows
+    folding: Folding
+    on_close: bool = False
+    send_old: bool = False
+    emits_changes: bool = True
+
+    def open(self, node: NodeContext) -> NodeStep:
+        """Return the node's step in one task."""
+        state, failed, dropped, fold = node.state(self.store), node.failed, node.dropped, self.folding.fold
+        windows_for, grace_ms = self.windows.windows_for, self.windows.grace_ms
+        update = window_updates(node, state, self.folding, on_close=self.on_close, send_old=self.send_old)
+        close = closed_windows(node, state, self.windows.size_ms) if self.on_close else None
+        stream_ms = -1
+
+        def step(key: Any, value: Any, timestamp_ms: int, headers: Headers) -> None:
+            nonlocal stream_ms
+            if key is None:
+                dropped(NULL_KEY)
+                return
+            stream_ms = max(stream_ms, timestamp_ms)
+            closed_ms = stream_ms - grace_ms
+            key_bytes = state.key_bytes(key)
+            for window in windows_for(timestamp_ms):
+                if window.end_ms <= closed_ms:
+                    dropped(CLOSED)
+                    continue
+                row = state.row(key_bytes, window.start_ms)
+                stored = state.stored(row)
+                try:
+                    aggregate, newest_ms = (None, timestamp_ms) if stored is None else state.decoded(stored)
+                    aggregate = fold(key, value, aggregate)
+                    newest_ms = max(timestamp_ms, newest_ms)
+                    state.put(row, aggregate, newest_ms)
+                except Exception as error:
+                    failed(error, key, value, timestamp_ms, headers)
+                    return
+                update(row, Windowed(key, window), aggregate, stored, newest_ms, headers)
+            if close is not None:
+                close(closed_ms, headers)
+
+        return step
+
+
+def window_updates(
+    node: NodeContext, state: WindowState, folding: Folding, *, on_close: bool, send_old: bool
+) -> Update:
+    """Return the function that an operator calls after each put: it forwards the update, unless windows wait."""
+    return _waiting if on_close else updates(node, state, send_old=send_old, initial=folding.initial)
+
+
+def _waiting(*_update: Any) -> None:
+    """Forward nothing: the window has not closed."""
+
+
+def closed_windows(node: NodeContext, state: WindowState, size_ms: int) -> Callable[[int, Headers], None]:
+    """Return the function that forwards the windows that have closed, in order of start and key.
+
+    It gets the time at which windows end that are just closed, and the headers to forward.
+    """
+    forward = node.forward
+    next_ms = 0  # windows that started before were forwarded
+
+    def close(closed_ms: int, headers: Headers) -> None:
+        nonlocal next_ms
+        last_ms = closed_ms - size_ms
+        if last_ms < next_ms:
+            return
+        first_ms, next_ms = next_ms, last_ms + 1
+        for each in state.started(first_ms, last_ms):
+            value, timestamp_ms = state.decoded(each.stored)
+            window = Window(each.start_ms, min(each.start_ms + size_ms, MAX_MS))
+            forward(Windowed(state.key(each.key), window), value, None, timestamp_ms, headers)
+
+    return close
+
+
+def windowed_view(store: str) -> TableView:
+    """Return the view of a table whose keys are windowed."""
+
+    def opened(node: NodeContext) -> LookUp:
+        state: WindowState = node.state(store)
+
+        def look_up(key: Windowed[Any]) -> tuple[Any, int] | None:
+            stored = state.stored(state.row(state.key_bytes(key.key), key.window.start_ms))
+            return None if stored is None else state.decoded(stored)
+
+        return look_up
+
+    return TableView((store,), opened)

@@ -1,0 +1,105 @@
+"""Rows that have a time and expire: those of window and session stores."""
+
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+from kafka_groups.serdes import Serde
+from kafka_groups.streams.state.engine import KeyedBytes
+from kafka_groups.streams.state.formats import ValueFormat
+from kafka_groups.streams.state.rows import StoreRows
+from kafka_groups.streams.state.store import ChangelogRecord, StoreSurroundings
+
+__all__ = ["MAX_MS", "TimedRows"]
+
+MAX_MS = 2**63 - 1
+
+
+class TimedRows(StoreRows):
+    """Rows that expire by their own time: a row is gone when the highest time that was put is `retention_ms` later.
+
+    Reads leave out what has expired. A commit removes it, without changelog records: the topic's retention does the
+    same there.
+
+    Attributes:
+        place_bytes: The length of what follows the key in a row's key.
+    """
+
+    place_bytes: ClassVar[int]
+
+    def __init__(
+        self,
+        name: str,
+        value: Serde[Any],
+        layout: ValueFormat,
+        surroundings: StoreSurroundings,
+        *,
+        caching: bool,
+        retention_ms: int,
+    ) -> None:
+        super().__init__(name, value, layout, surroundings, caching=caching)
+        self._retention_ms = retention_ms
+        self._newest_ms = -1
+        self._rows_at: dict[int, set[bytes]] = {}  # may have rows that were deleted since
+        self._ordered_times: list[int] = []
+        for row, _ in self._table.scan():
+            self._note(row)
+
+    @property
+    def oldest_ms(self) -> int:
+        """The lowest time of a row that has not expired."""
+        return self._newest_ms - self._retention_ms + 1
+
+    def time_in(self, row: bytes) -> int:
+        """Return the time of a row."""
+        raise NotImplementedError
+
+    def stored(self, key: bytes) -> bytes | None:
+        """Return the bytes that the store has for a row, or None if there are none or they have expired."""
+        return self._table.get(key) if self.time_in(key) >= self.oldest_ms else None
+
+    def put(self, key: bytes, value: Any, timestamp_ms: int) -> None:
+        """Set the value of a row. None deletes it. If it has expired, only the changelog gets it."""
+        super().put(key, value, timestamp_ms)
+        self._note(key)
+
+    def commit(self) -> None:
+        """Move the changes into the committed state, and remove what has expired."""
+        super().commit()
+        expired = {row: None for rows in self._forget_before(self.oldest_ms) for row in rows}
+        if expired:
+            self._engine.commit({self.name: expired})
+
+    def restore(self, record: ChangelogRecord) -> None:
+        """Apply one record of the changelog to the committed state."""
+        super().restore(record)
+        self._note(record.key)
+
+    def scan_times(self, first_ms: int, last_ms: int) -> Iterator[KeyedBytes]:
+        """Iterate over the rows with times from `first_ms` to `last_ms`, both included, in order of time and key."""
+        times = self._ordered_times
+        for time_ms in times[bisect_left(times, first_ms) : bisect_right(times, last_ms)]:
+            for row in sorted(self._rows_at[time_ms], key=self._order):
+                stored = self._table.get(row)
+                if stored is not None:
+                    yield row, stored
+
+    def _order(self, row: bytes) -> KeyedBytes:
+        return row[: -self.place_bytes], row[-self.place_bytes :]
+
+    def _note(self, row: bytes) -> None:
+        time_ms = self.time_in(row)
+        self._newest_ms = max(self._newest_ms, time_ms)
+        rows = self._rows_at.get(time_ms)
+        if rows is None:
+            rows = self._rows_at[time_ms] = set()
+            insort(self._ordered_times, time_ms)
+        rows.add(row)
+
+    def _forget_before(self, oldest_ms: int) -> list[set[bytes]]:
+        times = self._ordered_times
+        if not times or times[0] >= oldest_ms:
+            return []
+        end = bisect_left(times, oldest_ms)
+        gone, self._ordered_times = times[:end], times[end:]
+        return [self._rows_at.pop(time_ms) for time_ms in gone]

@@ -1,0 +1,63 @@
+"""Definitions of windows: which windows a time is in, and durations that are refused."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from kafka_groups.errors import ConfigurationError
+from kafka_groups.streams import EmitStrategy, SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows
+
+ZERO, SECOND = timedelta(0), timedelta(seconds=1)
+
+
+def test_a_time_is_in_one_tumbling_window() -> None:
+    windows = TimeWindows(SECOND, grace=ZERO)
+    assert list(windows.windows_for(0)) == [(0, 1000)]
+    assert list(windows.windows_for(999)) == [(0, 1000)]
+    assert list(windows.windows_for(1000)) == [(1000, 2000)]
+
+
+def test_a_time_is_in_several_hopping_windows_and_none_starts_before_1970() -> None:
+    windows = TimeWindows(SECOND, advance=timedelta(milliseconds=400), grace=ZERO)
+    assert list(windows.windows_for(399)) == [(0, 1000)]
+    assert list(windows.windows_for(1300)) == [(400, 1400), (800, 1800), (1200, 2200)]
+
+
+def test_an_unlimited_window_has_all_times_from_its_start() -> None:
+    windows = UnlimitedWindows(start_ms=50)
+    assert list(windows.windows_for(49)) == []
+    assert list(windows.windows_for(50)) == [(50, 2**63 - 1)]
+
+
+@pytest.mark.parametrize("make", [
+    lambda duration: TimeWindows(duration, grace=ZERO),
+    lambda duration: TimeWindows(SECOND, grace=duration),
+    lambda duration: TimeWindows(SECOND, advance=duration, grace=ZERO),
+    lambda duration: SlidingWindows(duration, grace=ZERO),
+    lambda duration: SlidingWindows(SECOND, grace=duration),
+    lambda duration: SessionWindows(duration, grace=ZERO),
+    lambda duration: SessionWindows(SECOND, grace=duration),
+])  # fmt: skip
+@pytest.mark.parametrize("duration", [timedelta(milliseconds=-1), 1000, 1.5, "1s", timedelta(microseconds=1500)])
+def test_other_durations_are_refused(make: Callable[[Any], object], duration: object) -> None:
+    with pytest.raises(ConfigurationError, match=r"(size|advance|difference|gap|grace)=.* (Give|Round)"):
+        make(duration)
+
+
+def test_windows_of_no_length_and_gaps_between_windows_are_refused() -> None:
+    with pytest.raises(ConfigurationError, match=r"size=.* too short"):
+        TimeWindows(ZERO, grace=ZERO)
+    with pytest.raises(ConfigurationError, match=r"advance=.* longer than the windows"):
+        TimeWindows(SECOND, advance=2 * SECOND, grace=ZERO)
+    with pytest.raises(ConfigurationError, match="start_ms=-1"):
+        UnlimitedWindows(start_ms=-1)
+
+
+def test_they_show_their_numbers() -> None:
+    assert repr(TimeWindows(SECOND, grace=ZERO)) == "<TimeWindows of 1000 ms every 1000 ms, grace 0 ms>"
+    assert repr(SlidingWindows(SECOND, grace=ZERO)) == "<SlidingWindows of 1000 ms, grace 0 ms>"
+    assert repr(SessionWindows(SECOND, grace=SECOND)) == "<SessionWindows with gaps of 1000 ms, grace 1000 ms>"
+    assert repr(UnlimitedWindows()) == "<UnlimitedWindows from 0>"
+    assert repr(EmitStrategy.on_window_close()) == "EmitStrategy.on_window_close()"
