@@ -1,13 +1,15 @@
 """Tables: the last value of each key, and the operators on them."""
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from attrs import evolve, frozen
 
 from kafka_groups.serdes import Serde
+from kafka_groups.streams.dsl.foreign_keys import ForeignKeyJoin, join_by_foreign_key
 from kafka_groups.streams.dsl.graph import Graph, GraphNode, Missing, Slot
 from kafka_groups.streams.dsl.grouping import Grouping
+from kafka_groups.streams.dsl.lazy_store import LazyStore
 from kafka_groups.streams.dsl.lookup_joins import join_tables, keyed
 from kafka_groups.streams.dsl.materialized import StoreOptions, key_value_store
 from kafka_groups.streams.dsl.repartitioning import Repartition, add_repartition
@@ -141,6 +143,7 @@ class KTable(Generic[K, V]):
         prefix = "KTABLE-TRANSFORMVALUES-"
         return self._computed("transform_values", prefix, operator, slot, options, name=name, used=used)
 
+    @overload
     def join(
         self,
         other: "KTable[K, V3]",
@@ -151,21 +154,51 @@ class KTable(Generic[K, V]):
         name: str | None = None,
         store: str | KeyValueDefinition[K, V2] | None = None,
         caching: bool | None = None,
-    ) -> "KTable[K, V2]":
+    ) -> "KTable[K, V2]": ...
+    @overload
+    def join(
+        self,
+        other: "KTable[K2, V3]",
+        joiner: Callable[[V, V3], V2] | None = None,
+        *,
+        on: Callable[[K, V], K2 | None],
+        with_key: Callable[[K, V, V3], V2] | None = None,
+        value: Serde[V2] | None = None,
+        name: str | None = None,
+        store: str | KeyValueDefinition[K, V2] | None = None,
+        caching: bool | None = None,
+    ) -> "KTable[K, V2]": ...
+    def join(
+        self,
+        other: "KTable[Any, Any]",
+        joiner: Callable[[Any, Any], Any] | None = None,
+        *,
+        on: Callable[[Any, Any], Any] | None = None,
+        with_key: Callable[[Any, Any, Any], Any] | None = None,
+        value: Serde[Any] | None = None,
+        name: str | None = None,
+        store: str | KeyValueDefinition[Any, Any] | None = None,
+        caching: bool | None = None,
+    ) -> "KTable[K, Any]":
         """Return the table of the keys that have a row in both tables.
 
         Args:
-            other: The other table. Both need the same number of partitions.
+            other: The other table. Without `on`, both need the same number of partitions.
             joiner: Combines the values of both rows.
-            with_key: Combines key and the values of both rows.
+            on: Joins by a foreign key (KIP-213): gets key and value of a row of this table, and returns the key of the
+                other's row, or None for no row. Keys and values of both tables need serdes.
+            with_key: Combines this table's key and the values of both rows.
             value: The serde of the results.
-            name: The node's name.
+            name: The node's name, or with `on` the prefix of the names of all its nodes, topics and stores.
             store: A name or definition of the result's store, to query it.
             caching: False to forward every update.
         """
-        joined = keyed("join", joiner, with_key)
-        return self._joined(other, joined, (True, True), value, StoreOptions(store, caching), name)
+        joined, options = keyed("join", joiner, with_key), StoreOptions(store, caching)
+        if on is not None:
+            return self._joined_on(other, joined, on, value, options, name, keeps_unmatched=False)
+        return self._joined(other, joined, (True, True), value, options, name)
 
+    @overload
     def left_join(
         self,
         other: "KTable[K, V3]",
@@ -176,20 +209,49 @@ class KTable(Generic[K, V]):
         name: str | None = None,
         store: str | KeyValueDefinition[K, V2] | None = None,
         caching: bool | None = None,
-    ) -> "KTable[K, V2]":
+    ) -> "KTable[K, V2]": ...
+    @overload
+    def left_join(
+        self,
+        other: "KTable[K2, V3]",
+        joiner: Callable[[V, V3 | None], V2] | None = None,
+        *,
+        on: Callable[[K, V], K2 | None],
+        with_key: Callable[[K, V, V3 | None], V2] | None = None,
+        value: Serde[V2] | None = None,
+        name: str | None = None,
+        store: str | KeyValueDefinition[K, V2] | None = None,
+        caching: bool | None = None,
+    ) -> "KTable[K, V2]": ...
+    def left_join(
+        self,
+        other: "KTable[Any, Any]",
+        joiner: Callable[[Any, Any], Any] | None = None,
+        *,
+        on: Callable[[Any, Any], Any] | None = None,
+        with_key: Callable[[Any, Any, Any], Any] | None = None,
+        value: Serde[Any] | None = None,
+        name: str | None = None,
+        store: str | KeyValueDefinition[Any, Any] | None = None,
+        caching: bool | None = None,
+    ) -> "KTable[K, Any]":
         """Return the table of the keys of this table, with the other's rows where there are any.
 
         Args:
-            other: The other table. Both need the same number of partitions.
+            other: The other table. Without `on`, both need the same number of partitions.
             joiner: Combines the values of both rows; the right one may be None.
-            with_key: Combines key and the values of both rows.
+            on: Joins by a foreign key (KIP-213): gets key and value of a row of this table, and returns the key of the
+                other's row, or None for no row. Keys and values of both tables need serdes.
+            with_key: Combines this table's key and the values of both rows.
             value: The serde of the results.
-            name: The node's name.
+            name: The node's name, or with `on` the prefix of the names of all its nodes, topics and stores.
             store: A name or definition of the result's store, to query it.
             caching: False to forward every update.
         """
-        joined = keyed("left_join", joiner, with_key)
-        return self._joined(other, joined, (True, False), value, StoreOptions(store, caching), name)
+        joined, options = keyed("left_join", joiner, with_key), StoreOptions(store, caching)
+        if on is not None:
+            return self._joined_on(other, joined, on, value, options, name, keeps_unmatched=True)
+        return self._joined(other, joined, (True, False), value, options, name)
 
     def outer_join(
         self,
@@ -264,6 +326,23 @@ class KTable(Generic[K, V]):
         slot: Slot = Missing("join", "value") if value is None else value
         return KTable(join_tables(self.parts, other.parts, joiner, needs, options, name=name, value=slot))
 
+    def _joined_on(
+        self,
+        other: "KTable[Any, Any]",
+        joiner: Callable[[Any, Any, Any], Any],
+        on: Callable[[Any, Any], Any],
+        value: Any,
+        options: StoreOptions,
+        name: str | None,
+        *,
+        keeps_unmatched: bool,
+    ) -> "KTable[K, Any]":
+        slot: Slot = Missing("join", "value") if value is None else value
+        join = ForeignKeyJoin(
+            on=on, joiner=joiner, keeps_unmatched=keeps_unmatched, value=slot, options=options, name=name
+        )
+        return KTable(join_by_foreign_key(self.parts, other.parts, join))
+
     def _filtered(self, predicate: Any, name: str | None, options: StoreOptions, *, keeps: bool) -> "KTable[K, V]":
         # Where old values are free, changes from nothing to nothing are dropped.
         operator = TableFilter(predicate, keeps=keeps, send_old=self.parts.send_old_values(force=False))
@@ -331,7 +410,7 @@ class TableFromStream:
         default_name = "" if is_named else graph.new_store_name("KSTREAM-TOTABLE-")
         parent, sources = self._partitioned(node_name, serdes)
         operator = TableSource(store=None)
-        lazily = _LazyStore(operator, lambda: key_value_store(graph, "to_table", options, default_name, serdes))
+        lazily = LazyStore(operator, lambda: key_value_store(graph, "to_table", options, default_name, serdes))
         if is_named:
             lazily.open()
 
@@ -351,42 +430,6 @@ class TableFromStream:
         return source, frozenset({source.name})
 
 
-class _LazyStore:
-    """The store of a table that has one only if somebody needs it."""
-
-    def __init__(self, operator: TableSource, define: Callable[[], KeyValueDefinition[Any, Any]]) -> None:
-        self._operator = operator
-        self._define = define
-        self.definition: KeyValueDefinition[Any, Any] | None = None
-
-    def open(self) -> KeyValueDefinition[Any, Any]:
-        """Give the table its store."""
-        if self.definition is None:
-            self.definition = self._define()
-            self._operator.store = self.definition.name
-        return self.definition
-
-    def parts(self, graph: Graph, node: GraphNode, sources: frozenset[str], serdes: tuple[Slot, Slot]) -> TableParts:
-        """Return the parts of the table."""
-        return TableParts(
-            graph=graph,
-            node=node,
-            sources=sources,
-            key=serdes[0],
-            value=serdes[1],
-            send_old_values=self.send_old_values,
-            view=lambda: stored_view(self.open().name),
-            store=self._operator.store,
-        )
-
-    def send_old_values(self, *, force: bool) -> bool:
-        """Make the table tell old values, with a store if that is forced."""
-        if force:
-            self.open()
-        self._operator.send_old = self.definition is not None
-        return self._operator.send_old
-
-
 def add_table_source(graph: Graph, source: SourceNode, options: StoreOptions, *, name: str | None) -> KTable[Any, Any]:
     """Add a table that reads a topic."""
     topic = source.topics[0]
@@ -398,7 +441,7 @@ def add_table_source(graph: Graph, source: SourceNode, options: StoreOptions, *,
     )
     table_name = graph.named(name, "KTABLE-SOURCE-")
     operator = TableSource(store=None)
-    lazily = _LazyStore(operator, lambda: key_value_store(graph, "table", options, default_name, serdes))
+    lazily = LazyStore(operator, lambda: key_value_store(graph, "table", options, default_name, serdes))
     if is_named:
         lazily.open()
 

@@ -1,0 +1,48 @@
+"""Stores of tables that have one only if somebody needs it."""
+
+from collections.abc import Callable
+from typing import Any
+
+from kafka_groups.streams.dsl.graph import Graph, GraphNode, Slot
+from kafka_groups.streams.dsl.table_parts import TableParts
+from kafka_groups.streams.processors.tables import TableMerge, TableSource
+from kafka_groups.streams.processors.views import stored_view
+from kafka_groups.streams.state.stores import KeyValueDefinition
+
+__all__ = ["LazyStore"]
+
+
+class LazyStore:
+    """The store of a table that has one only if somebody needs it."""
+
+    def __init__(self, operator: TableSource | TableMerge, define: Callable[[], KeyValueDefinition[Any, Any]]) -> None:
+        self._operator = operator
+        self._define = define
+        self.definition: KeyValueDefinition[Any, Any] | None = None
+
+    def open(self) -> KeyValueDefinition[Any, Any]:
+        """Give the table its store."""
+        if self.definition is None:
+            self.definition = self._define()
+            self._operator.store = self.definition.name
+        return self.definition
+
+    def parts(self, graph: Graph, node: GraphNode, sources: frozenset[str], serdes: tuple[Slot, Slot]) -> TableParts:
+        """Return the parts of the table."""
+        return TableParts(
+            graph=graph,
+            node=node,
+            sources=sources,
+            key=serdes[0],
+            value=serdes[1],
+            send_old_values=self.send_old_values,
+            view=lambda: stored_view(self.open().name),
+            store=self._operator.store,
+        )
+
+    def send_old_values(self, *, force: bool) -> bool:
+        """Make the table tell old values, with a store if that is forced."""
+        if force:
+            self.open()
+        self._operator.send_old = self.definition is not None
+        return self._operator.send_old

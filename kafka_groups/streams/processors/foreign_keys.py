@@ -1,0 +1,273 @@
+"""The operators of foreign-key joins of tables (KIP-213)."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from attrs import frozen
+
+from kafka_groups.serdes import Serde
+from kafka_groups.streams.processors.subscriptions import Answer, Instruction, Subscription, subscription_key
+from kafka_groups.streams.processors.value_hash import murmur3_128
+from kafka_groups.streams.processors.views import TableView
+from kafka_groups.streams.state.formats import after_prefix
+from kafka_groups.streams.topology.context import TaskServices
+from kafka_groups.streams.topology.nodes import NodeContext, NodeStep
+from kafka_groups.types import Headers
+
+__all__ = ["AnswerSubscribers", "JoinAnswers", "KeepSubscriptions", "LookUpForeignRow", "Subscribe", "WireSerdes"]
+
+_DELETES = (Instruction.DELETE_KEY_NO_PROPAGATE, Instruction.DELETE_KEY_AND_PROPAGATE)
+
+
+@frozen(kw_only=True)
+class WireSerdes:
+    """The serdes of keys and left values, as the topic of subscriptions has them.
+
+    Attributes:
+        topic: That topic, without the application's prefix. Serdes are told names that begin with it, as in Java.
+        primary: The serde of the left table's keys.
+        foreign: The serde of the right table's keys.
+        value: The serde of the left table's values, whose hash is sent.
+    """
+
+    topic: str
+    primary: Serde[Any]
+    foreign: Serde[Any]
+    value: Serde[Any]
+
+
+class _Wire:
+    """Bytes of keys and hashes of left values in one task. The serdes are bound when the task is ready."""
+
+    def __init__(self, serdes: WireSerdes, node: NodeContext) -> None:
+        self._serdes = serdes
+        self.partition = -1
+        node.on_init(self._bind)
+
+    def primary(self, key: Any) -> bytes:
+        """Return the bytes of a left key."""
+        return self._primary(key, [])
+
+    def foreign(self, key: Any) -> bytes:
+        """Return the bytes of a right key."""
+        return self._foreign(key, [])
+
+    def foreign_key(self, data: bytes) -> Any:
+        """Return the right key in bytes."""
+        return self._read_foreign(data, ())
+
+    def value_hash(self, value: Any) -> bytes | None:
+        """Return the hash of a left value, or None if there is none."""
+        return None if value is None else murmur3_128(self._value(value, []))
+
+    def _bind(self, task: TaskServices) -> None:
+        serdes, topic = self._serdes, f"{task.application_id}-{self._serdes.topic}"
+        self.partition = task.task_id.partition
+        self._primary = serdes.primary.serializer(f"{topic}-pk", is_key=True)
+        self._foreign = serdes.foreign.serializer(f"{topic}-fk", is_key=True)
+        self._read_foreign = serdes.foreign.deserializer(f"{topic}-fk", is_key=True)
+        self._value = serdes.value.serializer(f"{topic}-vh", is_key=False)
+
+
+@frozen
+class Subscribe:
+    """Subscribes changed rows of the left table to rows of the right table.
+
+    Attributes:
+        on: The foreign key from key and value of a left row; None for no row.
+        serdes: The serdes of what is sent.
+        keeps_unmatched: Whether left rows without a right row have results.
+    """
+
+    on: Callable[[Any, Any], Any]
+    serdes: WireSerdes
+    keeps_unmatched: bool
+    emits_changes: bool = False
+
+    def open(self, node: NodeContext) -> NodeStep:
+        """Return the node's step in one task."""
+        forward, failed, on = node.forward, node.failed, self.on
+        wire, changes = _Wire(self.serdes, node), _left_changes if self.keeps_unmatched else _inner_changes
+
+        def foreign_bytes(key: Any, value: Any) -> bytes | None:
+            found = None if value is None else on(key, value)
+            return None if found is None else wire.foreign(found)
+
+        def step(key: Any, new: Any, old: Any, timestamp_ms: int, headers: Headers) -> None:
+            if key is None:
+                node.dropped("its key is null")
+                return
+            try:
+                before, after = foreign_bytes(key, old), foreign_bytes(key, new)
+                primary, value_hash = wire.primary(key), wire.value_hash(new)
+            except Exception as error:
+                failed(error, key, new, timestamp_ms, headers)
+                return
+            if new is None and old is None:
+                return
+            sent = False
+            for foreign, instruction in changes(before, after):
+                sent = True
+                forward(foreign, Subscription(instruction, value_hash, primary, wire.partition), timestamp_ms, headers)
+            if not sent:
+                node.dropped("its foreign key is null")
+
+        return step
+
+
+def _inner_changes(before: bytes | None, after: bytes | None) -> Iterator[tuple[bytes | None, Instruction]]:
+    """Return what to tell about a change of a foreign key, with the keys to tell it to."""
+    if after is None:
+        if before is not None:
+            yield before, Instruction.DELETE_KEY_AND_PROPAGATE
+    elif before is None or before == after:
+        yield after, Instruction.PROPAGATE_ONLY_IF_FK_VAL_AVAILABLE
+    else:
+        yield before, Instruction.DELETE_KEY_NO_PROPAGATE
+        # The result that the old key may have had must go.
+        yield after, Instruction.PROPAGATE_NULL_IF_NO_FK_VAL_AVAILABLE
+
+
+def _left_changes(before: bytes | None, after: bytes | None) -> Iterator[tuple[bytes | None, Instruction]]:
+    """Return the same for a left join. A subscription to no key is answered like one to a row that is not there."""
+    if before is not None and before != after:
+        yield before, Instruction.DELETE_KEY_NO_PROPAGATE
+    yield after, Instruction.PROPAGATE_NULL_IF_NO_FK_VAL_AVAILABLE
+
+
+@frozen
+class KeepSubscriptions:
+    """Stores or deletes each subscription, and passes it on.
+
+    Attributes:
+        store: The store of subscriptions.
+    """
+
+    store: str
+    emits_changes: bool = False
+
+    def open(self, node: NodeContext) -> NodeStep:
+        """Return the node's step in one task."""
+        forward, state = node.forward, node.state(self.store)
+
+        def step(foreign: bytes | None, given: Subscription | None, timestamp_ms: int, headers: Headers) -> None:
+            if given is None:
+                node.dropped("its value is null")
+                return
+            if foreign is not None:
+                kept = None if given.instruction in _DELETES else given
+                state.put(subscription_key(foreign, given.primary_key), kept, timestamp_ms)
+            forward(foreign, given, timestamp_ms, headers)
+
+        return step
+
+
+@frozen
+class LookUpForeignRow:
+    """Answers a new subscription with the row of the right table.
+
+    Attributes:
+        view: Looks rows of the right table up.
+        serdes: The serdes of what is sent.
+    """
+
+    view: TableView
+    serdes: WireSerdes
+    emits_changes: bool = False
+
+    def open(self, node: NodeContext) -> NodeStep:
+        """Return the node's step in one task."""
+        forward, failed, look_up, wire = node.forward, node.failed, self.view.open(node), _Wire(self.serdes, node)
+
+        def step(foreign: bytes | None, given: Subscription, timestamp_ms: int, headers: Headers) -> None:
+            if given.instruction is Instruction.DELETE_KEY_NO_PROPAGATE:
+                return
+            try:
+                row = None if foreign is None else look_up(wire.foreign_key(foreign))
+            except Exception as error:
+                failed(error, foreign, given, timestamp_ms, headers)
+                return
+            if row is None and given.instruction is Instruction.PROPAGATE_ONLY_IF_FK_VAL_AVAILABLE:
+                return
+            value, row_ms = (None, timestamp_ms) if row is None else row
+            if given.instruction is Instruction.DELETE_KEY_AND_PROPAGATE:
+                value = None
+            answer = Answer(given.value_hash, value, given.partition)
+            forward(given.primary_key, answer, max(timestamp_ms, row_ms), headers)
+
+        return step
+
+
+@frozen
+class AnswerSubscribers:
+    """Tells each change of the right table to the rows of the left table that subscribed to it.
+
+    Attributes:
+        store: The store of subscriptions.
+        serdes: The serdes of what is sent.
+    """
+
+    store: str
+    serdes: WireSerdes
+    emits_changes: bool = False
+
+    def open(self, node: NodeContext) -> NodeStep:
+        """Return the node's step in one task."""
+        forward, failed, state, wire = node.forward, node.failed, node.state(self.store), _Wire(self.serdes, node)
+
+        def step(key: Any, new: Any, _old: Any, timestamp_ms: int, headers: Headers) -> None:
+            if key is None:
+                node.dropped("its key is null")
+                return
+            try:
+                prefix = subscription_key(wire.foreign(key))
+            except Exception as error:
+                failed(error, key, new, timestamp_ms, headers)
+                return
+            for _key, (subscription, _ms) in state.scan(prefix, after_prefix(prefix)):
+                answer = Answer(subscription.value_hash, new, subscription.partition)
+                forward(subscription.primary_key, answer, timestamp_ms, headers)
+
+        return step
+
+
+@frozen
+class JoinAnswers:
+    """Joins each answer with the row of the left table that it is for, unless that has changed meanwhile.
+
+    Attributes:
+        view: Looks rows of the left table up.
+        serdes: The serdes of what was sent.
+        joiner: Combines key, left value and right value.
+        keeps_unmatched: Whether left rows without a right row have results.
+    """
+
+    view: TableView
+    serdes: WireSerdes
+    joiner: Callable[[Any, Any, Any], Any]
+    keeps_unmatched: bool
+    emits_changes: bool = True
+
+    def open(self, node: NodeContext) -> NodeStep:
+        """Return the node's step in one task."""
+        forward, failed, look_up, wire = node.forward, node.failed, self.view.open(node), _Wire(self.serdes, node)
+        joiner, keeps_unmatched = self.joiner, self.keeps_unmatched
+
+        def step(key: Any, answer: Answer | None, timestamp_ms: int, headers: Headers) -> None:
+            if key is None or answer is None:
+                node.dropped("its key or value is null")
+                return
+            left = None
+            try:
+                found = look_up(key)
+                left = None if found is None else found[0]
+                if wire.value_hash(left) != answer.value_hash:
+                    return
+                is_gone = left is None or (answer.value is None and not keeps_unmatched)
+                joined = None if is_gone else joiner(key, left, answer.value)
+            except Exception as error:
+                failed(error, key, left, timestamp_ms, headers)
+                return
+            forward(key, joined, None, timestamp_ms, headers)
+
+        return step

@@ -1,0 +1,169 @@
+"""Foreign-key joins, as the test driver runs them."""
+
+import pytest
+from attrs import frozen
+
+from kafka_groups import serdes
+from kafka_groups.streams import KTable, StreamsBuilder, TopologyError
+from kafka_groups.streams.topology.topology import Topology
+from kafka_groups.testing.topology_driver import TopologyTestDriver
+
+TEXT = serdes.string
+
+Step = tuple[str, str, str | None]
+
+
+def both(left: str, right: str | None) -> str:
+    return f"{left}+{right}"
+
+
+def first_letter(_key: str, value: str) -> str | None:
+    return value[0] if value else None
+
+
+def topology(word: str, *, name: str | None = None, store: str | None = None) -> Topology:
+    builder = StreamsBuilder()
+    left = builder.table("left", key=TEXT, value=TEXT)
+    right = builder.table("right", key=TEXT, value=TEXT)
+    joined: KTable[str, str]
+    if word == "join":
+        joined = left.join(right, both, on=first_letter, value=TEXT, name=name, store=store)
+    else:
+        joined = left.left_join(right, both, on=first_letter, value=TEXT, name=name, store=store)
+    joined.to_stream().to("out")
+    return builder.build()
+
+
+def results(word: str, steps: list[Step]) -> list[list[tuple[str, str | None, int]]]:
+    """Return key, value and time of each result of each step, whose times count from 1."""
+    found: list[list[tuple[str, str | None, int]]] = []
+    with TopologyTestDriver(topology(word), statestore_cache_max_bytes=0) as driver:
+        out = driver.output_topic("out", TEXT, TEXT)
+        for time_ms, (topic, key, value) in enumerate(steps, 1):
+            driver.input_topic(topic, TEXT, TEXT).pipe(key, value, timestamp_ms=time_ms)
+            found.append([(record.key, record.value, record.timestamp_ms) for record in out.read_all()])
+    return found
+
+
+LIFE: list[Step] = [
+    ("left", "k", "apple"),
+    ("right", "a", "x"),
+    ("left", "m", "ape"),
+    ("right", "a", "y"),
+    ("left", "k", "bear"),
+    ("left", "m", ""),
+    ("left", "m", None),
+    ("right", "b", "z"),
+    ("left", "k", None),
+    ("left", "k", None),
+]
+
+
+def test_inner_joins_have_results_while_both_rows_are_there() -> None:
+    assert results("join", LIFE) == [
+        [],
+        [("k", "apple+x", 2)],
+        [("m", "ape+x", 3)],
+        [("k", "apple+y", 4), ("m", "ape+y", 4)],
+        [("k", None, 5)],
+        [("m", None, 6)],
+        [],
+        [("k", "bear+z", 8)],
+        [("k", None, 9)],
+        [],
+    ]
+
+
+def test_left_joins_keep_rows_without_a_partner_or_without_a_foreign_key() -> None:
+    assert results("left_join", LIFE) == [
+        [("k", "apple+None", 1)],
+        [("k", "apple+x", 2)],
+        [("m", "ape+x", 3)],
+        [("k", "apple+y", 4), ("m", "ape+y", 4)],
+        [("k", "bear+None", 5)],
+        [("m", "+None", 6)],
+        [("m", None, 7)],
+        [("k", "bear+z", 8)],
+        [("k", None, 9)],
+        [],
+    ]
+
+
+def test_a_result_has_the_later_time_of_both_rows_unless_the_right_row_changes() -> None:
+    with TopologyTestDriver(topology("join")) as driver:
+        left, right = driver.input_topic("left", TEXT, TEXT), driver.input_topic("right", TEXT, TEXT)
+        right.pipe("a", "x", timestamp_ms=50)
+        left.pipe("k", "apple", timestamp_ms=40)
+        right.pipe("a", "y", timestamp_ms=30)
+        found = driver.output_topic("out", TEXT, TEXT).read_all()
+    assert [(record.value, record.timestamp_ms) for record in found] == [("apple+x", 50), ("apple+y", 30)]
+
+
+@pytest.mark.parametrize("word", ["join", "left_join"])
+def test_named_joins_name_their_topics_and_stores_and_copartition_them(word: str) -> None:
+    groups = topology(word, name="lookup", store="both").group_topology("app").subtopologies
+    assert [set(group.copartition_groups[0]) for group in groups] == [
+        {"left", "app-lookup-subscription-response-topic"},
+        {"right", "app-lookup-subscription-registration-topic"},
+    ]
+    changelogs = [{changelog.name for changelog in group.changelogs} for group in groups]
+    assert "app-both-changelog" in changelogs[0]
+    assert "app-lookup-subscription-store-changelog" in changelogs[1]
+
+
+def test_the_result_can_be_queried_and_grouped() -> None:
+    builder = StreamsBuilder()
+    left = builder.table("left", key=TEXT, value=TEXT)
+    joined = left.join(builder.table("right", key=TEXT, value=TEXT), both, on=first_letter, value=TEXT)
+    joined.group_by(lambda _, value: (value[-1], value), key=TEXT, value=TEXT).count(store="counts")
+    with TopologyTestDriver(builder.build()) as driver:
+        lefts, rights = driver.input_topic("left", TEXT, TEXT), driver.input_topic("right", TEXT, TEXT)
+        lefts.pipe("k", "apple")
+        lefts.pipe("m", "ape")
+        rights.pipe("a", "x")
+        assert dict(driver.store("counts").all()) == {"x": 2}
+        rights.pipe("a", "y")
+        assert dict(driver.store("counts").all()) == {"x": 0, "y": 2}
+
+
+def test_keys_of_both_tables_may_have_different_types_and_the_joiner_may_see_the_key() -> None:
+    @frozen
+    class Order:
+        customer: int
+
+    orders = serdes.of(Order, lambda order: str(order.customer).encode(), lambda data: Order(int(data)))
+    builder = StreamsBuilder()
+    order_table: KTable[str, Order] = builder.table("orders", key=TEXT, value=orders)
+    customers = builder.table("customers", key=serdes.int64, value=TEXT)
+    named = order_table.join(
+        customers,
+        with_key=lambda key, order, name: f"{key}/{order.customer}/{name}",
+        on=lambda _, order: order.customer,
+    )
+    named.to_stream().to("out", value=TEXT)
+    with TopologyTestDriver(builder.build()) as driver:
+        driver.input_topic("customers", serdes.int64, TEXT).pipe(7, "Ada")
+        driver.input_topic("orders", TEXT, orders).pipe("o1", Order(7))
+        assert driver.output_topic("out", TEXT, TEXT).read().value == "o1/7/Ada"
+
+
+def test_a_row_is_looked_up_in_a_table_without_a_store() -> None:
+    builder = StreamsBuilder()
+    left = builder.table("left", key=TEXT, value=TEXT)
+    right = builder.table("right", key=TEXT, value=TEXT).filter(lambda _, row: row != "hidden")
+    left.left_join(right, both, on=first_letter).to_stream().to("out", value=TEXT)
+    with TopologyTestDriver(builder.build()) as driver:
+        driver.input_topic("right", TEXT, TEXT).pipe("a", "hidden")
+        driver.input_topic("right", TEXT, TEXT).pipe("b", "seen")
+        driver.input_topic("left", TEXT, TEXT).pipe("k", "apple")
+        driver.input_topic("left", TEXT, TEXT).pipe("k", "bear")
+        found = driver.output_topic("out", TEXT, TEXT).read_all()
+    assert [record.value for record in found] == ["apple+None", "bear+seen"]
+
+
+def test_a_serde_that_is_missing_is_named() -> None:
+    builder = StreamsBuilder()
+    left = builder.table("left", key=TEXT, value=TEXT).map_values(str.upper)
+    left.join(builder.table("right", key=TEXT, value=TEXT), both, on=first_letter)
+    with pytest.raises(TopologyError, match="join needs the serde of its values, which map_values left unknown"):
+        builder.build()
