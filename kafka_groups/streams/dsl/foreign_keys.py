@@ -13,13 +13,13 @@ from kafka_groups.streams.dsl.materialized import StoreOptions, key_value_store
 from kafka_groups.streams.dsl.table_parts import TableParts
 from kafka_groups.streams.processors.foreign_keys import (
     AnswerSubscribers,
-    JoinAnswers,
+    JoinResponses,
     KeepSubscriptions,
     LookUpForeignRow,
     Subscribe,
     WireSerdes,
 )
-from kafka_groups.streams.processors.subscriptions import SUBSCRIPTION, Answer, AnswerSerde
+from kafka_groups.streams.processors.subscriptions import SUBSCRIPTION, SubscriptionResponse, SubscriptionResponseSerde
 from kafka_groups.streams.processors.tables import TableMerge
 from kafka_groups.streams.processors.views import TableView
 from kafka_groups.streams.state.stores import KeyValueDefinition
@@ -109,7 +109,7 @@ def join_by_foreign_key(left: TableParts, right: TableParts, join: ForeignKeyJoi
     result = TableMerge()
     kept = _result_store(graph, left.key, join, result)
     row: Serde[Any] = graph.need(right.value, join.word)
-    writer = _Writer(
+    writer = _JoinWriter(
         names=names,
         join=join,
         views=(left.view(), right.view()),
@@ -120,7 +120,7 @@ def join_by_foreign_key(left: TableParts, right: TableParts, join: ForeignKeyJoi
             foreign=graph.need(right.key, join.word),
             value=graph.need(left.value, join.word),
         ),
-        answers=AnswerSerde("response of a foreign-key join", is_immutable=False, value=row),
+        responses=SubscriptionResponseSerde("response of a foreign-key join", is_immutable=False, value=row),
         result=result,
         kept=kept,
     )
@@ -140,7 +140,7 @@ def _result_store(graph: Graph, key: Slot, join: ForeignKeyJoin, result: TableMe
 
 
 @frozen(kw_only=True)
-class _Writer:
+class _JoinWriter:
     """Writes the nodes of a join: those in the left table's sub-topology, and those in the right table's."""
 
     names: _Names
@@ -148,7 +148,7 @@ class _Writer:
     views: tuple[TableView, TableView]
     sources: tuple[frozenset[str], frozenset[str]]
     wire: WireSerdes
-    answers: AnswerSerde
+    responses: SubscriptionResponseSerde
     result: TableMerge
     kept: LazyStore
 
@@ -193,7 +193,7 @@ class _Writer:
                 parents=(names.look_up, names.answer),
                 topic=names.responses,
                 key=serdes.bytes_,
-                value=self.answers,
+                value=self.responses,
                 partitioner=_partition_of_left_row,
             )
         )
@@ -201,9 +201,11 @@ class _Writer:
     def _join(self, topology: NodeGraph) -> None:
         names, view, join = self.names, self.views[0], self.join
         topology.add_node(
-            SourceNode(name=names.response_source, topics=(names.responses,), key=self.wire.primary, value=self.answers)
+            SourceNode(
+                name=names.response_source, topics=(names.responses,), key=self.wire.primary, value=self.responses
+            )
         )
-        resolver = JoinAnswers(view, self.wire, join.joiner, join.keeps_unmatched)
+        resolver = JoinResponses(view, self.wire, join.joiner, join.keeps_unmatched)
         topology.add_operator(names.resolve, resolver, [names.response_source], view.stores)
         topology.add_operator(names.result, self.result, [names.resolve])
         if self.kept.definition is not None:
@@ -214,5 +216,5 @@ def _subscription_store(name: str) -> KeyValueDefinition[Any, Any]:
     return KeyValueDefinition(name=name, key=serdes.bytes_, value=SUBSCRIPTION, timestamped=True, caching=False)
 
 
-def _partition_of_left_row(_topic: str, _key: Any, answer: Answer, _partitions: int) -> int | None:
-    return answer.partition
+def _partition_of_left_row(_topic: str, _key: Any, response: SubscriptionResponse, _partitions: int) -> int | None:
+    return response.partition

@@ -6,7 +6,12 @@ from typing import Any
 from attrs import frozen
 
 from kafka_groups.serdes import Serde
-from kafka_groups.streams.processors.subscriptions import Answer, Instruction, Subscription, subscription_key
+from kafka_groups.streams.processors.subscriptions import (
+    Instruction,
+    Subscription,
+    SubscriptionResponse,
+    subscription_key,
+)
 from kafka_groups.streams.processors.value_hash import murmur3_128
 from kafka_groups.streams.processors.views import TableView
 from kafka_groups.streams.state.formats import after_prefix
@@ -14,7 +19,7 @@ from kafka_groups.streams.topology.context import TaskServices
 from kafka_groups.streams.topology.nodes import NodeContext, NodeStep
 from kafka_groups.types import Headers
 
-__all__ = ["AnswerSubscribers", "JoinAnswers", "KeepSubscriptions", "LookUpForeignRow", "Subscribe", "WireSerdes"]
+__all__ = ["AnswerSubscribers", "JoinResponses", "KeepSubscriptions", "LookUpForeignRow", "Subscribe", "WireSerdes"]
 
 _DELETES = (Instruction.DELETE_KEY_NO_PROPAGATE, Instruction.DELETE_KEY_AND_PROPAGATE)
 
@@ -192,8 +197,8 @@ class LookUpForeignRow:
             value, row_ms = (None, timestamp_ms) if row is None else row
             if given.instruction is Instruction.DELETE_KEY_AND_PROPAGATE:
                 value = None
-            answer = Answer(given.value_hash, value, given.partition)
-            forward(given.primary_key, answer, max(timestamp_ms, row_ms), headers)
+            response = SubscriptionResponse(given.value_hash, value, given.partition)
+            forward(given.primary_key, response, max(timestamp_ms, row_ms), headers)
 
         return step
 
@@ -225,15 +230,15 @@ class AnswerSubscribers:
                 failed(error, key, new, timestamp_ms, headers)
                 return
             for _key, (subscription, _ms) in state.scan(prefix, after_prefix(prefix)):
-                answer = Answer(subscription.value_hash, new, subscription.partition)
-                forward(subscription.primary_key, answer, timestamp_ms, headers)
+                response = SubscriptionResponse(subscription.value_hash, new, subscription.partition)
+                forward(subscription.primary_key, response, timestamp_ms, headers)
 
         return step
 
 
 @frozen
-class JoinAnswers:
-    """Joins each answer with the row of the left table that it is for, unless that has changed meanwhile.
+class JoinResponses:
+    """Joins each response with the row of the left table that it is for, unless that has changed meanwhile.
 
     Attributes:
         view: Looks rows of the left table up.
@@ -253,18 +258,18 @@ class JoinAnswers:
         forward, failed, look_up, wire = node.forward, node.failed, self.view.open(node), _Wire(self.serdes, node)
         joiner, keeps_unmatched = self.joiner, self.keeps_unmatched
 
-        def step(key: Any, answer: Answer | None, timestamp_ms: int, headers: Headers) -> None:
-            if key is None or answer is None:
+        def step(key: Any, response: SubscriptionResponse | None, timestamp_ms: int, headers: Headers) -> None:
+            if key is None or response is None:
                 node.dropped("its key or value is null")
                 return
             left = None
             try:
                 found = look_up(key)
                 left = None if found is None else found[0]
-                if wire.value_hash(left) != answer.value_hash:
+                if wire.value_hash(left) != response.value_hash:
                     return
-                is_gone = left is None or (answer.value is None and not keeps_unmatched)
-                joined = None if is_gone else joiner(key, left, answer.value)
+                is_gone = left is None or (response.value is None and not keeps_unmatched)
+                joined = None if is_gone else joiner(key, left, response.value)
             except Exception as error:
                 failed(error, key, left, timestamp_ms, headers)
                 return

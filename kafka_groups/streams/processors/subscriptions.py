@@ -1,4 +1,4 @@
-"""What the two sides of a foreign-key join tell each other (KIP-213), as values and as bytes. The bytes are Java's.
+"""Messages between the two sides of a foreign-key join (KIP-213), as values and as bytes. The bytes are Java's.
 
 The left table's side subscribes to a row of the right table for a row of its own. The right table's side keeps the
 subscription, and answers at once and at each change of its row.
@@ -16,7 +16,14 @@ from kafka_groups.serdes import Serde
 from kafka_groups.serdes.serde import BoundDeserializer, BoundSerializer
 from kafka_groups.types import Header
 
-__all__ = ["SUBSCRIPTION", "Answer", "AnswerSerde", "Instruction", "Subscription", "subscription_key"]
+__all__ = [
+    "SUBSCRIPTION",
+    "Instruction",
+    "Subscription",
+    "SubscriptionResponse",
+    "SubscriptionResponseSerde",
+    "subscription_key",
+]
 
 _NO_HASH = 0x80
 _VERSION = 0x7F
@@ -25,7 +32,7 @@ _INT = struct.Struct(">i")
 
 
 class Instruction(enum.IntEnum):
-    """What the right table's side is to do with a subscription."""
+    """An order to the right table's side about a subscription."""
 
     DELETE_KEY_NO_PROPAGATE = 0
     DELETE_KEY_AND_PROPAGATE = 1
@@ -51,7 +58,7 @@ class Subscription:
 
 
 @frozen
-class Answer:
+class SubscriptionResponse:
     """A row of the right table for a row of the left table.
 
     Attributes:
@@ -117,8 +124,8 @@ SUBSCRIPTION = SubscriptionSerde("subscription of a foreign-key join", is_immuta
 
 
 @frozen(repr=False)
-class AnswerSerde(Serde[Answer]):
-    """Answers.
+class SubscriptionResponseSerde(Serde[SubscriptionResponse]):
+    """Responses.
 
     Attributes:
         value: The serde of the right table's values.
@@ -126,24 +133,26 @@ class AnswerSerde(Serde[Answer]):
 
     value: Serde[Any]
 
-    def serializer(self, topic: str, *, is_key: bool) -> BoundSerializer[Answer]:
+    def serializer(self, topic: str, *, is_key: bool) -> BoundSerializer[SubscriptionResponse]:
         """Return the function that serialises."""
         write = self.value.serializer(topic, is_key=is_key)
 
-        def serialize(answer: Answer, headers: list[Header]) -> bytes:
-            row = b"" if answer.value is None else write(answer.value, headers)
-            return bytes([_flagged(0, answer.value_hash)]) + (answer.value_hash or b"") + row
+        def serialize(response: SubscriptionResponse, headers: list[Header]) -> bytes:
+            row = b"" if response.value is None else write(response.value, headers)
+            return bytes([_flagged(0, response.value_hash)]) + (response.value_hash or b"") + row
 
         return serialize
 
-    def deserializer(self, topic: str, *, is_key: bool) -> BoundDeserializer[Answer]:
+    def deserializer(self, topic: str, *, is_key: bool) -> BoundDeserializer[SubscriptionResponse]:
         """Return the function that deserialises."""
         read = self.value.deserializer(topic, is_key=is_key)
 
-        def deserialize(data: bytes, headers: Sequence[Header]) -> Answer:
+        def deserialize(data: bytes, headers: Sequence[Header]) -> SubscriptionResponse:
             _, body_at = _version(data, "response", newest=0, header=1)
             row = data[body_at:]
-            return Answer(None if data[0] & _NO_HASH else data[1:body_at], read(row, headers) if row else None)
+            return SubscriptionResponse(
+                None if data[0] & _NO_HASH else data[1:body_at], read(row, headers) if row else None
+            )
 
         return deserialize
 

@@ -1,4 +1,4 @@
-"""Subscriptions and answers of foreign-key joins as bytes. The bytes are from Kafka Streams 4.3.1."""
+"""Subscriptions and responses of foreign-key joins as bytes. The bytes are from Kafka Streams 4.3.1."""
 
 import pytest
 
@@ -6,15 +6,15 @@ from kafka_groups import serdes
 from kafka_groups.errors import DeserializationError
 from kafka_groups.streams.processors.subscriptions import (
     SUBSCRIPTION,
-    Answer,
-    AnswerSerde,
     Instruction,
     Subscription,
+    SubscriptionResponse,
+    SubscriptionResponseSerde,
     subscription_key,
 )
 
 HASH = b"\x8f\xcd\xdc\xf6\x94Q\xe7\x98\xb0\x8f\x9e\xdd\xfc0\xe0\x05"
-ANSWERS = AnswerSerde("answers", is_immutable=False, value=serdes.string)
+RESPONSES = SubscriptionResponseSerde("responses", is_immutable=False, value=serdes.string)
 
 SUBSCRIPTIONS = [
     (Subscription(Instruction.DELETE_KEY_AND_PROPAGATE, None, b"a", 0), b"\x81\x01a\x00\x00\x00\x00"),
@@ -39,14 +39,14 @@ def test_subscriptions(given: Subscription, data: bytes) -> None:
 @pytest.mark.parametrize(
     ("given", "data"),
     [
-        (Answer(HASH, "row"), b"\x00" + HASH + b"row"),
-        (Answer(HASH, None), b"\x00" + HASH),
-        (Answer(None, None), b"\x80"),
+        (SubscriptionResponse(HASH, "row"), b"\x00" + HASH + b"row"),
+        (SubscriptionResponse(HASH, None), b"\x00" + HASH),
+        (SubscriptionResponse(None, None), b"\x80"),
     ],
 )
-def test_answers(given: Answer, data: bytes) -> None:
-    assert ANSWERS.serializer("t", is_key=False)(given, []) == data
-    assert ANSWERS.deserializer("t", is_key=False)(data, ()) == given
+def test_responses(given: SubscriptionResponse, data: bytes) -> None:
+    assert RESPONSES.serializer("t", is_key=False)(given, []) == data
+    assert RESPONSES.deserializer("t", is_key=False)(data, ()) == given
 
 
 @pytest.mark.parametrize(
@@ -65,9 +65,9 @@ def test_broken_subscriptions_are_refused(data: bytes, message: str) -> None:
 
 
 @pytest.mark.parametrize(("data", "message"), [(b"\x00" + HASH[1:], "cut off"), (b"\x01" + HASH, "has version 1")])
-def test_broken_answers_are_refused(data: bytes, message: str) -> None:
+def test_broken_responses_are_refused(data: bytes, message: str) -> None:
     with pytest.raises(DeserializationError, match=message):
-        ANSWERS.deserializer("t", is_key=False)(data, ())
+        RESPONSES.deserializer("t", is_key=False)(data, ())
 
 
 def test_keys_of_subscriptions_begin_with_the_foreign_key() -> None:
