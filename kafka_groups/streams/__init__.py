@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from kafka_groups.streams.dsl.builder import StreamsBuilder
     from kafka_groups.streams.dsl.grouped import KGroupedStream
     from kafka_groups.streams.dsl.grouped_table import KGroupedTable
+    from kafka_groups.streams.dsl.session_windowed import SessionWindowedKStream
     from kafka_groups.streams.dsl.stream import KStream
     from kafka_groups.streams.dsl.table import KTable
     from kafka_groups.streams.dsl.windowed import TimeWindowedKStream
@@ -78,6 +79,7 @@ __all__ = [
     "RecordMetadata",
     "RepartitionTopic",
     "SessionStore",
+    "SessionWindowedKStream",
     "SessionWindows",
     "SlidingWindows",
     "SourceRecord",
@@ -136,6 +138,7 @@ _MODULES = MappingProxyType({
     "RecordMetadata": "topology.records",
     "RepartitionTopic": "member.rules.topology",
     "SessionStore": "state.sessions",
+    "SessionWindowedKStream": "dsl.session_windowed",
     "SessionWindows": "dsl.windows",
     "SlidingWindows": "dsl.windows",
     "SourceRecord": "topology.records",

@@ -1,17 +1,18 @@
 """Streams that are grouped by key, and their aggregations."""
 
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, overload
 
 from kafka_groups import serdes
 from kafka_groups.serdes import Serde
 from kafka_groups.streams.dsl.graph import Missing, Slot
 from kafka_groups.streams.dsl.grouping import Grouping, partitioned
 from kafka_groups.streams.dsl.materialized import StoreOptions, key_value_store
+from kafka_groups.streams.dsl.session_windowed import SessionWindowedKStream
 from kafka_groups.streams.dsl.table import KTable
 from kafka_groups.streams.dsl.table_parts import TableParts
 from kafka_groups.streams.dsl.windowed import TimeWindowedKStream
-from kafka_groups.streams.dsl.windows import TimeWindows, UnlimitedWindows
+from kafka_groups.streams.dsl.windows import SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows
 from kafka_groups.streams.processors.aggregating import StreamAggregate, StreamReduce
 from kafka_groups.streams.processors.views import stored_view
 from kafka_groups.streams.state.stores import KeyValueDefinition
@@ -81,8 +82,16 @@ class KGroupedStream(Generic[K, V]):
         slot: Slot = value if value is not None else Missing("aggregate", "value")
         return self._aggregated("aggregate", "KSTREAM-AGGREGATE-", build, slot, StoreOptions(store, caching), name)
 
-    def windowed_by(self, windows: TimeWindows | UnlimitedWindows) -> TimeWindowedKStream[K, V]:
-        """Group the records by windows, too, so that each key has a result for each of its windows."""
+    @overload
+    def windowed_by(self, windows: TimeWindows | UnlimitedWindows | SlidingWindows) -> TimeWindowedKStream[K, V]: ...
+    @overload
+    def windowed_by(self, windows: SessionWindows) -> SessionWindowedKStream[K, V]: ...
+    def windowed_by(
+        self, windows: TimeWindows | UnlimitedWindows | SlidingWindows | SessionWindows
+    ) -> TimeWindowedKStream[K, V] | SessionWindowedKStream[K, V]:
+        """Group the records by windows, too, so that each key has a result for each of its windows or sessions."""
+        if isinstance(windows, SessionWindows):
+            return SessionWindowedKStream(self._grouping, windows)
         return TimeWindowedKStream(self._grouping, windows)
 
     def _aggregated(

@@ -12,8 +12,9 @@ from kafka_groups.streams.dsl.graph import Missing, Slot
 from kafka_groups.streams.dsl.grouping import Grouping, partitioned
 from kafka_groups.streams.dsl.table import KTable
 from kafka_groups.streams.dsl.table_parts import TableParts
-from kafka_groups.streams.dsl.windows import EmitStrategy, TimeWindows, UnlimitedWindows
+from kafka_groups.streams.dsl.windows import EmitStrategy, SlidingWindows, TimeWindows, UnlimitedWindows
 from kafka_groups.streams.processors.folding import Folding, aggregating, counting, reducing
+from kafka_groups.streams.processors.sliding import SlidingAggregate
 from kafka_groups.streams.processors.windowed import WindowedAggregate, windowed_view
 from kafka_groups.streams.state.durations import milliseconds
 from kafka_groups.streams.state.stores import WindowDefinition
@@ -45,7 +46,10 @@ class TimeWindowedKStream(Generic[K, V]):
     """A stream that is grouped by key and window. Made by `windowed_by`."""
 
     def __init__(
-        self, grouping: Grouping, windows: TimeWindows | UnlimitedWindows, strategy: EmitStrategy | None = None
+        self,
+        grouping: Grouping,
+        windows: TimeWindows | UnlimitedWindows | SlidingWindows,
+        strategy: EmitStrategy | None = None,
     ) -> None:
         self._grouping = grouping
         self._windows = windows
@@ -134,7 +138,7 @@ class TimeWindowedKStream(Generic[K, V]):
         is_named = options.store is not None
         definition = self._definition(word, "" if is_named else graph.new_store_name(prefix), value, options)
         node_name = graph.named(name, prefix)
-        operator = WindowedAggregate(definition.name, self._windows, folding, self._on_close)
+        operator = self._operator(definition.name, folding)
         parent, sources = partitioned(grouping, word, definition.name)
 
         def write(topology: NodeGraph, parents: tuple[str, ...]) -> None:
@@ -159,6 +163,12 @@ class TimeWindowedKStream(Generic[K, V]):
                 store=definition.name if is_named else None,
             )
         )
+
+    def _operator(self, store: str, folding: Folding) -> WindowedAggregate | SlidingAggregate:
+        windows = self._windows
+        if isinstance(windows, SlidingWindows):
+            return SlidingAggregate(store, windows.difference_ms, windows.grace_ms, folding, self._on_close)
+        return WindowedAggregate(store, windows, folding, self._on_close)
 
     def _definition(
         self, word: str, default_name: str, value: Slot, options: WindowStoreOptions

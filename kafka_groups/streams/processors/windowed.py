@@ -102,17 +102,25 @@ def _waiting(*_update: Any) -> None:
     """Forward nothing: the window has not closed."""
 
 
-def closed_windows(node: NodeContext, state: WindowState, size_ms: int) -> Callable[[int, Headers], None]:
+def closed_windows(
+    node: NodeContext, state: WindowState, size_ms: int, *, is_end_included: bool = False
+) -> Callable[[int, Headers], None]:
     """Return the function that forwards the windows that have closed, in order of start and key.
 
     It gets the time at which windows end that are just closed, and the headers to forward.
+
+    Args:
+        node: The operator's node.
+        state: The store of the windows.
+        size_ms: The time from the start of a window to its end.
+        is_end_included: Whether a window contains its end.
     """
     forward = node.forward
     next_ms = 0  # windows that started before were forwarded
 
     def close(closed_ms: int, headers: Headers) -> None:
         nonlocal next_ms
-        last_ms = closed_ms - size_ms
+        last_ms = closed_ms - size_ms - is_end_included
         if last_ms < next_ms:
             return
         first_ms, next_ms = next_ms, last_ms + 1

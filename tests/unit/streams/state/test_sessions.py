@@ -53,7 +53,7 @@ def test_reads_see_what_a_dictionary_has_that_has_not_expired(
                 current[end_ms, key, start_ms] = value
         elif step == "commit":
             state.commit()
-            current = {each: found for each, found in current.items() if each[0] > newest_ms - RETENTION_MS}
+            current = {each: found for each, found in current.items() if each[0] >= newest_ms - RETENTION_MS}
             committed = dict(current)
         else:  # the task is opened again over what is committed
             state, current = opened(engine), dict(committed)

@@ -66,7 +66,7 @@ def test_reads_see_what_a_dictionary_has_that_has_not_expired(
         elif step == "commit":
             list(state.changelog())
             state.commit()
-            current = {each: value for each, value in current.items() if each[0] > newest_ms - RETENTION_MS}
+            current = {each: value for each, value in current.items() if each[0] >= newest_ms - RETENTION_MS}
             committed = dict(current)
         else:  # the task is opened again over what is committed
             state, current = opened(engine, PLAIN), dict(committed)
@@ -118,7 +118,7 @@ def test_what_has_expired_leaves_the_engine_at_a_commit_without_changelog_record
     state = opened(engine, PLAIN)
     view(state).put("k", "old", 0)
     state.commit()
-    view(state).put("k", "new", RETENTION_MS)
+    view(state).put("k", "new", RETENTION_MS + 1)
     assert [record.value for record in state.changelog()] == [b"new"]
     state.commit()
     assert [value for _, value in engine.table("w").scan(b"", None)] == [b"new"]

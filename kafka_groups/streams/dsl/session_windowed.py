@@ -1,0 +1,194 @@
+"""Streams that are grouped by key and session, and their aggregations."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any, Generic, TypeVar
+
+from attrs import evolve, frozen
+
+from kafka_groups import serdes
+from kafka_groups.serdes import Serde, Windowed
+from kafka_groups.streams.dsl.graph import Missing, Slot
+from kafka_groups.streams.dsl.grouping import Grouping, partitioned
+from kafka_groups.streams.dsl.table import KTable
+from kafka_groups.streams.dsl.table_parts import TableParts
+from kafka_groups.streams.dsl.windows import EmitStrategy, SessionWindows
+from kafka_groups.streams.processors.folding import Folding, aggregating, counting, reducing
+from kafka_groups.streams.processors.sessions import Merger, SessionAggregate, session_view
+from kafka_groups.streams.state.durations import milliseconds
+from kafka_groups.streams.state.stores import SessionDefinition
+from kafka_groups.streams.topology.node_graph import NodeGraph
+
+__all__ = ["SessionStoreOptions", "SessionWindowedKStream"]
+
+K = TypeVar("K")
+V = TypeVar("V")
+A = TypeVar("A")
+
+
+@frozen
+class SessionStoreOptions:
+    """The keywords of an aggregation by sessions that are about its store.
+
+    Attributes:
+        store: A name, a definition, or None.
+        retention: How long to keep sessions, if longer than they need.
+        caching: Overrides the definition's; the default is to cache.
+    """
+
+    store: str | SessionDefinition[Any, Any] | None
+    retention: timedelta | None
+    caching: bool | None
+
+
+class SessionWindowedKStream(Generic[K, V]):
+    """A stream that is grouped by key and session. Made by `windowed_by`."""
+
+    def __init__(self, grouping: Grouping, windows: SessionWindows, strategy: EmitStrategy | None = None) -> None:
+        self._grouping = grouping
+        self._windows = windows
+        self._on_close = strategy is not None and strategy.on_close
+
+    def __repr__(self) -> str:
+        return f"<SessionWindowedKStream of {self._windows!r}>"
+
+    def emit_strategy(self, strategy: EmitStrategy) -> "SessionWindowedKStream[K, V]":
+        """Forward results on each update of a session (the default), or once when it has closed (KIP-825)."""
+        return SessionWindowedKStream(self._grouping, self._windows, strategy)
+
+    def count(
+        self,
+        *,
+        store: str | SessionDefinition[K, int] | None = None,
+        retention: timedelta | None = None,
+        name: str | None = None,
+        caching: bool | None = None,
+    ) -> KTable[Windowed[K], int]:
+        """Count the records of each key and session. Records with null values count.
+
+        Args:
+            store: A name or definition of the store, to query it.
+            retention: How long the store keeps sessions after their ends, if longer than their gap and grace.
+            name: The operator's name.
+            caching: False to forward every update.
+        """
+        options = SessionStoreOptions(store, retention, caching)
+        if store is None and (retention is not None or caching is not None):
+            self._grouping.graph.new_store_name("KSTREAM-AGGREGATE-")  # as Java does for a store without a name
+        prefixed = "count", "KSTREAM-AGGREGATE-"
+        return self._aggregated(prefixed, counting(), _sum, serdes.int64, options, name)
+
+    def reduce(
+        self,
+        reducer: Callable[[V, V], V],
+        *,
+        store: str | SessionDefinition[K, V] | None = None,
+        retention: timedelta | None = None,
+        name: str | None = None,
+        caching: bool | None = None,
+    ) -> KTable[Windowed[K], V]:
+        """Combine the values of each key and session by a function of the result so far and the next value.
+
+        Args:
+            reducer: The function. It joins the results of two sessions, too.
+            store: A name or definition of the store, to query it.
+            retention: How long the store keeps sessions after their ends, if longer than their gap and grace.
+            name: The operator's name.
+            caching: False to forward every update.
+        """
+
+        def merge(_key: Any, merged: Any, found: Any) -> Any:
+            return found if merged is None else reducer(merged, found)
+
+        options = SessionStoreOptions(store, retention, caching)
+        prefixed = "reduce", "KSTREAM-REDUCE-"
+        return self._aggregated(prefixed, reducing(reducer), merge, self._grouping.value, options, name)
+
+    def aggregate(
+        self,
+        initializer: Callable[[], A],
+        aggregator: Callable[[K, V, A], A],
+        merger: Callable[[K, A, A], A],
+        *,
+        value: Serde[A] | None = None,
+        store: str | SessionDefinition[K, A] | None = None,
+        retention: timedelta | None = None,
+        name: str | None = None,
+        caching: bool | None = None,
+    ) -> KTable[Windowed[K], A]:
+        """Combine the values of each key and session by a function of key, value and the result so far.
+
+        Args:
+            initializer: Makes the result before the first value.
+            aggregator: The function.
+            merger: Gets a key and two results, and returns the result of their sessions together.
+            value: The serde of results.
+            store: A name or definition of the store, to query it.
+            retention: How long the store keeps sessions after their ends, if longer than their gap and grace.
+            name: The operator's name.
+            caching: False to forward every update.
+        """
+        options = SessionStoreOptions(store, retention, caching)
+        slot: Slot = value if value is not None else Missing("aggregate", "value")
+        prefixed = "aggregate", "KSTREAM-AGGREGATE-"
+        return self._aggregated(prefixed, aggregating(initializer, aggregator), merger, slot, options, name)
+
+    def _aggregated(
+        self,
+        prefixed: tuple[str, str],
+        folding: Folding,
+        merger: Merger,
+        value: Slot,
+        options: SessionStoreOptions,
+        name: str | None,
+    ) -> KTable[Windowed[K], Any]:
+        grouping, graph, (word, prefix) = self._grouping, self._grouping.graph, prefixed
+        is_named = options.store is not None
+        definition = self._definition(word, "" if is_named else graph.new_store_name(prefix), value, options)
+        node_name = graph.named(name, prefix)
+        windows = self._windows
+        operator = SessionAggregate(definition.name, windows.gap_ms, windows.grace_ms, folding, merger, self._on_close)
+        parent, sources = partitioned(grouping, word, definition.name)
+
+        def write(topology: NodeGraph, parents: tuple[str, ...]) -> None:
+            topology.add_operator(node_name, operator, parents)
+            topology.add_state_store(definition, node_name)
+
+        def send_old_values(*, force: bool) -> bool:
+            del force
+            operator.send_old = True
+            return True
+
+        return KTable(
+            TableParts(
+                graph=graph,
+                node=graph.add(node_name, write, parent),
+                sources=sources,
+                key=serdes.session_windowed(definition.key),
+                value=definition.value,
+                send_old_values=send_old_values,
+                view=lambda: session_view(definition.name),
+                store=definition.name if is_named else None,
+            )
+        )
+
+    def _definition(
+        self, word: str, default_name: str, value: Slot, options: SessionStoreOptions
+    ) -> SessionDefinition[Any, Any]:
+        graph, store, caching, windows = self._grouping.graph, options.store, options.caching, self._windows
+        asked_ms = 0 if options.retention is None else milliseconds("retention", options.retention)
+        if isinstance(store, SessionDefinition):
+            asked = store.caching if caching is None else caching
+            kept_ms = max(asked_ms, store.retention_ms, windows.retention_ms)
+            return evolve(store, caching=asked is not False, retention_ms=kept_ms)
+        return SessionDefinition(
+            name=store or default_name,
+            key=graph.need(self._grouping.key, word),
+            value=graph.need(value, word),
+            retention_ms=max(asked_ms, windows.retention_ms),
+            caching=caching is not False,
+        )
+
+
+def _sum(_key: Any, left: int, right: int) -> int:
+    return left + right

@@ -1,0 +1,163 @@
+"""Aggregations of streams by sessions."""
+
+from collections.abc import Callable
+from typing import Any
+
+from attrs import define
+
+from kafka_groups.serdes import Window, Windowed
+from kafka_groups.streams.processors.folding import Folding
+from kafka_groups.streams.processors.views import LookUp, TableView
+from kafka_groups.streams.processors.windowed import CLOSED, NULL_KEY
+from kafka_groups.streams.state.held import Held
+from kafka_groups.streams.state.sessions import SessionState, StoredSession
+from kafka_groups.streams.topology.nodes import NodeContext, NodeStep
+from kafka_groups.types import Headers
+
+__all__ = ["Merger", "SessionAggregate", "session_view"]
+
+Merger = Callable[[Any, Any, Any], Any]
+"""Gets a key and two aggregates of its sessions, and returns that of both."""
+
+SessionUpdate = Callable[[bytes, Any, Any, bytes | None, Headers], None]
+"""`(row, key, new, stored, headers)`, where `stored` is what the store had before."""
+
+
+@define
+class SessionAggregate:
+    """Aggregates the records of each key and session. A record may join sessions to one.
+
+    Attributes:
+        store: The store of the sessions.
+        gap_ms: The longest time between two records of a session.
+        grace_ms: How long a session still takes records after that time.
+        folding: How to aggregate.
+        merger: Joins the aggregates of two sessions; the first may be None if nothing was aggregated.
+        on_close: Whether to forward each session once, when it has closed.
+        send_old: Whether a child wants old values.
+    """
+
+    store: str
+    gap_ms: int
+    grace_ms: int
+    folding: Folding
+    merger: Merger
+    on_close: bool = False
+    send_old: bool = False
+    emits_changes: bool = True
+
+    def open(self, node: NodeContext) -> NodeStep:
+        """Return the node's step in one task."""
+        state, failed, dropped = node.state(self.store), node.failed, node.dropped
+        gap_ms, closes_ms = self.gap_ms, self.gap_ms + self.grace_ms
+        update = _waiting if self.on_close else _updates(node, state, send_old=self.send_old)
+        close = _closed_sessions(node, state) if self.on_close else None
+        merged, stream_ms = self._merged, -1
+
+        def step(key: Any, value: Any, timestamp_ms: int, headers: Headers) -> None:
+            nonlocal stream_ms
+            if key is None:
+                dropped(NULL_KEY)
+                return
+            stream_ms = max(stream_ms, timestamp_ms)
+            closed_ms = stream_ms - closes_ms
+            key_bytes = state.key_bytes(key)
+            found = state.find(key_bytes, timestamp_ms - gap_ms, timestamp_ms + gap_ms)
+            window = _united(found, timestamp_ms)
+            if window.end_ms < closed_ms:
+                dropped(CLOSED)
+            else:
+                row = state.row(key_bytes, window)
+                stored = state.stored(row)
+                try:
+                    aggregate = merged(state, key, value, found)
+                    state.put(row, aggregate, timestamp_ms)
+                except Exception as error:
+                    failed(error, key, value, timestamp_ms, headers)
+                    return
+                # As in Java, sessions are removed before a longer one comes, and one of a single time stays.
+                removed = found if window.start_ms < window.end_ms else ()
+                for each in removed:
+                    if each.row != row:
+                        state.put(each.row, None, timestamp_ms)
+                    update(each.row, Windowed(key, each.window), None, each.stored, headers)
+                update(row, Windowed(key, window), aggregate, None if removed else stored, headers)
+            if close is not None:
+                close(closed_ms)
+
+        return step
+
+    def _merged(self, state: SessionState, key: Any, value: Any, found: list[StoredSession]) -> Any:
+        aggregate = self.folding.initial()
+        for each in found:
+            aggregate = self.merger(key, aggregate, state.value(each.stored))
+        return self.folding.fold(key, value, aggregate)
+
+
+def _united(found: list[StoredSession], timestamp_ms: int) -> Window:
+    """Return the window of a record and the sessions that it joins."""
+    starts, ends = [each.window.start_ms for each in found], [each.window.end_ms for each in found]
+    return Window(min([timestamp_ms, *starts]), max([timestamp_ms, *ends]))
+
+
+def _waiting(*_update: Any) -> None:
+    """Forward nothing: the session has not closed."""
+
+
+def _updates(node: NodeContext, state: SessionState, *, send_old: bool) -> SessionUpdate:
+    """Return the function that the operator calls after each put. Results have the end of their session as time.
+
+    As in Java, only results that were held back have headers.
+    """
+    forward, held = node.forward, state.held
+
+    def tell(key: Any, new: Any, stored: bytes | None, headers: Headers) -> None:
+        forward(key, new, state.value(stored) if send_old else None, key.window.end_ms, headers)
+
+    def flushed(row: bytes, each: Held) -> None:
+        found = state.get(row)
+        if found is None and each.stored is None:
+            state.forget(row)
+            return
+        tell(each.key, None if found is None else found[0], each.stored, each.headers)
+
+    def update(row: bytes, key: Any, new: Any, stored: bytes | None, headers: Headers) -> None:
+        if state.is_caching:
+            held.hold(row, key, stored, headers)
+        else:
+            tell(key, new, stored, ())
+
+    held.forward = flushed
+    return update
+
+
+def _closed_sessions(node: NodeContext, state: SessionState) -> Callable[[int], None]:
+    """Return the function that forwards the sessions that ended before a time, in order of end and key."""
+    forward = node.forward
+    next_ms = 0  # sessions that ended before were forwarded
+
+    def close(closed_ms: int) -> None:
+        nonlocal next_ms
+        if closed_ms <= next_ms:
+            return
+        first_ms, next_ms = next_ms, closed_ms
+        for each in state.ended(first_ms, closed_ms - 1):
+            key = Windowed(state.key(each.key), each.window)
+            forward(key, state.value(each.stored), None, each.window.end_ms, ())
+
+    return close
+
+
+def session_view(store: str) -> TableView:
+    """Return the view of a table whose keys are sessions."""
+
+    def opened(node: NodeContext) -> LookUp:
+        state: SessionState = node.state(store)
+
+        def look_up(key: Windowed[Any]) -> tuple[Any, int] | None:
+            stored = state.stored(state.row(state.key_bytes(key.key), key.window))
+            return None if stored is None else (state.value(stored), key.window.end_ms)
+
+        return look_up
+
+    return TableView((store,), opened)

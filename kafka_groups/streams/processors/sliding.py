@@ -1,0 +1,130 @@
+"""Aggregations of streams by sliding windows (KIP-450)."""
+
+from typing import Any
+
+from attrs import define
+
+from kafka_groups.serdes import Window, Windowed
+from kafka_groups.streams.processors.folding import Folding
+from kafka_groups.streams.processors.windowed import CLOSED, closed_windows, window_updates
+from kafka_groups.streams.state.windows import StoredWindow, WindowState
+from kafka_groups.streams.topology.nodes import NodeContext, NodeStep
+from kafka_groups.types import Headers
+
+__all__ = ["SlidingAggregate"]
+
+Base = tuple[int, bytes | None]
+"""A window to update: its start, and what its aggregate begins with, as a store has it."""
+
+
+@define
+class SlidingAggregate:
+    """Aggregates the records of each key and sliding window.
+
+    Attributes:
+        store: The store of the windows.
+        difference_ms: The time from the start of a window to its end, both included.
+        grace_ms: How long after its end a window still takes records.
+        folding: How to aggregate.
+        on_close: Whether to forward each window once, when it has closed.
+        send_old: Whether a child wants old values.
+    """
+
+    store: str
+    difference_ms: int
+    grace_ms: int
+    folding: Folding
+    on_close: bool = False
+    send_old: bool = False
+    emits_changes: bool = True
+
+    def open(self, node: NodeContext) -> NodeStep:
+        """Return the node's step in one task."""
+        state, failed, dropped, fold = node.state(self.store), node.failed, node.dropped, self.folding.fold
+        difference_ms, grace_ms = self.difference_ms, self.grace_ms
+        update = window_updates(node, state, self.folding, on_close=self.on_close, send_old=self.send_old)
+        close = closed_windows(node, state, difference_ms, is_end_included=True) if self.on_close else None
+        stream_ms = -1
+
+        def step(key: Any, value: Any, timestamp_ms: int, headers: Headers) -> None:
+            nonlocal stream_ms
+            if key is None or value is None:
+                dropped("its key or value is null")
+                return
+            stream_ms = max(stream_ms, timestamp_ms)
+            closed_ms = stream_ms - grace_ms
+            key_bytes = state.key_bytes(key)
+            is_late = True
+            for start_ms, base in _windows(state, key_bytes, timestamp_ms, difference_ms):
+                if start_ms + difference_ms < closed_ms:
+                    continue
+                is_late = False
+                row = state.row(key_bytes, start_ms)
+                stored = state.stored(row)
+                try:
+                    aggregate, newest_ms = (None, timestamp_ms) if base is None else state.decoded(base)
+                    if start_ms <= timestamp_ms:
+                        aggregate = fold(key, value, aggregate)
+                        newest_ms = max(timestamp_ms, newest_ms)
+                    state.put(row, aggregate, newest_ms)
+                except Exception as error:
+                    failed(error, key, value, timestamp_ms, headers)
+                    return
+                windowed = Windowed(key, Window(start_ms, start_ms + difference_ms))
+                update(row, windowed, aggregate, stored, newest_ms, headers)
+            if is_late:
+                dropped(CLOSED)
+            if close is not None:
+                close(closed_ms, headers)
+
+        return step
+
+
+def _windows(state: WindowState, key: bytes, timestamp_ms: int, difference_ms: int) -> list[Base]:
+    """Return the windows that a record changes or makes, in the order in which Java updates them.
+
+    A window begins just after a record (its right window) or ends with one (its left window). Those of the records in
+    the first `difference_ms` after 1970 have one left window together, which begins at 0.
+    """
+    near = state.fetch(key, timestamp_ms - 2 * difference_ms, timestamp_ms + 1)
+    existing = {each.start_ms: each.stored for each in near}
+    first_ms = max(timestamp_ms - difference_ms, 0)
+    around = [each for each in near if first_ms <= each.start_ms <= timestamp_ms]
+    is_early = timestamp_ms < difference_ms
+    left: list[Base] = []
+    if is_early or first_ms not in existing:
+        left = [(first_ms, existing.get(first_ms) if is_early else _left_base(state, near, first_ms))]
+    changed = [(each.start_ms, each.stored) for each in around if not (is_early and each.start_ms == first_ms)]
+    created = _previous_right(state, near, existing, timestamp_ms, difference_ms)
+    own = _own_right(state, around, existing, timestamp_ms)
+    if is_early:
+        return [*changed, *created, *own, *left]
+    return [*reversed(changed), *created, *left, *own]
+
+
+def _left_base(state: WindowState, near: list[StoredWindow], first_ms: int) -> bytes | None:
+    """Return what a new left window begins with: the last window that ends before it, if it has records in common."""
+    before = [each for each in near if each.start_ms < first_ms]
+    return before[-1].stored if before and state.decoded(before[-1].stored)[1] >= first_ms else None
+
+
+def _previous_right(
+    state: WindowState, near: list[StoredWindow], existing: dict[int, bytes], timestamp_ms: int, difference_ms: int
+) -> list[Base]:
+    """Return the right window of the record before, if the new record makes it."""
+    # As in Java, that is the newest of a window that has ended: windows of late records may be missing.
+    is_early = timestamp_ms < difference_ms
+    ended = near if is_early else [each for each in near if each.start_ms + difference_ms <= timestamp_ms][-2:]
+    times = [state.decoded(each.stored)[1] for each in ended]
+    start_ms = max((time_ms for time_ms in times if time_ms < timestamp_ms), default=timestamp_ms) + 1
+    is_made = timestamp_ms - difference_ms <= start_ms <= timestamp_ms and start_ms not in existing
+    return [(start_ms, None)] if is_made else []
+
+
+def _own_right(
+    state: WindowState, around: list[StoredWindow], existing: dict[int, bytes], timestamp_ms: int
+) -> list[Base]:
+    """Return the right window of the new record, if there are later records to be in it."""
+    if not around or timestamp_ms + 1 in existing or state.decoded(around[-1].stored)[1] <= timestamp_ms:
+        return []
+    return [(timestamp_ms + 1, around[-1].stored)]
