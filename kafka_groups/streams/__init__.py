@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from kafka_groups.serdes import Window, Windowed
     from kafka_groups.streams.dsl.branched import BranchedKStream
     from kafka_groups.streams.dsl.builder import StreamsBuilder
+    from kafka_groups.streams.dsl.cogrouped import CogroupedKStream
+    from kafka_groups.streams.dsl.global_table import GlobalKTable
     from kafka_groups.streams.dsl.grouped import KGroupedStream
     from kafka_groups.streams.dsl.grouped_table import KGroupedTable
     from kafka_groups.streams.dsl.session_windowed import SessionWindowedKStream
@@ -58,10 +60,12 @@ __all__ = [
     "BranchedKStream",
     "Cancellable",
     "ChangelogTopic",
+    "CogroupedKStream",
     "EmitStrategy",
     "EndpointPartitions",
     "ErrorContext",
     "ErrorResponse",
+    "GlobalKTable",
     "GroupMembershipOperation",
     "GroupTopology",
     "GroupTopologyBuilder",
@@ -117,10 +121,12 @@ _MODULES = MappingProxyType({
     "BranchedKStream": "dsl.branched",
     "Cancellable": "topology.context",
     "ChangelogTopic": "member.rules.topology",
+    "CogroupedKStream": "dsl.cogrouped",
     "EmitStrategy": "dsl.windows",
     "EndpointPartitions": "member.rules.known_group",
     "ErrorContext": "tasks.failures",
     "ErrorResponse": "tasks.failures",
+    "GlobalKTable": "dsl.global_table",
     "GroupMembershipOperation": "member.rules.member_events",
     "GroupTopology": "member.rules.topology",
     "GroupTopologyBuilder": "member.rules.topology_builder",

@@ -1,16 +1,21 @@
 """The entrance of the DSL."""
 
-from typing import TypeVar
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
 
 from kafka_groups.serdes import Serde
+from kafka_groups.streams.dsl.global_table import GlobalKTable, add_global_store, add_global_table
 from kafka_groups.streams.dsl.graph import Graph
 from kafka_groups.streams.dsl.materialized import StoreOptions
 from kafka_groups.streams.dsl.stream import KStream
 from kafka_groups.streams.dsl.table import KTable, add_table_source
 from kafka_groups.streams.state.stores import KeyValueDefinition, StoreDefinition
+from kafka_groups.streams.topology.context import Processor
 from kafka_groups.streams.topology.node_graph import NodeGraph
 from kafka_groups.streams.topology.nodes import SourceNode, TimestampExtractor
+from kafka_groups.streams.topology.records import Record
 from kafka_groups.streams.topology.topology import Topology
+from kafka_groups.streams.topology.user_processors import user_operator
 
 __all__ = ["StreamsBuilder"]
 
@@ -93,6 +98,60 @@ class StreamsBuilder:
         """
         source = SourceNode(name="", topics=(topic,), key=key, value=value, timestamp=timestamp)
         return add_table_source(self._graph, source, StoreOptions(store, caching), name=name)
+
+    def global_table(
+        self,
+        topic: str,
+        *,
+        key: Serde[K],
+        value: Serde[V],
+        name: str | None = None,
+        store: str | KeyValueDefinition[K, V] | None = None,
+        timestamp: TimestampExtractor | None = None,
+    ) -> GlobalKTable[K, V]:
+        """Read a topic as a table of which each process has all rows. Null values delete their rows.
+
+        Args:
+            topic: The topic. Records with null keys are dropped.
+            key: The serde of keys.
+            value: The serde of values.
+            name: The name of the processor, and the beginning of the source's.
+            store: A name or definition of the table's store, to query it. It has no changelog but the topic.
+            timestamp: Overrides the application's timestamp extractor.
+        """
+        source = SourceNode(name="", topics=(topic,), key=key, value=value, timestamp=timestamp)
+        return add_global_table(self._graph, source, StoreOptions(store, caching=False), name)
+
+    def add_global_store(
+        self,
+        definition: StoreDefinition,
+        topic: str,
+        function: Callable[..., Iterable[Record[Any, Any]] | None] | None = None,
+        *,
+        factory: Callable[[], Processor[K, V, Any, Any]] | None = None,
+        key: Serde[K],
+        value: Serde[V],
+        timestamp: TimestampExtractor | None = None,
+    ) -> None:
+        """Add a store that each process fills from all of a topic, by a processor of yours.
+
+        Every processor can read it, and only this one can change it. It has no changelog but the topic.
+
+        Args:
+            definition: The store, from `stores`.
+            topic: The topic.
+            function: Gets a record and the store, and puts into the store what it keeps of the record.
+            factory: Makes a `Processor` that fills the store, in place of a function.
+            key: The serde of the topic's keys.
+            value: The serde of the topic's values.
+            timestamp: Overrides the application's timestamp extractor.
+
+        Raises:
+            TypeError: You gave both a function and a factory, or neither.
+        """
+        operator = user_operator("add_global_store", function, factory, (definition.name,))
+        source = SourceNode(name="", topics=(topic,), key=key, value=value, timestamp=timestamp)
+        add_global_store(self._graph, definition, source, operator)
 
     def add_state_store(self, definition: StoreDefinition) -> None:
         """Add a store for processors."""

@@ -1,12 +1,13 @@
 """Streams that are grouped by key, and their aggregations."""
 
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar, overload
+from typing import Any, TypeVar, overload
 
 from kafka_groups import serdes
 from kafka_groups.serdes import Serde
+from kafka_groups.streams.dsl.cogrouped import GroupedBy
 from kafka_groups.streams.dsl.graph import Missing, Slot
-from kafka_groups.streams.dsl.grouping import Grouping, partitioned
+from kafka_groups.streams.dsl.grouping import partitioned
 from kafka_groups.streams.dsl.materialized import StoreOptions, key_value_store
 from kafka_groups.streams.dsl.session_windowed import SessionWindowedKStream
 from kafka_groups.streams.dsl.table import KTable
@@ -25,11 +26,8 @@ V = TypeVar("V")
 A = TypeVar("A")
 
 
-class KGroupedStream(Generic[K, V]):
+class KGroupedStream(GroupedBy[K, V]):
     """A stream that is grouped by key. Made by `group_by` and `group_by_key`."""
-
-    def __init__(self, grouping: Grouping) -> None:
-        self._grouping = grouping
 
     def count(
         self,

@@ -14,7 +14,7 @@ from kafka_groups.streams.processors.tables import TableMerge
 from kafka_groups.streams.processors.views import TableView, stored_view
 from kafka_groups.streams.topology.node_graph import NodeGraph
 
-__all__ = ["StreamSide", "join_stream_with_table", "join_tables", "keyed"]
+__all__ = ["Joiner", "StreamSide", "join_stream_with_table", "join_tables", "keyed"]
 
 Joiner = Callable[[Any, Any, Any], Any]
 

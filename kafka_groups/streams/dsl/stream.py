@@ -1,14 +1,15 @@
 """Streams of records, and the operators on them."""
 
 from collections.abc import Callable, Iterable
-from typing import IO, Any, Generic, TypeVar
+from typing import IO, Any, Generic, TypeVar, overload
 
 from kafka_groups.serdes import Serde
 from kafka_groups.streams.dsl.branched import BranchedKStream, SplitStream
+from kafka_groups.streams.dsl.global_table import GlobalKTable, join_stream_with_global_table
 from kafka_groups.streams.dsl.graph import Graph, GraphNode, Missing, Slot
 from kafka_groups.streams.dsl.grouped import KGroupedStream
 from kafka_groups.streams.dsl.grouping import Grouping
-from kafka_groups.streams.dsl.lookup_joins import StreamSide, join_stream_with_table, keyed
+from kafka_groups.streams.dsl.lookup_joins import Joiner, StreamSide, join_stream_with_table, keyed
 from kafka_groups.streams.dsl.materialized import StoreOptions
 from kafka_groups.streams.dsl.repartitioning import Repartition, add_repartition
 from kafka_groups.streams.dsl.table import KTable, TableFromStream
@@ -31,7 +32,7 @@ from kafka_groups.streams.topology.context import Processor
 from kafka_groups.streams.topology.node_graph import NodeGraph
 from kafka_groups.streams.topology.nodes import Operator, Partitioner, SinkNode, TopicName
 from kafka_groups.streams.topology.records import Record
-from kafka_groups.streams.topology.user_processors import UserFunction, UserProcessor
+from kafka_groups.streams.topology.user_processors import UserFunction, user_operator
 
 __all__ = ["KStream"]
 
@@ -171,13 +172,7 @@ class KStream(Generic[K, V]):
             name: The node's name.
         """
         used = UsedStores(stores)
-        operator: Operator
-        if function is not None and factory is None:
-            operator = UserFunction(function, used.names)
-        elif factory is not None and function is None:
-            operator = UserProcessor(factory)
-        else:
-            raise TypeError("process takes a function, or `factory=`. Give one of them.")
+        operator = user_operator("process", function, factory, used.names)
         node_name = self._graph.named(name, "KSTREAM-PROCESSOR-")
         node = self._graph.add(node_name, used.writer(node_name, operator), self._node, changes_key=True)
         slots = _slot(key, "process", "key"), _slot(value, "process", "value")
@@ -297,6 +292,7 @@ class KStream(Generic[K, V]):
         source = TableFromStream(self._graph, self._node, self._sources, is_repartitioned=self._is_repartitioned)
         return source.table(serdes, StoreOptions(store, caching), name)
 
+    @overload
     def join(
         self,
         other: KTable[K, V3],
@@ -304,18 +300,39 @@ class KStream(Generic[K, V]):
         *,
         with_key: Callable[[K, V, V3], V2] | None = None,
         name: str | None = None,
-    ) -> "KStream[K, V2]":
+    ) -> "KStream[K, V2]": ...
+    @overload
+    def join(
+        self,
+        other: GlobalKTable[K2, V3],
+        joiner: Callable[[V, V3], V2] | None = None,
+        *,
+        on: Callable[[K, V], K2 | None],
+        with_key: Callable[[K, V, V3], V2] | None = None,
+        name: str | None = None,
+    ) -> "KStream[K, V2]": ...
+    def join(
+        self,
+        other: KTable[Any, Any] | GlobalKTable[Any, Any],
+        joiner: Callable[[Any, Any], Any] | None = None,
+        *,
+        on: Callable[[Any, Any], Any] | None = None,
+        with_key: Callable[[Any, Any, Any], Any] | None = None,
+        name: str | None = None,
+    ) -> "KStream[K, Any]":
         """Join each record with the table's row of its key. Records without a row are dropped.
 
         Args:
-            other: The table. It needs the same number of partitions.
+            other: The table. It needs the same number of partitions, unless it is global.
             joiner: Combines the values of record and row.
-            with_key: Combines key and the values of record and row.
+            on: The row's key from key and value of a record. Global tables need it.
+            with_key: Combines the record's key and the values of record and row.
             name: The node's name, and the beginning of the repartition topic's.
         """
         joined = keyed("join", joiner, with_key)
-        return self._joined(join_stream_with_table(self._side(), other.parts, joined, keeps_unmatched=False, name=name))
+        return self._looking_up(other, joined, on, keeps_unmatched=False, name=name)
 
+    @overload
     def left_join(
         self,
         other: KTable[K, V3],
@@ -323,17 +340,37 @@ class KStream(Generic[K, V]):
         *,
         with_key: Callable[[K, V, V3 | None], V2] | None = None,
         name: str | None = None,
-    ) -> "KStream[K, V2]":
+    ) -> "KStream[K, V2]": ...
+    @overload
+    def left_join(
+        self,
+        other: GlobalKTable[K2, V3],
+        joiner: Callable[[V, V3 | None], V2] | None = None,
+        *,
+        on: Callable[[K, V], K2 | None],
+        with_key: Callable[[K, V, V3 | None], V2] | None = None,
+        name: str | None = None,
+    ) -> "KStream[K, V2]": ...
+    def left_join(
+        self,
+        other: KTable[Any, Any] | GlobalKTable[Any, Any],
+        joiner: Callable[[Any, Any], Any] | None = None,
+        *,
+        on: Callable[[Any, Any], Any] | None = None,
+        with_key: Callable[[Any, Any, Any], Any] | None = None,
+        name: str | None = None,
+    ) -> "KStream[K, Any]":
         """Join each record with the table's row of its key, or with None.
 
         Args:
-            other: The table. It needs the same number of partitions.
+            other: The table. It needs the same number of partitions, unless it is global.
             joiner: Combines the values of record and row; the latter may be None.
-            with_key: Combines key and the values of record and row.
+            on: The row's key from key and value of a record. Global tables need it.
+            with_key: Combines the record's key and the values of record and row.
             name: The node's name, and the beginning of the repartition topic's.
         """
         joined = keyed("left_join", joiner, with_key)
-        return self._joined(join_stream_with_table(self._side(), other.parts, joined, keeps_unmatched=True, name=name))
+        return self._looking_up(other, joined, on, keeps_unmatched=True, name=name)
 
     def to(
         self,
@@ -404,8 +441,27 @@ class KStream(Generic[K, V]):
             is_repartitioned=self._is_repartitioned,
         )
 
-    def _joined(self, side: StreamSide) -> "KStream[K, Any]":
-        return KStream(side.graph, side.node, side.sources, side.key, side.value)
+    def _looking_up(
+        self,
+        other: KTable[Any, Any] | GlobalKTable[Any, Any],
+        joiner: Joiner,
+        on: Callable[[Any, Any], Any] | None,
+        *,
+        keeps_unmatched: bool,
+        name: str | None,
+    ) -> "KStream[K, Any]":
+        if isinstance(other, GlobalKTable):
+            side = join_stream_with_global_table(
+                self._side(), other, joiner, on, keeps_unmatched=keeps_unmatched, name=name
+            )
+        elif on is not None:
+            raise TypeError(
+                "`on=` is for global tables. Change the key with select_key, or read the table as a global one."
+            )
+        else:
+            side = join_stream_with_table(self._side(), other.parts, joiner, keeps_unmatched=keeps_unmatched, name=name)
+        repartitioned = side.is_repartitioned
+        return KStream(side.graph, side.node, side.sources, side.key, side.value, is_repartitioned=repartitioned)
 
     def _grouping(self, key: Any, value: Any, name: str | None, node: GraphNode, *, is_repartitioned: bool) -> Grouping:
         return Grouping(

@@ -8,6 +8,7 @@ from attrs import frozen
 from kafka_groups.streams.processors.compile import Collector, Surroundings, compile_group
 from kafka_groups.streams.state.engine import Engine
 from kafka_groups.streams.state.opening import open_state
+from kafka_groups.streams.state.read_only import ReadOnlyState
 from kafka_groups.streams.state.store import ChangelogRecord, RecordContext, StateStore, StoreSurroundings
 from kafka_groups.streams.tasks.failures import ErrorHandler, TaskFailures
 from kafka_groups.streams.tasks.punctuation import Punctuation, Schedule
@@ -89,7 +90,7 @@ class StreamTask:
             Surroundings(
                 topology=settings.topology,
                 application_id=settings.application_id,
-                states={**global_states, **self.states},
+                states={**_read_only(global_states), **self.states},
                 record=self.record,
                 collector=collector,
                 failures=self._failures,
@@ -195,3 +196,7 @@ class StreamTask:
 
     def _refused(self, record: FetchedRecord, error: Exception) -> None:
         raise error
+
+
+def _read_only(states: Mapping[str, StateStore]) -> Mapping[str, ReadOnlyState]:
+    return {name: ReadOnlyState(state) for name, state in states.items()}

@@ -6,8 +6,8 @@ from datetime import timedelta
 from typing import Any, Generic, Protocol, TypeVar, overload
 
 from kafka_groups.streams.errors import StreamsError
-from kafka_groups.streams.state.key_value import KeyValueState, KeyValueStore, TimestampedKeyValueStore
-from kafka_groups.streams.state.sessions import SessionState, SessionStore
+from kafka_groups.streams.state.key_value import KeyValueStore, TimestampedKeyValueStore
+from kafka_groups.streams.state.sessions import SessionStore
 from kafka_groups.streams.state.store import RecordContext
 from kafka_groups.streams.state.stores import (
     KeyValueDefinition,
@@ -15,7 +15,7 @@ from kafka_groups.streams.state.stores import (
     StoreDefinition,
     WindowDefinition,
 )
-from kafka_groups.streams.state.windows import WindowState, WindowStore
+from kafka_groups.streams.state.windows import WindowStore
 from kafka_groups.streams.topology.nodes import NodeContext
 from kafka_groups.streams.topology.records import Record, RecordMetadata
 from kafka_groups.types import TaskId
@@ -187,15 +187,16 @@ StoreView = (
 def open_store(node: NodeContext, name: str) -> StoreView:
     """Return a store as a processor sees it."""
     state = node.state(name)
-    if isinstance(state, KeyValueState) and state.definition.timestamped:
+    definition = state.definition
+    if isinstance(definition, KeyValueDefinition) and definition.timestamped:
         return TimestampedKeyValueStore(state)
     return open_view(state, node.record)
 
 
 def open_view(state: Any, record: RecordContext) -> StoreView:
     """Return a store as queries and tests see it: values without timestamps."""
-    if isinstance(state, WindowState):
+    if isinstance(state.definition, WindowDefinition):
         return WindowStore(state, record)
-    if isinstance(state, SessionState):
+    if isinstance(state.definition, SessionDefinition):
         return SessionStore(state, record)
     return KeyValueStore(state, record)

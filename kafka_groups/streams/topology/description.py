@@ -24,7 +24,7 @@ def _described(group: NodeGroup, topology: NodeGraph) -> str:
     )
     nodes = sorted(group.nodes, key=lambda node: ordered.place(node.name))
     lines = [line for node in nodes for line in _node_lines(node, ordered, topology)]
-    return "\n".join([title, *lines, "", ""])
+    return "\n".join([title, *lines, *([] if group.is_global else [""]), ""])
 
 
 class _Neighbours:

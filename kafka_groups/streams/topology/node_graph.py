@@ -102,6 +102,29 @@ class NodeGraph:
             self.connect(processor, definition.name)
         return self
 
+    def add_global_store(
+        self, definition: StoreDefinition, source: SourceNode, processor: str, operator: Operator
+    ) -> Self:
+        """Add a store of which every process has all, with the nodes that fill it, and return the topology.
+
+        Args:
+            definition: The store, from `stores`.
+            source: The node that reads the store's topic.
+            processor: The name of the processor that fills the store.
+            operator: Its work.
+
+        Raises:
+            TopologyError: A name is taken, or the topic is read already.
+        """
+        if definition.name in self._stores:
+            raise TopologyError(f"There are two stores {definition.name!r}. Give each a name of its own.")
+        self.add_node(source)
+        self.add_node(ProcessorNode(name=processor, parents=(source.name,), operator=operator))
+        self._stores[definition.name] = StorePlace(
+            definition=definition, users=(processor,), source_topic=source.topics[0], is_global=True
+        )
+        return self
+
     def connect(self, processor: str, *stores: str) -> Self:
         """Connect a processor with stores, and return the topology.
 
@@ -163,7 +186,8 @@ class NodeGraph:
             raise TopologyError(
                 f"Processor {processor!r} uses the store {store!r}, which does not exist. Add it first."
             )
-        if processor not in place.users:
+        # Every processor may read a global store; to be connected with one would make it a part of its sub-topology.
+        if processor not in place.users and not place.is_global:
             users = (*place.users, processor)
             self._stores[store] = StorePlace(
                 definition=place.definition, users=users, source_topic=place.source_topic, is_global=place.is_global

@@ -12,7 +12,6 @@ from kafka_groups.streams.topology.drawing import has_graphviz, to_dot, to_merma
 from kafka_groups.streams.topology.internal_topics import group_topology
 from kafka_groups.streams.topology.node_graph import NodeGraph
 from kafka_groups.streams.topology.nodes import (
-    Operator,
     Partitioner,
     ProcessorNode,
     SinkNode,
@@ -21,7 +20,7 @@ from kafka_groups.streams.topology.nodes import (
     TopicName,
 )
 from kafka_groups.streams.topology.records import Record
-from kafka_groups.streams.topology.user_processors import UserFunction, UserProcessor
+from kafka_groups.streams.topology.user_processors import user_operator
 
 __all__ = ["Topology"]
 
@@ -105,13 +104,7 @@ class Topology:
         """
         used = tuple(stores)
         names = tuple(each if isinstance(each, str) else each.name for each in used)
-        operator: Operator
-        if function is not None and factory is None:
-            operator = UserFunction(function, names)
-        elif factory is not None and function is None:
-            operator = UserProcessor(factory)
-        else:
-            raise TypeError(f"Processor {name!r} needs a function, or `factory=`. Give one of them.")
+        operator = user_operator(f"Processor {name!r}", function, factory, names)
         self.graph.add_node(ProcessorNode(name=name, parents=tuple(parents), operator=operator))
         for each in used:
             if isinstance(each, StoreDefinition):
@@ -158,6 +151,43 @@ class Topology:
             TopologyError: There is another store of this name, or a processor does not exist.
         """
         self.graph.add_state_store(definition, *processors)
+        return self
+
+    def add_global_store(  # noqa: PLR0913 - all but the first two by keyword
+        self,
+        definition: StoreDefinition,
+        function: Callable[..., Iterable[Record[Any, Any]] | None] | None = None,
+        *,
+        factory: Callable[[], Processor[Any, Any, Any, Any]] | None = None,
+        source: str,
+        topic: str,
+        processor: str,
+        key: Serde[Any],
+        value: Serde[Any],
+        timestamp: TimestampExtractor | None = None,
+    ) -> Self:
+        """Add a store that each process fills from all of a topic, and return the topology.
+
+        Every processor can read it, and only this one can change it. It has no changelog but the topic.
+
+        Args:
+            definition: The store, from `stores`.
+            function: Gets a record and the store, and puts into the store what it keeps of the record.
+            factory: Makes a `Processor` that fills the store, in place of a function.
+            source: The name of the node that reads the topic.
+            topic: The topic.
+            processor: The name of the node that fills the store.
+            key: The serde of the topic's keys.
+            value: The serde of the topic's values.
+            timestamp: Overrides the application's timestamp extractor.
+
+        Raises:
+            TopologyError: A name is taken, or the topic is read already.
+            TypeError: You gave both a function and a factory, or neither.
+        """
+        operator = user_operator(f"Processor {processor!r}", function, factory, (definition.name,))
+        node = SourceNode(name=source, topics=(topic,), key=key, value=value, timestamp=timestamp)
+        self.graph.add_global_store(definition, node, processor, operator)
         return self
 
     def connect(self, processor: str, *stores: str) -> Self:

@@ -6,11 +6,11 @@ from typing import Any
 from attrs import frozen
 
 from kafka_groups.streams.topology.context import Processor, ProcessorContext, open_store
-from kafka_groups.streams.topology.nodes import NodeContext, NodeStep
+from kafka_groups.streams.topology.nodes import NodeContext, NodeStep, Operator
 from kafka_groups.streams.topology.records import Record
 from kafka_groups.types import Headers
 
-__all__ = ["UserFunction", "UserProcessor"]
+__all__ = ["UserFunction", "UserProcessor", "user_operator"]
 
 
 @frozen
@@ -71,3 +71,21 @@ class UserProcessor:
                 failed(error, key, value, timestamp_ms, headers)
 
         return step
+
+
+def user_operator(
+    word: str,
+    function: Callable[..., Iterable[Record[Any, Any]] | None] | None,
+    factory: Callable[[], Processor[Any, Any, Any, Any]] | None,
+    stores: tuple[str, ...],
+) -> Operator:
+    """Return the operator of a function with stores, or of a factory of processors.
+
+    Raises:
+        TypeError: Both were given, or neither.
+    """
+    if function is not None and factory is None:
+        return UserFunction(function, stores)
+    if factory is not None and function is None:
+        return UserProcessor(factory)
+    raise TypeError(f"{word} takes a function, or `factory=`. Give one of them.")

@@ -12,7 +12,7 @@ from kafka_groups.streams.processors.extractors import fail_on_invalid
 from kafka_groups.streams.state.engine import MemoryEngine
 from kafka_groups.streams.state.key_value import KeyValueStore
 from kafka_groups.streams.state.sessions import SessionStore
-from kafka_groups.streams.state.store import ChangelogRecord
+from kafka_groups.streams.state.store import ChangelogRecord, StateStore
 from kafka_groups.streams.state.stores import (
     KeyValueDefinition,
     SessionDefinition,
@@ -85,8 +85,10 @@ class TopologyTestDriver:
             cache_max_bytes=statestore_cache_max_bytes,
             processing_handler=processing_exception_handler,
         )
-        self._groups = [group for group in node_groups(topology.graph) if not group.is_global]
-        self._tasks = [self._task(group) for group in self._groups]
+        groups = node_groups(topology.graph)
+        fillers = [self._task(group, {}) for group in groups if group.is_global]
+        global_states = {name: state for task in fillers for name, state in task.states.items()}
+        self._tasks = [*fillers, *(self._task(group, global_states) for group in groups if not group.is_global)]
         self._readers: dict[str, StreamTask] = {topic: task for task in self._tasks for topic in task.queues}
         for task in self._tasks:
             task.init(wall_ms)
@@ -201,8 +203,9 @@ class TopologyTestDriver:
 
     # -----------------------------------------------------------------
 
-    def _task(self, group: NodeGroup) -> StreamTask:
-        return StreamTask(TaskId(str(group.number), 0), group, self._settings, MemoryEngine(), self, _no_states())
+    def _task(self, group: NodeGroup, global_states: Mapping[str, StateStore]) -> StreamTask:
+        task_id = TaskId(str(group.number), 0)
+        return StreamTask(task_id, group, self._settings, MemoryEngine(), self, global_states)
 
     def _pipe(
         self,
@@ -239,7 +242,3 @@ class TopologyTestDriver:
 
     def _written(self, topic: str) -> list[CapturedRecord]:
         return self._outputs.setdefault(topic, [])
-
-
-def _no_states() -> Mapping[str, Any]:
-    return {}

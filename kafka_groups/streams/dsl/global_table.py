@@ -1,0 +1,95 @@
+"""Global tables and global stores: each process has all rows of their topics."""
+
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+
+from attrs import evolve
+
+from kafka_groups.streams.dsl.graph import Graph, Missing
+from kafka_groups.streams.dsl.lookup_joins import Joiner, StreamSide
+from kafka_groups.streams.dsl.materialized import StoreOptions, key_value_store
+from kafka_groups.streams.processors.lookup_joins import StreamTableJoin
+from kafka_groups.streams.processors.tables import TableSource
+from kafka_groups.streams.processors.views import TableView, stored_view
+from kafka_groups.streams.state.stores import StoreDefinition
+from kafka_groups.streams.topology.node_graph import NodeGraph
+from kafka_groups.streams.topology.nodes import Operator, SourceNode
+
+__all__ = ["GlobalKTable", "add_global_store", "add_global_table", "join_stream_with_global_table"]
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class GlobalKTable(Generic[K, V]):
+    """A table of which each process has all rows. Made by `StreamsBuilder.global_table`.
+
+    Streams are joined with it by any key, and need not have the same number of partitions.
+    """
+
+    def __init__(self, store: str, *, is_queryable: bool) -> None:
+        self._store = store
+        self._is_queryable = is_queryable
+
+    def __repr__(self) -> str:
+        return f"<GlobalKTable {self._store}>"
+
+    @property
+    def store_name(self) -> str | None:
+        """The name of the store that queries can read, or None."""
+        return self._store if self._is_queryable else None
+
+    @property
+    def view(self) -> TableView:
+        """Looks rows up. Any processor may read a global store, without being connected with it."""
+        return evolve(stored_view(self._store), stores=())
+
+
+def add_global_table(graph: Graph, source: SourceNode, options: StoreOptions, name: str | None) -> GlobalKTable[K, V]:
+    """Add a global table of a topic."""
+    is_named = options.store is not None
+    default_name = "" if is_named else graph.new_store_name(f"{source.topics[0]}-")
+    definition = key_value_store(graph, "global_table", options, default_name, (source.key, source.value))
+    add_global_store(graph, definition, source, TableSource(store=definition.name), name)
+    return GlobalKTable(definition.name, is_queryable=is_named)
+
+
+def add_global_store(
+    graph: Graph, definition: StoreDefinition, source: SourceNode, operator: Operator, name: str | None = None
+) -> None:
+    """Add a global store, the source of its topic, and the processor that fills it."""
+    generated = graph.new_name("KSTREAM-SOURCE-")
+    named = evolve(source, name=generated if name is None else f"{name}-source")
+    processor = graph.named(name, "KTABLE-SOURCE-")
+
+    def write(topology: NodeGraph, _parents: tuple[str, ...]) -> None:
+        topology.add_global_store(definition, named, processor, operator)
+
+    graph.add(processor, write)
+
+
+def join_stream_with_global_table(
+    stream: StreamSide,
+    table: GlobalKTable[Any, Any],
+    joiner: Joiner,
+    on: Callable[[Any, Any], Any] | None,
+    *,
+    keeps_unmatched: bool,
+    name: str | None,
+) -> StreamSide:
+    """Add a join of a stream with a global table, and return the stream of its results.
+
+    Raises:
+        TypeError: There is no function that finds a row's key.
+    """
+    word = "left_join" if keeps_unmatched else "join"
+    if on is None:
+        raise TypeError(f"{word} with a global table needs `on=`, a function of key and value that finds a row's key.")
+    node_name = stream.graph.named(name, "KSTREAM-LEFTJOIN-")  # for both kinds, as in Java
+    operator = StreamTableJoin(table.view, joiner, keeps_unmatched, on)
+
+    def write(topology: NodeGraph, parents: tuple[str, ...]) -> None:
+        topology.add_operator(node_name, operator, parents)
+
+    node = stream.graph.add(node_name, write, stream.node)
+    return evolve(stream, node=node, value=Missing(word, "value"))
