@@ -153,14 +153,14 @@ class Topology:
         self.graph.add_state_store(definition, *processors)
         return self
 
-    def add_global_store(  # noqa: PLR0913 - all but the first two by keyword
+    def add_global_store(  # noqa: PLR0913 - all but the first three by keyword
         self,
         definition: StoreDefinition,
+        topic: str,
         function: Callable[..., Iterable[Record[Any, Any]] | None] | None = None,
         *,
         factory: Callable[[], Processor[Any, Any, Any, Any]] | None = None,
         source: str,
-        topic: str,
         processor: str,
         key: Serde[Any],
         value: Serde[Any],
@@ -172,10 +172,10 @@ class Topology:
 
         Args:
             definition: The store, from `stores`.
+            topic: The topic.
             function: Gets a record and the store, and puts into the store what it keeps of the record.
             factory: Makes a `Processor` that fills the store, in place of a function.
             source: The name of the node that reads the topic.
-            topic: The topic.
             processor: The name of the node that fills the store.
             key: The serde of the topic's keys.
             value: The serde of the topic's values.
@@ -188,6 +188,44 @@ class Topology:
         operator = user_operator(f"Processor {processor!r}", function, factory, (definition.name,))
         node = SourceNode(name=source, topics=(topic,), key=key, value=value, timestamp=timestamp)
         self.graph.add_global_store(definition, node, processor, operator)
+        return self
+
+    def add_read_only_state_store(  # noqa: PLR0913 - all but the first three by keyword
+        self,
+        definition: StoreDefinition,
+        topic: str,
+        function: Callable[..., Iterable[Record[Any, Any]] | None] | None = None,
+        *,
+        factory: Callable[[], Processor[Any, Any, Any, Any]] | None = None,
+        source: str,
+        processor: str,
+        key: Serde[Any],
+        value: Serde[Any],
+        timestamp: TimestampExtractor | None = None,
+    ) -> Self:
+        """Add a store that a processor fills from a topic, which is its changelog, too (KIP-813). Return the topology.
+
+        Other processors are connected with it by name, and must not change it.
+
+        Args:
+            definition: The store, from `stores`.
+            topic: The topic. It should be compacted.
+            function: Gets a record and the store, and puts the record into the store.
+            factory: Makes a `Processor` that fills the store, in place of a function.
+            source: The name of the node that reads the topic.
+            processor: The name of the node that fills the store.
+            key: The serde of the topic's keys.
+            value: The serde of the topic's values.
+            timestamp: Overrides the application's timestamp extractor.
+
+        Raises:
+            TopologyError: A name is taken, or the topic is read already.
+            TypeError: You gave both a function and a factory, or neither.
+        """
+        operator = user_operator(f"Processor {processor!r}", function, factory, (definition.name,))
+        self.add_source(source, topic, key=key, value=value, timestamp=timestamp)
+        self.graph.add_node(ProcessorNode(name=processor, parents=(source,), operator=operator))
+        self.graph.add_state_store(definition, processor, source_topic=topic)
         return self
 
     def connect(self, processor: str, *stores: str) -> Self:

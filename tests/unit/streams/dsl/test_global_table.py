@@ -105,7 +105,7 @@ def test_a_topology_gets_a_global_store_node_by_node() -> None:
     topology = Topology().add_source("source", "in", key=TEXT, value=TEXT)
 
     def add(name: str) -> None:
-        topology.add_global_store(SEEN, keep, source=name, topic="global", processor="keeper", key=TEXT, value=TEXT)
+        topology.add_global_store(SEEN, "global", keep, source=name, processor="keeper", key=TEXT, value=TEXT)
 
     add("globals")
     with pytest.raises(TopologyError, match="two stores 'seen'"):
@@ -132,3 +132,19 @@ def test_a_processor_reads_the_timestamps_of_a_global_table() -> None:
         driver.input_topic("in", TEXT, TEXT).pipe("k", "v", timestamp_ms=7)
         found = driver.output_topic("out", TEXT, TEXT).read()
     assert (found.value, found.timestamp_ms) == ("row", 5)
+
+
+def test_the_topic_of_a_read_only_store_is_its_changelog() -> None:
+    topology = Topology().add_source("source", "in", key=TEXT, value=TEXT)
+    topology.add_read_only_state_store(
+        SEEN, "table", keep, source="looked-up", processor="keeper", key=TEXT, value=TEXT
+    )
+    topology.add_processor("lookup", look_up, parents=["source"], stores=["seen"])
+    topology.add_sink("sink", "out", parents=["lookup"], key=TEXT, value=TEXT)
+    (subtopology,) = topology.group_topology("app").to_wire().subtopologies
+    assert [each.name for each in subtopology.state_changelog_topics] == ["table"]
+    with TopologyTestDriver(topology) as driver:
+        driver.input_topic("table", TEXT, TEXT).pipe("k", "row", timestamp_ms=0)
+        driver.input_topic("in", TEXT, TEXT).pipe("k", "v", timestamp_ms=0)
+        assert driver.output_topic("out", TEXT, TEXT).read().value == "v+ROW"
+        assert driver.topics == ("out",)
