@@ -83,7 +83,7 @@ class SessionAggregate:
                     update(each.row, Windowed(key, each.window), None, each.stored, headers)
                 update(row, Windowed(key, window), aggregate, None if removed else stored, headers)
             if close is not None:
-                close(closed_ms)
+                close(closed_ms, headers)
 
         return step
 
@@ -107,7 +107,7 @@ def _waiting(*_update: Any) -> None:
 def _updates(node: NodeContext, state: SessionState, *, send_old: bool) -> SessionUpdate:
     """Return the function that the operator calls after each put. Results have the end of their session as time.
 
-    As in Java, only results that were held back have headers.
+    As in Java, only results that were held back have headers, and those that are emitted on close.
     """
     forward, held = node.forward, state.held
 
@@ -131,19 +131,19 @@ def _updates(node: NodeContext, state: SessionState, *, send_old: bool) -> Sessi
     return update
 
 
-def _closed_sessions(node: NodeContext, state: SessionState) -> Callable[[int], None]:
+def _closed_sessions(node: NodeContext, state: SessionState) -> Callable[[int, Headers], None]:
     """Return the function that forwards the sessions that ended before a time, in order of end and key."""
     forward = node.forward
     next_ms = 0  # sessions that ended before were forwarded
 
-    def close(closed_ms: int) -> None:
+    def close(closed_ms: int, headers: Headers) -> None:
         nonlocal next_ms
         if closed_ms <= next_ms:
             return
         first_ms, next_ms = next_ms, closed_ms
         for each in state.ended(first_ms, closed_ms - 1):
             key = Windowed(state.key(each.key), each.window)
-            forward(key, state.value(each.stored), None, each.window.end_ms, ())
+            forward(key, state.value(each.stored), None, each.window.end_ms, headers)
 
     return close
 

@@ -72,6 +72,18 @@ def test_sessions_are_emitted_once_when_they_close(cache: int) -> None:
 
 
 @pytest.mark.parametrize("cache", [0, 1000])
+def test_sessions_that_closed_have_the_headers_of_the_record_that_closed_them(cache: int) -> None:
+    builder = StreamsBuilder()
+    visits(builder).emit_strategy(EmitStrategy.on_window_close()).count().to_stream().to("out")
+    with TopologyTestDriver(builder.build(), statestore_cache_max_bytes=cache) as driver:
+        into = driver.input_topic("in", serdes.string, serdes.string)
+        into.pipe("k", "", timestamp_ms=0, headers=[("x", b"1")])
+        into.pipe("k", "", timestamp_ms=1000, headers=[("x", b"2")])
+        (found,) = driver.output_topic("out", serdes.session_windowed(serdes.string), serdes.int64).read_all()
+    assert found.headers == (("x", b"2"),)
+
+
+@pytest.mark.parametrize("cache", [0, 1000])
 def test_a_sliding_window_begins_or_ends_with_a_record(cache: int) -> None:
     builder = StreamsBuilder()
     grouped = builder.stream("in", key=serdes.string, value=serdes.string).group_by_key()
