@@ -26,7 +26,7 @@ DIRECTORY = Path(__file__).parent / "golden"
 REAL_CLOCK = frozenset({"timestamps_wall_clock"})
 """Topologies whose records have times of the system's clock, as Java's driver gives its own to punctuators alone."""
 
-_SEED, _RECORDS = 1, 8
+_SEED, _RECORDS = 6, 8  # with this seed, records meet the bounds of windows
 _ENCODED = "b64:"
 
 

@@ -162,9 +162,12 @@ def _random_record(rng: random.Random, topic: str, now_ms: int) -> Pipe:
     late_ms = rng.randint(0, _MOST_BACKWARDS_MS) if rng.random() < 0.35 else 0
     if rng.random() < 0.03:
         late_ms = rng.randint(0, 4 * _MOST_BACKWARDS_MS)
+    timestamp_ms = max(0, now_ms - late_ms)
+    if rng.random() < 0.5:
+        timestamp_ms -= timestamp_ms % 10  # so that it often meets the bounds of windows, which are such numbers, too
     key = None if rng.random() < 0.04 else rng.choice(_KEYS).encode()
     headers = rng.choice(_HEADERS) if rng.random() < 0.1 else ()
-    return Pipe(topic, key, _random_value(rng, topic), max(0, now_ms - late_ms), headers)
+    return Pipe(topic, key, _random_value(rng, topic), timestamp_ms, headers)
 
 
 def _random_value(rng: random.Random, topic: str) -> bytes | None:

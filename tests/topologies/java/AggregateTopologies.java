@@ -79,6 +79,8 @@ final class AggregateTopologies {
         all.dsl("aggregate_then_group", builder -> regrouped(grouped(builder)
                 .aggregate(Functions::start, Functions::added)));
         all.dsl("reduce_then_group", builder -> regrouped(grouped(builder).reduce(Functions::concatenated)));
+        all.dsl("words_then_group", builder -> regrouped(Functions.texts(builder, "in")
+                .flatMapValues(Functions::words).groupByKey().reduce(Functions::concatenated)));
         all.dsl("cogroup_then_group", builder -> regrouped(grouped(builder).cogroup(Functions::added)
                 .aggregate(Functions::start, Materialized.as("together"))));
         all.dsl("table_aggregate_then_group", builder -> regrouped(Functions.table(builder, "table")
