@@ -6,9 +6,9 @@ from typing import Any, Generic, TypeVar
 from attrs import evolve
 
 from kafka_groups.streams.dsl.graph import Graph, Missing
-from kafka_groups.streams.dsl.lookup_joins import Joiner, StreamSide
+from kafka_groups.streams.dsl.lookup_joins import StreamSide
 from kafka_groups.streams.dsl.materialized import StoreOptions, key_value_store
-from kafka_groups.streams.processors.lookup_joins import StreamTableJoin
+from kafka_groups.streams.processors.lookup_joins import KeyedJoiner, StreamTableJoin
 from kafka_groups.streams.processors.tables import TableSource
 from kafka_groups.streams.processors.views import TableView, stored_view
 from kafka_groups.streams.state.stores import StoreDefinition
@@ -71,7 +71,7 @@ def add_global_store(
 def join_stream_with_global_table(
     stream: StreamSide,
     table: GlobalKTable[Any, Any],
-    joiner: Joiner,
+    joiner: KeyedJoiner,
     on: Callable[[Any, Any], Any] | None,
     *,
     keeps_unmatched: bool,

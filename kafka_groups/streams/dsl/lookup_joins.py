@@ -1,6 +1,5 @@
 """Joins with tables, as the DSL writes them."""
 
-from collections.abc import Callable
 from typing import Any
 
 from attrs import evolve, frozen
@@ -9,17 +8,16 @@ from kafka_groups.streams.dsl.graph import Graph, GraphNode, Missing, Slot
 from kafka_groups.streams.dsl.materialized import StoreOptions, key_value_store
 from kafka_groups.streams.dsl.repartitioning import Repartition, add_repartition
 from kafka_groups.streams.dsl.table_parts import TableParts
-from kafka_groups.streams.processors.lookup_joins import JoinSide, StreamTableJoin, TableJoin, joined_view
+from kafka_groups.streams.processors.lookup_joins import JoinSide, KeyedJoiner, StreamTableJoin, TableJoin, joined_view
 from kafka_groups.streams.processors.tables import TableMerge
 from kafka_groups.streams.processors.views import TableView, stored_view
+from kafka_groups.streams.state.stores import KeyValueDefinition
 from kafka_groups.streams.topology.node_graph import NodeGraph
 
-__all__ = ["Joiner", "StreamSide", "join_stream_with_table", "join_tables", "keyed"]
-
-Joiner = Callable[[Any, Any, Any], Any]
+__all__ = ["StreamSide", "join_stream_with_table", "join_tables", "keyed"]
 
 
-def keyed(word: str, joiner: Any, with_key: Any) -> Joiner:
+def keyed(word: str, joiner: Any, with_key: Any) -> KeyedJoiner:
     """Return a joiner of key, left and right value.
 
     Raises:
@@ -27,7 +25,7 @@ def keyed(word: str, joiner: Any, with_key: Any) -> Joiner:
     """
     if (joiner is None) == (with_key is None):
         raise TypeError(f"{word} takes a function of both values, or `with_key=` one of key and both values. Give one.")
-    found: Joiner = with_key if joiner is None else (lambda _key, left, right: joiner(left, right))
+    found: KeyedJoiner = with_key if joiner is None else (lambda _key, left, right: joiner(left, right))
     return found
 
 
@@ -69,7 +67,7 @@ class StreamSide:
 
 
 def join_stream_with_table(
-    stream: StreamSide, table: TableParts, joiner: Joiner, *, keeps_unmatched: bool, name: str | None
+    stream: StreamSide, table: TableParts, joiner: KeyedJoiner, *, keeps_unmatched: bool, name: str | None
 ) -> StreamSide:
     """Add a join of a stream with a table, and return the stream of its results."""
     word, prefix = ("left_join", "KSTREAM-LEFTJOIN-") if keeps_unmatched else ("join", "KSTREAM-JOIN-")
@@ -88,66 +86,117 @@ def join_stream_with_table(
     return evolve(side, node=node, sources=sources, value=Missing(word, "value"))
 
 
-def join_tables(
-    left: TableParts, right: TableParts, joiner: Joiner, needs: tuple[bool, bool], options: StoreOptions, **given: Any
-) -> TableParts:
-    """Add a join of tables by key, and return the table of its results.
+@frozen(kw_only=True)
+class TablesToJoin:
+    """Two tables that are joined by key.
 
-    Args:
+    Attributes:
         left: The left table.
         right: The right table.
         joiner: Combines key and both values.
-        needs: Whether there is no result without a left row, and without a right row.
-        options: Those of the result's store.
-        given: `name` of the node, and `value`, the serde of the results.
+        needs_left: Whether there is no result without a left row.
+        needs_right: Whether there is no result without a right row.
     """
-    graph, name, value = left.graph, given["name"], given["value"]
+
+    left: TableParts
+    right: TableParts
+    joiner: KeyedJoiner
+    needs_left: bool
+    needs_right: bool
+
+    @property
+    def sources(self) -> frozenset[str]:
+        """The source nodes of both."""
+        return self.left.sources | self.right.sources
+
+    @property
+    def left_side(self) -> JoinSide:
+        """The left side as its operator sees it."""
+        return JoinSide(is_left=True, needs_own=self.needs_left, needs_other=self.needs_right)
+
+    @property
+    def right_side(self) -> JoinSide:
+        """The right side as its operator sees it."""
+        return JoinSide(is_left=False, needs_own=self.needs_right, needs_other=self.needs_left)
+
+    def send_old_values(self) -> None:
+        """Make both tables tell the old values of their changes."""
+        self.left.send_old_values(force=True)
+        self.right.send_old_values(force=True)
+
+
+def join_tables(tables: TablesToJoin, options: StoreOptions, value: Slot, name: str | None) -> TableParts:
+    """Add a join of tables, and return the table of its results.
+
+    Args:
+        tables: The tables.
+        options: Those of the result's store.
+        value: The serde of the results, if no definition of a store has it.
+        name: The node's name.
+    """
+    graph = tables.left.graph
     merge_name = graph.named(name, "KTABLE-MERGE-")
     definition = None
     if options.store is not None:
-        definition = key_value_store(graph, "join", options, "", (left.key, value))
+        definition = key_value_store(graph, "join", options, "", (tables.left.key, value))
         value = definition.value
-    this_name, other_name = _side_names(graph, name)
-    needs_left, needs_right = needs
-    if not (needs_left and needs_right):
+    if not (tables.needs_left and tables.needs_right):
         # A row that goes without ever having had a result is told from one that had by its old value.
-        left.send_old_values(force=True)
-        right.send_old_values(force=True)
-    views = left.view(), right.view()
-    sides = JoinSide(True, needs_left, needs_right), JoinSide(False, needs_right, needs_left)  # noqa: FBT003, of one class
-    this = TableJoin(views[1], joiner, sides[0])
-    other = TableJoin(views[0], joiner, sides[1])
-    merge = TableMerge(None if definition is None else definition.name)
-    sources = left.sources | right.sources
-
-    def write(topology: NodeGraph, parents: tuple[str, ...]) -> None:
-        topology.add_operator(this_name, this, [parents[0]], views[1].stores)
-        topology.add_operator(other_name, other, [parents[1]], views[0].stores)
-        topology.add_operator(merge_name, merge, [this_name, other_name])
-        if definition is not None:
-            topology.add_state_store(definition, merge_name)
-        topology.copartition(sources)
-
-    def send_old_values(*, force: bool) -> bool:
-        del force
-        left.send_old_values(force=True)
-        right.send_old_values(force=True)
-        this.send_old = other.send_old = merge.send_old = True
-        return True
-
-    def view() -> TableView:
-        return joined_view(*views, joiner, sides[0]) if definition is None else stored_view(definition.name)
-
+        tables.send_old_values()
+    nodes = _JoinNodes(tables, merge_name, _side_names(graph, name), definition)
     return TableParts(
         graph=graph,
-        node=graph.add(merge_name, write, left.node, right.node),
-        sources=sources,
-        key=left.key,
+        node=graph.add(merge_name, nodes.write, tables.left.node, tables.right.node),
+        sources=tables.sources,
+        key=tables.left.key,
         value=value,
-        send_old_values=send_old_values,
-        view=view,
+        send_old_values=nodes.send_old_values,
+        view=nodes.view,
         store=None if definition is None else definition.name,
     )
+
+
+class _JoinNodes:
+    """The three nodes of a join of tables: one for the changes of each side, and one that merges their results."""
+
+    def __init__(
+        self,
+        tables: TablesToJoin,
+        merge_name: str,
+        side_names: tuple[str, str],
+        definition: KeyValueDefinition[Any, Any] | None,
+    ) -> None:
+        self._tables = tables
+        self._merge_name = merge_name
+        self._side_names = side_names
+        self._definition = definition
+        self._views = tables.left.view(), tables.right.view()
+        self._this = TableJoin(self._views[1], tables.joiner, tables.left_side)
+        self._other = TableJoin(self._views[0], tables.joiner, tables.right_side)
+        self._merge = TableMerge(None if definition is None else definition.name)
+
+    def write(self, topology: NodeGraph, parents: tuple[str, ...]) -> None:
+        """Add the nodes to a topology."""
+        this, other = self._side_names
+        topology.add_operator(this, self._this, [parents[0]], self._views[1].stores)
+        topology.add_operator(other, self._other, [parents[1]], self._views[0].stores)
+        topology.add_operator(self._merge_name, self._merge, [this, other])
+        if self._definition is not None:
+            topology.add_state_store(self._definition, self._merge_name)
+        topology.copartition(self._tables.sources)
+
+    def send_old_values(self, *, force: bool) -> bool:
+        """Make the nodes tell old values. Both tables get stores for that."""
+        del force
+        self._tables.send_old_values()
+        self._this.send_old = self._other.send_old = self._merge.send_old = True
+        return True
+
+    def view(self) -> TableView:
+        """Return how to look rows of the result up."""
+        if self._definition is not None:
+            return stored_view(self._definition.name)
+        return joined_view(*self._views, self._tables.joiner, self._tables.left_side)
 
 
 def _side_names(graph: Graph, name: str | None) -> tuple[str, str]:

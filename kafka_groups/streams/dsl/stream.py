@@ -9,11 +9,12 @@ from kafka_groups.streams.dsl.global_table import GlobalKTable, join_stream_with
 from kafka_groups.streams.dsl.graph import Graph, GraphNode, Missing, Slot
 from kafka_groups.streams.dsl.grouped import KGroupedStream
 from kafka_groups.streams.dsl.grouping import Grouping
-from kafka_groups.streams.dsl.lookup_joins import Joiner, StreamSide, join_stream_with_table, keyed
+from kafka_groups.streams.dsl.lookup_joins import StreamSide, join_stream_with_table, keyed
 from kafka_groups.streams.dsl.materialized import StoreOptions
 from kafka_groups.streams.dsl.repartitioning import Repartition, add_repartition
 from kafka_groups.streams.dsl.table import KTable, TableFromStream
 from kafka_groups.streams.dsl.used_stores import UsedStores
+from kafka_groups.streams.processors.lookup_joins import KeyedJoiner
 from kafka_groups.streams.processors.printing import printer
 from kafka_groups.streams.processors.stateless import (
     Filter,
@@ -444,7 +445,7 @@ class KStream(Generic[K, V]):
     def _looking_up(
         self,
         other: KTable[Any, Any] | GlobalKTable[Any, Any],
-        joiner: Joiner,
+        joiner: KeyedJoiner,
         on: Callable[[Any, Any], Any] | None,
         *,
         keeps_unmatched: bool,

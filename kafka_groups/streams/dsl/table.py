@@ -10,12 +10,13 @@ from kafka_groups.streams.dsl.foreign_keys import ForeignKeyJoin, join_by_foreig
 from kafka_groups.streams.dsl.graph import Graph, GraphNode, Missing, Slot
 from kafka_groups.streams.dsl.grouping import Grouping
 from kafka_groups.streams.dsl.lazy_store import LazyStore
-from kafka_groups.streams.dsl.lookup_joins import join_tables, keyed
+from kafka_groups.streams.dsl.lookup_joins import TablesToJoin, join_tables, keyed
 from kafka_groups.streams.dsl.materialized import StoreOptions, key_value_store
 from kafka_groups.streams.dsl.repartitioning import Repartition, add_repartition
 from kafka_groups.streams.dsl.table_parts import TableParts
 from kafka_groups.streams.dsl.used_stores import UsedStores
 from kafka_groups.streams.processors.changes import RegroupTable
+from kafka_groups.streams.processors.lookup_joins import KeyedJoiner
 from kafka_groups.streams.processors.tables import (
     TableFilter,
     TableMapValues,
@@ -196,7 +197,7 @@ class KTable(Generic[K, V]):
         joined, options = keyed("join", joiner, with_key), StoreOptions(store, caching)
         if on is not None:
             return self._joined_on(other, joined, on, value, options, name, keeps_unmatched=False)
-        return self._joined(other, joined, (True, True), value, options, name)
+        return self._joined(self._beside(other, joined, needs_left=True, needs_right=True), value, options, name)
 
     @overload
     def left_join(
@@ -251,7 +252,7 @@ class KTable(Generic[K, V]):
         joined, options = keyed("left_join", joiner, with_key), StoreOptions(store, caching)
         if on is not None:
             return self._joined_on(other, joined, on, value, options, name, keeps_unmatched=True)
-        return self._joined(other, joined, (True, False), value, options, name)
+        return self._joined(self._beside(other, joined, needs_left=True, needs_right=False), value, options, name)
 
     def outer_join(
         self,
@@ -276,7 +277,8 @@ class KTable(Generic[K, V]):
             caching: False to forward every update.
         """
         joined = keyed("outer_join", joiner, with_key)
-        return self._joined(other, joined, (False, False), value, StoreOptions(store, caching), name)
+        tables = self._beside(other, joined, needs_left=False, needs_right=False)
+        return self._joined(tables, value, StoreOptions(store, caching), name)
 
     def group_by(
         self,
@@ -315,16 +317,17 @@ class KTable(Generic[K, V]):
         return KGroupedTable(grouping)
 
     def _joined(
-        self,
-        other: "KTable[K, Any]",
-        joiner: Callable[[Any, Any, Any], Any],
-        needs: tuple[bool, bool],
-        value: Any,
-        options: StoreOptions,
-        name: str | None,
+        self, tables: TablesToJoin, value: Serde[Any] | None, options: StoreOptions, name: str | None
     ) -> "KTable[K, Any]":
         slot: Slot = Missing("join", "value") if value is None else value
-        return KTable(join_tables(self.parts, other.parts, joiner, needs, options, name=name, value=slot))
+        return KTable(join_tables(tables, options, slot, name))
+
+    def _beside(
+        self, other: "KTable[K, Any]", joiner: KeyedJoiner, *, needs_left: bool, needs_right: bool
+    ) -> TablesToJoin:
+        return TablesToJoin(
+            left=self.parts, right=other.parts, joiner=joiner, needs_left=needs_left, needs_right=needs_right
+        )
 
     def _joined_on(
         self,

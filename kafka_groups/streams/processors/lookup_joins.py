@@ -9,7 +9,7 @@ from kafka_groups.streams.processors.views import LookUp, TableView
 from kafka_groups.streams.topology.nodes import NodeContext, NodeStep
 from kafka_groups.types import Headers
 
-__all__ = ["JoinSide", "StreamTableJoin", "TableJoin", "joined_view"]
+__all__ = ["JoinSide", "KeyedJoiner", "StreamTableJoin", "TableJoin", "joined_view"]
 
 KeyedJoiner = Callable[[Any, Any, Any], Any]
 """Gets key, left value and right value."""
