@@ -3,9 +3,10 @@
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-from attrs import frozen
+from attrs import evolve, frozen
 
-from kafka_groups.streams.dsl.graph import Graph, GraphNode, Slot
+from kafka_groups.streams.dsl.graph import GraphNode
+from kafka_groups.streams.dsl.stream_parts import StreamParts
 from kafka_groups.streams.processors.stateless import Branch, PassThrough
 from kafka_groups.streams.topology.node_graph import NodeGraph
 
@@ -16,25 +17,19 @@ V = TypeVar("V")
 Made = TypeVar("Made")
 
 
-@frozen(kw_only=True)
+@frozen
 class SplitStream(Generic[Made]):
     """A stream to split, and how to make its branches.
 
     Attributes:
-        graph: The graph of its builder.
-        node: The stream's node.
+        stream: The stream.
         name: The name of the node that splits it.
-        key: The serde of keys.
-        value: The serde of values.
-        make: Makes the stream of a branch from its node.
+        make: Makes the stream of a branch.
     """
 
-    graph: Graph
-    node: GraphNode
+    stream: StreamParts
     name: str
-    key: Slot
-    value: Slot
-    make: Callable[[GraphNode], Made]
+    make: Callable[[StreamParts], Made]
 
 
 class BranchedKStream(Generic[K, V, Made]):
@@ -55,7 +50,7 @@ class BranchedKStream(Generic[K, V, Made]):
         def write(topology: NodeGraph, parents: tuple[str, ...]) -> None:
             topology.add_operator(name, operator, parents)
 
-        self._node = split.graph.add(name, write, split.node)
+        self._node = split.stream.graph.add(name, write, split.stream.node)
 
     def branch(self, predicate: Callable[[K, V], object], *, name: str | None = None) -> Made:
         """Return the records for which a predicate of key and value is true, and those of earlier branches are false.
@@ -66,7 +61,7 @@ class BranchedKStream(Generic[K, V, Made]):
         """
         child = self._child(len(self._operator.branches) + 1 if name is None else name)
         self._operator.branches.append((predicate, child.name))
-        return self._split.make(child)
+        return self._split.make(evolve(self._split.stream, node=child))
 
     def default_branch(self, *, name: str | None = None) -> Made:
         """Return the records that no branch wants. Without this branch they are dropped.
@@ -78,13 +73,13 @@ class BranchedKStream(Generic[K, V, Made]):
             raise ValueError(f"{self._split.name!r} has a default branch already. Use its stream twice.")
         child = self._child(0 if name is None else name)
         self._operator.default = child.name
-        return self._split.make(child)
+        return self._split.make(evolve(self._split.stream, node=child))
 
     def _child(self, suffix: int | str) -> GraphNode:
-        self._split.graph.new_name("KSTREAM-BRANCHCHILD-")  # a name is used up, as in Java
+        self._split.stream.graph.new_name("KSTREAM-BRANCHCHILD-")  # a name is used up, as in Java
         child_name = f"{self._split.name}{suffix}"
 
         def write(topology: NodeGraph, parents: tuple[str, ...]) -> None:
             topology.add_operator(child_name, PassThrough(), parents)
 
-        return self._split.graph.add(child_name, write, self._node)
+        return self._split.stream.graph.add(child_name, write, self._node)

@@ -8,6 +8,7 @@ from kafka_groups.streams.dsl.global_table import GlobalKTable, add_global_store
 from kafka_groups.streams.dsl.graph import Graph
 from kafka_groups.streams.dsl.materialized import StoreOptions
 from kafka_groups.streams.dsl.stream import KStream
+from kafka_groups.streams.dsl.stream_parts import StreamParts
 from kafka_groups.streams.dsl.table import KTable, add_table_source
 from kafka_groups.streams.state.stores import KeyValueDefinition, StoreDefinition
 from kafka_groups.streams.topology.context import Processor
@@ -71,7 +72,8 @@ class StreamsBuilder:
             )
 
         node = self._graph.add(node_name, write)
-        return KStream(self._graph, node, frozenset({node_name}), key, value)
+        sources = frozenset({node_name})
+        return KStream(StreamParts(graph=self._graph, node=node, sources=sources, key=key, value=value))
 
     def table(
         self,

@@ -7,7 +7,7 @@ from attrs import frozen
 
 from kafka_groups.serdes import Serde
 from kafka_groups.streams.dsl.graph import Graph, GraphNode, Missing, Slot
-from kafka_groups.streams.dsl.grouping import Grouping, partitioned
+from kafka_groups.streams.dsl.grouping import Grouping
 from kafka_groups.streams.dsl.materialized import StoreOptions, key_value_store
 from kafka_groups.streams.dsl.table import KTable
 from kafka_groups.streams.dsl.table_parts import TableParts
@@ -58,7 +58,7 @@ class CogroupedKStream(Generic[K, A]):
         self._parts = parts
 
     def __repr__(self) -> str:
-        return f"<CogroupedKStream of {', '.join(part.grouping.node.name for part in self._parts)}>"
+        return f"<CogroupedKStream of {', '.join(part.grouping.stream.node.name for part in self._parts)}>"
 
     def cogroup(self, grouped: GroupedBy[K, V], aggregator: CogroupAggregator[K, V, A]) -> "CogroupedKStream[K, A]":
         """Add another stream.
@@ -87,15 +87,15 @@ class CogroupedKStream(Generic[K, A]):
             name: The beginning of the nodes' names.
             caching: False to forward every update.
         """
-        graph = self._parts[0].grouping.graph
+        graph = self._parts[0].grouping.stream.graph
         slot: Slot = value if value is not None else Missing("aggregate", "value")
         default_name = "" if store is not None else graph.new_store_name(_AGGREGATE)
-        serdes = (self._parts[0].grouping.key, slot)
+        serdes = (self._parts[0].grouping.stream.key, slot)
         definition = key_value_store(graph, "aggregate", StoreOptions(store, caching), default_name, serdes)
-        above = [partitioned(part.grouping, "aggregate", definition.name) for part in self._parts]
-        sources = frozenset[str]().union(*(read for _, read in above))
+        above = [part.grouping.partitioned("aggregate", definition.name) for part in self._parts]
+        sources = frozenset[str]().union(*(stream.sources for stream in above))
         operators = [StreamAggregate(definition.name, initializer, part.aggregator) for part in self._parts]
-        node = _add(graph, definition, [parent for parent, _ in above], operators, name, sources)
+        node = _add(graph, definition, [stream.node for stream in above], operators, name, sources)
 
         def send_old_values(*, force: bool) -> bool:
             del force

@@ -6,8 +6,8 @@ from typing import Any, Generic, TypeVar
 from attrs import evolve
 
 from kafka_groups.streams.dsl.graph import Graph, Missing
-from kafka_groups.streams.dsl.lookup_joins import StreamSide
 from kafka_groups.streams.dsl.materialized import StoreOptions, key_value_store
+from kafka_groups.streams.dsl.stream_parts import StreamParts
 from kafka_groups.streams.processors.lookup_joins import KeyedJoiner, StreamTableJoin
 from kafka_groups.streams.processors.tables import TableSource
 from kafka_groups.streams.processors.views import TableView, stored_view
@@ -69,14 +69,14 @@ def add_global_store(
 
 
 def join_stream_with_global_table(
-    stream: StreamSide,
+    stream: StreamParts,
     table: GlobalKTable[Any, Any],
     joiner: KeyedJoiner,
     on: Callable[[Any, Any], Any] | None,
     *,
     keeps_unmatched: bool,
     name: str | None,
-) -> StreamSide:
+) -> StreamParts:
     """Add a join of a stream with a global table, and return the stream of its results.
 
     Raises:

@@ -7,7 +7,6 @@ from kafka_groups import serdes
 from kafka_groups.serdes import Serde
 from kafka_groups.streams.dsl.cogrouped import GroupedBy
 from kafka_groups.streams.dsl.graph import Missing, Slot
-from kafka_groups.streams.dsl.grouping import partitioned
 from kafka_groups.streams.dsl.materialized import StoreOptions, key_value_store
 from kafka_groups.streams.dsl.session_windowed import SessionWindowedKStream
 from kafka_groups.streams.dsl.table import KTable
@@ -38,7 +37,7 @@ class KGroupedStream(GroupedBy[K, V]):
     ) -> KTable[K, int]:
         """Count the records of each key. Records whose key or value is null are not counted."""
         if store is None and caching is not None:
-            self._grouping.graph.new_store_name("KSTREAM-AGGREGATE-")  # as Java does for a store without a name
+            self._grouping.stream.graph.new_store_name("KSTREAM-AGGREGATE-")  # as Java does for a store without a name
 
         def build(store_name: str) -> StreamAggregate:
             return StreamAggregate(store_name, _zero, _one_more)
@@ -59,7 +58,7 @@ class KGroupedStream(GroupedBy[K, V]):
             return StreamReduce(store_name, reducer)
 
         return self._aggregated(
-            "reduce", "KSTREAM-REDUCE-", build, self._grouping.value, StoreOptions(store, caching), name
+            "reduce", "KSTREAM-REDUCE-", build, self._grouping.stream.value, StoreOptions(store, caching), name
         )
 
     def aggregate(
@@ -101,13 +100,13 @@ class KGroupedStream(GroupedBy[K, V]):
         options: StoreOptions,
         name: str | None,
     ) -> KTable[K, Any]:
-        grouping, graph = self._grouping, self._grouping.graph
+        graph = self._grouping.stream.graph
         is_named = options.store is not None
         default_name = "" if is_named else graph.new_store_name(prefix)
-        definition = key_value_store(graph, word, options, default_name, (grouping.key, value))
+        definition = key_value_store(graph, word, options, default_name, (self._grouping.stream.key, value))
         node_name = graph.named(name, prefix)
         operator = build(definition.name)
-        parent, sources = partitioned(grouping, word, definition.name)
+        stream = self._grouping.partitioned(word, definition.name)
 
         def write(topology: NodeGraph, parents: tuple[str, ...]) -> None:
             topology.add_operator(node_name, operator, parents)
@@ -118,12 +117,12 @@ class KGroupedStream(GroupedBy[K, V]):
             operator.send_old = True
             return True
 
-        node = graph.add(node_name, write, parent)
+        node = graph.add(node_name, write, stream.node)
         return KTable(
             TableParts(
                 graph=graph,
                 node=node,
-                sources=sources,
+                sources=stream.sources,
                 key=definition.key,
                 value=definition.value,
                 send_old_values=send_old_values,

@@ -67,7 +67,7 @@ class KGroupedTable(Generic[K, V]):
             return TableReduce(store_name, adder, subtractor)
 
         options = StoreOptions(store, caching)
-        return self._aggregated("reduce", "KTABLE-REDUCE-", build, self._grouping.value, options, name)
+        return self._aggregated("reduce", "KTABLE-REDUCE-", build, self._grouping.stream.value, options, name)
 
     def aggregate(
         self,
@@ -107,13 +107,13 @@ class KGroupedTable(Generic[K, V]):
         options: StoreOptions,
         name: str | None,
     ) -> KTable[K, Any]:
-        grouping, graph = self._grouping, self._grouping.graph
+        rows, graph = self._grouping.stream, self._grouping.stream.graph
         default_name = "" if options.store is not None else graph.new_store_name("KTABLE-AGGREGATE-")
-        definition = key_value_store(graph, word, options, default_name, (grouping.key, value))
+        definition = key_value_store(graph, word, options, default_name, (rows.key, value))
         sink_name, source_name = graph.new_name("KSTREAM-SINK-"), graph.new_name("KSTREAM-SOURCE-")
         node_name = graph.named(name, prefix)
-        topic = f"{grouping.name or definition.name}-repartition"
-        key, row = graph.need(grouping.key, word), graph.need(grouping.value, word)
+        topic = f"{self._grouping.name or definition.name}-repartition"
+        key, row = graph.need(rows.key, word), graph.need(rows.value, word)
         operator = build(definition.name)
 
         def write(topology: NodeGraph, parents: tuple[str, ...]) -> None:
@@ -129,7 +129,7 @@ class KGroupedTable(Generic[K, V]):
             operator.send_old = True
             return True
 
-        node = graph.add(node_name, write, grouping.node)
+        node = graph.add(node_name, write, rows.node)
         return KTable(
             TableParts(
                 graph=graph,

@@ -2,52 +2,28 @@
 
 from attrs import frozen
 
-from kafka_groups.streams.dsl.graph import Graph, GraphNode, Slot
-from kafka_groups.streams.dsl.repartitioning import Repartition, add_repartition
+from kafka_groups.streams.dsl.stream_parts import StreamParts
 
-__all__ = ["Grouping", "partitioned"]
+__all__ = ["Grouping"]
 
 
-@frozen(kw_only=True)
+@frozen
 class Grouping:
-    """A stream or table, and how it is grouped.
+    """A stream, or the changes of a table, and how it is grouped.
 
     Attributes:
-        graph: The graph of its builder.
-        node: Its node.
-        sources: Names of the source nodes of its sub-topology.
-        key: The serde of keys.
-        value: The serde of values.
-        name: Prefix of the repartition topic.
-        is_repartitioned: Whether keys may have changed since the records were partitioned.
+        stream: The stream.
+        name: Prefix of the repartition topic, or None.
     """
 
-    graph: Graph
-    node: GraphNode
-    sources: frozenset[str]
-    key: Slot
-    value: Slot
+    stream: StreamParts
     name: str | None
-    is_repartitioned: bool
 
+    def partitioned(self, word: str, store: str) -> StreamParts:
+        """Return the stream whose records an aggregation takes: behind a repartition topic, if needed.
 
-def partitioned(grouping: Grouping, word: str, store: str) -> tuple[GraphNode, frozenset[str]]:
-    """Return the node whose records an aggregation takes, and its sources: behind a repartition topic, if needed.
-
-    Args:
-        grouping: The grouped stream.
-        word: The aggregation's operator, for messages.
-        store: The aggregation's store, which names the topic if the user did not.
-    """
-    if not grouping.is_repartitioned:
-        return grouping.node, grouping.sources
-    source = add_repartition(
-        grouping.graph,
-        grouping.node,
-        Repartition(
-            prefix=grouping.name or store,
-            key=grouping.graph.need(grouping.key, word),
-            value=grouping.graph.need(grouping.value, word),
-        ),
-    )
-    return source, frozenset({source.name})
+        Args:
+            word: The aggregation's operator, for messages.
+            store: The aggregation's store, which names the topic if the user did not.
+        """
+        return self.stream.partitioned(word, self.name or store)

@@ -4,9 +4,9 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from kafka_groups.streams.dsl.graph import Graph, GraphNode, Missing, Slot
+from kafka_groups.streams.dsl.graph import Graph, Missing, Slot
 from kafka_groups.streams.dsl.materialized import StoreOptions, key_value_store
-from kafka_groups.streams.dsl.repartitioning import Repartition, add_repartition
+from kafka_groups.streams.dsl.stream_parts import StreamParts
 from kafka_groups.streams.dsl.table_parts import TableParts
 from kafka_groups.streams.processors.lookup_joins import JoinSide, KeyedJoiner, StreamTableJoin, TableJoin, joined_view
 from kafka_groups.streams.processors.tables import TableMerge
@@ -14,7 +14,7 @@ from kafka_groups.streams.processors.views import TableView, stored_view
 from kafka_groups.streams.state.stores import KeyValueDefinition
 from kafka_groups.streams.topology.node_graph import NodeGraph
 
-__all__ = ["StreamSide", "join_stream_with_table", "join_tables", "keyed"]
+__all__ = ["join_stream_with_table", "join_tables", "keyed"]
 
 
 def keyed(word: str, joiner: Any, with_key: Any) -> KeyedJoiner:
@@ -29,50 +29,13 @@ def keyed(word: str, joiner: Any, with_key: Any) -> KeyedJoiner:
     return found
 
 
-@frozen(kw_only=True)
-class StreamSide:
-    """A stream that is joined.
-
-    Attributes:
-        graph: The graph of its builder.
-        node: Its node.
-        sources: Names of the source nodes of its sub-topology.
-        key: The serde of its keys.
-        value: The serde of its values.
-        is_repartitioned: Whether keys may have changed since the records were partitioned.
-    """
-
-    graph: Graph
-    node: GraphNode
-    sources: frozenset[str]
-    key: Slot
-    value: Slot
-    is_repartitioned: bool
-
-    def partitioned(self, word: str, name: str | None, *, keeps_null_keys: bool) -> "StreamSide":
-        """Return the stream behind a repartition topic, if it needs one."""
-        if not self.is_repartitioned:
-            return self
-        source = add_repartition(
-            self.graph,
-            self.node,
-            Repartition(
-                prefix=name or self.node.name,
-                key=self.graph.need(self.key, word),
-                value=self.graph.need(self.value, word),
-                keeps_null_keys=keeps_null_keys,
-            ),
-        )
-        return evolve(self, node=source, sources=frozenset({source.name}), is_repartitioned=False)
-
-
 def join_stream_with_table(
-    stream: StreamSide, table: TableParts, joiner: KeyedJoiner, *, keeps_unmatched: bool, name: str | None
-) -> StreamSide:
+    stream: StreamParts, table: TableParts, joiner: KeyedJoiner, *, keeps_unmatched: bool, name: str | None
+) -> StreamParts:
     """Add a join of a stream with a table, and return the stream of its results."""
     word, prefix = ("left_join", "KSTREAM-LEFTJOIN-") if keeps_unmatched else ("join", "KSTREAM-JOIN-")
     graph = stream.graph
-    side = stream.partitioned(word, name, keeps_null_keys=keeps_unmatched)
+    side = stream.partitioned(word, name or stream.node.name, keeps_null_keys=keeps_unmatched)
     node_name = graph.named(name, prefix)
     view = table.view()
     operator = StreamTableJoin(view, joiner, keeps_unmatched)

@@ -9,7 +9,7 @@ from attrs import evolve, frozen
 from kafka_groups import serdes
 from kafka_groups.serdes import Serde, Windowed
 from kafka_groups.streams.dsl.graph import Missing, Slot
-from kafka_groups.streams.dsl.grouping import Grouping, partitioned
+from kafka_groups.streams.dsl.grouping import Grouping
 from kafka_groups.streams.dsl.table import KTable
 from kafka_groups.streams.dsl.table_parts import TableParts
 from kafka_groups.streams.dsl.windows import EmitStrategy, SessionWindows
@@ -74,7 +74,7 @@ class SessionWindowedKStream(Generic[K, V]):
         """
         options = SessionStoreOptions(store, retention, caching)
         if store is None and (retention is not None or caching is not None):
-            self._grouping.graph.new_store_name("KSTREAM-AGGREGATE-")  # as Java does for a store without a name
+            self._grouping.stream.graph.new_store_name("KSTREAM-AGGREGATE-")  # as Java does for a store without a name
         prefixed = "count", "KSTREAM-AGGREGATE-"
         return self._aggregated(prefixed, counting(), _sum, serdes.int64, options, name)
 
@@ -102,7 +102,7 @@ class SessionWindowedKStream(Generic[K, V]):
 
         options = SessionStoreOptions(store, retention, caching)
         prefixed = "reduce", "KSTREAM-REDUCE-"
-        return self._aggregated(prefixed, reducing(reducer), merge, self._grouping.value, options, name)
+        return self._aggregated(prefixed, reducing(reducer), merge, self._grouping.stream.value, options, name)
 
     def aggregate(
         self,
@@ -142,13 +142,13 @@ class SessionWindowedKStream(Generic[K, V]):
         options: SessionStoreOptions,
         name: str | None,
     ) -> KTable[Windowed[K], Any]:
-        grouping, graph, (word, prefix) = self._grouping, self._grouping.graph, prefixed
+        graph, (word, prefix) = self._grouping.stream.graph, prefixed
         is_named = options.store is not None
         definition = self._definition(word, "" if is_named else graph.new_store_name(prefix), value, options)
         node_name = graph.named(name, prefix)
         windows = self._windows
         operator = SessionAggregate(definition.name, windows.gap_ms, windows.grace_ms, folding, merger, self._on_close)
-        parent, sources = partitioned(grouping, word, definition.name)
+        stream = self._grouping.partitioned(word, definition.name)
 
         def write(topology: NodeGraph, parents: tuple[str, ...]) -> None:
             topology.add_operator(node_name, operator, parents)
@@ -162,8 +162,8 @@ class SessionWindowedKStream(Generic[K, V]):
         return KTable(
             TableParts(
                 graph=graph,
-                node=graph.add(node_name, write, parent),
-                sources=sources,
+                node=graph.add(node_name, write, stream.node),
+                sources=stream.sources,
                 key=serdes.session_windowed(definition.key),
                 value=definition.value,
                 send_old_values=send_old_values,
@@ -175,7 +175,7 @@ class SessionWindowedKStream(Generic[K, V]):
     def _definition(
         self, word: str, default_name: str, value: Slot, options: SessionStoreOptions
     ) -> SessionDefinition[Any, Any]:
-        graph, store, caching, windows = self._grouping.graph, options.store, options.caching, self._windows
+        graph, store, caching, windows = self._grouping.stream.graph, options.store, options.caching, self._windows
         asked_ms = 0 if options.retention is None else milliseconds("retention", options.retention)
         if isinstance(store, SessionDefinition):
             asked = store.caching if caching is None else caching
@@ -183,7 +183,7 @@ class SessionWindowedKStream(Generic[K, V]):
             return evolve(store, caching=asked is not False, retention_ms=kept_ms)
         return SessionDefinition(
             name=store or default_name,
-            key=graph.need(self._grouping.key, word),
+            key=graph.need(self._grouping.stream.key, word),
             value=graph.need(value, word),
             retention_ms=max(asked_ms, windows.retention_ms),
             caching=caching is not False,

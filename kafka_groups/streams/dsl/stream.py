@@ -3,16 +3,19 @@
 from collections.abc import Callable, Iterable
 from typing import IO, Any, Generic, TypeVar, overload
 
+from attrs import evolve
+
 from kafka_groups.serdes import Serde
 from kafka_groups.streams.dsl.branched import BranchedKStream, SplitStream
 from kafka_groups.streams.dsl.global_table import GlobalKTable, join_stream_with_global_table
-from kafka_groups.streams.dsl.graph import Graph, GraphNode, Missing, Slot
+from kafka_groups.streams.dsl.graph import Missing, Slot
 from kafka_groups.streams.dsl.grouped import KGroupedStream
 from kafka_groups.streams.dsl.grouping import Grouping
-from kafka_groups.streams.dsl.lookup_joins import StreamSide, join_stream_with_table, keyed
+from kafka_groups.streams.dsl.lookup_joins import join_stream_with_table, keyed
 from kafka_groups.streams.dsl.materialized import StoreOptions
 from kafka_groups.streams.dsl.repartitioning import Repartition, add_repartition
-from kafka_groups.streams.dsl.table import KTable, TableFromStream
+from kafka_groups.streams.dsl.stream_parts import StreamParts
+from kafka_groups.streams.dsl.table import KTable, table_of_stream
 from kafka_groups.streams.dsl.used_stores import UsedStores
 from kafka_groups.streams.processors.lookup_joins import KeyedJoiner
 from kafka_groups.streams.processors.printing import printer
@@ -47,25 +50,11 @@ V3 = TypeVar("V3")
 class KStream(Generic[K, V]):
     """A stream of records. Made by `StreamsBuilder.stream` and by operators."""
 
-    def __init__(
-        self,
-        graph: Graph,
-        node: GraphNode,
-        sources: frozenset[str],
-        key: Slot,
-        value: Slot,
-        *,
-        is_repartitioned: bool = False,
-    ) -> None:
-        self._graph = graph
-        self._node = node
-        self._sources = sources
-        self._key = key
-        self._value = value
-        self._is_repartitioned = is_repartitioned
+    def __init__(self, parts: StreamParts) -> None:
+        self.parts = parts
 
     def __repr__(self) -> str:
-        return f"<KStream {self._node.name}>"
+        return f"<KStream {self.parts.node.name}>"
 
     def filter(self, predicate: Callable[[K, V], object], *, name: str | None = None) -> "KStream[K, V]":
         """Keep the records for which a predicate of key and value is true."""
@@ -109,7 +98,7 @@ class KStream(Generic[K, V]):
     ) -> "KStream[K, V2]":
         """Replace each value by a function of it, or of key and value."""
         operator: Operator = _one_of("map_values", function, with_key, MapValues, MapValuesWithKey)
-        return self._below("KSTREAM-MAPVALUES-", operator, name, (self._key, _slot(value, "map_values", "value")))
+        return self._below("KSTREAM-MAPVALUES-", operator, name, (self.parts.key, _slot(value, "map_values", "value")))
 
     def flat_map_values(
         self,
@@ -121,14 +110,14 @@ class KStream(Generic[K, V]):
     ) -> "KStream[K, V2]":
         """Replace each value by those that a function of it, or of key and value, returns."""
         operator: Operator = _one_of("flat_map_values", function, with_key, FlatMapValues, _flat_map_values_with_key)
-        slots = self._key, _slot(value, "flat_map_values", "value")
+        slots = self.parts.key, _slot(value, "flat_map_values", "value")
         return self._below("KSTREAM-FLATMAPVALUES-", operator, name, slots)
 
     def select_key(
         self, function: Callable[[K, V], K2], *, key: Serde[K2] | None = None, name: str | None = None
     ) -> "KStream[K2, V]":
         """Replace each key by a function of key and value."""
-        slots = _slot(key, "select_key", "key"), self._value
+        slots = _slot(key, "select_key", "key"), self.parts.value
         return self._below("KSTREAM-KEY-SELECT-", SelectKey(function), name, slots, changes_key=True)
 
     def peek(self, action: Callable[[K, V], object], *, name: str | None = None) -> "KStream[K, V]":
@@ -141,16 +130,12 @@ class KStream(Generic[K, V]):
 
     def merge(self, other: "KStream[K, V]", *, name: str | None = None) -> "KStream[K, V]":
         """Return a stream of the records of both. There is no order between them."""
-        node_name = self._graph.named(name, "KSTREAM-MERGE-")
-        node = self._graph.add(node_name, _writer(node_name, PassThrough()), self._node, other._node)
-        return KStream(
-            self._graph,
-            node,
-            self._sources | other._sources,
-            self._key,
-            self._value,
-            is_repartitioned=self._is_repartitioned or other._is_repartitioned,
-        )
+        node_name = self.parts.graph.named(name, "KSTREAM-MERGE-")
+        node = self.parts.graph.add(node_name, _writer(node_name, PassThrough()), self.parts.node, other.parts.node)
+        mine, theirs = self.parts, other.parts
+        needs_partitioning = mine.needs_partitioning or theirs.needs_partitioning
+        sources = mine.sources | theirs.sources
+        return KStream(evolve(mine, node=node, sources=sources, needs_partitioning=needs_partitioning))
 
     def process(
         self,
@@ -174,10 +159,10 @@ class KStream(Generic[K, V]):
         """
         used = UsedStores(stores)
         operator = user_operator("process", function, factory, used.names)
-        node_name = self._graph.named(name, "KSTREAM-PROCESSOR-")
-        node = self._graph.add(node_name, used.writer(node_name, operator), self._node, changes_key=True)
+        node_name = self.parts.graph.named(name, "KSTREAM-PROCESSOR-")
+        node = self.parts.graph.add(node_name, used.writer(node_name, operator), self.parts.node, changes_key=True)
         slots = _slot(key, "process", "key"), _slot(value, "process", "value")
-        return KStream(self._graph, node, self._sources, *slots, is_repartitioned=True)
+        return KStream(evolve(self.parts, node=node, key=slots[0], value=slots[1], needs_partitioning=True))
 
     def process_values(
         self,
@@ -196,12 +181,10 @@ class KStream(Generic[K, V]):
             name: The node's name.
         """
         used = UsedStores(stores)
-        node_name = self._graph.named(name, "KSTREAM-PROCESSVALUES-")
+        node_name = self.parts.graph.named(name, "KSTREAM-PROCESSVALUES-")
         operator = UserFunction(function, used.names, keeps_key=True)
-        node = self._graph.add(node_name, used.writer(node_name, operator), self._node)
-        slot = _slot(value, "process_values", "value")
-        repartitioned = self._is_repartitioned
-        return KStream(self._graph, node, self._sources, self._key, slot, is_repartitioned=repartitioned)
+        node = self.parts.graph.add(node_name, used.writer(node_name, operator), self.parts.node)
+        return KStream(evolve(self.parts, node=node, value=_slot(value, "process_values", "value")))
 
     def print(self, *, label: str | None = None, file: IO[str] | None = None, name: str | None = None) -> None:
         """Print each record as `[label]: key, value`.
@@ -211,9 +194,9 @@ class KStream(Generic[K, V]):
             file: Where to write; standard output by default.
             name: The node's name.
         """
-        node_name = self._graph.named(name, "KSTREAM-PRINTER-")
-        shown = label or self._node.name
-        self._graph.add(node_name, _writer(node_name, Foreach(printer(shown, file))), self._node)
+        node_name = self.parts.graph.named(name, "KSTREAM-PRINTER-")
+        shown = label or self.parts.node.name
+        self.parts.graph.add(node_name, _writer(node_name, Foreach(printer(shown, file))), self.parts.node)
 
     def split(self, *, name: str | None = None) -> "BranchedKStream[K, V, KStream[K, V]]":
         """Split the stream by predicates. Records go to the first branch whose predicate is true.
@@ -221,21 +204,7 @@ class KStream(Generic[K, V]):
         Args:
             name: The node's name. The names of the branches begin with it.
         """
-
-        def make(node: GraphNode) -> "KStream[K, V]":
-            repartitioned = self._is_repartitioned
-            return KStream(self._graph, node, self._sources, self._key, self._value, is_repartitioned=repartitioned)
-
-        return BranchedKStream(
-            SplitStream(
-                graph=self._graph,
-                node=self._node,
-                name=self._graph.named(name, "KSTREAM-BRANCH-"),
-                key=self._key,
-                value=self._value,
-                make=make,
-            )
-        )
+        return BranchedKStream(SplitStream(self.parts, self.parts.graph.named(name, "KSTREAM-BRANCH-"), KStream))
 
     def repartition(
         self,
@@ -255,21 +224,21 @@ class KStream(Generic[K, V]):
             partitioner: A function of topic, key, value and number of partitions.
             name: The beginning of the topic's name.
         """
-        graph = self._graph
+        graph = self.parts.graph
         prefix = graph.new_name("KSTREAM-REPARTITION-") if name is None else name
-        key_slot, value_slot = key or self._key, value or self._value
+        stream = self._given(key, value)
         node = add_repartition(
             graph,
-            self._node,
+            self.parts.node,
             Repartition(
                 prefix=prefix,
-                key=graph.need(key_slot, "repartition"),
-                value=graph.need(value_slot, "repartition"),
+                key=graph.need(stream.key, "repartition"),
+                value=graph.need(stream.value, "repartition"),
                 partitions=partitions,
                 partitioner=partitioner,
             ),
         )
-        return KStream(graph, node, frozenset({node.name}), key_slot, value_slot)
+        return KStream(evolve(stream, node=node, sources=frozenset({node.name}), needs_partitioning=False))
 
     def to_table(
         self,
@@ -289,9 +258,7 @@ class KStream(Generic[K, V]):
             name: The node's name.
             caching: False to forward every update.
         """
-        serdes = key or self._key, value or self._value
-        source = TableFromStream(self._graph, self._node, self._sources, is_repartitioned=self._is_repartitioned)
-        return source.table(serdes, StoreOptions(store, caching), name)
+        return table_of_stream(self._given(key, value), StoreOptions(store, caching), name=name)
 
     @overload
     def join(
@@ -383,9 +350,9 @@ class KStream(Generic[K, V]):
         name: str | None = None,
     ) -> None:
         """Write the records to a topic, or to the one that a function of key, value and context returns."""
-        node_name = self._graph.named(name, "KSTREAM-SINK-")
-        key_serde = key if key is not None else self._graph.need(self._key, "to")
-        value_serde = value if value is not None else self._graph.need(self._value, "to")
+        node_name = self.parts.graph.named(name, "KSTREAM-SINK-")
+        key_serde = key if key is not None else self.parts.graph.need(self.parts.key, "to")
+        value_serde = value if value is not None else self.parts.graph.need(self.parts.value, "to")
 
         def write(topology: NodeGraph, parents: tuple[str, ...]) -> None:
             topology.add_node(
@@ -399,13 +366,13 @@ class KStream(Generic[K, V]):
                 )
             )
 
-        self._graph.add(node_name, write, self._node)
+        self.parts.graph.add(node_name, write, self.parts.node)
 
     def group_by_key(
         self, *, key: Serde[K] | None = None, value: Serde[V] | None = None, name: str | None = None
     ) -> KGroupedStream[K, V]:
         """Group the records by their keys, to aggregate them."""
-        return KGroupedStream(self._grouping(key, value, name, self._node, is_repartitioned=self._is_repartitioned))
+        return KGroupedStream(Grouping(self._given(key, value), name))
 
     def group_by(
         self,
@@ -416,31 +383,16 @@ class KStream(Generic[K, V]):
         name: str | None = None,
     ) -> KGroupedStream[K2, V]:
         """Group the records by a function of key and value, to aggregate them."""
-        node_name = self._graph.named(name, "KSTREAM-KEY-SELECT-")
-        node = self._graph.add(node_name, _writer(node_name, SelectKey(function)), self._node, changes_key=True)
-        slot = _slot(key, "group_by", "key")
-        grouping = self._grouping(None, value, name, node, is_repartitioned=True)
-        return KGroupedStream(
-            Grouping(
-                graph=grouping.graph,
-                node=node,
-                sources=grouping.sources,
-                key=slot,
-                value=grouping.value,
-                name=name,
-                is_repartitioned=True,
-            )
+        node_name = self.parts.graph.named(name, "KSTREAM-KEY-SELECT-")
+        node = self.parts.graph.add(
+            node_name, _writer(node_name, SelectKey(function)), self.parts.node, changes_key=True
         )
+        stream = evolve(self._given(_slot(key, "group_by", "key"), value), node=node, needs_partitioning=True)
+        return KGroupedStream(Grouping(stream, name))
 
-    def _side(self) -> StreamSide:
-        return StreamSide(
-            graph=self._graph,
-            node=self._node,
-            sources=self._sources,
-            key=self._key,
-            value=self._value,
-            is_repartitioned=self._is_repartitioned,
-        )
+    def _given(self, key: Slot | None, value: Slot | None) -> StreamParts:
+        parts = self.parts
+        return evolve(parts, key=parts.key if key is None else key, value=parts.value if value is None else value)
 
     def _looking_up(
         self,
@@ -452,27 +404,15 @@ class KStream(Generic[K, V]):
         name: str | None,
     ) -> "KStream[K, Any]":
         if isinstance(other, GlobalKTable):
-            side = join_stream_with_global_table(
-                self._side(), other, joiner, on, keeps_unmatched=keeps_unmatched, name=name
+            return KStream(
+                join_stream_with_global_table(self.parts, other, joiner, on, keeps_unmatched=keeps_unmatched, name=name)
             )
-        elif on is not None:
+        if on is not None:
             raise TypeError(
                 "`on=` is for global tables. Change the key with select_key, or read the table as a global one."
             )
-        else:
-            side = join_stream_with_table(self._side(), other.parts, joiner, keeps_unmatched=keeps_unmatched, name=name)
-        repartitioned = side.is_repartitioned
-        return KStream(side.graph, side.node, side.sources, side.key, side.value, is_repartitioned=repartitioned)
-
-    def _grouping(self, key: Any, value: Any, name: str | None, node: GraphNode, *, is_repartitioned: bool) -> Grouping:
-        return Grouping(
-            graph=self._graph,
-            node=node,
-            sources=self._sources,
-            key=self._key if key is None else key,
-            value=self._value if value is None else value,
-            name=name,
-            is_repartitioned=is_repartitioned,
+        return KStream(
+            join_stream_with_table(self.parts, other.parts, joiner, keeps_unmatched=keeps_unmatched, name=name)
         )
 
     def _below(
@@ -484,11 +424,11 @@ class KStream(Generic[K, V]):
         *,
         changes_key: bool = False,
     ) -> "KStream[Any, Any]":
-        node_name = self._graph.named(name, prefix)
-        node = self._graph.add(node_name, _writer(node_name, operator), self._node, changes_key=changes_key)
-        key, value = (self._key, self._value) if slots is None else slots
-        is_repartitioned = changes_key or self._is_repartitioned
-        return KStream(self._graph, node, self._sources, key, value, is_repartitioned=is_repartitioned)
+        node_name = self.parts.graph.named(name, prefix)
+        node = self.parts.graph.add(node_name, _writer(node_name, operator), self.parts.node, changes_key=changes_key)
+        key, value = (self.parts.key, self.parts.value) if slots is None else slots
+        needs_partitioning = changes_key or self.parts.needs_partitioning
+        return KStream(evolve(self.parts, node=node, key=key, value=value, needs_partitioning=needs_partitioning))
 
 
 def _slot(serde: Serde[Any] | None, operator: str, keyword: str) -> Slot:

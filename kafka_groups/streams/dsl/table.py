@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from kafka_groups.serdes import Serde
 from kafka_groups.streams.dsl.foreign_keys import ForeignKeyJoin, join_by_foreign_key
@@ -12,7 +12,7 @@ from kafka_groups.streams.dsl.grouping import Grouping
 from kafka_groups.streams.dsl.lazy_store import LazyStore
 from kafka_groups.streams.dsl.lookup_joins import TablesToJoin, join_tables, keyed
 from kafka_groups.streams.dsl.materialized import StoreOptions, key_value_store
-from kafka_groups.streams.dsl.repartitioning import Repartition, add_repartition
+from kafka_groups.streams.dsl.stream_parts import StreamParts
 from kafka_groups.streams.dsl.table_parts import TableParts
 from kafka_groups.streams.dsl.used_stores import UsedStores
 from kafka_groups.streams.processors.changes import RegroupTable
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from kafka_groups.streams.dsl.grouped_table import KGroupedTable
     from kafka_groups.streams.dsl.stream import KStream
 
-__all__ = ["KTable", "TableFromStream", "add_table_source"]
+__all__ = ["KTable", "add_table_source", "table_of_stream"]
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -69,7 +69,7 @@ class KTable(Generic[K, V]):
             topology.add_operator(node_name, TableToStream(), parents)
 
         node = self.parts.graph.add(node_name, write, self.parts.node)
-        return KStream(self.parts.graph, node, self.parts.sources, self.parts.key, self.parts.value)
+        return KStream(self._stream(node))
 
     def filter(
         self,
@@ -305,16 +305,16 @@ class KTable(Generic[K, V]):
         def write(topology: NodeGraph, parents: tuple[str, ...]) -> None:
             topology.add_operator(node_name, RegroupTable(function), parents)
 
-        grouping = Grouping(
-            graph=self.parts.graph,
-            node=self.parts.graph.add(node_name, write, self.parts.node),
-            sources=self.parts.sources,
+        rows = evolve(
+            self._stream(self.parts.graph.add(node_name, write, self.parts.node)),
             key=key if key is not None else Missing("group_by", "key"),
             value=value if value is not None else Missing("group_by", "value"),
-            name=name,
-            is_repartitioned=True,
         )
-        return KGroupedTable(grouping)
+        return KGroupedTable(Grouping(rows, name))
+
+    def _stream(self, node: GraphNode) -> StreamParts:
+        parts = self.parts
+        return StreamParts(graph=parts.graph, node=node, sources=parts.sources, key=parts.key, value=parts.value)
 
     def _joined(
         self, tables: TablesToJoin, value: Serde[Any] | None, options: StoreOptions, name: str | None
@@ -389,48 +389,25 @@ class KTable(Generic[K, V]):
         return KTable(evolve(found, store=None if definition is None else definition.name))
 
 
-@frozen
-class TableFromStream:
-    """A stream that becomes a table.
+def table_of_stream(stream: StreamParts, options: StoreOptions, *, name: str | None) -> KTable[Any, Any]:
+    """Make a stream a table of the last value of each key."""
+    graph, serdes = stream.graph, (stream.key, stream.value)
+    node_name = graph.named(name, "KSTREAM-TOTABLE-")
+    is_named = options.store is not None
+    default_name = "" if is_named else graph.new_store_name("KSTREAM-TOTABLE-")
+    side = stream.partitioned("to_table", node_name)
+    operator = TableSource(store=None)
+    lazily = LazyStore(operator, lambda: key_value_store(graph, "to_table", options, default_name, serdes))
+    if is_named:
+        lazily.open()
 
-    Attributes:
-        graph: The graph of its builder.
-        node: The stream's node.
-        sources: Names of the source nodes of its sub-topology.
-        is_repartitioned: Whether keys may have changed since the records were partitioned.
-    """
+    def write(topology: NodeGraph, parents: tuple[str, ...]) -> None:
+        topology.add_operator(node_name, operator, parents)
+        if lazily.definition is not None:
+            topology.add_state_store(lazily.definition, node_name)
 
-    graph: Graph
-    node: GraphNode
-    sources: frozenset[str]
-    is_repartitioned: bool
-
-    def table(self, serdes: tuple[Slot, Slot], options: StoreOptions, name: str | None) -> KTable[Any, Any]:
-        """Add the table."""
-        graph = self.graph
-        node_name = graph.named(name, "KSTREAM-TOTABLE-")
-        is_named = options.store is not None
-        default_name = "" if is_named else graph.new_store_name("KSTREAM-TOTABLE-")
-        parent, sources = self._partitioned(node_name, serdes)
-        operator = TableSource(store=None)
-        lazily = LazyStore(operator, lambda: key_value_store(graph, "to_table", options, default_name, serdes))
-        if is_named:
-            lazily.open()
-
-        def write(topology: NodeGraph, parents: tuple[str, ...]) -> None:
-            topology.add_operator(node_name, operator, parents)
-            if lazily.definition is not None:
-                topology.add_state_store(lazily.definition, node_name)
-
-        node = graph.add(node_name, write, parent)
-        return KTable(lazily.parts(graph, node, sources, serdes))
-
-    def _partitioned(self, prefix: str, serdes: tuple[Slot, Slot]) -> tuple[GraphNode, frozenset[str]]:
-        if not self.is_repartitioned:
-            return self.node, self.sources
-        key, value = (self.graph.need(slot, "to_table") for slot in serdes)
-        source = add_repartition(self.graph, self.node, Repartition(prefix=prefix, key=key, value=value))
-        return source, frozenset({source.name})
+    node = graph.add(node_name, write, side.node)
+    return KTable(lazily.parts(graph, node, side.sources, serdes))
 
 
 def add_table_source(graph: Graph, source: SourceNode, options: StoreOptions, *, name: str | None) -> KTable[Any, Any]:

@@ -9,7 +9,7 @@ from attrs import evolve, frozen
 from kafka_groups import serdes
 from kafka_groups.serdes import Serde, Windowed
 from kafka_groups.streams.dsl.graph import Missing, Slot
-from kafka_groups.streams.dsl.grouping import Grouping, partitioned
+from kafka_groups.streams.dsl.grouping import Grouping
 from kafka_groups.streams.dsl.table import KTable
 from kafka_groups.streams.dsl.table_parts import TableParts
 from kafka_groups.streams.dsl.windows import EmitStrategy, SlidingWindows, TimeWindows, UnlimitedWindows
@@ -80,7 +80,7 @@ class TimeWindowedKStream(Generic[K, V]):
         """
         options = WindowStoreOptions(store, retention, caching)
         if store is None and (retention is not None or caching is not None):
-            self._grouping.graph.new_store_name("KSTREAM-AGGREGATE-")  # as Java does for a store without a name
+            self._grouping.stream.graph.new_store_name("KSTREAM-AGGREGATE-")  # as Java does for a store without a name
         return self._aggregated("count", "KSTREAM-AGGREGATE-", counting(), serdes.int64, options, name)
 
     def reduce(
@@ -102,7 +102,9 @@ class TimeWindowedKStream(Generic[K, V]):
             caching: False to forward every update.
         """
         options = WindowStoreOptions(store, retention, caching)
-        return self._aggregated("reduce", "KSTREAM-REDUCE-", reducing(reducer), self._grouping.value, options, name)
+        return self._aggregated(
+            "reduce", "KSTREAM-REDUCE-", reducing(reducer), self._grouping.stream.value, options, name
+        )
 
     def aggregate(
         self,
@@ -134,12 +136,12 @@ class TimeWindowedKStream(Generic[K, V]):
     def _aggregated(
         self, word: str, prefix: str, folding: Folding, value: Slot, options: WindowStoreOptions, name: str | None
     ) -> KTable[Windowed[K], Any]:
-        grouping, graph = self._grouping, self._grouping.graph
+        graph = self._grouping.stream.graph
         is_named = options.store is not None
         definition = self._definition(word, "" if is_named else graph.new_store_name(prefix), value, options)
         node_name = graph.named(name, prefix)
         operator = self._operator(definition.name, folding)
-        parent, sources = partitioned(grouping, word, definition.name)
+        stream = self._grouping.partitioned(word, definition.name)
 
         def write(topology: NodeGraph, parents: tuple[str, ...]) -> None:
             topology.add_operator(node_name, operator, parents)
@@ -150,12 +152,12 @@ class TimeWindowedKStream(Generic[K, V]):
             operator.send_old = True
             return True
 
-        node = graph.add(node_name, write, parent)
+        node = graph.add(node_name, write, stream.node)
         return KTable(
             TableParts(
                 graph=graph,
                 node=node,
-                sources=sources,
+                sources=stream.sources,
                 key=serdes.time_windowed(definition.key, max(self._windows.size_ms, 1)),
                 value=definition.value,
                 send_old_values=send_old_values,
@@ -173,7 +175,7 @@ class TimeWindowedKStream(Generic[K, V]):
     def _definition(
         self, word: str, default_name: str, value: Slot, options: WindowStoreOptions
     ) -> WindowDefinition[Any, Any]:
-        graph, store, caching, windows = self._grouping.graph, options.store, options.caching, self._windows
+        graph, store, caching, windows = self._grouping.stream.graph, options.store, options.caching, self._windows
         asked_ms = 0 if options.retention is None else milliseconds("retention", options.retention)
         if isinstance(store, WindowDefinition):
             asked = store.caching if caching is None else caching
@@ -183,7 +185,7 @@ class TimeWindowedKStream(Generic[K, V]):
             )
         return WindowDefinition(
             name=store or default_name,
-            key=graph.need(self._grouping.key, word),
+            key=graph.need(self._grouping.stream.key, word),
             value=graph.need(value, word),
             size_ms=windows.size_ms,
             retention_ms=max(asked_ms, windows.retention_ms),
