@@ -159,7 +159,7 @@ class KStream(Generic[K, V]):
         """
         used = UsedStores(stores)
         operator = user_operator("process", function, factory, used.names)
-        node_name = self.parts.graph.named(name, "KSTREAM-PROCESSOR-")
+        node_name = self.parts.graph.new_name("KSTREAM-PROCESSOR-") if name is None else name
         node = self.parts.graph.add(node_name, used.writer(node_name, operator), self.parts.node, changes_key=True)
         slots = _slot(key, "process", "key"), _slot(value, "process", "value")
         return KStream(evolve(self.parts, node=node, key=slots[0], value=slots[1], needs_partitioning=True))
@@ -181,7 +181,7 @@ class KStream(Generic[K, V]):
             name: The node's name.
         """
         used = UsedStores(stores)
-        node_name = self.parts.graph.named(name, "KSTREAM-PROCESSVALUES-")
+        node_name = self.parts.graph.new_name("KSTREAM-PROCESSVALUES-") if name is None else name
         operator = UserFunction(function, used.names, keeps_key=True)
         node = self.parts.graph.add(node_name, used.writer(node_name, operator), self.parts.node)
         return KStream(evolve(self.parts, node=node, value=_slot(value, "process_values", "value")))

@@ -367,6 +367,8 @@ class KTable(Generic[K, V]):
         if options.store is not None:
             definition = key_value_store(graph, word, options, "", (self.parts.key, value))
             operator.store = definition.name
+        elif options.caching is not None:
+            graph.new_store_name(prefix)  # as Java does for a store without a name, which it then leaves out
         node_name = graph.named(name, prefix)
 
         def write(topology: NodeGraph, parents: tuple[str, ...]) -> None:

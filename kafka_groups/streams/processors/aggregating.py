@@ -44,7 +44,7 @@ class StreamAggregate:
                     aggregate, old_ms = state.decoded(stored)
                     newest_ms = max(timestamp_ms, old_ms)
                 aggregate = aggregator(key, value, aggregate)
-                state.put(key_bytes, aggregate, newest_ms)
+                state.put(key_bytes, aggregate, timestamp_ms if aggregate is None else newest_ms)
             except Exception as error:
                 failed(error, key, value, timestamp_ms, headers)
                 return

@@ -3,7 +3,7 @@
 from kafka_groups.streams.errors import StreamsError
 from kafka_groups.streams.topology.records import SourceRecord
 
-__all__ = ["fail_on_invalid", "skip_invalid", "use_partition_time_on_invalid"]
+__all__ = ["fail_on_invalid", "skip_invalid", "use_partition_time_on_invalid", "wall_clock"]
 
 
 def fail_on_invalid(record: SourceRecord, partition_time_ms: int) -> int:
@@ -41,3 +41,9 @@ def use_partition_time_on_invalid(record: SourceRecord, partition_time_ms: int) 
             "no record before it had a valid one."
         )
     return partition_time_ms
+
+
+def wall_clock(record: SourceRecord, partition_time_ms: int) -> int:
+    """Return the wall-clock time at which the task takes the record, whatever its timestamp is."""
+    del partition_time_ms
+    return record.wall_ms

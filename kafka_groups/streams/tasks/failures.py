@@ -9,7 +9,7 @@ from attrs import frozen
 from kafka_groups.streams.errors import StreamsError
 from kafka_groups.streams.state.store import RecordContext
 from kafka_groups.streams.topology.records import Record
-from kafka_groups.types import Headers, TaskId
+from kafka_groups.types import Headers, TaskId, TopicPartition
 
 __all__ = ["ErrorContext", "ErrorResponse", "TaskFailures"]
 
@@ -52,10 +52,17 @@ class TaskFailures:
         dropped_records: How many records operators dropped, by node and reason.
     """
 
-    def __init__(self, task_id: TaskId, record: RecordContext, handler: ErrorHandler | None) -> None:
+    def __init__(
+        self,
+        task_id: TaskId,
+        record: RecordContext,
+        processing: ErrorHandler | None,
+        deserialization: ErrorHandler | None,
+    ) -> None:
         self._task_id = task_id
         self._record = record
-        self._handler = handler
+        self._processing = processing
+        self._deserialization = deserialization
         self.dropped_records: dict[tuple[str, str], int] = {}
 
     def processing(self, node: str, error: Exception, record: tuple[Any, Any, int, Headers]) -> None:
@@ -65,15 +72,25 @@ class TaskFailures:
         key, value, timestamp_ms, headers = record
         place = self._record
         context = ErrorContext(node, self._task_id, place.topic, place.partition, place.offset, timestamp_ms)
-        response = ErrorResponse.FAIL
-        if self._handler is not None:
-            response = self._handler(context, Record(key, value, timestamp_ms, headers), error)
-        if response is not ErrorResponse.RESUME:
+        if not _resumes(self._processing, context, Record(key, value, timestamp_ms, headers), error):
             raise StreamsError(_told(context, key, value, error)) from error
+
+    def deserialization(
+        self, node: str, error: Exception, partition: TopicPartition, offset: int, record: Record[Any, Any]
+    ) -> None:
+        """Raise, or return to skip a record of a source that cannot be decoded; its key and value are bytes."""
+        place = ErrorContext(node, self._task_id, partition.topic, partition.partition, offset, record.timestamp_ms)
+        if not _resumes(self._deserialization, place, record, error):
+            text = f"{node} in task {self._task_id} cannot decode {partition} offset {offset}: {error}"
+            raise StreamsError(text) from error
 
     def dropped(self, node: str, reason: str) -> None:
         """Count a record that an operator drops."""
         self.dropped_records[node, reason] = self.dropped_records.get((node, reason), 0) + 1
+
+
+def _resumes(handler: ErrorHandler | None, context: ErrorContext, record: Record[Any, Any], error: Exception) -> bool:
+    return handler is not None and handler(context, record, error) is ErrorResponse.RESUME
 
 
 def _told(context: ErrorContext, key: Any, value: Any, error: Exception) -> str:

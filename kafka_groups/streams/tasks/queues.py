@@ -5,8 +5,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from kafka_groups.streams.processors.changes import change_deserializer
+from kafka_groups.streams.tasks.failures import TaskFailures
 from kafka_groups.streams.topology.nodes import NodeStep, SourceNode, TimestampExtractor
-from kafka_groups.streams.topology.records import SourceRecord
+from kafka_groups.streams.topology.records import Record, SourceRecord
 from kafka_groups.types import Headers, TopicPartition
 
 __all__ = ["FetchedRecord", "Head", "PartitionQueue"]
@@ -34,13 +35,6 @@ class Head(NamedTuple):
     headers: Headers
 
 
-Refused = Callable[[FetchedRecord, Exception], None]
-"""Decides about a record that cannot be decoded: raises, or returns to skip it."""
-
-Dropped = Callable[[str, str], None]
-"""Counts and logs a record that is dropped: gets the node's name and the reason."""
-
-
 class PartitionQueue:
     """The records of one partition. Only the first is decoded, as its timestamp decides when its turn is.
 
@@ -57,8 +51,8 @@ class PartitionQueue:
         source: SourceNode,
         step: NodeStep,
         extractor: TimestampExtractor,
-        refused: Refused,
-        dropped: Dropped,
+        failures: TaskFailures,
+        wall_ms: Callable[[], int],
     ) -> None:
         self.partition = partition
         self.step = step
@@ -68,7 +62,8 @@ class PartitionQueue:
         self._waiting: deque[FetchedRecord] = deque()
         self._head: Head | None = None
         self._extractor = source.timestamp or extractor
-        self._refused, self._dropped = refused, dropped
+        self._failures = failures
+        self._wall_ms = wall_ms
         self._read_key = source.key.deserializer(partition.topic, is_key=True)
         self._read_value = (
             change_deserializer(source.value, partition.topic)
@@ -108,17 +103,20 @@ class PartitionQueue:
             key = None if record.key is None else self._read_key(record.key, record.headers)
             value = None if record.value is None else self._read_value(record.value, record.headers)
         except Exception as error:
-            self._refused(record, error)
+            given = Record(record.key, record.value, record.timestamp_ms, record.headers)
+            self._failures.deserialization(self._source.name, error, self.partition, record.offset, given)
             self.position = record.offset + 1
             return None
         return self._timed(record, key, value)
 
     def _timed(self, record: FetchedRecord, key: Any, value: Any) -> Head | None:
         topic, partition = self.partition.topic, self.partition.partition
-        given = SourceRecord(topic, partition, record.offset, key, value, record.timestamp_ms, record.headers)
+        given = SourceRecord(
+            topic, partition, record.offset, key, value, record.timestamp_ms, record.headers, self._wall_ms()
+        )
         timestamp_ms = self._extractor(given, self.time_ms)
         if timestamp_ms < 0:
-            self._dropped(self._source.name, f"its timestamp is {timestamp_ms}")
+            self._failures.dropped(self._source.name, f"its timestamp is {timestamp_ms}")
             self.position = record.offset + 1
             return None
         return Head(record.offset, key, value, timestamp_ms, record.headers)

@@ -80,7 +80,9 @@ class StreamTask:
         self.is_commit_requested = False
         self._settings = settings
         self._stream_schedule, self._wall_schedule = Schedule(), Schedule()
-        self._failures = TaskFailures(task_id, self.record, settings.processing_handler)
+        self._failures = TaskFailures(
+            task_id, self.record, settings.processing_handler, settings.deserialization_handler
+        )
         self.states: dict[str, StateStore] = {}
         self._changelogs: dict[str, str] = {}
         for place in group.stores:
@@ -192,10 +194,7 @@ class StreamTask:
     def _queue(self, topic: str, source: Any, step: Any) -> PartitionQueue:
         partition = TopicPartition(topic, self.task_id.partition)
         extractor = self._settings.extractor
-        return PartitionQueue(partition, source, step, extractor, self._refused, self._failures.dropped)
-
-    def _refused(self, record: FetchedRecord, error: Exception) -> None:
-        raise error
+        return PartitionQueue(partition, source, step, extractor, self._failures, lambda: self.wall_ms)
 
 
 def _read_only(states: Mapping[str, StateStore]) -> Mapping[str, ReadOnlyState]:

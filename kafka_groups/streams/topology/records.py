@@ -74,6 +74,7 @@ class SourceRecord:
         value: Its value.
         timestamp_ms: The timestamp that the topic has for it; negative if it has none.
         headers: Its headers.
+        wall_ms: The wall-clock time in ms since 1970.
     """
 
     topic: str
@@ -83,3 +84,4 @@ class SourceRecord:
     value: object
     timestamp_ms: int
     headers: Headers = ()
+    wall_ms: int = 0

@@ -57,12 +57,14 @@ class TopologyTestDriver:
         timestamp: The default timestamp extractor.
         statestore_cache_max_bytes: 0 makes operators forward every update, not only a key's last one at each commit.
         processing_exception_handler: Decides about exceptions of your code; without one they are raised by `pipe`.
+        deserialization_exception_handler: Decides about records that cannot be decoded, in the same way. It gets their
+            keys and values as bytes.
 
     Raises:
         TopologyError: The topology is empty or contradicts itself.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, an application's configuration
         self,
         topology: Topology,
         *,
@@ -71,6 +73,7 @@ class TopologyTestDriver:
         timestamp: TimestampExtractor = fail_on_invalid,
         statestore_cache_max_bytes: int = 10 * 1024 * 1024,
         processing_exception_handler: ErrorHandler | None = None,
+        deserialization_exception_handler: ErrorHandler | None = None,
     ) -> None:
         self._topology = topology
         self._application_id = application_id
@@ -84,6 +87,7 @@ class TopologyTestDriver:
             extractor=timestamp,
             cache_max_bytes=statestore_cache_max_bytes,
             processing_handler=processing_exception_handler,
+            deserialization_handler=deserialization_exception_handler,
         )
         groups = node_groups(topology.graph)
         fillers = [self._task(group, {}) for group in groups if group.is_global]

@@ -14,7 +14,9 @@ from kafka_groups.streams import (
     StreamsBuilder,
     StreamsError,
     TopologyError,
+    extractors,
 )
+from kafka_groups.streams.topology.nodes import TimestampExtractor
 from kafka_groups.testing.topology_driver import TopologyTestDriver
 
 Stream = KStream[str, str]
@@ -153,3 +155,45 @@ def test_print_writes_label_key_and_value(capsys: pytest.CaptureFixture[str]) ->
     with TopologyTestDriver(builder.build()) as driver:
         driver.input_topic("in", serdes.string, serdes.string).pipe("k", "v")
     assert capsys.readouterr().out == "[seen]: k, v\n"
+
+
+def test_records_that_cannot_be_decoded_are_skipped_by_their_handler_or_fail_with_their_place() -> None:
+    builder = StreamsBuilder()
+    builder.stream("in", key=serdes.string, value=serdes.int64).to("out")
+    topology = builder.build()
+    refused: list[tuple[str, int, Any]] = []
+
+    def skip(context: ErrorContext, record: Record[Any, Any], _error: Exception) -> ErrorResponse:
+        refused.append((context.node, context.offset, record.value))
+        return ErrorResponse.RESUME
+
+    with TopologyTestDriver(topology, deserialization_exception_handler=skip) as driver:
+        into = driver.input_topic("in", serdes.string, serdes.bytes_)
+        into.pipe("k", b"short")
+        into.pipe("k", bytes(8))
+        assert [record.value for record in driver.records("out")] == [bytes(8)]
+    assert refused == [("KSTREAM-SOURCE-0000000000", 0, b"short")]
+    with (
+        TopologyTestDriver(topology) as driver,
+        pytest.raises(
+            StreamsError, match=r"KSTREAM-SOURCE-0000000000 in task 0_0 cannot decode in-0 offset 0.*5 bytes"
+        ),
+    ):
+        driver.input_topic("in", serdes.string, serdes.bytes_).pipe("k", b"short")
+
+
+def test_ready_extractors_decide_about_negative_timestamps_and_may_take_the_clock() -> None:
+    def times(extractor: TimestampExtractor) -> list[int]:
+        builder = StreamsBuilder()
+        builder.stream("in", key=serdes.string, value=serdes.string, timestamp=extractor).to("out")
+        with TopologyTestDriver(builder.build(), wall_ms=77) as driver:
+            into = driver.input_topic("in", serdes.string, serdes.string)
+            for timestamp_ms in (5, -1, 3):
+                into.pipe("k", "v", timestamp_ms=timestamp_ms)
+            return [record.timestamp_ms for record in driver.records("out")]
+
+    assert times(extractors.skip_invalid) == [5, 3]
+    assert times(extractors.use_partition_time_on_invalid) == [5, 5, 3]
+    assert times(extractors.wall_clock) == [77, 77, 77]
+    with pytest.raises(StreamsError, match="in-0 offset 1 has the timestamp -1"):
+        times(extractors.fail_on_invalid)
