@@ -85,6 +85,7 @@ class StreamTask:
         )
         self.states: dict[str, StateStore] = {}
         self._changelogs: dict[str, str] = {}
+        self._restored_from: dict[str, str] = {}
         for place in group.stores:
             self._open_store(place, engine)
         self._program = compile_group(
@@ -108,6 +109,17 @@ class StreamTask:
         self.wall_ms = wall_ms
         for function in self._program.init:
             function(self)
+
+    def restore(self, changelog: Callable[[str], Iterable[ChangelogRecord]]) -> None:
+        """Fill the stores from their changelogs, before the task is initialised.
+
+        Args:
+            changelog: Returns the records of a topic, for the task's partition.
+        """
+        for name, state in self.states.items():
+            if name in self._restored_from:
+                for record in changelog(self._restored_from[name]):
+                    state.restore(record)
 
     def add(self, topic: str, records: list[FetchedRecord]) -> None:
         """Add records of one of its topics."""
@@ -174,6 +186,8 @@ class StreamTask:
                 topic=topic, engine=engine, record=self.record, is_caching=self._settings.cache_max_bytes > 0
             ),
         )
+        if place.definition.changelog is not None or place.source_topic is not None:
+            self._restored_from[name] = topic
         if place.definition.changelog is not None and place.source_topic is None:
             self._changelogs[name] = topic
 

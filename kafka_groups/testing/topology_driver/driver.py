@@ -1,13 +1,14 @@
 """Runs a topology in memory, record by record."""
 
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import timedelta
 from types import TracebackType
 from typing import Any, Self, TypeVar, overload
 
 from kafka_groups.serdes import Serde
 from kafka_groups.streams.errors import StreamsError
+from kafka_groups.streams.member.rules.topology_builder import TopologyError
 from kafka_groups.streams.processors.extractors import fail_on_invalid
 from kafka_groups.streams.state.engine import MemoryEngine
 from kafka_groups.streams.state.key_value import KeyValueStore
@@ -61,7 +62,7 @@ class TopologyTestDriver:
             keys and values as bytes.
 
     Raises:
-        TopologyError: The topology is empty or contradicts itself.
+        TopologyError: The topology is empty.
     """
 
     def __init__(  # noqa: PLR0913, an application's configuration
@@ -75,6 +76,8 @@ class TopologyTestDriver:
         processing_exception_handler: ErrorHandler | None = None,
         deserialization_exception_handler: ErrorHandler | None = None,
     ) -> None:
+        if not topology.graph.nodes:
+            raise TopologyError("The topology is empty. Add a source at least.")
         self._topology = topology
         self._application_id = application_id
         self._wall_ms = wall_ms
@@ -89,14 +92,12 @@ class TopologyTestDriver:
             processing_handler=processing_exception_handler,
             deserialization_handler=deserialization_exception_handler,
         )
-        groups = node_groups(topology.graph)
-        fillers = [self._task(group, {}) for group in groups if group.is_global]
-        global_states = {name: state for task in fillers for name, state in task.states.items()}
-        self._tasks = [*fillers, *(self._task(group, global_states) for group in groups if not group.is_global)]
-        self._readers: dict[str, StreamTask] = {topic: task for task in self._tasks for topic in task.queues}
-        for task in self._tasks:
-            task.init(wall_ms)
-        self._settle()
+        self._kept: dict[str, list[CapturedRecord]] = {
+            place.source_topic: [] for place in topology.graph.stores.values() if place.source_topic is not None
+        }
+        self._tasks: list[StreamTask] = []
+        self._readers: dict[str, StreamTask] = {}
+        self._start()
 
     def __enter__(self) -> Self:
         return self
@@ -171,6 +172,18 @@ class TopologyTestDriver:
             self._commit(task)
         self._settle()
 
+    def restart(self) -> None:
+        """Close the application and start it again: processors are new, and stores come from their changelogs.
+
+        Stores without a changelog are empty afterwards. Topics keep their records, and global stores are filled again.
+
+        Raises:
+            StreamsError: The driver is closed.
+        """
+        self._check_open()
+        self.close()
+        self._start()
+
     def close(self) -> None:
         """Close the processors of the topology."""
         tasks, self._tasks = self._tasks, []
@@ -207,6 +220,39 @@ class TopologyTestDriver:
 
     # -----------------------------------------------------------------
 
+    def _start(self) -> None:
+        groups = node_groups(self._topology.graph)
+        fillers = [self._task(group, {}) for group in groups if group.is_global]
+        global_states = {name: state for task in fillers for name, state in task.states.items()}
+        tasks = [self._task(group, global_states) for group in groups if not group.is_global]
+        self._tasks = [*fillers, *tasks]
+        self._readers = {topic: task for task in self._tasks for topic in task.queues}
+        for task in tasks:
+            task.restore(self._changelog)
+        for task in self._tasks:
+            task.init(self._wall_ms)
+        self._fill(fillers)
+        self._settle()
+
+    def _fill(self, fillers: list[StreamTask]) -> None:
+        """Process the records that global topics have already."""
+        for task in fillers:
+            for topic in task.queues:
+                offsets = enumerate(self._kept.get(topic, ()))
+                task.add(topic, [_at(offset, record) for offset, record in offsets])
+            while task.process(self._wall_ms):
+                self._commit(task)
+
+    def _changelog(self, topic: str) -> Iterator[ChangelogRecord]:
+        """Return the records from which a store is restored."""
+        for record in self._kept[topic] if topic in self._kept else self._written(topic):
+            if record.key is not None:
+                yield ChangelogRecord(record.key, record.value, record.timestamp_ms)
+
+    def _check_open(self) -> None:
+        if not self._tasks:
+            raise StreamsError("The driver is closed. Make another one.")
+
     def _task(self, group: NodeGroup, global_states: Mapping[str, StateStore]) -> StreamTask:
         task_id = TaskId(str(group.number), 0)
         return StreamTask(task_id, group, self._settings, MemoryEngine(), self, global_states)
@@ -220,8 +266,7 @@ class TopologyTestDriver:
         headers: Headers,
         partition: int | None,
     ) -> None:
-        if not self._tasks:
-            raise StreamsError("The driver is closed. Make another one.")
+        self._check_open()
         self._arrived.append(CapturedRecord(topic, partition or 0, key, value, timestamp_ms, headers))
         self._settle()
 
@@ -242,7 +287,13 @@ class TopologyTestDriver:
         place = record.topic, record.partition
         offset = self._offsets.get(place, 0)
         self._offsets[place] = offset + 1
-        return FetchedRecord(offset, record.key, record.value, record.timestamp_ms, record.headers)
+        if record.topic in self._kept:
+            self._kept[record.topic].append(record)
+        return _at(offset, record)
 
     def _written(self, topic: str) -> list[CapturedRecord]:
         return self._outputs.setdefault(topic, [])
+
+
+def _at(offset: int, record: CapturedRecord) -> FetchedRecord:
+    return FetchedRecord(offset, record.key, record.value, record.timestamp_ms, record.headers)
