@@ -161,7 +161,7 @@ class KeepSubscriptions:
                 return
             if foreign is not None:
                 kept = None if given.instruction in _DELETES else given
-                state.put(subscription_key(foreign, given.primary_key), kept, timestamp_ms)
+                state.put(subscription_key(foreign, given.primary_key), kept, timestamp_ms, headers)
             forward(foreign, given, timestamp_ms, headers)
 
         return step

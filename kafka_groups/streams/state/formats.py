@@ -3,7 +3,7 @@
 import struct
 from typing import Protocol
 
-__all__ = ["PLAIN", "TIMESTAMPED", "ValueFormat", "after_prefix"]
+__all__ = ["NO_TIMESTAMP", "PLAIN", "TIMESTAMPED", "ValueFormat", "after_prefix"]
 
 NO_TIMESTAMP = -1
 

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from kafka_groups.serdes import Serde
-from kafka_groups.streams.state.formats import PLAIN, ValueFormat
+from kafka_groups.streams.state.formats import NO_TIMESTAMP, PLAIN, ValueFormat
 from kafka_groups.streams.state.held import HeldUpdates
 from kafka_groups.streams.state.layered import LayeredTable
 from kafka_groups.streams.state.store import ChangelogRecord, StoreSurroundings
-from kafka_groups.types import Header
+from kafka_groups.types import Header, Headers
 
 __all__ = ["FoundValue", "StoreRows", "no_headers"]
 
@@ -42,6 +42,7 @@ class StoreRows:
         self._table = LayeredTable(self._engine.table(name))
         self._format = layout
         self._times: dict[bytes, int] = {}
+        self._headers: dict[bytes, Headers] = {}
         self._write_value = value.serializer(surroundings.topic, is_key=False)
         self._read_value = value.deserializer(surroundings.topic, is_key=False)
 
@@ -67,16 +68,19 @@ class StoreRows:
         value, timestamp_ms = self._format.split(stored)
         return self._read_value(value, ()), timestamp_ms
 
-    def put(self, key: bytes, value: Any, timestamp_ms: int) -> None:
-        """Set the value of a row. None deletes it."""
+    def put(self, key: bytes, value: Any, timestamp_ms: int, headers: Headers = ()) -> None:
+        """Set the value of a row. None deletes it. The changelog gets the headers."""
         stored = None if value is None else self._format.join(self._write_value(value, no_headers()), timestamp_ms)
         self._table.put(key, stored)
         self._times[key] = timestamp_ms
+        if headers or self._headers:
+            self._headers[key] = headers
 
     def forget(self, key: bytes) -> None:
         """Drop the uncommitted change of a row."""
         self._table.forget(key)
         del self._times[key]
+        self._headers.pop(key, None)
 
     def flush(self) -> None:
         """Forward updates that were held back."""
@@ -85,17 +89,18 @@ class StoreRows:
     def changelog(self) -> Iterator[ChangelogRecord]:
         """Return the changes since the last commit, one for each row."""
         for key, stored in self._table.changes.items():
-            yield ChangelogRecord(key, *self._logged(key, stored))
+            yield ChangelogRecord(key, *self._logged(key, stored), self._headers.get(key, ()))
 
     def commit(self) -> None:
         """Move the changes into the committed state."""
         self._engine.commit({self.name: self._table.changes})
         self._table.forget_changes()
-        self._times = {}
+        self._times, self._headers = {}, {}
 
     def restore(self, record: ChangelogRecord) -> None:
         """Apply one record of the changelog to the committed state."""
-        stored = None if record.value is None else self._format.join(record.value, record.timestamp_ms)
+        timestamp_ms = NO_TIMESTAMP if record.timestamp_ms is None else record.timestamp_ms
+        stored = None if record.value is None else self._format.join(record.value, timestamp_ms)
         self._engine.commit({self.name: {record.key: stored}})
 
     def _logged(self, key: bytes, stored: bytes | None) -> tuple[bytes | None, int]:

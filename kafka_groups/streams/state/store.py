@@ -12,11 +12,19 @@ __all__ = ["ChangelogRecord", "RecordContext", "StateStore", "StoreSurroundings"
 
 
 class ChangelogRecord(NamedTuple):
-    """One change of a store as its changelog has it."""
+    """One change of a store as its changelog has it.
+
+    Attributes:
+        key: Its key.
+        value: Its value; None deletes the key.
+        timestamp_ms: Its timestamp. None: the time at which it is written.
+        headers: Its headers.
+    """
 
     key: bytes
     value: bytes | None
-    timestamp_ms: int
+    timestamp_ms: int | None
+    headers: Headers = ()
 
 
 @define

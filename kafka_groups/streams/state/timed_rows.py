@@ -9,6 +9,7 @@ from kafka_groups.streams.state.engine import KeyedBytes
 from kafka_groups.streams.state.formats import ValueFormat
 from kafka_groups.streams.state.rows import StoreRows
 from kafka_groups.streams.state.store import ChangelogRecord, StoreSurroundings
+from kafka_groups.types import Headers
 
 __all__ = ["MAX_MS", "TimedRows"]
 
@@ -58,9 +59,9 @@ class TimedRows(StoreRows):
         """Return the bytes that the store has for a row, or None if there are none or they have expired."""
         return self._table.get(key) if self.time_in(key) >= self.oldest_ms else None
 
-    def put(self, key: bytes, value: Any, timestamp_ms: int) -> None:
+    def put(self, key: bytes, value: Any, timestamp_ms: int, headers: Headers = ()) -> None:
         """Set the value of a row. None deletes it. If it has expired, only the changelog gets it."""
-        super().put(key, value, timestamp_ms)
+        super().put(key, value, timestamp_ms, headers)
         self._note(key)
 
     def commit(self) -> None:

@@ -215,8 +215,9 @@ class TopologyTestDriver:
     def log(self, topic: str, partition: int, records: Iterable[ChangelogRecord]) -> None:
         """Take records of a changelog."""
         written = self._written(topic)
-        for key, value, timestamp_ms in records:
-            written.append(CapturedRecord(topic, partition, key, value, timestamp_ms))
+        for key, value, given_ms, headers in records:
+            timestamp_ms = self._wall_ms if given_ms is None else given_ms
+            written.append(CapturedRecord(topic, partition, key, value, timestamp_ms, headers))
 
     # -----------------------------------------------------------------
 

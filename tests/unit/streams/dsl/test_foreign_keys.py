@@ -167,3 +167,12 @@ def test_a_serde_that_is_missing_is_named() -> None:
     left.join(builder.table("right", key=TEXT, value=TEXT), both, on=first_letter)
     with pytest.raises(TopologyError, match="join needs the serde of its values, which map_values left unknown"):
         builder.build()
+
+
+def test_changelogs_of_subscriptions_have_the_headers_of_the_left_row() -> None:
+    with TopologyTestDriver(topology("join", name="fk")) as driver:
+        headers = (("trace", b"1"),)
+        driver.input_topic("left", TEXT, TEXT).pipe("k", "apple", timestamp_ms=1, headers=headers)
+        driver.input_topic("left", TEXT, TEXT).pipe("m", "bear", timestamp_ms=2)
+        found = driver.records("test-fk-subscription-store-changelog")
+        assert [record.headers for record in found] == [headers, ()]
