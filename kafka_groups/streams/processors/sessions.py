@@ -125,7 +125,8 @@ def _updates(node: NodeContext, state: SessionState, *, send_old: bool) -> Sessi
         if state.is_caching:
             held.hold(row, key, stored, headers)
         else:
-            tell(key, new, stored, ())
+            # As in Java, a session that comes is told as new, also in place of one with the same times.
+            tell(key, new, stored if new is None else None, ())
 
     held.forward = flushed
     return update

@@ -6,6 +6,7 @@ from attrs import define
 
 from kafka_groups.serdes import Window, Windowed
 from kafka_groups.streams.processors.folding import Folding
+from kafka_groups.streams.processors.updates import Update
 from kafka_groups.streams.processors.windowed import CLOSED, closed_windows, window_updates
 from kafka_groups.streams.state.windows import StoredWindow, WindowState
 from kafka_groups.streams.topology.nodes import NodeContext, NodeStep
@@ -43,6 +44,8 @@ class SlidingAggregate:
         state, failed, dropped, fold = node.state(self.store), node.failed, node.dropped, self.folding.fold
         difference_ms, grace_ms = self.difference_ms, self.grace_ms
         update = window_updates(node, state, self.folding, on_close=self.on_close, send_old=self.send_old)
+        is_direct = not (self.on_close or state.is_caching)
+        update_right = _told_as_new(node) if is_direct else update
         close = closed_windows(node, state, difference_ms, is_end_included=True) if self.on_close else None
         stream_ms = -1
 
@@ -71,13 +74,25 @@ class SlidingAggregate:
                     failed(error, key, value, timestamp_ms, headers)
                     return
                 windowed = Windowed(key, Window(start_ms, start_ms + difference_ms))
-                update(row, windowed, aggregate, stored, newest_ms, headers)
+                tell = update if start_ms <= timestamp_ms else update_right
+                # As in Java, a new window that is forwarded at once was, before, what it began with.
+                tell(row, windowed, aggregate, base if is_direct else stored, newest_ms, headers)
             if is_late:
                 dropped(CLOSED)
             if close is not None:
                 close(closed_ms, headers)
 
         return step
+
+
+def _told_as_new(node: NodeContext) -> Update:
+    """Return the function that forwards a new window without an old value."""
+    forward = node.forward
+
+    def update(_row: bytes, key: Any, new: Any, _stored: bytes | None, timestamp_ms: int, headers: Headers) -> None:
+        forward(key, new, None, timestamp_ms, headers)
+
+    return update
 
 
 def _windows(state: WindowState, key: bytes, timestamp_ms: int, difference_ms: int) -> list[Base]:

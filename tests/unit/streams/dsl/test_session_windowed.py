@@ -7,10 +7,12 @@ import pytest
 from kafka_groups import serdes
 from kafka_groups.streams import (
     EmitStrategy,
+    KTable,
     SessionWindowedKStream,
     SessionWindows,
     SlidingWindows,
     StreamsBuilder,
+    Windowed,
     stores,
 )
 from kafka_groups.testing.topology_driver import TopologyTestDriver
@@ -105,3 +107,32 @@ def test_sliding_windows_are_emitted_when_their_last_time_has_passed() -> None:
     table = grouped.windowed_by(SLIDING).emit_strategy(EmitStrategy.on_window_close()).count()
     records = ("k", "", 150), ("j", "", 151), ("j", "", 10**6)
     assert results(written(builder, table), *records) == ["[k@50/150]=1 at 150", "[j@51/151]=1 at 151"]
+
+
+def changes(table: KTable[Windowed[str], str], builder: StreamsBuilder, *records: tuple[str, str, int]) -> list[str]:
+    """Return the new values (+) and old values (-) that a table forwards without a cache."""
+    grouped = table.group_by(lambda _, value: ("all", value), key=serdes.string, value=serdes.string)
+    grouped.aggregate(
+        lambda: "",
+        lambda _, value, found: f"{found}+{value}",
+        lambda _, value, found: f"{found}-{value}",
+        value=serdes.string,
+    ).to_stream().to("out")
+    return results(builder.build(), *records, cache=0)
+
+
+def test_a_session_that_is_put_again_in_its_place_is_told_as_new() -> None:
+    builder = StreamsBuilder()
+    table = visits(builder).reduce(lambda a, b: a + b)
+    assert changes(table, builder, ("k", "a", 0), ("k", "b", 0)) == ["all=+a at 0", "all=+a+ab at 0"]
+
+
+def test_a_sliding_window_that_is_new_has_the_window_that_it_began_with_as_old_value() -> None:
+    builder = StreamsBuilder()
+    grouped = builder.stream("in", key=serdes.string, value=serdes.string).group_by_key()
+    table = grouped.windowed_by(SLIDING).reduce(lambda a, b: a + b)
+    assert changes(table, builder, ("k", "a", 150), ("k", "b", 200)) == [
+        "all=+a at 150",
+        "all=+a+b at 200",
+        "all=+a+b-a+ab at 200",
+    ]
