@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from kafka_groups.streams.dsl.grouped_table import KGroupedTable
     from kafka_groups.streams.dsl.session_windowed import SessionWindowedKStream
     from kafka_groups.streams.dsl.stream import KStream
+    from kafka_groups.streams.dsl.suppressing import Suppressed
     from kafka_groups.streams.dsl.table import KTable
     from kafka_groups.streams.dsl.windowed import TimeWindowedKStream
     from kafka_groups.streams.dsl.windows import (
@@ -95,6 +96,7 @@ __all__ = [
     "StreamsMembershipEvent",
     "StreamsStatus",
     "Subtopology",
+    "Suppressed",
     "TaskId",
     "TaskPosition",
     "TasksAssigned",
@@ -156,6 +158,7 @@ _MODULES = MappingProxyType({
     "StreamsMembershipEvent": "member.rules.member_events",
     "StreamsStatus": ".protocol.messages.streams_group_heartbeat",
     "Subtopology": "member.rules.topology",
+    "Suppressed": "dsl.suppressing",
     "TaskId": ".types",
     "TaskPosition": "member.rules.task_offsets",
     "TasksAssigned": "member.rules.member_events",

@@ -73,6 +73,13 @@ class TablesToJoin:
         return self.left.sources | self.right.sources
 
     @property
+    def closes_ms(self) -> int | None:
+        """The time after which keys' windows close in the result, if both tables have them."""
+        if self.left.closes_ms is None or self.right.closes_ms is None:
+            return None
+        return max(self.left.closes_ms, self.right.closes_ms)
+
+    @property
     def left_side(self) -> JoinSide:
         """The left side as its operator sees it."""
         return JoinSide(is_left=True, needs_own=self.needs_left, needs_other=self.needs_right)
@@ -116,6 +123,7 @@ def join_tables(tables: TablesToJoin, options: StoreOptions, value: Slot, name: 
         send_old_values=nodes.send_old_values,
         view=nodes.view,
         store=None if definition is None else definition.name,
+        closes_ms=tables.closes_ms,
     )
 
 

@@ -169,6 +169,7 @@ class SessionWindowedKStream(Generic[K, V]):
                 send_old_values=send_old_values,
                 view=lambda: session_view(definition.name),
                 store=definition.name if is_named else None,
+                closes_ms=windows.gap_ms + windows.grace_ms,
             )
         )
 

@@ -13,6 +13,7 @@ from kafka_groups.streams.dsl.lazy_store import LazyStore
 from kafka_groups.streams.dsl.lookup_joins import TablesToJoin, join_tables, keyed
 from kafka_groups.streams.dsl.materialized import StoreOptions, key_value_store
 from kafka_groups.streams.dsl.stream_parts import StreamParts
+from kafka_groups.streams.dsl.suppressing import Suppressed, suppress_table
 from kafka_groups.streams.dsl.table_parts import TableParts
 from kafka_groups.streams.dsl.used_stores import UsedStores
 from kafka_groups.streams.processors.changes import RegroupTable
@@ -25,7 +26,7 @@ from kafka_groups.streams.processors.tables import (
     TableTransformValues,
 )
 from kafka_groups.streams.processors.views import TableView, computed_view, stored_view
-from kafka_groups.streams.state.stores import KeyValueDefinition, StoreDefinition
+from kafka_groups.streams.state.stores import Changelog, KeyValueDefinition, StoreDefinition
 from kafka_groups.streams.topology.node_graph import NodeGraph
 from kafka_groups.streams.topology.nodes import SourceNode
 
@@ -315,6 +316,36 @@ class KTable(Generic[K, V]):
     def _stream(self, node: GraphNode) -> StreamParts:
         parts = self.parts
         return StreamParts(graph=parts.graph, node=node, sources=parts.sources, key=parts.key, value=parts.value)
+
+    def suppress(
+        self,
+        suppressed: Suppressed[K],
+        *,
+        key: Serde[K] | None = None,
+        value: Serde[V] | None = None,
+        name: str | None = None,
+        changelog: Changelog = True,
+    ) -> "KTable[K, V]":
+        """Hold updates back, and forward only the last one of each key (KIP-328).
+
+        Joins see the rows as they were before the updates that wait.
+
+        Args:
+            suppressed: The time to wait, and what to do when too many updates wait.
+            key: The serde of the keys, if it is not known.
+            value: The serde of the values, if it is not known.
+            name: The node's name. That of its buffer is this with `-store`.
+            changelog: False for a buffer that is lost with its worker; a mapping gives configs of the changelog topic.
+
+        Raises:
+            TopologyError: It is to wait for windows, and the keys have none.
+        """
+        given = evolve(
+            self.parts,
+            key=self.parts.key if key is None else key,
+            value=self.parts.value if value is None else value,
+        )
+        return KTable(suppress_table(given, suppressed, name, changelog))
 
     def _joined(
         self, tables: TablesToJoin, value: Serde[Any] | None, options: StoreOptions, name: str | None

@@ -31,6 +31,7 @@ class TableParts:
         send_old_values: Makes it tell old values.
         view: Looks its rows up. It gets a store if it cannot compute them.
         store: The name of the store that queries can read, or None.
+        closes_ms: How long after the end of its key's window an update may come, or None if keys have no windows.
     """
 
     graph: Graph
@@ -41,3 +42,4 @@ class TableParts:
     send_old_values: SendOldValues
     view: Callable[[], TableView]
     store: str | None
+    closes_ms: int | None = None

@@ -163,6 +163,7 @@ class TimeWindowedKStream(Generic[K, V]):
                 send_old_values=send_old_values,
                 view=lambda: windowed_view(definition.name),
                 store=definition.name if is_named else None,
+                closes_ms=self._windows.grace_ms,
             )
         )
 

@@ -3,7 +3,14 @@
 from kafka_groups.streams.state.key_value import KeyValueState
 from kafka_groups.streams.state.sessions import SessionState
 from kafka_groups.streams.state.store import StateStore, StoreSurroundings
-from kafka_groups.streams.state.stores import KeyValueDefinition, SessionDefinition, StoreDefinition, WindowDefinition
+from kafka_groups.streams.state.stores import (
+    KeyValueDefinition,
+    SessionDefinition,
+    StoreDefinition,
+    SuppressDefinition,
+    WindowDefinition,
+)
+from kafka_groups.streams.state.suppress_buffer import SuppressBuffer
 from kafka_groups.streams.state.windows import WindowState
 
 __all__ = ["open_state"]
@@ -17,4 +24,6 @@ def open_state(definition: StoreDefinition, surroundings: StoreSurroundings) -> 
         return WindowState(definition, surroundings)
     if isinstance(definition, SessionDefinition):
         return SessionState(definition, surroundings)
+    if isinstance(definition, SuppressDefinition):
+        return SuppressBuffer(definition, surroundings)
     raise TypeError(f"{definition!r} is not a kind of store that a task can open")

@@ -14,6 +14,7 @@ __all__ = [
     "KeyValueDefinition",
     "SessionDefinition",
     "StoreDefinition",
+    "SuppressDefinition",
     "WindowDefinition",
     "key_value",
     "session",
@@ -124,6 +125,19 @@ class SessionDefinition(StoreDefinition, Generic[K, V]):
     def changelog_defaults(self) -> Mapping[str, str]:
         """Return the configs that the changelog topic of such a store has by itself."""
         return _kept("compact,delete", self.retention_ms)
+
+
+@frozen(kw_only=True)
+class SuppressDefinition(StoreDefinition, Generic[K, V]):
+    """The buffer of a suppressed table.
+
+    Attributes:
+        key: The serde of its keys.
+        value: The serde of its values.
+    """
+
+    key: Serde[K]
+    value: Serde[V]
 
 
 def key_value(

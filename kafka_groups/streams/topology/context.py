@@ -13,6 +13,7 @@ from kafka_groups.streams.state.stores import (
     KeyValueDefinition,
     SessionDefinition,
     StoreDefinition,
+    SuppressDefinition,
     WindowDefinition,
 )
 from kafka_groups.streams.state.windows import WindowStore
@@ -194,7 +195,13 @@ def open_store(node: NodeContext, name: str) -> StoreView:
 
 
 def open_view(state: Any, record: RecordContext) -> StoreView:
-    """Return a store as queries and tests see it: values without timestamps."""
+    """Return a store as queries and tests see it: values without timestamps.
+
+    Raises:
+        StreamsError: It is the buffer of a suppressed table.
+    """
+    if isinstance(state.definition, SuppressDefinition):
+        raise StreamsError(f"Store {state.name!r} is the buffer of a suppressed table. Only its table can read it.")
     if isinstance(state.definition, WindowDefinition):
         return WindowStore(state, record)
     if isinstance(state.definition, SessionDefinition):

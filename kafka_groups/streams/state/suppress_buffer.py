@@ -1,0 +1,271 @@
+"""The buffer of a suppressed table: the last update of each key, until it is taken. Its changelog has Java's bytes."""
+
+import struct
+from collections.abc import Iterator
+from heapq import heappop, heappush
+from typing import Any
+
+from attrs import frozen
+
+from kafka_groups.errors import DeserializationError
+from kafka_groups.streams.state.rows import no_headers
+from kafka_groups.streams.state.store import ChangelogRecord, StoreSurroundings
+from kafka_groups.streams.state.stores import SuppressDefinition
+from kafka_groups.types import Header, Headers
+
+__all__ = ["BufferedUpdate", "SuppressBuffer"]
+
+_VERSION: Header = ("v", b"\x03")
+_INT, _LONG, _CONTEXT = struct.Struct(">i"), struct.Struct(">q"), struct.Struct(">qq")
+_NULL, _SAME_AS_PRIOR = -1, -2
+_FIXED_BYTES = 3 * _LONG.size + _INT.size  # both times, offset and partition
+
+
+@frozen(kw_only=True)
+class BufferedUpdate:
+    """The last update of a key, and the record that made it.
+
+    Attributes:
+        due_ms: The time that decides about its turn; later updates of the key do not change it.
+        timestamp_ms: Its timestamp.
+        topic: The topic of its record, or None if a punctuation made it.
+        partition: The partition of its record.
+        offset: The offset of its record.
+        headers: Its headers.
+        prior: The value before the first update that the buffer has had of the key since it took one out.
+        old: The value before the last update.
+        new: The value; None deletes the row.
+    """
+
+    due_ms: int
+    timestamp_ms: int
+    topic: str | None
+    partition: int
+    offset: int
+    headers: Headers
+    prior: bytes | None
+    old: bytes | None
+    new: bytes | None
+
+    @property
+    def size_bytes(self) -> int:
+        """Its size without key, as Java counts it: texts by characters, and an old value only if it is no other."""
+        values = (self.new, self.prior, None if self.old == self.prior else self.old)
+        headers = sum(len(key) + len(value or b"") for key, value in self.headers)
+        return _FIXED_BYTES + len(self.topic or "") + headers + sum(len(value or b"") for value in values)
+
+
+class SuppressBuffer:
+    """The updates of one task that wait, in the order of their times and then of their keys' bytes.
+
+    Args:
+        definition: The store.
+        surroundings: What it works with.
+
+    Attributes:
+        size_bytes: The size of all updates with their keys, as Java counts it.
+    """
+
+    def __init__(self, definition: SuppressDefinition[Any, Any], surroundings: StoreSurroundings) -> None:
+        self.name = definition.name
+        self.definition = definition
+        self.size_bytes = 0
+        self._engine = surroundings.engine
+        self._record = surroundings.record
+        self._changed: dict[bytes, None] = {}
+        self._updates: dict[bytes, BufferedUpdate] = {}
+        self._turns: list[tuple[int, bytes]] = []  # a heap, which may have keys that are gone
+        topic = surroundings.topic
+        self._write_key = definition.key.serializer(topic, is_key=True)
+        self._read_key = definition.key.deserializer(topic, is_key=True)
+        self._write_value = definition.value.serializer(topic, is_key=False)
+        self._read_value = definition.value.deserializer(topic, is_key=False)
+        for key, stored in self._engine.table(self.name).scan(b"", None):
+            self._set(key, _read(stored))
+
+    def __len__(self) -> int:
+        return len(self._updates)
+
+    def key_bytes(self, key: Any) -> bytes:
+        """Return a key as the store has it."""
+        return self._write_key(key, no_headers())
+
+    def key(self, key: bytes) -> Any:
+        """Return the key with these bytes."""
+        return self._read_key(key, ())
+
+    def value(self, value: bytes | None) -> Any:
+        """Return the value with these bytes, or None."""
+        return None if value is None else self._read_value(value, ())
+
+    def get(self, key: bytes) -> BufferedUpdate | None:
+        """Return the update of a key that waits, or None."""
+        return self._updates.get(key)
+
+    def put(self, key: bytes, new: Any, old: Any, timestamp_ms: int, headers: Headers, *, due_ms: int) -> None:
+        """Set the last update of a key. It takes the turn of the one that waits already, if there is one."""
+        known, record, old_bytes = self._updates.get(key), self._record, self._bytes(old)
+        update = BufferedUpdate(
+            due_ms=due_ms if known is None else known.due_ms,
+            timestamp_ms=timestamp_ms,
+            topic=record.topic,
+            partition=record.partition,
+            offset=record.offset,
+            headers=headers,
+            prior=old_bytes if known is None else known.prior,
+            old=old_bytes,
+            new=self._bytes(new),
+        )
+        self._set(key, update)
+        self._changed[key] = None
+
+    @property
+    def first_ms(self) -> int | None:
+        """The time of the update whose turn is next, or None if there is none."""
+        turns, updates = self._turns, self._updates
+        while turns:
+            due_ms, key = turns[0]
+            found = updates.get(key)
+            if found is not None and found.due_ms == due_ms:
+                return due_ms
+            heappop(turns)
+        return None
+
+    def take(self) -> tuple[bytes, BufferedUpdate]:
+        """Take the update out whose turn is next.
+
+        Raises:
+            LookupError: There is none.
+        """
+        if self.first_ms is None:
+            raise LookupError(f"The buffer {self.name!r} is empty")
+        key = heappop(self._turns)[1]
+        update = self._updates[key]
+        self._remove(key)
+        self._changed[key] = None
+        return key, update
+
+    def flush(self) -> None:
+        """Forward nothing: the operator decides about turns."""
+
+    def changelog(self) -> Iterator[ChangelogRecord]:
+        """Return the changes since the last commit, one for each key. They get the time of writing, as in Java."""
+        for key in self._changed:
+            update = self._updates.get(key)
+            if update is None:
+                yield ChangelogRecord(key, None, None)
+            else:
+                yield ChangelogRecord(key, _written(update), None, (_VERSION,))
+
+    def commit(self) -> None:
+        """Move the changes into the committed state."""
+        found = {key: self._updates.get(key) for key in self._changed}
+        changes = {key: None if update is None else _written(update) for key, update in found.items()}
+        self._engine.commit({self.name: changes})
+        self._changed = {}
+
+    def restore(self, record: ChangelogRecord) -> None:
+        """Apply one record of the changelog to the committed state.
+
+        Raises:
+            DeserializationError: It is not of the version that this program knows.
+        """
+        self._remove(record.key)
+        if record.value is not None:
+            _check_version(self.name, record.headers)
+            self._set(record.key, _read(record.value))
+        self._engine.commit({self.name: {record.key: record.value}})
+
+    def _bytes(self, value: Any) -> bytes | None:
+        return None if value is None else self._write_value(value, no_headers())
+
+    def _set(self, key: bytes, update: BufferedUpdate) -> None:
+        known = self._updates.get(key)
+        if known is None:
+            heappush(self._turns, (update.due_ms, key))
+            self.size_bytes += len(key)
+        else:
+            self.size_bytes -= known.size_bytes
+        self.size_bytes += update.size_bytes
+        self._updates[key] = update
+
+    def _remove(self, key: bytes) -> None:
+        known = self._updates.pop(key, None)
+        if known is not None:
+            self.size_bytes -= len(key) + known.size_bytes
+
+
+def _check_version(name: str, headers: Headers) -> None:
+    if _VERSION not in headers:
+        raise DeserializationError(
+            f"The changelog of the suppress buffer {name!r} has a record with the headers {headers!r}. Known is "
+            "version 3, with the header v=3."
+        )
+
+
+def _written(update: BufferedUpdate) -> bytes:
+    topic = (update.topic or "").encode()
+    context = _CONTEXT.pack(update.timestamp_ms, update.offset) + _sized(topic) + _INT.pack(update.partition)
+    headers = b"".join(_sized(key.encode()) + _sized(value) for key, value in update.headers)
+    is_same = update.old is not None and update.old == update.prior
+    old = _INT.pack(_SAME_AS_PRIOR) if is_same else _sized(update.old)
+    values = _sized(update.prior) + old + _sized(update.new)
+    return context + _INT.pack(len(update.headers)) + headers + values + _LONG.pack(update.due_ms)
+
+
+def _sized(data: bytes | None) -> bytes:
+    return _INT.pack(_NULL) if data is None else _INT.pack(len(data)) + data
+
+
+class _UpdateReader:
+    """Reads the parts of a buffered update from its bytes."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._at = 0
+
+    def number(self, layout: struct.Struct) -> int:
+        found: int = layout.unpack_from(self._data, self._at)[0]
+        self._at += layout.size
+        return found
+
+    def taken(self, length: int) -> bytes:
+        start, self._at = self._at, self._at + length
+        return self._data[start : self._at]
+
+    def sized(self) -> bytes | None:
+        length = self.number(_INT)
+        return None if length == _NULL else self.taken(length)
+
+    def old(self, prior: bytes | None) -> bytes | None:
+        length = self.number(_INT)
+        if length == _SAME_AS_PRIOR:
+            return prior
+        return None if length == _NULL else self.taken(length)
+
+    def header(self) -> Header:
+        return (self.sized() or b"").decode(), self.sized()
+
+
+def _read(data: bytes) -> BufferedUpdate:
+    reader = _UpdateReader(data)
+    try:
+        timestamp_ms, offset = reader.number(_LONG), reader.number(_LONG)
+        topic, partition = (reader.sized() or b"").decode() or None, reader.number(_INT)
+        headers = tuple(reader.header() for _ in range(reader.number(_INT)))
+        prior = reader.sized()
+        old, new = reader.old(prior), reader.sized()
+        due_ms = reader.number(_LONG)
+    except (struct.error, UnicodeDecodeError) as error:
+        raise DeserializationError(f"An update of a suppress buffer is cut off or broken: {data!r}.") from error
+    return BufferedUpdate(
+        due_ms=due_ms,
+        timestamp_ms=timestamp_ms,
+        topic=topic,
+        partition=partition,
+        offset=offset,
+        headers=headers,
+        prior=prior,
+        old=old,
+        new=new,
+    )
