@@ -1,5 +1,6 @@
 """One task: a partition's share of a sub-topology."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol
 
@@ -103,6 +104,14 @@ class StreamTask:
 
     def __repr__(self) -> str:
         return f"<StreamTask {self.task_id}>"
+
+    @property
+    def dropped_records(self) -> Mapping[str, int]:
+        """The number of records that each node has dropped, by the node's name."""
+        dropped: Counter[str] = Counter()
+        for (node, _reason), count in self._failures.dropped_records.items():
+            dropped[node] += count
+        return dropped
 
     def init(self, wall_ms: int) -> None:
         """Prepare the processors, parents first."""

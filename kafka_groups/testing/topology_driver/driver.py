@@ -1,6 +1,6 @@
 """Runs a topology in memory, record by record."""
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import timedelta
 from types import TracebackType
@@ -133,6 +133,14 @@ class TopologyTestDriver:
     def topics(self) -> tuple[str, ...]:
         """The topics that have been written to, in the order of their first records."""
         return tuple(topic for topic, records in self._outputs.items() if records)
+
+    @property
+    def dropped_records(self) -> Mapping[str, int]:
+        """The number of records that each node has dropped since the start or the last restart, by the node's name."""
+        dropped: Counter[str] = Counter()
+        for task in self._tasks:
+            dropped.update(task.dropped_records)
+        return dropped
 
     @overload
     def store(self, store: KeyValueDefinition[K, V]) -> KeyValueStore[K, V]: ...

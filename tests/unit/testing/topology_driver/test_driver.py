@@ -76,6 +76,15 @@ def test_records_without_a_timestamp_have_the_time_of_the_clock() -> None:
     assert record.timestamp_ms == 3000
 
 
+def test_records_that_operators_drop_are_counted_by_node() -> None:
+    with TopologyTestDriver(counting()) as driver:
+        into = driver.input_topic("in", TEXT, TEXT)
+        into.pipe("k", "v")
+        assert driver.dropped_records == {}
+        driver.input_topic("names", TEXT, TEXT).pipe(None, "x")
+        assert driver.dropped_records == {"KTABLE-SOURCE-0000000001": 1}
+
+
 def test_an_empty_topology_is_refused() -> None:
     with pytest.raises(TopologyError, match="The topology is empty"):
         TopologyTestDriver(StreamsBuilder().build())
