@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from kafka_groups.streams.dsl.windowed import TimeWindowedKStream
     from kafka_groups.streams.dsl.windows import (
         EmitStrategy,
+        JoinWindows,
         SessionWindows,
         SlidingWindows,
         TimeWindows,
@@ -70,6 +71,7 @@ __all__ = [
     "GroupMembershipOperation",
     "GroupTopology",
     "GroupTopologyBuilder",
+    "JoinWindows",
     "KGroupedStream",
     "KGroupedTable",
     "KStream",
@@ -132,6 +134,7 @@ _MODULES = MappingProxyType({
     "GroupMembershipOperation": "member.rules.member_events",
     "GroupTopology": "member.rules.topology",
     "GroupTopologyBuilder": "member.rules.topology_builder",
+    "JoinWindows": "dsl.windows",
     "KGroupedStream": "dsl.grouped",
     "KGroupedTable": "dsl.grouped_table",
     "KStream": "dsl.stream",

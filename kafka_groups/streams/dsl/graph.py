@@ -79,13 +79,19 @@ class Graph:
         self._nodes.append(node)
         return node
 
-    def need(self, slot: Slot, operator: str) -> Serde[Any]:
-        """Return a serde that an operator needs. If it is missing, return any, and `build` will raise an error."""
+    def need(self, slot: Slot, operator: str, *, giver: str | None = None) -> Serde[Any]:
+        """Return a serde that an operator needs. If it is missing, return any, and `build` will raise an error.
+
+        Args:
+            slot: The serde, if it is known.
+            operator: The operator that needs it.
+            giver: The operator that takes it as a keyword, if that is another one.
+        """
         if not isinstance(slot, Missing):
             return slot
         self._problems.append(
             f"{operator} needs the serde of its {slot.keyword}s, which {slot.operator} left unknown. Give it: "
-            f"{operator}(…, {slot.keyword}=serdes.…)."
+            f"{giver or operator}(…, {slot.keyword}=serdes.…)."
         )
         return serdes.bytes_
 

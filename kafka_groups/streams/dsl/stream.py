@@ -1,6 +1,6 @@
 """Streams of records, and the operators on them."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import IO, Any, Generic, TypeVar, overload
 
 from attrs import evolve
@@ -14,9 +14,11 @@ from kafka_groups.streams.dsl.grouping import Grouping
 from kafka_groups.streams.dsl.lookup_joins import join_stream_with_table, keyed
 from kafka_groups.streams.dsl.materialized import StoreOptions
 from kafka_groups.streams.dsl.repartitioning import Repartition, add_repartition
+from kafka_groups.streams.dsl.stream_joins import join_streams, refuse_options, stream_join_options
 from kafka_groups.streams.dsl.stream_parts import StreamParts
 from kafka_groups.streams.dsl.table import KTable, table_of_stream
 from kafka_groups.streams.dsl.used_stores import UsedStores
+from kafka_groups.streams.dsl.windows import JoinWindows
 from kafka_groups.streams.processors.lookup_joins import KeyedJoiner
 from kafka_groups.streams.processors.printing import printer
 from kafka_groups.streams.processors.stateless import (
@@ -263,10 +265,24 @@ class KStream(Generic[K, V]):
     @overload
     def join(
         self,
+        other: "KStream[K, V3]",
+        joiner: Callable[[V, V3], V2] | None = None,
+        *,
+        windows: JoinWindows,
+        with_key: Callable[[K, V, V3], V2] | None = None,
+        value: Serde[V2] | None = None,
+        name: str | None = None,
+        store: str | None = None,
+        changelog: bool | Mapping[str, str] = True,
+    ) -> "KStream[K, V2]": ...
+    @overload
+    def join(
+        self,
         other: KTable[K, V3],
         joiner: Callable[[V, V3], V2] | None = None,
         *,
         with_key: Callable[[K, V, V3], V2] | None = None,
+        value: Serde[V2] | None = None,
         name: str | None = None,
     ) -> "KStream[K, V2]": ...
     @overload
@@ -277,28 +293,48 @@ class KStream(Generic[K, V]):
         *,
         on: Callable[[K, V], K2 | None],
         with_key: Callable[[K, V, V3], V2] | None = None,
+        value: Serde[V2] | None = None,
         name: str | None = None,
     ) -> "KStream[K, V2]": ...
     def join(
         self,
-        other: KTable[Any, Any] | GlobalKTable[Any, Any],
+        other: "KStream[Any, Any] | KTable[Any, Any] | GlobalKTable[Any, Any]",
         joiner: Callable[[Any, Any], Any] | None = None,
         *,
+        windows: JoinWindows | None = None,
         on: Callable[[Any, Any], Any] | None = None,
         with_key: Callable[[Any, Any, Any], Any] | None = None,
+        value: Serde[Any] | None = None,
         name: str | None = None,
+        store: str | None = None,
+        changelog: bool | Mapping[str, str] = True,
     ) -> "KStream[K, Any]":
-        """Join each record with the table's row of its key. Records without a row are dropped.
+        """Join each record with those of a stream at about the same time, or with a table's row, of the same key.
+
+        Records without a partner are dropped.
 
         Args:
-            other: The table. It needs the same number of partitions, unless it is global.
-            joiner: Combines the values of record and row.
+            other: A stream or table. It needs the same number of partitions, unless it is a global table.
+            joiner: Combines the values of record and partner.
+            windows: The times at which records of two streams are joined.
             on: The row's key from key and value of a record. Global tables need it.
-            with_key: Combines the record's key and the values of record and row.
-            name: The node's name, and the beginning of the repartition topic's.
+            with_key: Combines the record's key and both values.
+            value: The serde of the results.
+            name: The node's name, or the beginning of those of streams, and of the repartition topics' names.
+            store: The beginning of the names of the stores in which both streams wait for partners.
+            changelog: False for stores that are lost with their worker; a mapping gives configs of their topics.
+
+        Raises:
+            TypeError: There are two joiners or none, or a keyword that is for others than `other`.
         """
         joined = keyed("join", joiner, with_key)
-        return self._looking_up(other, joined, on, keeps_unmatched=False, name=name)
+        if isinstance(other, KStream):
+            options = stream_join_options(
+                "join", windows=windows, on=on, value=value, name=name, store=store, changelog=changelog
+            )
+            return KStream(join_streams(self.parts, other.parts, joined, options))
+        refuse_options("join", windows=windows, store=store, changelog=changelog)
+        return self._looking_up(other, joined, on, keeps_unmatched=False, value=value, name=name)
 
     @overload
     def left_join(
@@ -307,6 +343,7 @@ class KStream(Generic[K, V]):
         joiner: Callable[[V, V3 | None], V2] | None = None,
         *,
         with_key: Callable[[K, V, V3 | None], V2] | None = None,
+        value: Serde[V2] | None = None,
         name: str | None = None,
     ) -> "KStream[K, V2]": ...
     @overload
@@ -317,6 +354,7 @@ class KStream(Generic[K, V]):
         *,
         on: Callable[[K, V], K2 | None],
         with_key: Callable[[K, V, V3 | None], V2] | None = None,
+        value: Serde[V2] | None = None,
         name: str | None = None,
     ) -> "KStream[K, V2]": ...
     def left_join(
@@ -326,6 +364,7 @@ class KStream(Generic[K, V]):
         *,
         on: Callable[[Any, Any], Any] | None = None,
         with_key: Callable[[Any, Any, Any], Any] | None = None,
+        value: Serde[Any] | None = None,
         name: str | None = None,
     ) -> "KStream[K, Any]":
         """Join each record with the table's row of its key, or with None.
@@ -335,10 +374,11 @@ class KStream(Generic[K, V]):
             joiner: Combines the values of record and row; the latter may be None.
             on: The row's key from key and value of a record. Global tables need it.
             with_key: Combines the record's key and the values of record and row.
+            value: The serde of the results.
             name: The node's name, and the beginning of the repartition topic's.
         """
         joined = keyed("left_join", joiner, with_key)
-        return self._looking_up(other, joined, on, keeps_unmatched=True, name=name)
+        return self._looking_up(other, joined, on, keeps_unmatched=True, value=value, name=name)
 
     def to(
         self,
@@ -401,19 +441,20 @@ class KStream(Generic[K, V]):
         on: Callable[[Any, Any], Any] | None,
         *,
         keeps_unmatched: bool,
+        value: Serde[Any] | None,
         name: str | None,
     ) -> "KStream[K, Any]":
         if isinstance(other, GlobalKTable):
-            return KStream(
-                join_stream_with_global_table(self.parts, other, joiner, on, keeps_unmatched=keeps_unmatched, name=name)
+            parts = join_stream_with_global_table(
+                self.parts, other, joiner, on, keeps_unmatched=keeps_unmatched, name=name
             )
-        if on is not None:
+        elif on is not None:
             raise TypeError(
                 "`on=` is for global tables. Change the key with select_key, or read the table as a global one."
             )
-        return KStream(
-            join_stream_with_table(self.parts, other.parts, joiner, keeps_unmatched=keeps_unmatched, name=name)
-        )
+        else:
+            parts = join_stream_with_table(self.parts, other.parts, joiner, keeps_unmatched=keeps_unmatched, name=name)
+        return KStream(parts if value is None else evolve(parts, value=value))
 
     def _below(
         self,

@@ -8,7 +8,7 @@ from kafka_groups.serdes import Window
 from kafka_groups.streams.state.durations import milliseconds
 from kafka_groups.streams.state.timed_rows import MAX_MS
 
-__all__ = ["EmitStrategy", "SessionWindows", "SlidingWindows", "TimeWindows", "UnlimitedWindows"]
+__all__ = ["EmitStrategy", "JoinWindows", "SessionWindows", "SlidingWindows", "TimeWindows", "UnlimitedWindows"]
 
 
 class TimeWindows:
@@ -132,6 +132,47 @@ class SessionWindows:
     def retention_ms(self) -> int:
         """The time for which a store must keep a session after its end."""
         return self.gap_ms + self.grace_ms
+
+
+class JoinWindows:
+    """The times at which records of two streams are joined.
+
+    A record of the left stream is joined with those of the right one that are at most `before` earlier or at most
+    `after` later, both bounds included. A negative duration makes both bounds lie on one side of the record.
+
+    Args:
+        before: How much earlier a right record may be than the left one.
+        after: How much later it may be.
+        grace: How long after its time a record still waits for late partners, before a left or outer join forwards it
+            without one. Both streams are kept for the time from `before` to `after`, and the grace.
+
+    Raises:
+        ConfigurationError: A duration is no `timedelta` of whole milliseconds, the grace is negative, or `before` and
+            `after` leave no time between them.
+    """
+
+    def __init__(self, *, before: timedelta, after: timedelta, grace: timedelta) -> None:
+        self.before_ms = milliseconds("before", before, minimum=-MAX_MS)
+        self.after_ms = milliseconds("after", after, minimum=-MAX_MS)
+        self.grace_ms = milliseconds("grace", grace)
+        if self.size_ms < 0:
+            raise ConfigurationError(
+                f"before={before!r} and after={after!r} leave no time between them, so that nothing would be joined. "
+                "Give durations whose sum is not negative."
+            )
+
+    def __repr__(self) -> str:
+        return f"<JoinWindows from {self.before_ms} ms before to {self.after_ms} ms after, grace {self.grace_ms} ms>"
+
+    @property
+    def size_ms(self) -> int:
+        """The time from the first record that a record is joined with to the last one."""
+        return self.before_ms + self.after_ms
+
+    @property
+    def retention_ms(self) -> int:
+        """The time for which a store must keep a record."""
+        return self.size_ms + self.grace_ms
 
 
 class EmitStrategy:

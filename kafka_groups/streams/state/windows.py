@@ -61,7 +61,7 @@ class WindowState(TimedRows):
             layout,
             surroundings,
             caching=definition.caching is True and not definition.retain_duplicates,
-            retention_ms=definition.retention_ms,
+            retention_ms=max(definition.retention_ms, 1),  # what was put last is there
         )
 
     def key_bytes(self, key: Any) -> bytes:

@@ -7,7 +7,14 @@ from typing import Any
 import pytest
 
 from kafka_groups.errors import ConfigurationError
-from kafka_groups.streams import EmitStrategy, SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows
+from kafka_groups.streams import (
+    EmitStrategy,
+    JoinWindows,
+    SessionWindows,
+    SlidingWindows,
+    TimeWindows,
+    UnlimitedWindows,
+)
 
 ZERO, SECOND = timedelta(0), timedelta(seconds=1)
 
@@ -39,6 +46,7 @@ def test_an_unlimited_window_has_all_times_from_its_start() -> None:
     lambda duration: SlidingWindows(SECOND, grace=duration),
     lambda duration: SessionWindows(duration, grace=ZERO),
     lambda duration: SessionWindows(SECOND, grace=duration),
+    lambda duration: JoinWindows(before=SECOND, after=SECOND, grace=duration),
 ])  # fmt: skip
 @pytest.mark.parametrize("duration", [timedelta(milliseconds=-1), 1000, 1.5, "1s", timedelta(microseconds=1500)])
 def test_other_durations_are_refused(make: Callable[[Any], object], duration: object) -> None:
@@ -55,7 +63,18 @@ def test_windows_of_no_length_and_gaps_between_windows_are_refused() -> None:
         UnlimitedWindows(start_ms=-1)
 
 
+@pytest.mark.parametrize("duration", [-2 * SECOND, 1000, timedelta(microseconds=1500)])
+def test_join_windows_take_negative_durations_that_leave_time_between_them(duration: Any) -> None:
+    assert JoinWindows(before=-SECOND, after=SECOND, grace=ZERO).size_ms == 0
+    with pytest.raises(ConfigurationError, match=r"before=.*(Give|Round)"):
+        JoinWindows(before=duration, after=SECOND, grace=ZERO)
+    with pytest.raises(ConfigurationError, match=r"after=.*(Give|Round)"):
+        JoinWindows(before=SECOND, after=duration, grace=ZERO)
+
+
 def test_they_show_their_numbers() -> None:
+    join_windows = JoinWindows(before=SECOND, after=ZERO, grace=ZERO)
+    assert repr(join_windows) == "<JoinWindows from 1000 ms before to 0 ms after, grace 0 ms>"
     assert repr(TimeWindows(SECOND, grace=ZERO)) == "<TimeWindows of 1000 ms every 1000 ms, grace 0 ms>"
     assert repr(SlidingWindows(SECOND, grace=ZERO)) == "<SlidingWindows of 1000 ms, grace 0 ms>"
     assert repr(SessionWindows(SECOND, grace=SECOND)) == "<SessionWindows with gaps of 1000 ms, grace 1000 ms>"
