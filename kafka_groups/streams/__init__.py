@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from kafka_groups.streams.dsl.suppressing import Suppressed
     from kafka_groups.streams.dsl.table import KTable
     from kafka_groups.streams.dsl.windowed import TimeWindowedKStream
+    from kafka_groups.streams.dsl.windowed_cogrouped import (
+        SessionWindowedCogroupedKStream,
+        TimeWindowedCogroupedKStream,
+    )
     from kafka_groups.streams.dsl.windows import (
         EmitStrategy,
         JoinWindows,
@@ -86,6 +90,7 @@ __all__ = [
     "RecordMetadata",
     "RepartitionTopic",
     "SessionStore",
+    "SessionWindowedCogroupedKStream",
     "SessionWindowedKStream",
     "SessionWindows",
     "SlidingWindows",
@@ -104,6 +109,7 @@ __all__ = [
     "TasksAssigned",
     "TasksLost",
     "TasksRevoked",
+    "TimeWindowedCogroupedKStream",
     "TimeWindowedKStream",
     "TimeWindows",
     "TimestampedKeyValueStore",
@@ -149,6 +155,7 @@ _MODULES = MappingProxyType({
     "RecordMetadata": "topology.records",
     "RepartitionTopic": "member.rules.topology",
     "SessionStore": "state.sessions",
+    "SessionWindowedCogroupedKStream": "dsl.windowed_cogrouped",
     "SessionWindowedKStream": "dsl.session_windowed",
     "SessionWindows": "dsl.windows",
     "SlidingWindows": "dsl.windows",
@@ -167,6 +174,7 @@ _MODULES = MappingProxyType({
     "TasksAssigned": "member.rules.member_events",
     "TasksLost": "member.rules.member_events",
     "TasksRevoked": "member.rules.member_events",
+    "TimeWindowedCogroupedKStream": "dsl.windowed_cogrouped",
     "TimeWindowedKStream": "dsl.windowed",
     "TimeWindows": "dsl.windows",
     "TimestampedKeyValueStore": "state.key_value",

@@ -1,39 +1,27 @@
 """Streams that are grouped by the same keys and aggregated together (KIP-150)."""
 
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar, overload
 
-from attrs import frozen
+from attrs import evolve
 
 from kafka_groups.serdes import Serde
-from kafka_groups.streams.dsl.graph import Graph, GraphNode, Missing, Slot
+from kafka_groups.streams.dsl.cogrouping import CogroupAggregator, CogroupedPart, CogroupedStreams
+from kafka_groups.streams.dsl.graph import Missing, Slot
 from kafka_groups.streams.dsl.grouping import Grouping
 from kafka_groups.streams.dsl.materialized import StoreOptions, key_value_store
 from kafka_groups.streams.dsl.table import KTable
-from kafka_groups.streams.dsl.table_parts import TableParts
+from kafka_groups.streams.dsl.windowed_cogrouped import SessionWindowedCogroupedKStream, TimeWindowedCogroupedKStream
+from kafka_groups.streams.dsl.windows import SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows
 from kafka_groups.streams.processors.aggregating import StreamAggregate
-from kafka_groups.streams.processors.tables import TableMerge
 from kafka_groups.streams.processors.views import stored_view
 from kafka_groups.streams.state.stores import KeyValueDefinition
-from kafka_groups.streams.topology.node_graph import NodeGraph
 
-__all__ = ["CogroupedKStream", "CogroupedPart", "GroupedBy"]
+__all__ = ["CogroupedKStream", "GroupedBy"]
 
 K = TypeVar("K")
 V = TypeVar("V")
 A = TypeVar("A")
-
-CogroupAggregator = Callable[[K, V, A], A]
-
-_AGGREGATE = "COGROUPKSTREAM-AGGREGATE-"
-
-
-@frozen
-class CogroupedPart:
-    """One of the streams, and the function that takes its records into the result."""
-
-    grouping: Grouping
-    aggregator: CogroupAggregator[Any, Any, Any]
 
 
 class GroupedBy(Generic[K, V]):
@@ -69,6 +57,20 @@ class CogroupedKStream(Generic[K, A]):
         """
         return CogroupedKStream((*self._parts, CogroupedPart(grouped._grouping, aggregator)))
 
+    @overload
+    def windowed_by(
+        self, windows: TimeWindows | UnlimitedWindows | SlidingWindows
+    ) -> TimeWindowedCogroupedKStream[K, A]: ...
+    @overload
+    def windowed_by(self, windows: SessionWindows) -> SessionWindowedCogroupedKStream[K, A]: ...
+    def windowed_by(
+        self, windows: TimeWindows | UnlimitedWindows | SlidingWindows | SessionWindows
+    ) -> TimeWindowedCogroupedKStream[K, A] | SessionWindowedCogroupedKStream[K, A]:
+        """Group the records by windows, too, so that each key has a result for each of its windows or sessions."""
+        if isinstance(windows, SessionWindows):
+            return SessionWindowedCogroupedKStream(self._parts, windows)
+        return TimeWindowedCogroupedKStream(self._parts, windows)
+
     def aggregate(
         self,
         initializer: Callable[[], A],
@@ -87,55 +89,17 @@ class CogroupedKStream(Generic[K, A]):
             name: The beginning of the nodes' names.
             caching: False to forward every update.
         """
-        graph = self._parts[0].grouping.stream.graph
         slot: Slot = value if value is not None else Missing("aggregate", "value")
-        default_name = "" if store is not None else graph.new_store_name(_AGGREGATE)
-        serdes = (self._parts[0].grouping.stream.key, slot)
-        definition = key_value_store(graph, "aggregate", StoreOptions(store, caching), default_name, serdes)
-        above = [part.grouping.partitioned("aggregate", definition.name) for part in self._parts]
-        sources = frozenset[str]().union(*(stream.sources for stream in above))
-        operators = [StreamAggregate(definition.name, initializer, part.aggregator) for part in self._parts]
-        node = _add(graph, definition, [stream.node for stream in above], operators, name, sources)
-
-        def send_old_values(*, force: bool) -> bool:
-            del force
-            for operator in operators:
-                operator.send_old = True
-            return True
-
-        return KTable(
-            TableParts(
-                graph=graph,
-                node=node,
-                sources=sources,
-                key=definition.key,
-                value=definition.value,
-                send_old_values=send_old_values,
-                view=lambda: stored_view(definition.name),
-                store=None if store is None else definition.name,
-            )
+        group = CogroupedStreams(self._parts)
+        default_name = group.default_store_name(is_named=store is not None)
+        serdes = (group.stream.key, slot)
+        definition = key_value_store(
+            group.stream.graph, "aggregate", StoreOptions(store, caching), default_name, serdes
         )
-
-
-def _add(
-    graph: Graph,
-    definition: KeyValueDefinition[Any, Any],
-    above: list[GraphNode],
-    operators: list[StreamAggregate],
-    name: str | None,
-    sources: frozenset[str],
-) -> GraphNode:
-    """Add an aggregation for each stream, and the node that merges their changes."""
-    names = [graph.new_name(_AGGREGATE) for _ in operators]
-    merge = graph.named(None if name is None else f"{name}-cogroup-merge", "COGROUPKSTREAM-MERGE-")
-    if name is not None:
-        names = [f"{name}-cogroup-agg-{index}" for index in range(len(operators))]
-
-    def write(topology: NodeGraph, parents: tuple[str, ...]) -> None:
-        for node_name, operator, parent in zip(names, operators, parents, strict=True):
-            topology.add_operator(node_name, operator, [parent])
-        topology.add_state_store(definition, *names)
-        topology.add_operator(merge, TableMerge(), names)
-        topology.copartition(sources)
-
-    return graph.add(merge, write, *above)
+        table = group.table(
+            definition,
+            lambda aggregator: StreamAggregate(definition.name, initializer, aggregator),
+            stored_view(definition.name),
+            name,
+        )
+        return KTable(evolve(table, store=None if store is None else definition.name))

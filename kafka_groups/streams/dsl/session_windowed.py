@@ -10,6 +10,7 @@ from kafka_groups import serdes
 from kafka_groups.serdes import Serde, Windowed
 from kafka_groups.streams.dsl.graph import Missing, Slot
 from kafka_groups.streams.dsl.grouping import Grouping
+from kafka_groups.streams.dsl.stream_parts import StreamParts
 from kafka_groups.streams.dsl.table import KTable
 from kafka_groups.streams.dsl.table_parts import TableParts
 from kafka_groups.streams.dsl.windows import EmitStrategy, SessionWindows
@@ -39,6 +40,32 @@ class SessionStoreOptions:
     store: str | SessionDefinition[Any, Any] | None
     retention: timedelta | None
     caching: bool | None
+
+    def definition(
+        self, stream: StreamParts, word: str, value: Slot, windows: SessionWindows, default_name: str
+    ) -> SessionDefinition[Any, Any]:
+        """Return the definition of the store.
+
+        Args:
+            stream: The stream that is aggregated.
+            word: The operator, for messages.
+            value: The serde of results, if no definition has it.
+            windows: The sessions.
+            default_name: The name where none is given.
+        """
+        store, caching = self.store, self.caching
+        asked_ms = 0 if self.retention is None else milliseconds("retention", self.retention)
+        if isinstance(store, SessionDefinition):
+            asked = store.caching if caching is None else caching
+            kept_ms = max(asked_ms, store.retention_ms, windows.retention_ms)
+            return evolve(store, caching=asked is not False, retention_ms=kept_ms)
+        return SessionDefinition(
+            name=store or default_name,
+            key=stream.graph.need(stream.key, word),
+            value=stream.graph.need(value, word),
+            retention_ms=max(asked_ms, windows.retention_ms),
+            caching=caching is not False,
+        )
 
 
 class SessionWindowedKStream(Generic[K, V]):
@@ -144,7 +171,8 @@ class SessionWindowedKStream(Generic[K, V]):
     ) -> KTable[Windowed[K], Any]:
         graph, (word, prefix) = self._grouping.stream.graph, prefixed
         is_named = options.store is not None
-        definition = self._definition(word, "" if is_named else graph.new_store_name(prefix), value, options)
+        default_name = "" if is_named else graph.new_store_name(prefix)
+        definition = options.definition(self._grouping.stream, word, value, self._windows, default_name)
         node_name = graph.named(name, prefix)
         windows = self._windows
         operator = SessionAggregate(definition.name, windows.gap_ms, windows.grace_ms, folding, merger, self._on_close)
@@ -171,23 +199,6 @@ class SessionWindowedKStream(Generic[K, V]):
                 store=definition.name if is_named else None,
                 closes_ms=windows.gap_ms + windows.grace_ms,
             )
-        )
-
-    def _definition(
-        self, word: str, default_name: str, value: Slot, options: SessionStoreOptions
-    ) -> SessionDefinition[Any, Any]:
-        graph, store, caching, windows = self._grouping.stream.graph, options.store, options.caching, self._windows
-        asked_ms = 0 if options.retention is None else milliseconds("retention", options.retention)
-        if isinstance(store, SessionDefinition):
-            asked = store.caching if caching is None else caching
-            kept_ms = max(asked_ms, store.retention_ms, windows.retention_ms)
-            return evolve(store, caching=asked is not False, retention_ms=kept_ms)
-        return SessionDefinition(
-            name=store or default_name,
-            key=graph.need(self._grouping.stream.key, word),
-            value=graph.need(value, word),
-            retention_ms=max(asked_ms, windows.retention_ms),
-            caching=caching is not False,
         )
 
 

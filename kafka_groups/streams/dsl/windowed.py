@@ -10,6 +10,7 @@ from kafka_groups import serdes
 from kafka_groups.serdes import Serde, Windowed
 from kafka_groups.streams.dsl.graph import Missing, Slot
 from kafka_groups.streams.dsl.grouping import Grouping
+from kafka_groups.streams.dsl.stream_parts import StreamParts
 from kafka_groups.streams.dsl.table import KTable
 from kafka_groups.streams.dsl.table_parts import TableParts
 from kafka_groups.streams.dsl.windows import EmitStrategy, SlidingWindows, TimeWindows, UnlimitedWindows
@@ -20,11 +21,13 @@ from kafka_groups.streams.state.durations import milliseconds
 from kafka_groups.streams.state.stores import WindowDefinition
 from kafka_groups.streams.topology.node_graph import NodeGraph
 
-__all__ = ["TimeWindowedKStream", "WindowStoreOptions"]
+__all__ = ["FixedOrSlidingWindows", "TimeWindowedKStream", "WindowStoreOptions", "window_operator", "windowed_key"]
 
 K = TypeVar("K")
 V = TypeVar("V")
 A = TypeVar("A")
+
+FixedOrSlidingWindows = TimeWindows | UnlimitedWindows | SlidingWindows
 
 
 @frozen
@@ -41,6 +44,36 @@ class WindowStoreOptions:
     retention: timedelta | None
     caching: bool | None
 
+    def definition(
+        self, stream: StreamParts, word: str, value: Slot, windows: FixedOrSlidingWindows, default_name: str
+    ) -> WindowDefinition[Any, Any]:
+        """Return the definition of the store.
+
+        Args:
+            stream: The stream that is aggregated.
+            word: The operator, for messages.
+            value: The serde of results, if no definition has it.
+            windows: The windows.
+            default_name: The name where none is given.
+        """
+        store, caching = self.store, self.caching
+        asked_ms = 0 if self.retention is None else milliseconds("retention", self.retention)
+        if isinstance(store, WindowDefinition):
+            asked = store.caching if caching is None else caching
+            kept_ms = max(asked_ms, store.retention_ms, windows.retention_ms)
+            return evolve(
+                store, timestamped=True, caching=asked is not False, size_ms=windows.size_ms, retention_ms=kept_ms
+            )
+        return WindowDefinition(
+            name=store or default_name,
+            key=stream.graph.need(stream.key, word),
+            value=stream.graph.need(value, word),
+            size_ms=windows.size_ms,
+            retention_ms=max(asked_ms, windows.retention_ms),
+            timestamped=True,
+            caching=caching is not False,
+        )
+
 
 class TimeWindowedKStream(Generic[K, V]):
     """A stream that is grouped by key and window. Made by `windowed_by`."""
@@ -48,7 +81,7 @@ class TimeWindowedKStream(Generic[K, V]):
     def __init__(
         self,
         grouping: Grouping,
-        windows: TimeWindows | UnlimitedWindows | SlidingWindows,
+        windows: FixedOrSlidingWindows,
         strategy: EmitStrategy | None = None,
     ) -> None:
         self._grouping = grouping
@@ -138,9 +171,10 @@ class TimeWindowedKStream(Generic[K, V]):
     ) -> KTable[Windowed[K], Any]:
         graph = self._grouping.stream.graph
         is_named = options.store is not None
-        definition = self._definition(word, "" if is_named else graph.new_store_name(prefix), value, options)
+        default_name = "" if is_named else graph.new_store_name(prefix)
+        definition = options.definition(self._grouping.stream, word, value, self._windows, default_name)
         node_name = graph.named(name, prefix)
-        operator = self._operator(definition.name, folding)
+        operator = window_operator(self._windows, definition.name, folding, on_close=self._on_close)
         stream = self._grouping.partitioned(word, definition.name)
 
         def write(topology: NodeGraph, parents: tuple[str, ...]) -> None:
@@ -158,7 +192,7 @@ class TimeWindowedKStream(Generic[K, V]):
                 graph=graph,
                 node=node,
                 sources=stream.sources,
-                key=serdes.time_windowed(definition.key, max(self._windows.size_ms, 1)),
+                key=windowed_key(definition.key, self._windows),
                 value=definition.value,
                 send_old_values=send_old_values,
                 view=lambda: windowed_view(definition.name),
@@ -167,29 +201,16 @@ class TimeWindowedKStream(Generic[K, V]):
             )
         )
 
-    def _operator(self, store: str, folding: Folding) -> WindowedAggregate | SlidingAggregate:
-        windows = self._windows
-        if isinstance(windows, SlidingWindows):
-            return SlidingAggregate(store, windows.difference_ms, windows.grace_ms, folding, self._on_close)
-        return WindowedAggregate(store, windows, folding, self._on_close)
 
-    def _definition(
-        self, word: str, default_name: str, value: Slot, options: WindowStoreOptions
-    ) -> WindowDefinition[Any, Any]:
-        graph, store, caching, windows = self._grouping.stream.graph, options.store, options.caching, self._windows
-        asked_ms = 0 if options.retention is None else milliseconds("retention", options.retention)
-        if isinstance(store, WindowDefinition):
-            asked = store.caching if caching is None else caching
-            kept_ms = max(asked_ms, store.retention_ms, windows.retention_ms)
-            return evolve(
-                store, timestamped=True, caching=asked is not False, size_ms=windows.size_ms, retention_ms=kept_ms
-            )
-        return WindowDefinition(
-            name=store or default_name,
-            key=graph.need(self._grouping.stream.key, word),
-            value=graph.need(value, word),
-            size_ms=windows.size_ms,
-            retention_ms=max(asked_ms, windows.retention_ms),
-            timestamped=True,
-            caching=caching is not False,
-        )
+def window_operator(
+    windows: FixedOrSlidingWindows, store: str, folding: Folding, *, on_close: bool = False
+) -> WindowedAggregate | SlidingAggregate:
+    """Return the operator that aggregates by windows."""
+    if isinstance(windows, SlidingWindows):
+        return SlidingAggregate(store, windows.difference_ms, windows.grace_ms, folding, on_close)
+    return WindowedAggregate(store, windows, folding, on_close)
+
+
+def windowed_key(key: Serde[K], windows: FixedOrSlidingWindows) -> Serde[Windowed[K]]:
+    """Return the serde of the keys of results."""
+    return serdes.time_windowed(key, max(windows.size_ms, 1))
