@@ -8,6 +8,7 @@ from attrs import evolve, frozen
 from kafka_groups.streams.dsl.graph import GraphNode
 from kafka_groups.streams.dsl.stream_parts import StreamParts
 from kafka_groups.streams.processors.stateless import Branch, PassThrough
+from kafka_groups.streams.topology.functions import check_functions
 from kafka_groups.streams.topology.node_graph import NodeGraph
 
 __all__ = ["BranchedKStream", "SplitStream"]
@@ -59,6 +60,7 @@ class BranchedKStream(Generic[K, V, Made]):
             predicate: The predicate.
             name: The branch's name; its node has the name of the split before it.
         """
+        check_functions("branch", predicate=predicate)
         child = self._child(len(self._operator.branches) + 1 if name is None else name)
         self._operator.branches.append((predicate, child.name))
         return self._split.make(evolve(self._split.stream, node=child))

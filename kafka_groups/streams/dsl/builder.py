@@ -33,10 +33,14 @@ class StreamsBuilder:
     posts.map_values(str.upper).to("loud-posts")
     topology = builder.build()
     ```
+
+    Args:
+        explicit_names: Whether `build` refuses stores and repartition topics without a name of yours. Generated names
+            change when an operator is added above, and the state is lost.
     """
 
-    def __init__(self) -> None:
-        self._graph = Graph()
+    def __init__(self, *, explicit_names: bool = False) -> None:
+        self._graph = Graph(explicit_names=explicit_names)
 
     def stream(
         self,
@@ -58,18 +62,12 @@ class StreamsBuilder:
             offset_reset: Where to begin in a topic without committed offset.
         """
         node_name = self._graph.named(name, "KSTREAM-SOURCE-")
+        source = SourceNode(
+            name=node_name, topics=topics, key=key, value=value, timestamp=timestamp, offset_reset=offset_reset
+        )
 
         def write(topology: NodeGraph, _parents: tuple[str, ...]) -> None:
-            topology.add_node(
-                SourceNode(
-                    name=node_name,
-                    topics=topics,
-                    key=key,
-                    value=value,
-                    timestamp=timestamp,
-                    offset_reset=offset_reset,
-                )
-            )
+            topology.add_node(source)
 
         node = self._graph.add(node_name, write)
         sources = frozenset({node_name})

@@ -16,6 +16,7 @@ from kafka_groups.streams.dsl.windows import SessionWindows, SlidingWindows, Tim
 from kafka_groups.streams.processors.aggregating import StreamAggregate
 from kafka_groups.streams.processors.views import stored_view
 from kafka_groups.streams.state.stores import KeyValueDefinition
+from kafka_groups.streams.topology.functions import check_functions
 
 __all__ = ["CogroupedKStream", "GroupedBy"]
 
@@ -36,6 +37,7 @@ class GroupedBy(Generic[K, V]):
         Args:
             aggregator: A function of key, value and the result so far, for the records of this stream.
         """
+        check_functions("cogroup", aggregator=aggregator)
         return CogroupedKStream((CogroupedPart(self._grouping, aggregator),))
 
 
@@ -55,6 +57,7 @@ class CogroupedKStream(Generic[K, A]):
             grouped: The stream, grouped by the same keys. It needs the same number of partitions.
             aggregator: A function of key, value and the result so far, for its records.
         """
+        check_functions("cogroup", aggregator=aggregator)
         return CogroupedKStream((*self._parts, CogroupedPart(grouped._grouping, aggregator)))
 
     @overload
@@ -89,6 +92,7 @@ class CogroupedKStream(Generic[K, A]):
             name: The beginning of the nodes' names.
             caching: False to forward every update.
         """
+        check_functions("aggregate", initializer=initializer)
         slot: Slot = value if value is not None else Missing("aggregate", "value")
         group = CogroupedStreams(self._parts)
         default_name = group.default_store_name(is_named=store is not None)

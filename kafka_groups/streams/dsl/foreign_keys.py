@@ -23,6 +23,7 @@ from kafka_groups.streams.processors.subscriptions import SUBSCRIPTION, Subscrip
 from kafka_groups.streams.processors.tables import TableMerge
 from kafka_groups.streams.processors.views import TableView
 from kafka_groups.streams.state.stores import KeyValueDefinition
+from kafka_groups.streams.topology.functions import check_functions
 from kafka_groups.streams.topology.node_graph import NodeGraph
 from kafka_groups.streams.topology.nodes import SinkNode, SourceNode
 
@@ -103,6 +104,7 @@ def _names(graph: Graph, name: str | None) -> _Names:
 
 def join_by_foreign_key(left: TableParts, right: TableParts, join: ForeignKeyJoin) -> TableParts:
     """Add a foreign-key join, and return the table of its results."""
+    check_functions(join.word, on=join.on)
     graph = left.graph
     names = _names(graph, join.name)
     left.send_old_values(force=True)

@@ -12,6 +12,7 @@ from kafka_groups.streams.processors.lookup_joins import KeyedJoiner, StreamTabl
 from kafka_groups.streams.processors.tables import TableSource
 from kafka_groups.streams.processors.views import TableView, stored_view
 from kafka_groups.streams.state.stores import StoreDefinition
+from kafka_groups.streams.topology.functions import check_functions
 from kafka_groups.streams.topology.node_graph import NodeGraph
 from kafka_groups.streams.topology.nodes import Operator, SourceNode
 
@@ -85,6 +86,7 @@ def join_stream_with_global_table(
     word = "left_join" if keeps_unmatched else "join"
     if on is None:
         raise TypeError(f"{word} with a global table needs `on=`, a function of key and value that finds a row's key.")
+    check_functions(word, on=on)
     node_name = stream.graph.named(name, "KSTREAM-LEFTJOIN-")  # for both kinds, as in Java
     operator = StreamTableJoin(table.view, joiner, keeps_unmatched, on)
 

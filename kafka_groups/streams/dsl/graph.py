@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 from kafka_groups import serdes
 from kafka_groups.serdes import Serde
 from kafka_groups.streams.member.rules.topology_builder import TopologyError
+from kafka_groups.streams.topology.checks import check_topology
 from kafka_groups.streams.topology.node_graph import NodeGraph
 
 __all__ = ["Graph", "GraphNode", "Missing", "Slot"]
@@ -53,7 +54,9 @@ class GraphNode:
 class Graph:
     """All operators of a builder, the counter of their names, and mistakes that `build` reports."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, explicit_names: bool = False) -> None:
+        self._explicit_names = explicit_names
+        self._generated: set[str] = set()
         self._nodes: list[GraphNode] = []
         self._index = 0
         self._problems: list[str] = []
@@ -61,6 +64,7 @@ class Graph:
     def new_name(self, prefix: str) -> str:
         """Return the next name with a prefix."""
         name = f"{prefix}{self._index:010d}"
+        self._generated.add(name)
         self._index += 1
         return name
 
@@ -106,4 +110,18 @@ class Graph:
         topology = NodeGraph()
         for node in self._nodes:
             node.write(topology, tuple(parent.name for parent in node.parents))
+        check_topology(topology)
+        if self._explicit_names:
+            self._check_names(topology)
         return topology
+
+    def _check_names(self, topology: NodeGraph) -> None:
+        """Refuse state whose name changes when an operator is added above it."""
+        generated = tuple(self._generated)
+        stores = [name for name in topology.stores if name.startswith(generated)]
+        topics = [name for name in topology.repartition_topics if name.startswith(generated)]
+        remedy = "Give its operator `store=` (or `name=`, if it has no other)."
+        problems = [f"Store {name} has a generated name. {remedy}" for name in stores]
+        problems += [f"Repartition topic {name} has a generated name. Give its operator `name=`." for name in topics]
+        if problems:
+            raise TopologyError("\n".join(problems))

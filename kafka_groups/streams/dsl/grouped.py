@@ -16,6 +16,7 @@ from kafka_groups.streams.dsl.windows import SessionWindows, SlidingWindows, Tim
 from kafka_groups.streams.processors.aggregating import StreamAggregate, StreamReduce
 from kafka_groups.streams.processors.views import stored_view
 from kafka_groups.streams.state.stores import KeyValueDefinition
+from kafka_groups.streams.topology.functions import check_functions
 from kafka_groups.streams.topology.node_graph import NodeGraph
 
 __all__ = ["KGroupedStream"]
@@ -53,6 +54,7 @@ class KGroupedStream(GroupedBy[K, V]):
         caching: bool | None = None,
     ) -> KTable[K, V]:
         """Combine the values of each key by a function of the result so far and the next value."""
+        check_functions("reduce", reducer=reducer)
 
         def build(store_name: str) -> StreamReduce:
             return StreamReduce(store_name, reducer)
@@ -72,6 +74,7 @@ class KGroupedStream(GroupedBy[K, V]):
         caching: bool | None = None,
     ) -> KTable[K, A]:
         """Combine the values of each key by a function of key, value and the result so far."""
+        check_functions("aggregate", initializer=initializer, aggregator=aggregator)
 
         def build(store_name: str) -> StreamAggregate:
             return StreamAggregate(store_name, initializer, aggregator)

@@ -13,6 +13,7 @@ from kafka_groups.streams.dsl.table_parts import TableParts
 from kafka_groups.streams.processors.aggregating import TableAggregate, TableReduce
 from kafka_groups.streams.processors.views import stored_view
 from kafka_groups.streams.state.stores import KeyValueDefinition
+from kafka_groups.streams.topology.functions import check_functions
 from kafka_groups.streams.topology.node_graph import NodeGraph
 from kafka_groups.streams.topology.nodes import SinkNode, SourceNode
 
@@ -62,6 +63,7 @@ class KGroupedTable(Generic[K, V]):
             name: The node's name.
             caching: False to forward every update.
         """
+        check_functions("reduce", adder=adder, subtractor=subtractor)
 
         def build(store_name: str) -> TableReduce:
             return TableReduce(store_name, adder, subtractor)
@@ -91,6 +93,7 @@ class KGroupedTable(Generic[K, V]):
             name: The node's name.
             caching: False to forward every update.
         """
+        check_functions("aggregate", initializer=initializer, adder=adder, subtractor=subtractor)
 
         def build(store_name: str) -> TableAggregate:
             return TableAggregate(store_name, initializer, adder, subtractor)

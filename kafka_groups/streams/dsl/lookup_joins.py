@@ -12,6 +12,7 @@ from kafka_groups.streams.processors.lookup_joins import JoinSide, KeyedJoiner, 
 from kafka_groups.streams.processors.tables import TableMerge
 from kafka_groups.streams.processors.views import TableView, stored_view
 from kafka_groups.streams.state.stores import KeyValueDefinition
+from kafka_groups.streams.topology.functions import check_functions
 from kafka_groups.streams.topology.node_graph import NodeGraph
 
 __all__ = ["join_stream_with_table", "join_tables", "keyed"]
@@ -21,10 +22,11 @@ def keyed(word: str, joiner: Any, with_key: Any) -> KeyedJoiner:
     """Return a joiner of key, left and right value.
 
     Raises:
-        TypeError: Both functions were given, or none.
+        TypeError: Both functions were given, or none, or it cannot be called, or its call gives no value.
     """
     if (joiner is None) == (with_key is None):
         raise TypeError(f"{word} takes a function of both values, or `with_key=` one of key and both values. Give one.")
+    check_functions(word, joiner=joiner, with_key=with_key)
     found: KeyedJoiner = with_key if joiner is None else (lambda _key, left, right: joiner(left, right))
     return found
 

@@ -3,11 +3,13 @@
 import re
 from typing import Any
 
-from attrs import frozen
+from attrs import Attribute, field, frozen
 
 from kafka_groups.serdes import Serde
 from kafka_groups.streams.dsl.graph import Graph, GraphNode
+from kafka_groups.streams.member.rules.topology_builder import TopologyError, check_topic_name
 from kafka_groups.streams.processors.stateless import Filter
+from kafka_groups.streams.topology.functions import check_functions
 from kafka_groups.streams.topology.node_graph import NodeGraph
 from kafka_groups.streams.topology.nodes import Partitioner, ProcessorNode, SinkNode, SourceNode
 
@@ -15,6 +17,29 @@ __all__ = ["Repartition", "add_repartition"]
 
 _SUFFIX = "-repartition"
 _GENERATED = re.compile(r"KSTREAM.*-[0-9]{10}")  # other prefixes give their names to the nodes, as in Java
+
+
+_MAX_PARTITIONS = 2**31 - 1
+
+
+def _count(_given: object, _attribute: "Attribute[int | None]", partitions: object) -> None:
+    if partitions is None:
+        return
+    if isinstance(partitions, bool) or not isinstance(partitions, int):
+        raise TypeError(f"repartition: partitions={partitions!r} is not a number. Give an int, or leave it out.")
+    if not 1 <= partitions <= _MAX_PARTITIONS:
+        raise TopologyError(
+            f"repartition: partitions={partitions!r} is not from 1 to {_MAX_PARTITIONS}. Leave it out to derive it "
+            "from the topics that flow in."
+        )
+
+
+def _partitioner(_given: object, _attribute: object, partitioner: Any) -> None:
+    check_functions("repartition", partitioner=partitioner)
+
+
+def _prefix(_given: object, _attribute: object, prefix: Any) -> None:
+    check_topic_name("A repartition topic", prefix)
 
 
 @frozen(kw_only=True)
@@ -30,11 +55,11 @@ class Repartition:
         keeps_null_keys: Whether records with null keys get through, as above left and outer joins (KIP-962).
     """
 
-    prefix: str
+    prefix: str = field(validator=_prefix)
     key: Serde[Any]
     value: Serde[Any]
-    partitions: int | None = None
-    partitioner: Partitioner | None = None
+    partitions: int | None = field(default=None, validator=_count)
+    partitioner: Partitioner | None = field(default=None, validator=_partitioner)
     keeps_null_keys: bool = False
 
 

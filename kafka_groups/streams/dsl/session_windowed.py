@@ -18,6 +18,7 @@ from kafka_groups.streams.processors.folding import Folding, aggregating, counti
 from kafka_groups.streams.processors.sessions import Merger, SessionAggregate, session_view
 from kafka_groups.streams.state.durations import milliseconds
 from kafka_groups.streams.state.stores import SessionDefinition
+from kafka_groups.streams.topology.functions import check_functions
 from kafka_groups.streams.topology.node_graph import NodeGraph
 
 __all__ = ["SessionStoreOptions", "SessionWindowedKStream"]
@@ -123,6 +124,7 @@ class SessionWindowedKStream(Generic[K, V]):
             name: The operator's name.
             caching: False to forward every update.
         """
+        check_functions("reduce", reducer=reducer)
 
         def merge(_key: Any, merged: Any, found: Any) -> Any:
             return found if merged is None else reducer(merged, found)
@@ -155,6 +157,7 @@ class SessionWindowedKStream(Generic[K, V]):
             name: The operator's name.
             caching: False to forward every update.
         """
+        check_functions("aggregate", initializer=initializer, aggregator=aggregator, merger=merger)
         options = SessionStoreOptions(store, retention, caching)
         slot: Slot = value if value is not None else Missing("aggregate", "value")
         prefixed = "aggregate", "KSTREAM-AGGREGATE-"

@@ -35,6 +35,7 @@ from kafka_groups.streams.processors.stateless import (
 )
 from kafka_groups.streams.state.stores import KeyValueDefinition, StoreDefinition
 from kafka_groups.streams.topology.context import Processor
+from kafka_groups.streams.topology.functions import check_functions
 from kafka_groups.streams.topology.node_graph import NodeGraph
 from kafka_groups.streams.topology.nodes import Operator, Partitioner, SinkNode, TopicName
 from kafka_groups.streams.topology.records import Record
@@ -60,10 +61,12 @@ class KStream(Generic[K, V]):
 
     def filter(self, predicate: Callable[[K, V], object], *, name: str | None = None) -> "KStream[K, V]":
         """Keep the records for which a predicate of key and value is true."""
+        check_functions("filter", predicate=predicate)
         return self._below("KSTREAM-FILTER-", Filter(predicate), name)
 
     def filter_not(self, predicate: Callable[[K, V], object], *, name: str | None = None) -> "KStream[K, V]":
         """Keep the records for which a predicate of key and value is false."""
+        check_functions("filter_not", predicate=predicate)
         return self._below("KSTREAM-FILTER-", Filter(predicate, keeps=False), name)
 
     def map(
@@ -75,6 +78,7 @@ class KStream(Generic[K, V]):
         name: str | None = None,
     ) -> "KStream[K2, V2]":
         """Replace each record by the pair that a function of key and value returns."""
+        check_functions("map", function=function)
         slots = _slot(key, "map", "key"), _slot(value, "map", "value")
         return self._below("KSTREAM-MAP-", Map(function), name, slots, changes_key=True)
 
@@ -87,6 +91,7 @@ class KStream(Generic[K, V]):
         name: str | None = None,
     ) -> "KStream[K2, V2]":
         """Replace each record by the pairs that a function of key and value returns."""
+        check_functions("flat_map", yields=True, function=function)
         slots = _slot(key, "flat_map", "key"), _slot(value, "flat_map", "value")
         return self._below("KSTREAM-FLATMAP-", FlatMap(function), name, slots, changes_key=True)
 
@@ -119,15 +124,18 @@ class KStream(Generic[K, V]):
         self, function: Callable[[K, V], K2], *, key: Serde[K2] | None = None, name: str | None = None
     ) -> "KStream[K2, V]":
         """Replace each key by a function of key and value."""
+        check_functions("select_key", function=function)
         slots = _slot(key, "select_key", "key"), self.parts.value
         return self._below("KSTREAM-KEY-SELECT-", SelectKey(function), name, slots, changes_key=True)
 
     def peek(self, action: Callable[[K, V], object], *, name: str | None = None) -> "KStream[K, V]":
         """Call a function with key and value of each record, and pass the record on."""
+        check_functions("peek", action=action)
         return self._below("KSTREAM-PEEK-", Peek(action), name)
 
     def foreach(self, action: Callable[[K, V], object], *, name: str | None = None) -> None:
         """Call a function with key and value of each record."""
+        check_functions("foreach", action=action)
         self._below("KSTREAM-FOREACH-", Foreach(action), name)
 
     def merge(self, other: "KStream[K, V]", *, name: str | None = None) -> "KStream[K, V]":
@@ -184,6 +192,7 @@ class KStream(Generic[K, V]):
         """
         used = UsedStores(stores)
         node_name = self.parts.graph.new_name("KSTREAM-PROCESSVALUES-") if name is None else name
+        check_functions("process_values", yields=True, function=function)
         operator = UserFunction(function, used.names, keeps_key=True)
         node = self.parts.graph.add(node_name, used.writer(node_name, operator), self.parts.node)
         return KStream(evolve(self.parts, node=node, value=_slot(value, "process_values", "value")))
@@ -394,17 +403,12 @@ class KStream(Generic[K, V]):
         key_serde = key if key is not None else self.parts.graph.need(self.parts.key, "to")
         value_serde = value if value is not None else self.parts.graph.need(self.parts.value, "to")
 
+        sink = SinkNode(
+            name=node_name, parents=(), topic=topic, key=key_serde, value=value_serde, partitioner=partitioner
+        )
+
         def write(topology: NodeGraph, parents: tuple[str, ...]) -> None:
-            topology.add_node(
-                SinkNode(
-                    name=node_name,
-                    parents=parents,
-                    topic=topic,
-                    key=key_serde,
-                    value=value_serde,
-                    partitioner=partitioner,
-                )
-            )
+            topology.add_node(evolve(sink, parents=parents))
 
         self.parts.graph.add(node_name, write, self.parts.node)
 
@@ -423,6 +427,7 @@ class KStream(Generic[K, V]):
         name: str | None = None,
     ) -> KGroupedStream[K2, V]:
         """Group the records by a function of key and value, to aggregate them."""
+        check_functions("group_by", function=function)
         node_name = self.parts.graph.named(name, "KSTREAM-KEY-SELECT-")
         node = self.parts.graph.add(
             node_name, _writer(node_name, SelectKey(function)), self.parts.node, changes_key=True
@@ -490,5 +495,6 @@ def _flat_map_values_with_key(function: Callable[[Any, Any], Iterable[Any]]) -> 
 def _one_of(word: str, function: Any, with_key: Any, plain: Any, keyed: Any) -> Operator:
     if (function is None) == (with_key is None):
         raise TypeError(f"{word} takes a function of the value, or `with_key=` a function of key and value. Give one.")
+    check_functions(word, yields=word == "flat_map_values", function=function, with_key=with_key)
     found: Operator = plain(function) if function is not None else keyed(with_key)
     return found

@@ -27,6 +27,7 @@ from kafka_groups.streams.processors.tables import (
 )
 from kafka_groups.streams.processors.views import TableView, computed_view, stored_view
 from kafka_groups.streams.state.stores import Changelog, KeyValueDefinition, StoreDefinition
+from kafka_groups.streams.topology.functions import check_functions
 from kafka_groups.streams.topology.node_graph import NodeGraph
 from kafka_groups.streams.topology.nodes import SourceNode
 
@@ -108,6 +109,7 @@ class KTable(Generic[K, V]):
         slot: Slot = value if value is not None else Missing("map_values", "value")
         if isinstance(store, KeyValueDefinition):
             slot = store.value
+        check_functions("map_values", function=function, with_key=with_key)
         given = function
         if (function is None) == (with_key is None):
             raise TypeError("map_values takes a function of the value, or `with_key=`. Give one of them.")
@@ -136,6 +138,7 @@ class KTable(Generic[K, V]):
             store: A name or definition of the result's store, to query it.
             caching: False to forward every update.
         """
+        check_functions("transform_values", function=function)
         used = UsedStores(stores)
         operator = TableTransformValues(function, used.names)
         slot: Slot = value if value is not None else Missing("transform_values", "value")
@@ -300,6 +303,7 @@ class KTable(Generic[K, V]):
         """
         from kafka_groups.streams.dsl.grouped_table import KGroupedTable  # noqa: PLC0415, it makes tables
 
+        check_functions("group_by", function=function)
         self.parts.send_old_values(force=True)
         node_name = self.parts.graph.named(name, "KTABLE-SELECT-")
 
@@ -378,6 +382,7 @@ class KTable(Generic[K, V]):
         return KTable(join_by_foreign_key(self.parts, other.parts, join))
 
     def _filtered(self, predicate: Any, name: str | None, options: StoreOptions, *, keeps: bool) -> "KTable[K, V]":
+        check_functions("filter" if keeps else "filter_not", predicate=predicate)
         # Where old values are free, changes from nothing to nothing are dropped.
         operator = TableFilter(predicate, keeps=keeps, send_old=self.parts.send_old_values(force=False))
         return self._computed("filter", "KTABLE-FILTER-", operator, self.parts.value, options, name=name)

@@ -19,6 +19,7 @@ from kafka_groups.streams.processors.sliding import SlidingAggregate
 from kafka_groups.streams.processors.windowed import WindowedAggregate, windowed_view
 from kafka_groups.streams.state.durations import milliseconds
 from kafka_groups.streams.state.stores import WindowDefinition
+from kafka_groups.streams.topology.functions import check_functions
 from kafka_groups.streams.topology.node_graph import NodeGraph
 
 __all__ = ["FixedOrSlidingWindows", "TimeWindowedKStream", "WindowStoreOptions", "window_operator", "windowed_key"]
@@ -134,6 +135,7 @@ class TimeWindowedKStream(Generic[K, V]):
             name: The operator's name.
             caching: False to forward every update.
         """
+        check_functions("reduce", reducer=reducer)
         options = WindowStoreOptions(store, retention, caching)
         return self._aggregated(
             "reduce", "KSTREAM-REDUCE-", reducing(reducer), self._grouping.stream.value, options, name
@@ -161,6 +163,7 @@ class TimeWindowedKStream(Generic[K, V]):
             name: The operator's name.
             caching: False to forward every update.
         """
+        check_functions("aggregate", initializer=initializer, aggregator=aggregator)
         options = WindowStoreOptions(store, retention, caching)
         slot: Slot = value if value is not None else Missing("aggregate", "value")
         folding = aggregating(initializer, aggregator)

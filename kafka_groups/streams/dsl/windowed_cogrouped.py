@@ -18,6 +18,7 @@ from kafka_groups.streams.processors.folding import aggregating
 from kafka_groups.streams.processors.sessions import SessionAggregate, session_view
 from kafka_groups.streams.processors.windowed import windowed_view
 from kafka_groups.streams.state.stores import SessionDefinition, WindowDefinition
+from kafka_groups.streams.topology.functions import check_functions
 
 __all__ = ["SessionWindowedCogroupedKStream", "TimeWindowedCogroupedKStream"]
 
@@ -55,6 +56,7 @@ class TimeWindowedCogroupedKStream(Generic[K, A]):
             name: The beginning of the nodes' names.
             caching: False to forward every update.
         """
+        check_functions("aggregate", initializer=initializer)
         streams, windows, options = self._streams, self._windows, WindowStoreOptions(store, retention, caching)
         slot: Slot = value if value is not None else Missing("aggregate", "value")
         default_name = streams.default_store_name(is_named=store is not None)
@@ -101,6 +103,7 @@ class SessionWindowedCogroupedKStream(Generic[K, A]):
             name: The beginning of the nodes' names.
             caching: False to forward every update.
         """
+        check_functions("aggregate", initializer=initializer, merger=merger)
         streams, windows, options = self._streams, self._windows, SessionStoreOptions(store, retention, caching)
         slot: Slot = value if value is not None else Missing("aggregate", "value")
         default_name = streams.default_store_name(is_named=store is not None)

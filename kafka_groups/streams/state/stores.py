@@ -1,10 +1,11 @@
 """Definitions of stores: names, serdes and options, without any state. Users import this module as `stores`."""
 
+import re
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import Generic, TypeVar
 
-from attrs import field, frozen
+from attrs import Attribute, field, frozen
 
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.serdes import Serde
@@ -28,6 +29,7 @@ V = TypeVar("V")
 Changelog = bool | Mapping[str, str]
 """False for a store without a changelog; a mapping gives the topic's configs."""
 
+_LEGAL_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 _DAY_MS = 86_400_000
 _MAX_MS = 2**63 - 1
 
@@ -42,19 +44,35 @@ def _frozen_configs(given: Changelog | Configs | None) -> Configs | None:
     return tuple(sorted(given.items())) if isinstance(given, Mapping) else given
 
 
+def _legal(_definition: object, _attribute: "Attribute[str]", name: object) -> None:
+    if not isinstance(name, str) or not _LEGAL_NAME.fullmatch(name) or name in (".", ".."):
+        raise ConfigurationError(
+            f"name={name!r} is not the name of a store, because its changelog could not have it. Use up to 249 ASCII "
+            "letters, digits, '.', '_' and '-'."
+        )
+
+
+def _in_memory(_definition: object, _attribute: "Attribute[bool]", persistent: object) -> None:
+    if persistent:
+        raise ConfigurationError(
+            f"persistent={persistent!r}: stores on disk come in a later release. Leave it out: stores in memory are "
+            "restored from their changelogs, too."
+        )
+
+
 @frozen(kw_only=True)
 class StoreDefinition:
     """Name and options of a store of any kind.
 
     Attributes:
         name: The store's name, once in a topology.
-        persistent: Whether the store is kept on disk.
+        persistent: Whether the store is kept on disk. No release does that yet.
         changelog: The configs of its changelog topic, or None for a store without one.
         caching: Whether operators forward only the last update of a key at each commit. None: the operator decides.
     """
 
-    name: str
-    persistent: bool = False
+    name: str = field(validator=_legal)
+    persistent: bool = field(default=False, validator=_in_memory)
     changelog: Configs | None = field(default=(), converter=_frozen_configs)
     caching: bool | None = None
 
@@ -157,7 +175,7 @@ def key_value(
         name: The store's name, once in a topology.
         key: The serde of its keys. The order of keys is the order of their bytes.
         value: The serde of its values.
-        persistent: Whether to keep the store on disk.
+        persistent: Whether to keep the store on disk. It must be False in this release.
         changelog: False for a store that is lost with its worker; a mapping gives configs of the changelog topic.
         caching: Whether an operator forwards only the last update of a key at each commit (the default of the DSL).
     """
@@ -175,7 +193,7 @@ def timestamped_key_value(
         name: The store's name, once in a topology.
         key: The serde of its keys.
         value: The serde of its values.
-        persistent: Whether to keep the store on disk.
+        persistent: Whether to keep the store on disk. It must be False in this release.
         changelog: False for a store that is lost with its worker; a mapping gives configs of the changelog topic.
     """
     return KeyValueDefinition(
@@ -206,7 +224,7 @@ def window(  # noqa: PLR0913, keywords
         size: The size of its windows, which their keys do not tell.
         retention: How long a window is kept after its start, by the highest start that was put.
         retain_duplicates: Whether to keep several values of a key and window, in the order of their puts.
-        persistent: Whether to keep the store on disk.
+        persistent: Whether to keep the store on disk. It must be False in this release.
         changelog: False for a store that is lost with its worker; a mapping gives configs of the changelog topic.
         caching: Whether an operator forwards only the last update of a key at each commit (the default of the DSL).
 
@@ -246,7 +264,7 @@ def session(  # noqa: PLR0913, keywords
         key: The serde of its keys.
         value: The serde of its values.
         retention: How long a session is kept after its end, by the highest end that was put.
-        persistent: Whether to keep the store on disk.
+        persistent: Whether to keep the store on disk. It must be False in this release.
         changelog: False for a store that is lost with its worker; a mapping gives configs of the changelog topic.
         caching: Whether an operator forwards only the last update of a key at each commit (the default of the DSL).
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from kafka_groups.streams.member.rules.topology import ChangelogTopic, GroupTopology, RepartitionTopic
 from kafka_groups.streams.member.rules.topology_builder import GroupTopologyBuilder
 from kafka_groups.streams.state.stores import StoreDefinition
+from kafka_groups.streams.topology.checks import check_topology
 from kafka_groups.streams.topology.node_graph import NodeGraph, StorePlace
 from kafka_groups.streams.topology.subtopologies import NodeGroup, node_groups
 
@@ -20,6 +21,7 @@ def group_topology(topology: NodeGraph, application_id: str) -> GroupTopology:
     Raises:
         TopologyError: The topology is empty or contradicts itself.
     """
+    check_topology(topology)
     builder = GroupTopologyBuilder()
     for group in node_groups(topology):
         if not group.is_global:

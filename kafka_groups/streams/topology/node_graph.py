@@ -94,8 +94,11 @@ class NodeGraph:
             TopologyError: There is another store of this name, or a processor does not exist.
         """
         known = self._stores.get(definition.name)
-        if known is not None and known.definition != definition:
-            raise TopologyError(f"There are two different stores {definition.name!r}. Give each a name of its own.")
+        if known is not None and known.definition is not definition:
+            raise TopologyError(
+                f"There are two stores {definition.name!r}. Give each a name of its own. To use one in several places, "
+                f"give all of them the same definition, or its name: stores=({definition.name!r},)."
+            )
         if known is None:
             self._stores[definition.name] = StorePlace(definition=definition, source_topic=source_topic)
         for processor in processors:
@@ -194,8 +197,6 @@ class NodeGraph:
             )
 
     def _check_topics(self, source: SourceNode) -> None:
-        if not source.topics:
-            raise TopologyError(f"Source {source.name!r} reads no topic. Name at least one.")
         for node in self._nodes.values():
             for topic in node.topics if isinstance(node, SourceNode) else ():
                 if topic in source.topics:

@@ -3,10 +3,12 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-from attrs import field, frozen
+from attrs import Attribute, field, frozen
 
 from kafka_groups.serdes import Serde
+from kafka_groups.streams.member.rules.topology_builder import TopologyError, check_topic_name
 from kafka_groups.streams.state.store import RecordContext
+from kafka_groups.streams.topology.functions import check_functions
 from kafka_groups.types import Headers
 
 __all__ = [
@@ -83,6 +85,35 @@ class Operator(Protocol):
         """Return the node's step in one task."""
 
 
+def _serde(node: object, attribute: "Attribute[Serde[Any]]", given: object) -> None:
+    if not isinstance(given, Serde):
+        raise TypeError(f"{_kind(node)}: {attribute.name}={given!r} is not a serde. Give one, such as serdes.string.")
+
+
+def _function(node: object, attribute: "Attribute[Any]", given: object) -> None:
+    functions: dict[str, Any] = {attribute.name: given}
+    check_functions(_kind(node), **functions)
+
+
+def _topics(node: object, _attribute: object, given: tuple[str, ...]) -> None:
+    if not given:
+        raise TopologyError(f"{_kind(node)} reads no topic. Name at least one.")
+    for topic in given:
+        check_topic_name(_kind(node), topic)
+
+
+def _topic(node: object, _attribute: object, given: Any) -> None:
+    if callable(given):
+        check_functions(_kind(node), topic=given)
+    else:
+        check_topic_name(_kind(node), given)
+
+
+def _kind(node: Any) -> str:
+    kind = "Source" if isinstance(node, SourceNode) else "Sink"
+    return f"{kind} {node.name!r}" if node.name else f"A {kind.lower()}"
+
+
 @frozen(kw_only=True)
 class SourceNode:
     """Reads topics.
@@ -98,10 +129,10 @@ class SourceNode:
     """
 
     name: str
-    topics: tuple[str, ...]
-    key: Serde[Any]
-    value: Serde[Any]
-    timestamp: TimestampExtractor | None = None
+    topics: tuple[str, ...] = field(validator=_topics)
+    key: Serde[Any] = field(validator=_serde)
+    value: Serde[Any] = field(validator=_serde)
+    timestamp: TimestampExtractor | None = field(default=None, validator=_function)
     offset_reset: object = None
     gives_changes: bool = False
     parents: tuple[str, ...] = field(default=(), init=False)
@@ -138,10 +169,10 @@ class SinkNode:
 
     name: str
     parents: tuple[str, ...]
-    topic: str | TopicName
-    key: Serde[Any]
-    value: Serde[Any]
-    partitioner: Partitioner | None = None
+    topic: str | TopicName = field(validator=_topic)
+    key: Serde[Any] = field(validator=_serde)
+    value: Serde[Any] = field(validator=_serde)
+    partitioner: Partitioner | None = field(default=None, validator=_function)
     takes_changes: bool = False
 
 

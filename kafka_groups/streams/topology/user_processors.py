@@ -6,6 +6,7 @@ from typing import Any
 from attrs import frozen
 
 from kafka_groups.streams.topology.context import Processor, ProcessorContext, open_store
+from kafka_groups.streams.topology.functions import check_functions
 from kafka_groups.streams.topology.nodes import NodeContext, NodeStep, Operator
 from kafka_groups.streams.topology.records import Record
 from kafka_groups.types import Headers
@@ -82,8 +83,10 @@ def user_operator(
     """Return the operator of a function with stores, or of a factory of processors.
 
     Raises:
-        TypeError: Both were given, or neither.
+        TypeError: Both were given, or neither, or it cannot be called, or its call gives no value.
     """
+    check_functions(word, yields=True, function=function)
+    check_functions(word, factory=factory)
     if function is not None and factory is None:
         return UserFunction(function, stores)
     if factory is not None and function is None:

@@ -24,6 +24,7 @@ from kafka_groups.streams.state.windows import WindowStore
 from kafka_groups.streams.tasks.failures import ErrorHandler
 from kafka_groups.streams.tasks.queues import FetchedRecord
 from kafka_groups.streams.tasks.task import StreamTask, TaskSettings
+from kafka_groups.streams.topology.checks import check_topology
 from kafka_groups.streams.topology.context import open_view
 from kafka_groups.streams.topology.nodes import TimestampExtractor
 from kafka_groups.streams.topology.subtopologies import NodeGroup, node_groups
@@ -78,6 +79,7 @@ class TopologyTestDriver:
     ) -> None:
         if not topology.graph.nodes:
             raise TopologyError("The topology is empty. Add a source at least.")
+        check_topology(topology.graph)
         self._topology = topology
         self._application_id = application_id
         self._wall_ms = wall_ms

@@ -8,7 +8,7 @@ from typing import Any, Self, TypeVar
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.streams.member.rules.topology import ChangelogTopic, GroupTopology, RepartitionTopic, Subtopology
 
-__all__ = ["GroupTopologyBuilder", "TopologyError"]
+__all__ = ["GroupTopologyBuilder", "TopologyError", "check_topic_name"]
 
 T = TypeVar("T", RepartitionTopic, ChangelogTopic)
 
@@ -145,7 +145,7 @@ def _check_subtopology(subtopology: Subtopology) -> None:
     if not subtopology.read_topics:
         raise TopologyError(f"{where} reads no topic, so it would have no tasks. Give it a source.")
     for name in _all_names(subtopology):
-        _check_name(where, name)
+        check_topic_name(where, name)
     _check_once(where, "source", (*subtopology.source_topics, *(t.name for t in subtopology.repartition_sources)))
     _check_once(where, "sink", subtopology.repartition_sinks)
     _check_once(where, "changelog", (topic.name for topic in subtopology.changelogs))
@@ -165,7 +165,18 @@ def _all_names(subtopology: Subtopology) -> Iterator[str]:
     yield from (topic.name for topic in subtopology.changelogs)
 
 
-def _check_name(where: str, name: str) -> None:
+def check_topic_name(where: str, name: object) -> None:
+    """Refuse a name that Kafka refuses, and the names of Kafka's own topics.
+
+    Args:
+        where: Whose topic it is, for the error.
+        name: The name.
+
+    Raises:
+        TopologyError: It is not the name of a topic for an application.
+    """
+    if not isinstance(name, str):
+        raise TopologyError(f"{where} has {name!r}, which is not a topic name. Use a string.")
     if name in _KAFKAS_OWN:
         raise TopologyError(f"{where} uses {name}, which is an internal topic of Kafka. Use another topic.")
     if name in (".", "..") or len(name) > _MAX_NAME_LENGTH or not _LEGAL_NAME.fullmatch(name):

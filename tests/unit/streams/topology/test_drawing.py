@@ -10,7 +10,7 @@ from kafka_groups.streams.topology import drawing
 @pytest.fixture
 def topology() -> Topology:
     builder = StreamsBuilder()
-    words = builder.stream('a "b"', key=serdes.string, value=serdes.string)
+    words = builder.stream("words", key=serdes.string, value=serdes.string, name='a "b"')
     counts = words.group_by(lambda _, word: word, key=serdes.string).count(store="counts")
     counts.to_stream().to(lambda key, _value, _context: f"of-{key}")
     return builder.build()
@@ -19,7 +19,7 @@ def topology() -> Topology:
 MERMAID = """\
 flowchart TD
   subgraph part0["sub-topology 0"]
-    node0["KSTREAM-SOURCE-0000000000"]
+    node0["a #quot;b#quot;"]
     node1["KSTREAM-KEY-SELECT-0000000001"]
     node2["counts-repartition-filter"]
     node3["counts-repartition-sink"]
@@ -30,7 +30,7 @@ flowchart TD
     node6["KTABLE-TOSTREAM-0000000006"]
     node7["KSTREAM-SINK-0000000007"]
   end
-  topic8[("a #quot;b#quot;")]
+  topic8[("words")]
   topic9[("counts-repartition")]
   topic10[("a topic chosen for each record")]
   store11[("counts")]
@@ -55,7 +55,8 @@ def test_dot_has_the_same_arrows(topology: Topology) -> None:
     dot = topology.to_dot()
     arrows = [line.replace(" --> ", " -> ") + ";" for line in MERMAID.splitlines() if "-->" in line]
     assert [line for line in dot.splitlines() if "->" in line and "style" not in line] == arrows
-    assert '  topic8 [shape=cylinder, label="a \\"b\\""];' in dot
+    assert '    node0 [label="a \\"b\\""];' in dot
+    assert '  topic8 [shape=cylinder, label="words"];' in dot
     assert "  node5 -> store11 [dir=none, style=dashed];" in dot
 
 

@@ -1,0 +1,41 @@
+"""Names of state."""
+
+from typing import Any
+
+import pytest
+
+from kafka_groups import serdes
+from kafka_groups.streams import KStream, StreamsBuilder, TopologyError
+
+TEXT = serdes.string
+
+
+def stream(builder: StreamsBuilder, topic: str = "in") -> KStream[Any, Any]:
+    return builder.stream(topic, key=TEXT, value=TEXT)
+
+
+def unnamed(builder: StreamsBuilder) -> None:
+    by_value = stream(builder).select_key(max, key=TEXT)
+    by_value.group_by_key().reduce(max)
+    by_value.join(builder.table("table", key=TEXT, value=TEXT), max)
+
+
+def test_explicit_names_refuse_generated_names_of_state() -> None:
+    builder = StreamsBuilder(explicit_names=True)
+    unnamed(builder)
+    with pytest.raises(TopologyError) as caught:
+        builder.build()
+    assert [line.partition(" has a generated name. ")[::2] for line in str(caught.value).splitlines()] == [
+        ("Store KSTREAM-REDUCE-STATE-STORE-0000000002", "Give its operator `store=` (or `name=`, if it has no other)."),
+        ("Store table-STATE-STORE-0000000007", "Give its operator `store=` (or `name=`, if it has no other)."),
+        ("Repartition topic KSTREAM-REDUCE-STATE-STORE-0000000002-repartition", "Give its operator `name=`."),
+        ("Repartition topic KSTREAM-KEY-SELECT-0000000001-repartition", "Give its operator `name=`."),
+    ]
+
+
+def test_explicit_names_leave_the_names_of_nodes_alone() -> None:
+    builder = StreamsBuilder(explicit_names=True)
+    by_value = stream(builder).select_key(max, key=TEXT)
+    by_value.group_by_key().reduce(max, store="longest")
+    by_value.join(builder.table("table", key=TEXT, value=TEXT, store="rows"), max, name="joining")
+    assert list(builder.build().graph.repartition_topics) == ["longest-repartition", "joining-repartition"]

@@ -1,0 +1,32 @@
+"""Definitions of stores."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from kafka_groups import serdes
+from kafka_groups.errors import ConfigurationError
+from kafka_groups.streams import StreamsBuilder, stores
+
+TEXT = serdes.string
+
+
+@pytest.mark.parametrize("name", ["", "a b", "x" * 250, "..", 5])
+def test_stores_have_names_that_their_changelogs_can_have(name: Any) -> None:
+    with pytest.raises(ConfigurationError, match=r"is not the name of a store"):
+        stores.key_value(name, TEXT, TEXT)
+    with pytest.raises(ConfigurationError, match=r"is not the name of a store"):
+        StreamsBuilder().stream("in", key=TEXT, value=TEXT).group_by_key().count(store=name)
+
+
+def test_stores_on_disk_come_later() -> None:
+    second = timedelta(seconds=1)
+    for define in (
+        lambda: stores.key_value("seen", TEXT, TEXT, persistent=True),
+        lambda: stores.timestamped_key_value("seen", TEXT, TEXT, persistent=True),
+        lambda: stores.window("seen", TEXT, TEXT, size=second, retention=second, persistent=True),
+        lambda: stores.session("seen", TEXT, TEXT, retention=second, persistent=True),
+    ):
+        with pytest.raises(ConfigurationError, match=r"stores on disk come in a later release. Leave it out"):
+            define()

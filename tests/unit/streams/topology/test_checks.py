@@ -1,0 +1,91 @@
+"""Mistakes that show when all of a topology is there."""
+
+from typing import Any
+
+import pytest
+
+from kafka_groups import serdes
+from kafka_groups.streams import KStream, KTable, Record, StreamsBuilder, Topology, TopologyError, stores
+from kafka_groups.testing.topology_driver import TopologyTestDriver
+
+TEXT = serdes.string
+SEEN = stores.key_value("seen", TEXT, TEXT)
+
+
+def stream(builder: StreamsBuilder, topic: str = "in") -> KStream[Any, Any]:
+    return builder.stream(topic, key=TEXT, value=TEXT)
+
+
+def table(builder: StreamsBuilder, topic: str = "table") -> KTable[Any, Any]:
+    return builder.table(topic, key=TEXT, value=TEXT)
+
+
+def test_two_nodes_or_stores_of_one_name_are_refused() -> None:
+    builder = StreamsBuilder()
+    stream(builder).filter(max, name="same").filter(max, name="same")
+    with pytest.raises(TopologyError, match=r"There are two nodes 'same'. Give each a name of its own"):
+        builder.build()
+    builder = StreamsBuilder()
+    numbers = stream(builder).group_by_key()
+    numbers.count(store="same")
+    numbers.count(store="same")
+    with pytest.raises(TopologyError, match=r"There are two stores 'same'.*stores=\('same',\)"):
+        builder.build()
+
+
+def seeing(record: Record[Any, Any], _seen: Any) -> list[Record[Any, Any]]:
+    return [record]
+
+
+def test_processors_share_a_store_by_its_definition_or_name() -> None:
+    builder = StreamsBuilder()
+    one = stream(builder).process(seeing, stores=(SEEN,))
+    one.process(seeing, stores=(SEEN,)).process(seeing, stores=("seen",))
+    assert len(builder.build().graph.stores["seen"].users) == 3
+
+
+def test_stores_that_nobody_uses_are_refused() -> None:
+    builder = StreamsBuilder()
+    builder.add_state_store(SEEN)
+    stream(builder).to("out")
+    with pytest.raises(TopologyError, match=r"No processor is connected with the store 'seen'. Name it in `stores=`"):
+        builder.build()
+    topology = Topology().add_source("in", "in", key=TEXT, value=TEXT).add_state_store(SEEN)
+    with pytest.raises(TopologyError, match="No processor is connected with the store 'seen'"):
+        TopologyTestDriver(topology)
+    with pytest.raises(TopologyError, match="No processor is connected with the store 'seen'"):
+        topology.group_topology("app")
+
+
+def test_stores_that_do_not_exist_are_refused() -> None:
+    builder = StreamsBuilder()
+    stream(builder).process(seeing, stores=("seen",), name="seeing")
+    with pytest.raises(TopologyError, match=r"'seeing' uses the store 'seen', which does not exist. Add it first"):
+        builder.build()
+
+
+def copartitioned(left: int | None, right: int | None) -> StreamsBuilder:
+    builder = StreamsBuilder()
+    one = stream(builder).repartition(partitions=left, name="one")
+    other = stream(builder, "others").repartition(partitions=right, name="other")
+    one.join(other.to_table(), max, name="joining")
+    return builder
+
+
+def test_joins_of_topics_with_different_numbers_of_partitions_are_refused() -> None:
+    with pytest.raises(
+        TopologyError, match=r"one-repartition with 2 and other-repartition with 3 partitions.*the same"
+    ):
+        copartitioned(2, 3).build()
+    for left, right in ((2, 2), (2, None), (None, None)):
+        copartitioned(left, right).build()
+
+
+def test_numbers_of_partitions_are_compared_through_several_joins() -> None:
+    builder = StreamsBuilder()
+    one, two = (stream(builder, f"in-{n}").repartition(partitions=n, name=f"by-{n}", value=TEXT) for n in (2, 3))
+    shared = table(builder)
+    one.join(shared, max)
+    two.join(shared, max)
+    with pytest.raises(TopologyError, match="by-2-repartition with 2 and by-3-repartition with 3 partitions"):
+        builder.build()
