@@ -258,7 +258,7 @@ class TopologyTestDriver:
         """Return the records from which a store is restored."""
         for record in self._kept[topic] if topic in self._kept else self._written(topic):
             if record.key is not None:
-                yield ChangelogRecord(record.key, record.value, record.timestamp_ms)
+                yield ChangelogRecord(record.key, record.value, record.timestamp_ms, record.headers)
 
     def _check_open(self) -> None:
         if not self._tasks:

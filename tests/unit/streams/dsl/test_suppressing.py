@@ -181,6 +181,26 @@ def test_joins_see_rows_as_they_were_before_the_updates_that_wait() -> None:
         assert [each.value for each in out.read_all()] == ["x+None", "y+None", "z+z", "None+z"]
 
 
+def test_updates_wait_over_a_restart() -> None:
+    builder = StreamsBuilder()
+    builder.table("in", key=TEXT, value=TEXT).suppress(Suppressed.until_time_limit(LIMIT)).to_stream().to("out")
+    with TopologyTestDriver(builder.build()) as driver:
+        into, out = driver.input_topic("in", TEXT, TEXT), driver.output_topic("out", TEXT, TEXT)
+        into.pipe("a", "x", timestamp_ms=0, headers=[("h", b"1")])
+        into.pipe("b", "y", timestamp_ms=1)
+        into.pipe("c", "z", timestamp_ms=60)
+        driver.restart()
+        assert [each.key for each in out.read_all()] == ["a"]
+        into.pipe("a", "late", timestamp_ms=60)
+        into.pipe("c", "again", timestamp_ms=119)
+        assert [each.key for each in out.read_all()] == ["b"]
+        into.pipe("d", "", timestamp_ms=120)
+        assert [(each.key, each.value, each.timestamp_ms) for each in out.read_all()] == [
+            ("a", "late", 60),
+            ("c", "again", 119),
+        ]
+
+
 def test_names_and_changelogs_of_buffers() -> None:
     builder = StreamsBuilder()
     table = builder.table("in", key=TEXT, value=TEXT)
