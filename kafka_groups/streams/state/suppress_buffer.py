@@ -3,9 +3,7 @@
 import struct
 from collections.abc import Iterator
 from heapq import heappop, heappush
-from typing import Any
-
-from attrs import frozen
+from typing import Any, NamedTuple
 
 from kafka_groups.errors import DeserializationError
 from kafka_groups.streams.state.rows import no_headers
@@ -21,8 +19,7 @@ _NULL, _SAME_AS_PRIOR = -1, -2
 _FIXED_BYTES = 3 * _LONG.size + _INT.size  # both times, offset and partition
 
 
-@frozen(kw_only=True)
-class BufferedUpdate:
+class BufferedUpdate(NamedTuple):
     """The last update of a key, and the record that made it.
 
     Attributes:
@@ -50,9 +47,10 @@ class BufferedUpdate:
     @property
     def size_bytes(self) -> int:
         """Its size without key, as Java counts it: texts by characters, and an old value only if it is no other."""
-        values = (self.new, self.prior, None if self.old == self.prior else self.old)
-        headers = sum(len(key) + len(value or b"") for key, value in self.headers)
-        return _FIXED_BYTES + len(self.topic or "") + headers + sum(len(value or b"") for value in values)
+        old = None if self.old == self.prior else self.old
+        headers = sum([len(key) + len(value or b"") for key, value in self.headers]) if self.headers else 0
+        values = len(self.new or b"") + len(self.prior or b"") + len(old or b"")
+        return _FIXED_BYTES + len(self.topic or "") + headers + values
 
 
 class SuppressBuffer:
@@ -73,7 +71,9 @@ class SuppressBuffer:
         self._engine = surroundings.engine
         self._record = surroundings.record
         self._changed: dict[bytes, None] = {}
+        self._written: dict[bytes, bytes | None] | None = None  # the rows of what changed, once they are needed
         self._updates: dict[bytes, BufferedUpdate] = {}
+        self._sizes: dict[bytes, int] = {}
         self._turns: list[tuple[int, bytes]] = []  # a heap, which may have keys that are gone
         topic = surroundings.topic
         self._write_key = definition.key.serializer(topic, is_key=True)
@@ -117,7 +117,7 @@ class SuppressBuffer:
             new=self._bytes(new),
         )
         self._set(key, update)
-        self._changed[key] = None
+        self._note_change(key)
 
     @property
     def first_ms(self) -> int | None:
@@ -142,7 +142,7 @@ class SuppressBuffer:
         key = heappop(self._turns)[1]
         update = self._updates[key]
         self._remove(key)
-        self._changed[key] = None
+        self._note_change(key)
         return key, update
 
     def flush(self) -> None:
@@ -150,19 +150,13 @@ class SuppressBuffer:
 
     def changelog(self) -> Iterator[ChangelogRecord]:
         """Return the changes since the last commit, one for each key. They get the time of writing, as in Java."""
-        for key in self._changed:
-            update = self._updates.get(key)
-            if update is None:
-                yield ChangelogRecord(key, None, None)
-            else:
-                yield ChangelogRecord(key, _written(update), None, (_VERSION,))
+        for key, row in self._rows().items():
+            yield ChangelogRecord(key, row, None, () if row is None else (_VERSION,))
 
     def commit(self) -> None:
         """Move the changes into the committed state."""
-        found = {key: self._updates.get(key) for key in self._changed}
-        changes = {key: None if update is None else _written(update) for key, update in found.items()}
-        self._engine.commit({self.name: changes})
-        self._changed = {}
+        self._engine.commit({self.name: self._rows()})
+        self._changed, self._written = {}, None
 
     def restore(self, record: ChangelogRecord) -> None:
         """Apply one record of the changelog to the committed state.
@@ -176,23 +170,30 @@ class SuppressBuffer:
             self._set(record.key, _read(record.value))
         self._engine.commit({self.name: {record.key: record.value}})
 
+    def _note_change(self, key: bytes) -> None:
+        self._changed[key] = None
+        self._written = None
+
+    def _rows(self) -> dict[bytes, bytes | None]:
+        """Return what changed since the last commit, as bytes."""
+        if self._written is None:
+            found = {key: self._updates.get(key) for key in self._changed}
+            self._written = {key: None if update is None else _row(update) for key, update in found.items()}
+        return self._written
+
     def _bytes(self, value: Any) -> bytes | None:
         return None if value is None else self._write_value(value, no_headers())
 
     def _set(self, key: bytes, update: BufferedUpdate) -> None:
-        known = self._updates.get(key)
-        if known is None:
+        size_bytes = len(key) + update.size_bytes
+        if key not in self._updates:
             heappush(self._turns, (update.due_ms, key))
-            self.size_bytes += len(key)
-        else:
-            self.size_bytes -= known.size_bytes
-        self.size_bytes += update.size_bytes
-        self._updates[key] = update
+        self.size_bytes += size_bytes - self._sizes.get(key, 0)
+        self._updates[key], self._sizes[key] = update, size_bytes
 
     def _remove(self, key: bytes) -> None:
-        known = self._updates.pop(key, None)
-        if known is not None:
-            self.size_bytes -= len(key) + known.size_bytes
+        self._updates.pop(key, None)
+        self.size_bytes -= self._sizes.pop(key, 0)
 
 
 def _check_version(name: str, headers: Headers) -> None:
@@ -203,7 +204,7 @@ def _check_version(name: str, headers: Headers) -> None:
         )
 
 
-def _written(update: BufferedUpdate) -> bytes:
+def _row(update: BufferedUpdate) -> bytes:
     topic = (update.topic or "").encode()
     context = _CONTEXT.pack(update.timestamp_ms, update.offset) + _sized(topic) + _INT.pack(update.partition)
     headers = b"".join(_sized(key.encode()) + _sized(value) for key, value in update.headers)
