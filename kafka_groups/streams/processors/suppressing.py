@@ -118,4 +118,4 @@ def suppressed_view(parent: TableView, store: str) -> TableView:
 
         return told
 
-    return TableView((*parent.stores, store), opened)
+    return TableView((store, *parent.stores), opened)

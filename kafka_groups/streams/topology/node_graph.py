@@ -53,6 +53,7 @@ class NodeGraph:
     def __init__(self) -> None:
         self._nodes: dict[str, TopologyNode] = {}
         self._stores: dict[str, StorePlace] = {}
+        self._stores_of: dict[str, list[str]] = {}
         self._repartition: dict[str, RepartitionSpec] = {}
         self._copartitioned: list[tuple[str, ...]] = []
         self._global_nodes: set[str] = set()
@@ -126,6 +127,7 @@ class NodeGraph:
         self._stores[definition.name] = StorePlace(
             definition=definition, users=(processor,), source_topic=source.topics[0], is_global=True
         )
+        self._stores_of[processor] = [definition.name]
         return self
 
     def connect(self, processor: str, *stores: str) -> Self:
@@ -164,8 +166,8 @@ class NodeGraph:
         return self._add(node)
 
     def stores_of(self, processor: str) -> tuple[str, ...]:
-        """Return the names of the stores that a processor is connected with."""
-        return tuple(name for name, place in self._stores.items() if processor in place.users)
+        """Return the names of the stores that a processor is connected with, in the order of the connections."""
+        return tuple(self._stores_of.get(processor, ()))
 
     def children_of(self) -> dict[str, list[TopologyNode]]:
         """Return the children of each node."""
@@ -192,6 +194,7 @@ class NodeGraph:
         # Every processor may read a global store; to be connected with one would make it a part of its sub-topology.
         if processor not in place.users and not place.is_global:
             users = (*place.users, processor)
+            self._stores_of.setdefault(processor, []).append(store)
             self._stores[store] = StorePlace(
                 definition=place.definition, users=users, source_topic=place.source_topic, is_global=place.is_global
             )

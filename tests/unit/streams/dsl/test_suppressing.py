@@ -224,6 +224,16 @@ def test_names_and_changelogs_of_buffers() -> None:
     }
 
 
+def test_stores_of_a_join_are_described_in_the_order_of_java() -> None:
+    builder = StreamsBuilder()
+    stream = builder.stream("other", key=TEXT, value=TEXT)
+    table = builder.table("table", key=TEXT, value=TEXT).suppress(Suppressed.until_time_limit(LIMIT))
+    stream.left_join(table, lambda value, row: f"{value}+{row}").to("out", value=TEXT)
+    # Both names have one place in Java's set of stores, so that the one comes first that was connected first.
+    stores = "KTABLE-SUPPRESS-STATE-STORE-0000000005, table-STATE-STORE-0000000001"
+    assert f"Processor: KSTREAM-LEFTJOIN-0000000006 (stores: [{stores}])" in builder.build().describe()
+
+
 def test_tables_without_windows_do_not_wait_for_them() -> None:
     table = StreamsBuilder().table("in", key=TEXT, value=TEXT)
     closes: Suppressed[Any] = Suppressed.until_window_closes()
