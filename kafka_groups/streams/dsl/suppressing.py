@@ -96,8 +96,14 @@ def suppress_table(
     """Add a node that holds updates back, and return the table that it makes.
 
     Raises:
+        TypeError: The rules are none.
         TopologyError: It is to wait for windows, and the table's keys have none.
     """
+    if not isinstance(suppressed, Suppressed):
+        raise TypeError(
+            f"suppress: suppressed={suppressed!r} is no rule. Give Suppressed.until_time_limit(…) or "
+            "Suppressed.until_window_closes()."
+        )
     graph, wait_ms = table.graph, suppressed.wait_ms if suppressed.wait_ms is not None else table.closes_ms
     if wait_ms is None:
         raise TopologyError(

@@ -342,6 +342,7 @@ class KTable(Generic[K, V]):
             changelog: False for a buffer that is lost with its worker; a mapping gives configs of the changelog topic.
 
         Raises:
+            TypeError: `suppressed` is no `Suppressed`.
             TopologyError: It is to wait for windows, and the keys have none.
         """
         given = evolve(

@@ -241,6 +241,12 @@ def test_tables_without_windows_do_not_wait_for_them() -> None:
         table.suppress(closes)
 
 
+def test_what_is_no_rule_is_refused() -> None:
+    table = StreamsBuilder().table("in", key=TEXT, value=TEXT)
+    with pytest.raises(TypeError, match=r"suppressed=datetime.timedelta\(.*\) is no rule"):
+        table.suppress(LIMIT)  # type: ignore[arg-type]
+
+
 def test_serdes_that_are_missing_can_be_given() -> None:
     builder = StreamsBuilder()
     mapped = builder.table("in", key=TEXT, value=TEXT).map_values(len)
