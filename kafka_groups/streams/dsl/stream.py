@@ -348,6 +348,19 @@ class KStream(Generic[K, V]):
     @overload
     def left_join(
         self,
+        other: "KStream[K, V3]",
+        joiner: Callable[[V, V3 | None], V2] | None = None,
+        *,
+        windows: JoinWindows,
+        with_key: Callable[[K, V, V3 | None], V2] | None = None,
+        value: Serde[V2] | None = None,
+        name: str | None = None,
+        store: str | None = None,
+        changelog: bool | Mapping[str, str] = True,
+    ) -> "KStream[K, V2]": ...
+    @overload
+    def left_join(
+        self,
         other: KTable[K, V3],
         joiner: Callable[[V, V3 | None], V2] | None = None,
         *,
@@ -368,26 +381,78 @@ class KStream(Generic[K, V]):
     ) -> "KStream[K, V2]": ...
     def left_join(
         self,
-        other: KTable[Any, Any] | GlobalKTable[Any, Any],
+        other: "KStream[Any, Any] | KTable[Any, Any] | GlobalKTable[Any, Any]",
         joiner: Callable[[Any, Any], Any] | None = None,
         *,
+        windows: JoinWindows | None = None,
         on: Callable[[Any, Any], Any] | None = None,
         with_key: Callable[[Any, Any, Any], Any] | None = None,
         value: Serde[Any] | None = None,
         name: str | None = None,
+        store: str | None = None,
+        changelog: bool | Mapping[str, str] = True,
     ) -> "KStream[K, Any]":
-        """Join each record with the table's row of its key, or with None.
+        """Join records as `join` does, and those that have no partner with None.
+
+        With a stream, the result with None comes when the times of later records show that window and grace are over.
 
         Args:
-            other: The table. It needs the same number of partitions, unless it is global.
-            joiner: Combines the values of record and row; the latter may be None.
+            other: A stream or table. It needs the same number of partitions, unless it is a global table.
+            joiner: Combines the values of record and partner; the latter may be None.
+            windows: The times at which records of two streams are joined.
             on: The row's key from key and value of a record. Global tables need it.
-            with_key: Combines the record's key and the values of record and row.
+            with_key: Combines the record's key and both values.
             value: The serde of the results.
-            name: The node's name, and the beginning of the repartition topic's.
+            name: The node's name, or the beginning of those of streams, and of the repartition topics' names.
+            store: The beginning of the names of the stores in which both streams wait for partners.
+            changelog: False for stores that are lost with their worker; a mapping gives configs of their topics.
+
+        Raises:
+            TypeError: There are two joiners or none, or a keyword that is for others than `other`.
         """
         joined = keyed("left_join", joiner, with_key)
+        if isinstance(other, KStream):
+            options = stream_join_options(
+                "left_join", windows=windows, on=on, value=value, name=name, store=store, changelog=changelog
+            )
+            return KStream(join_streams(self.parts, other.parts, joined, options))
+        refuse_options("left_join", windows=windows, store=store, changelog=changelog)
         return self._looking_up(other, joined, on, keeps_unmatched=True, value=value, name=name)
+
+    def outer_join(
+        self,
+        other: "KStream[K, V3]",
+        joiner: Callable[[V | None, V3 | None], V2] | None = None,
+        *,
+        windows: JoinWindows,
+        with_key: Callable[[K, V | None, V3 | None], V2] | None = None,
+        value: Serde[V2] | None = None,
+        name: str | None = None,
+        store: str | None = None,
+        changelog: bool | Mapping[str, str] = True,
+    ) -> "KStream[K, V2]":
+        """Join records of two streams as `join` does, and those of both that have no partner with None.
+
+        Such a result comes when the times of later records show that window and grace are over.
+
+        Args:
+            other: A stream with the same number of partitions.
+            joiner: Combines both values, one of which may be None.
+            windows: The times at which records are joined.
+            with_key: Combines the key and both values.
+            value: The serde of the results.
+            name: The beginning of the names of the nodes and of the repartition topics.
+            store: The beginning of the names of the stores in which both streams wait for partners.
+            changelog: False for stores that are lost with their worker; a mapping gives configs of their topics.
+
+        Raises:
+            TypeError: There are two joiners or none, or no windows.
+        """
+        joined = keyed("outer_join", joiner, with_key)
+        options = stream_join_options(
+            "outer_join", windows=windows, value=value, name=name, store=store, changelog=changelog
+        )
+        return KStream(join_streams(self.parts, other.parts, joined, options))
 
     def to(
         self,

@@ -1,6 +1,6 @@
 """Joins of streams with streams, as the DSL writes them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from attrs import evolve, frozen
@@ -11,9 +11,11 @@ from kafka_groups.streams.dsl.stream_parts import StreamParts
 from kafka_groups.streams.dsl.windows import JoinWindows
 from kafka_groups.streams.processors.lookup_joins import KeyedJoiner
 from kafka_groups.streams.processors.stateless import PassThrough
-from kafka_groups.streams.processors.stream_joins import JoinedSide, JoinReach, StreamJoin
-from kafka_groups.streams.state.stores import WindowDefinition
+from kafka_groups.streams.processors.stream_joins import JoinedSide, JoinReach, OuterStreamJoin, StreamJoin
+from kafka_groups.streams.state.stores import StoreDefinition, WindowDefinition
+from kafka_groups.streams.state.unjoined import UnjoinedDefinition
 from kafka_groups.streams.topology.node_graph import NodeGraph
+from kafka_groups.streams.topology.nodes import Operator
 
 __all__ = ["StreamJoinOptions", "join_streams", "refuse_options", "stream_join_options"]
 
@@ -24,6 +26,8 @@ class StreamJoinOptions:
 
     Attributes:
         word: The operator.
+        keeps_left: Whether left records without a partner are joined with None.
+        keeps_right: Whether right records without a partner are joined with None.
         windows: The times at which records are joined.
         name: The beginning of the names of nodes and repartition topics, or None.
         store: The beginning of the names of the stores, or None.
@@ -32,6 +36,8 @@ class StreamJoinOptions:
     """
 
     word: str
+    keeps_left: bool
+    keeps_right: bool
     windows: JoinWindows
     name: str | None
     store: str | None
@@ -54,7 +60,8 @@ def stream_join_options(
         )
     if on is not None:
         raise TypeError("`on=` is for global tables. Streams are joined by key: change it with select_key.")
-    return StreamJoinOptions(word=word, windows=windows, **given)
+    keeps_left, keeps_right = word != "join", word == "outer_join"
+    return StreamJoinOptions(word=word, keeps_left=keeps_left, keeps_right=keeps_right, windows=windows, **given)
 
 
 def refuse_options(word: str, **given: object) -> None:
@@ -71,39 +78,11 @@ def refuse_options(word: str, **given: object) -> None:
 def join_streams(left: StreamParts, right: StreamParts, joiner: KeyedJoiner, options: StreamJoinOptions) -> StreamParts:
     """Add a join of streams, and return the stream of its results."""
     graph, word = left.graph, options.word
-    left, right = _partitioned(left, right, options)
-    names = _StreamJoinNames.of(graph, options)
-    definitions = [
-        _window_store(graph, name, side, options)
-        for name, side in ((names.this_store, left), (names.other_store, right))
-    ]
-    windows, sources = options.windows, left.sources | right.sources
-    this = StreamJoin(
-        other=names.other_store,
-        joiner=joiner,
-        is_left=True,
-        reach=JoinReach(windows.before_ms, windows.after_ms),
-    )
-    other = StreamJoin(
-        other=names.this_store,
-        joiner=joiner,
-        is_left=False,
-        reach=JoinReach(windows.after_ms, windows.before_ms),
-    )
-
-    def write(topology: NodeGraph, parents: tuple[str, ...]) -> None:
-        for definition in definitions:
-            topology.add_state_store(definition)
-        topology.add_operator(names.this_windowed, JoinedSide(names.this_store), parents[:1], [names.this_store])
-        topology.add_operator(names.other_windowed, JoinedSide(names.other_store), parents[1:], [names.other_store])
-        topology.add_operator(names.this, this, [names.this_windowed], [names.other_store])
-        topology.add_operator(names.other, other, [names.other_windowed], [names.this_store])
-        topology.add_operator(names.merge, PassThrough(), [names.this, names.other])
-        topology.copartition(sources)
-
-    node = graph.add(names.merge, write, left.node, right.node)
+    sides = _partitioned(left, right, options)
+    nodes = _JoinedStreams(sides, joiner, options, _StreamJoinNames.of(graph, options))
+    node = graph.add(nodes.names.merge, nodes.write, *(side.node for side in sides))
     value: Slot = Missing(word, "value") if options.value is None else options.value
-    return evolve(left, node=node, sources=sources, value=value)
+    return evolve(sides[0], node=node, sources=nodes.sources, value=value)
 
 
 @frozen(kw_only=True)
@@ -117,22 +96,93 @@ class _StreamJoinNames:
     merge: str
     this_store: str
     other_store: str
+    unjoined: str
 
     @classmethod
     def of(cls, graph: Graph, options: StreamJoinOptions) -> "_StreamJoinNames":
         """Return the names that were given, or the next ones. Given names take indices, too."""
         windowed = [graph.new_name("KSTREAM-WINDOWED-") for _ in range(2)]
-        this, other = graph.new_name("KSTREAM-JOINTHIS-"), graph.new_name("KSTREAM-JOINOTHER-")
+        this = graph.new_name("KSTREAM-OUTERTHIS-" if options.keeps_right else "KSTREAM-JOINTHIS-")
+        other = graph.new_name("KSTREAM-OUTEROTHER-" if options.keeps_left else "KSTREAM-JOINOTHER-")
         merge, name, store = graph.new_name("KSTREAM-MERGE-"), options.name, options.store
+        # A side is called outer if it gives results for records of the other side alone.
+        this_word, other_word = ("outer-" if outer else "" for outer in (options.keeps_right, options.keeps_left))
+        shared_word = "outer" if options.keeps_right else "left"
+        index = this.rpartition("-")[2]
         return cls(
             this_windowed=windowed[0] if name is None else f"{name}-this-windowed",
             other_windowed=windowed[1] if name is None else f"{name}-other-windowed",
-            this=this if name is None else f"{name}-this-join",
-            other=other if name is None else f"{name}-other-join",
+            this=this if name is None else f"{name}-{this_word}this-join",
+            other=other if name is None else f"{name}-{other_word}other-join",
             merge=merge if name is None else f"{name}-merge",
-            this_store=f"{this}-store" if store is None else f"{store}-this-join-store",
-            other_store=f"{other}-store" if store is None else f"{store}-other-join-store",
+            this_store=f"{this}-store" if store is None else f"{store}-{this_word}this-join-store",
+            other_store=f"{other}-store" if store is None else f"{store}-{other_word}other-join-store",
+            unjoined=f"KSTREAM-OUTERSHARED-{index}-store"
+            if store is None
+            else f"{store}-{shared_word}-shared-join-store",
         )
+
+
+class _JoinedStreams:
+    """The nodes and stores of a join."""
+
+    def __init__(
+        self, sides: list[StreamParts], joiner: KeyedJoiner, options: StreamJoinOptions, names: _StreamJoinNames
+    ) -> None:
+        self.names = names
+        self.sources = sides[0].sources | sides[1].sources
+        self._options, self._sides, self._joiner = options, sides, joiner
+        self._has_unjoined = options.keeps_left or options.keeps_right
+
+    def write(self, topology: NodeGraph, parents: tuple[str, ...]) -> None:
+        """Add them."""
+        names = self.names
+        this_stores, other_stores = [names.this_store], [names.other_store]
+        unjoined = [names.unjoined] if self._has_unjoined else []
+        for definition in self._definitions():
+            topology.add_state_store(definition)
+        topology.add_operator(names.this_windowed, JoinedSide(names.this_store), parents[:1], this_stores)
+        topology.add_operator(names.other_windowed, JoinedSide(names.other_store), parents[1:], other_stores)
+        topology.add_operator(names.this, self._left(), [names.this_windowed], other_stores + unjoined)
+        topology.add_operator(names.other, self._right(), [names.other_windowed], this_stores + unjoined)
+        topology.add_operator(names.merge, PassThrough(), [names.this, names.other])
+        topology.copartition(self.sources)
+
+    def _left(self) -> Operator:
+        windows = self._options.windows
+        join = StreamJoin(
+            other=self.names.other_store,
+            joiner=self._joiner,
+            is_left=True,
+            reach=JoinReach(windows.before_ms, windows.after_ms),
+        )
+        return self._kept(join, keeps_own=self._options.keeps_left)
+
+    def _right(self) -> Operator:
+        windows = self._options.windows
+        join = StreamJoin(
+            other=self.names.this_store,
+            joiner=self._joiner,
+            is_left=False,
+            reach=JoinReach(windows.after_ms, windows.before_ms),
+        )
+        return self._kept(join, keeps_own=self._options.keeps_right)
+
+    def _kept(self, join: StreamJoin, *, keeps_own: bool) -> Operator:
+        if not self._has_unjoined:
+            return join
+        grace_ms = self._options.windows.grace_ms
+        return OuterStreamJoin(join=join, unjoined=self.names.unjoined, keeps_own=keeps_own, grace_ms=grace_ms)
+
+    def _definitions(self) -> Iterator[StoreDefinition]:
+        names, options, (left, right) = self.names, self._options, self._sides
+        yield _window_store(names.this_store, left, options)
+        yield _window_store(names.other_store, right, options)
+        if self._has_unjoined:
+            left_value, right_value = (side.graph.need(side.value, options.word) for side in self._sides)
+            yield UnjoinedDefinition(
+                name=names.unjoined, left=left_value, right=right_value, changelog=options.changelog
+            )
 
 
 def _partitioned(left: StreamParts, right: StreamParts, options: StreamJoinOptions) -> list[StreamParts]:
@@ -142,7 +192,8 @@ def _partitioned(left: StreamParts, right: StreamParts, options: StreamJoinOptio
     for side, which in ((left, "left"), (right, "right")):
         key_serde = _known(side.graph, key if isinstance(side.key, Missing) else side.key, word)
         known = evolve(side, key=key_serde, value=_known(side.graph, side.value, word))
-        found.append(known.partitioned(word, side.node.name if name is None else f"{name}-{which}"))
+        prefix = side.node.name if name is None else f"{name}-{which}"
+        found.append(known.partitioned(word, prefix, keeps_null_keys=options.keeps_left or options.keeps_right))
     return found
 
 
@@ -150,7 +201,8 @@ def _known(graph: Graph, slot: Slot, word: str) -> Serde[Any]:
     return graph.need(slot, word, giver=slot.operator if isinstance(slot, Missing) else None)
 
 
-def _window_store(graph: Graph, name: str, side: StreamParts, options: StreamJoinOptions) -> WindowDefinition[Any, Any]:
+def _window_store(name: str, side: StreamParts, options: StreamJoinOptions) -> WindowDefinition[Any, Any]:
+    graph = side.graph
     return WindowDefinition(
         name=name,
         key=graph.need(side.key, options.word),

@@ -1,16 +1,20 @@
 """Joins of streams with streams, by key and time."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from attrs import frozen
 
 from kafka_groups.streams.processors.lookup_joins import KeyedJoiner
-from kafka_groups.streams.state.windows import WindowState
+from kafka_groups.streams.state.unjoined import UnjoinedState
+from kafka_groups.streams.state.windows import StoredWindow, WindowState
 from kafka_groups.streams.topology.nodes import NodeContext, NodeStep
 from kafka_groups.types import Headers
 
-__all__ = ["JoinReach", "JoinedSide", "StreamJoin"]
+__all__ = ["JoinReach", "JoinedSide", "OuterStreamJoin", "StreamJoin"]
+
+TimedResult = tuple[Any, Any, int]
+"""Key, value and time of a result."""
 
 NULL_KEY = "its key is null"
 NULL_VALUE = "its value is null"
@@ -51,7 +55,7 @@ class JoinedSide:
                 return
             try:
                 # A null value is not kept, but it takes a number and comes into the changelog, as in Java.
-                state.put(state.next_row(state.key_bytes(key), timestamp_ms), value, timestamp_ms)
+                state.put(state.next_row(state.key_bytes(key), timestamp_ms), value, timestamp_ms, headers)
             except Exception as error:
                 failed(error, key, value, timestamp_ms, headers)
 
@@ -86,7 +90,7 @@ class StreamJoin:
                 node.dropped(NULL_KEY if key is None else NULL_VALUE)
                 return
             try:
-                found = state.fetch(state.key_bytes(key), timestamp_ms - before_ms, timestamp_ms + after_ms)
+                found = state.fetch(state.key_bytes(key), timestamp_ms - before_ms, max(timestamp_ms + after_ms, 0))
             except Exception as error:
                 failed(error, key, value, timestamp_ms, headers)
                 return
@@ -99,6 +103,105 @@ class StreamJoin:
                 forward(key, joined, max(timestamp_ms, each.start_ms), headers)
 
         return step
+
+
+@frozen(kw_only=True)
+class OuterStreamJoin:
+    """Joins the records of one side as `StreamJoin` does, and those that meet no partner with None.
+
+    Attributes:
+        join: The join of this side.
+        unjoined: The store of records that have not met a partner yet. Both sides share it.
+        keeps_own: Whether records of this side are forwarded without a partner.
+        grace_ms: How long after its window a record waits for late partners.
+    """
+
+    join: StreamJoin
+    unjoined: str
+    keeps_own: bool
+    grace_ms: int
+    emits_changes: bool = False
+
+    def open(self, node: NodeContext) -> NodeStep:
+        """Return the node's step in one task."""
+        forward, failed, results_of = node.forward, node.failed, _OuterSide(self, node).results
+
+        def step(key: Any, value: Any, timestamp_ms: int, headers: Headers) -> None:
+            results = results_of(key, value, timestamp_ms)
+            while True:
+                try:
+                    result = next(results, None)
+                except Exception as error:
+                    failed(error, key, value, timestamp_ms, headers)
+                    return
+                if result is None:
+                    return
+                forward(*result, headers)
+
+        return step
+
+
+class _OuterSide:
+    """One side of a left or outer join in one task."""
+
+    def __init__(self, operator: OuterStreamJoin, node: NodeContext) -> None:
+        join, grace_ms = operator.join, operator.grace_ms
+        self._dropped = node.dropped
+        self._joiner, self._combine = join.joiner, combining(join.joiner, is_left=join.is_left)
+        self._is_left, self._reach, self._keeps_own = join.is_left, join.reach, operator.keeps_own
+        self._others: WindowState = node.state(join.other)
+        self._unjoined: UnjoinedState = node.state(operator.unjoined)
+        own_ms, other_ms = join.reach.after_ms + grace_ms, join.reach.before_ms + grace_ms
+        self._own_wait_ms = own_ms
+        self._left_wait_ms, self._right_wait_ms = (own_ms, other_ms) if join.is_left else (other_ms, own_ms)
+
+    def results(self, key: Any, value: Any, timestamp_ms: int) -> Iterator[TimedResult]:
+        """Yield what follows from a record: first others whose time to meet a partner is over, then its own pairs."""
+        unjoined = self._unjoined
+        unjoined.stream_ms = max(unjoined.stream_ms, timestamp_ms)
+        if value is None or (key is None and not self._keeps_own):
+            self._dropped(NULL_VALUE if value is None else NULL_KEY)
+            return
+        if key is None:
+            yield key, self._combine(key, value, None), timestamp_ms
+            return
+        if timestamp_ms == unjoined.stream_ms:  # as in Java: late records, and those that are dropped, don't look
+            yield from self._overdue(timestamp_ms)
+        key_bytes = self._others.key_bytes(key)
+        last_ms = max(timestamp_ms + self._reach.after_ms, 0)
+        found = self._others.fetch(key_bytes, timestamp_ms - self._reach.before_ms, last_ms)
+        if found:
+            yield from self._pairs(key, value, timestamp_ms, found)
+        elif self._keeps_own and last_ms < unjoined.stream_ms:
+            yield key, self._combine(key, value, None), timestamp_ms
+        elif self._keeps_own:
+            unjoined.add(key_bytes, value, timestamp_ms, is_left=self._is_left)
+
+    def _overdue(self, now_ms: int) -> Iterator[TimedResult]:
+        """Yield records that have waited long enough. As in Java, a side looks after the wait of its own records."""
+        unjoined, joiner = self._unjoined, self._joiner
+        if unjoined.oldest_ms >= now_ms - self._own_wait_ms:
+            return
+        rows, oldest_ms = unjoined.overdue(now_ms - self._left_wait_ms, now_ms - self._right_wait_ms)
+        forwarded = None
+        for row in rows:
+            records = unjoined.records(row)
+            unjoined.oldest_ms = records.time_ms  # if the joiner fails, it is called again with the next record
+            key = self._others.key(records.key)
+            for value in records.values:
+                yield key, joiner(key, *((value, None) if records.is_left else (None, value))), records.time_ms
+            if forwarded is not None:
+                unjoined.remove(forwarded, now_ms)
+            forwarded = row
+        if forwarded is not None:
+            unjoined.remove(forwarded, now_ms)
+        unjoined.oldest_ms = oldest_ms
+
+    def _pairs(self, key: Any, value: Any, timestamp_ms: int, found: Iterable[StoredWindow]) -> Iterator[TimedResult]:
+        unjoined, others, combine = self._unjoined, self._others, self._combine
+        for each in found:
+            unjoined.remove(unjoined.row(each.key, each.start_ms, is_left=not self._is_left), timestamp_ms)
+            yield key, combine(key, value, others.value(each.stored)), max(timestamp_ms, each.start_ms)
 
 
 def combining(joiner: KeyedJoiner, *, is_left: bool) -> Callable[[Any, Any, Any], Any]:

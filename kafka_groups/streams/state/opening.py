@@ -11,6 +11,7 @@ from kafka_groups.streams.state.stores import (
     WindowDefinition,
 )
 from kafka_groups.streams.state.suppress_buffer import SuppressBuffer
+from kafka_groups.streams.state.unjoined import UnjoinedDefinition, UnjoinedState
 from kafka_groups.streams.state.windows import WindowState
 
 __all__ = ["open_state"]
@@ -18,6 +19,8 @@ __all__ = ["open_state"]
 
 def open_state(definition: StoreDefinition, surroundings: StoreSurroundings) -> StateStore:
     """Return the state of a store in one task."""
+    if isinstance(definition, UnjoinedDefinition):
+        return UnjoinedState(definition, surroundings)
     if isinstance(definition, KeyValueDefinition):
         return KeyValueState(definition, surroundings)
     if isinstance(definition, WindowDefinition):

@@ -1,12 +1,15 @@
 """Joins of streams with streams, as the test driver runs them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kafka_groups import serdes
-from kafka_groups.streams import JoinWindows, KStream, StreamsBuilder, Topology, TopologyError
+from kafka_groups.streams import ErrorResponse, JoinWindows, KStream, StreamsBuilder, Topology, TopologyError
 from kafka_groups.testing.topology_driver import TopologyTestDriver
 
 TEXT = serdes.string
@@ -141,3 +144,152 @@ def test_keywords_for_another_kind_of_join_are_refused() -> None:
         left.join(table, both, windows=joined_at(5, 5))  # type: ignore[call-overload]
     with pytest.raises(TypeError, match="with a table has no `changelog=`"):
         left.join(table, both, changelog=False)  # type: ignore[call-overload]
+
+
+def left_join(windows: JoinWindows) -> Topology:
+    builder = StreamsBuilder()
+    left, right = sides(builder)
+    left.left_join(right, both, windows=windows).to("out", value=TEXT)
+    return builder.build()
+
+
+def outer_join(windows: JoinWindows) -> Topology:
+    builder = StreamsBuilder()
+    left, right = sides(builder)
+    left.outer_join(right, both, windows=windows).to("out", value=TEXT)
+    return builder.build()
+
+
+def test_a_left_record_without_a_partner_comes_when_window_and_grace_are_over() -> None:
+    records = [("left", "k", "l", 100), ("left", "x", "l", 125), ("left", "y", "l", 126)]
+    assert results(left_join(joined_at(50, 20, grace_ms=5)), records[:2]) == []
+    assert results(left_join(joined_at(50, 20, grace_ms=5)), records) == [("k", "l+None", 100)]
+
+
+def test_a_right_record_without_a_partner_comes_after_the_time_before() -> None:
+    records = [("right", "k", "r", 100), ("right", "x", "r", 155), ("right", "y", "r", 156)]
+    assert results(outer_join(joined_at(50, 20, grace_ms=5)), records[:2]) == []
+    assert results(outer_join(joined_at(50, 20, grace_ms=5)), records) == [("k", "None+r", 100)]
+
+
+def test_a_record_that_met_a_partner_does_not_come_alone() -> None:
+    records = [("left", "k", "l", 100), ("right", "k", "r", 110), ("left", "x", "l", 900)]
+    assert results(outer_join(joined_at(50, 50)), records) == [("k", "l+r", 110)]
+
+
+def test_a_record_whose_window_is_over_comes_alone_at_once_and_still_finds_late_partners() -> None:
+    records = [("left", "x", "l", 100), ("left", "k", "late", 40), ("right", "k", "later", 45)]
+    found = results(left_join(joined_at(50, 50, grace_ms=500)), records)
+    assert found == [("k", "late+None", 40), ("k", "late+later", 45)]
+
+
+def test_records_that_are_due_come_in_the_order_of_time_right_before_left_and_key() -> None:
+    early = [("left", "b", "1", 7), ("right", "c", "2", 7), ("left", "a", "3", 7), ("right", "d", "4", 6)]
+    found = results(outer_join(joined_at(10, 10)), [*early, ("left", "x", "l", 900)])
+    assert found == [("d", "None+4", 6), ("c", "None+2", 7), ("a", "3+None", 7), ("b", "1+None", 7)]
+
+
+def test_a_record_without_key_comes_alone_at_once_if_its_side_does() -> None:
+    records = [("left", None, "l", 1), ("right", None, "r", 2), ("left", None, None, 3), ("right", "k", None, 4)]
+    assert results(left_join(joined_at(1, 1)), records) == [(None, "l+None", 1)]
+    assert results(outer_join(joined_at(1, 1)), records) == [(None, "l+None", 1), (None, "None+r", 2)]
+
+
+def test_null_keys_get_through_the_repartition_topics_of_outer_joins() -> None:
+    builder = StreamsBuilder()
+    left, right = sides(builder)
+    nothing: Any = None
+    unknown = left.select_key(lambda _key, _value: nothing, key=TEXT)
+    unknown.outer_join(right, both, windows=joined_at(5, 5)).to("out", value=TEXT)
+    assert results(builder.build(), [("left", "x", "l", 1)]) == [(None, "l+None", 1)]
+
+
+def test_records_wait_for_partners_over_a_restart() -> None:
+    with TopologyTestDriver(outer_join(joined_at(10, 10))) as driver:
+        lefts, rights = driver.input_topic("left", TEXT, TEXT), driver.input_topic("right", TEXT, TEXT)
+        lefts.pipe("k", "met", timestamp_ms=5)
+        lefts.pipe("k", "met too", timestamp_ms=5)
+        lefts.pipe("j", "alone", timestamp_ms=5)
+        driver.restart()
+        rights.pipe("k", "r", timestamp_ms=6)
+        lefts.pipe("x", "", timestamp_ms=900)
+        found = [each.value for each in driver.output_topic("out", TEXT, TEXT).read_all()]
+    assert found == ["met+r", "met too+r", "alone+None"]
+
+
+def test_a_joiner_that_fails_ends_the_record_but_the_other_side_still_finds_it() -> None:
+    def checked(left: str, right: str) -> str:
+        if right == "bad":
+            raise ValueError("bad value")
+        return both(left, right)
+
+    builder = StreamsBuilder()
+    left, right = sides(builder)
+    left.join(right, checked, windows=joined_at(10, 10)).to("out", value=TEXT)
+    with TopologyTestDriver(builder.build(), processing_exception_handler=lambda *_: ErrorResponse.RESUME) as driver:
+        rights = driver.input_topic("right", TEXT, TEXT)
+        for value, time_ms in (("first", 4), ("bad", 5), ("unseen", 6)):
+            rights.pipe("k", value, timestamp_ms=time_ms)
+        driver.input_topic("left", TEXT, TEXT).pipe("k", "l", timestamp_ms=5)
+        rights.pipe("k", "last", timestamp_ms=5)
+        found = [each.value for each in driver.output_topic("out", TEXT, TEXT).read_all()]
+    assert found == ["l+first", "l+last"]
+
+
+def test_changelogs_of_windows_have_the_headers_of_their_records() -> None:
+    with TopologyTestDriver(inner(joined_at(10, 10)), application_id="app") as driver:
+        driver.input_topic("left", TEXT, TEXT).pipe("k", "l", timestamp_ms=5, headers=(("x", b"1"),))
+        (logged,) = driver.records("app-KSTREAM-JOINTHIS-0000000004-store-changelog")
+    assert (logged.key, logged.value, logged.headers) == (b"k\0\0\0\0\0\0\0\5\0\0\0\1", b"l", (("x", b"1"),))
+
+
+# ------------------------------------------------------------------------------------------- against a naive join
+
+Arrival = tuple[bool, str, int]
+"""Whether a record is a left one, its key and its time."""
+
+ARRIVALS = st.lists(st.tuples(st.booleans(), st.sampled_from(["a", "b"]), st.integers(0, 60)), max_size=25)
+LONG_MS = 10_000
+
+
+def naive_pairs(arrivals: list[Arrival], windows: JoinWindows) -> Iterator[tuple[int, int]]:
+    """Yield the places of all pairs of a left and a right record whose times are in the window."""
+    for left, (is_left, left_key, left_ms) in enumerate(arrivals):
+        first_ms, last_ms = left_ms - windows.before_ms, left_ms + windows.after_ms
+        for right, (is_other_left, right_key, right_ms) in enumerate(arrivals):
+            if (is_left, is_other_left, right_key) == (True, False, left_key) and first_ms <= right_ms <= last_ms:
+                yield left, right
+
+
+def naive_alone(arrivals: list[Arrival], windows: JoinWindows) -> Iterator[int]:
+    """Yield the places of the records that come alone: without a partner, or late and before all partners."""
+    pairs = list(naive_pairs(arrivals, windows))
+    newest_ms = -1
+    for place, (is_left, _, time_ms) in enumerate(arrivals):
+        newest_ms = max(newest_ms, time_ms)
+        partners = [sum(pair) - place for pair in pairs if pair[not is_left] == place]
+        is_late = time_ms + (windows.after_ms if is_left else windows.before_ms) < newest_ms
+        if not partners or (is_late and min(partners) > place):
+            yield place
+
+
+def piped(arrivals: list[Arrival]) -> list[Piped]:
+    """Each value is the place of its record; the last record is later than all windows."""
+    records: list[Piped] = [
+        ("left" if is_left else "right", key, str(place), time_ms)
+        for place, (is_left, key, time_ms) in enumerate(arrivals)
+    ]
+    return [*records, ("right", "end", "end", 2 * LONG_MS)]
+
+
+@given(ARRIVALS, st.integers(0, 15), st.integers(0, 15))
+def test_all_joins_give_what_a_naive_join_gives(arrivals: list[Arrival], before_ms: int, after_ms: int) -> None:
+    windows = joined_at(before_ms, after_ms, grace_ms=LONG_MS)
+    pairs = sorted(f"{left}+{right}" for left, right in naive_pairs(arrivals, windows))
+    alone = list(naive_alone(arrivals, windows))
+    lefts = [f"{place}+None" for place in alone if arrivals[place][0]]
+    rights = [f"None+{place}" for place in alone if not arrivals[place][0]]
+    records = piped(arrivals)
+    assert sorted(value for _, value, _ in results(inner(windows), records)) == pairs
+    assert sorted(value for _, value, _ in results(left_join(windows), records)) == sorted(pairs + lefts)
+    assert sorted(value for _, value, _ in results(outer_join(windows), records)) == sorted(pairs + lefts + rights)
