@@ -1,10 +1,12 @@
 """Serdes of JSON documents: by msgspec, or by the methods of pydantic's models."""
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from attrs import frozen
 
+from kafka_groups.serdes.documents import DocumentSerde
 from kafka_groups.serdes.failures import cannot_serialize, deserializer_raised, serializer_raised
 from kafka_groups.serdes.serde import BoundDeserializer, BoundSerializer, Serde, T
 from kafka_groups.serdes.value_types import is_immutable_type, shown_type
@@ -14,7 +16,7 @@ __all__ = ["json"]
 
 
 @frozen(repr=False)
-class ModelSerde(Serde[T]):
+class ModelSerde(DocumentSerde[T]):
     """A serde of JSON documents for a pydantic model, by the model's own methods."""
 
     _cls: Any
@@ -36,14 +38,20 @@ class ModelSerde(Serde[T]):
 
     def deserializer(self, topic: str, *, is_key: bool) -> BoundDeserializer[T]:
         """Return the function that deserialises and validates."""
-        name, validate = self.name, self._cls.model_validate_json
+        return self._validating(self._cls.model_validate_json)
+
+    def lax_deserializer(self) -> BoundDeserializer[T]:
+        """Return the function that also accepts text for numbers and booleans, even if the model is strict."""
+        return self._validating(functools.partial(self._cls.model_validate_json, strict=False))
+
+    def _validating(self, validate: Callable[[bytes], T]) -> BoundDeserializer[T]:
+        name = self.name
 
         def deserialize(data: bytes, _: Sequence[Header]) -> T:
             try:
-                value: T = validate(data)
+                return validate(data)
             except Exception as error:
                 raise deserializer_raised(name, data, error) from error
-            return value
 
         return deserialize
 

@@ -1,7 +1,7 @@
 """JSON by msgspec: dataclasses, attrs and msgspec classes, and generics of Python. The only importer of msgspec."""
 
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal
 
 import attrs
@@ -9,6 +9,7 @@ import msgspec
 from attrs import frozen
 
 from kafka_groups.errors import ConfigurationError
+from kafka_groups.serdes.documents import DocumentSerde
 from kafka_groups.serdes.failures import cannot_serialize, deserializer_raised, serializer_raised
 from kafka_groups.serdes.serde import BoundDeserializer, BoundSerializer, Serde, T
 from kafka_groups.serdes.value_types import classes_of, is_immutable_type, listed
@@ -18,7 +19,7 @@ __all__ = ["msgspec_serde"]
 
 
 @frozen(repr=False)
-class MsgspecSerde(Serde[T]):
+class MsgspecSerde(DocumentSerde[T]):
     """A serde of JSON documents for a type that msgspec knows.
 
     Equal keys get equal bytes by `_key_order`: "deterministic" sorts sets and dictionaries, "sorted" fields as well.
@@ -46,14 +47,20 @@ class MsgspecSerde(Serde[T]):
 
     def deserializer(self, topic: str, *, is_key: bool) -> BoundDeserializer[T]:
         """Return the function that deserialises and checks the types of all fields."""
-        name, decode = self.name, msgspec.json.Decoder(self._cls).decode
+        return self._decoding(msgspec.json.Decoder(self._cls).decode)
+
+    def lax_deserializer(self) -> BoundDeserializer[T]:
+        """Return the function that also accepts text for numbers and booleans."""
+        return self._decoding(msgspec.json.Decoder(self._cls, strict=False).decode)
+
+    def _decoding(self, decode: Callable[[bytes], T]) -> BoundDeserializer[T]:
+        name = self.name
 
         def deserialize(data: bytes, _: Sequence[Header]) -> T:
             try:
-                value: T = decode(data)
+                return decode(data)
             except Exception as error:
                 raise deserializer_raised(name, data, error) from error
-            return value
 
         return deserialize
 

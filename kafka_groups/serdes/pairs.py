@@ -34,9 +34,13 @@ class RegistryDeserializer(Protocol):
 
 @frozen(repr=False)
 class PairSerde(Serde[T]):
-    """A serde of a program's own functions; whether they take a context was decided when it was made."""
+    """A serde of a program's own functions; whether they take a context was decided when it was made.
 
-    _classes: tuple[type, ...]
+    Attributes:
+        classes: The classes of values.
+    """
+
+    classes: tuple[type, ...]
     _serialize: Callable[..., object]
     _deserialize: Callable[..., Any]
     _serializer_takes_context: bool
@@ -44,7 +48,7 @@ class PairSerde(Serde[T]):
 
     def serializer(self, topic: str, *, is_key: bool) -> BoundSerializer[T]:
         """Return the function that serialises keys or values of a topic."""
-        name, classes, call = self.name, self._classes, self._serializing(topic, is_key=is_key)
+        name, classes, call = self.name, self.classes, self._serializing(topic, is_key=is_key)
 
         def serialize(value: T, headers: list[Header]) -> bytes:
             if not isinstance(value, classes):
@@ -61,7 +65,7 @@ class PairSerde(Serde[T]):
 
     def deserializer(self, topic: str, *, is_key: bool) -> BoundDeserializer[T]:
         """Return the function that deserialises keys or values of a topic."""
-        name, classes, call = self.name, self._classes, self._deserializing(topic, is_key=is_key)
+        name, classes, call = self.name, self.classes, self._deserializing(topic, is_key=is_key)
 
         def deserialize(data: bytes, headers: Sequence[Header]) -> T:
             try:

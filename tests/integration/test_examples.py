@@ -13,7 +13,7 @@ from tests.support.spark.sessions import reason_to_skip
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
-NAMES = ("flights.py", "spark_pipeline.py", "streams_flights.py")
+NAMES = ("flights.py", "flights_topology.py", "spark_pipeline.py", "streams_flights.py")
 NOISE = r"%\d\|"  # librdkafka remarks on retries
 
 
@@ -33,6 +33,13 @@ def test_flights() -> None:
     said = [line for line in done.stderr.splitlines() if not re.match(NOISE, line)]
     assert (done.returncode, said) == (0, []), done.stdout
     assert done.stdout.splitlines()[-1] == "The share group's result equals the plain computation."
+
+
+@pytest.mark.slow
+def test_flights_topology() -> None:
+    done = run("flights_topology.py")
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+    assert done.stdout.splitlines()[-1] == "The topology's results equal those of the plain computation."
 
 
 def check_streams_flights(*arguments: str) -> None:

@@ -16,6 +16,8 @@ from kafka_groups.cli.admin.configs import configs_command
 from kafka_groups.cli.admin.connecting import BrokerChoice, connected, connecting, report
 from kafka_groups.cli.admin.streams_offsets import offsets
 from kafka_groups.cli.demo.streams.command import demo
+from kafka_groups.cli.topologies.drawing import topology
+from kafka_groups.cli.topologies.trying import try_topology
 from kafka_groups.errors import KafkaGroupsError
 
 __all__ = ["streams"]
@@ -25,11 +27,13 @@ _STATES = ("Empty", "NotReady", "Assigning", "Reconciling", "Stable", "Dead")
 
 @click.group()
 def streams() -> None:
-    """List, describe, configure and delete streams groups; show, move and delete their offsets."""
+    """List, describe, configure and delete streams groups; show, move and delete their offsets; try topologies."""
 
 
 streams.add_command(offsets)
 streams.add_command(demo)
+streams.add_command(topology)
+streams.add_command(try_topology)
 streams.add_command(configs_command("streams.", "the streams group"))
 
 

@@ -1,7 +1,7 @@
 """Runs a topology in memory, record by record."""
 
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import timedelta
 from types import TracebackType
 from typing import Any, Self, TypeVar, overload
@@ -61,6 +61,8 @@ class TopologyTestDriver:
         processing_exception_handler: Decides about exceptions of your code; without one they are raised by `pipe`.
         deserialization_exception_handler: Decides about records that cannot be decoded, in the same way. It gets their
             keys and values as bytes.
+        on_record: Gets each record that is written to a topic. The driver then keeps none of them, so that it can
+            process any number.
 
     Raises:
         TopologyError: The topology is empty.
@@ -76,6 +78,7 @@ class TopologyTestDriver:
         statestore_cache_max_bytes: int = 10 * 1024 * 1024,
         processing_exception_handler: ErrorHandler | None = None,
         deserialization_exception_handler: ErrorHandler | None = None,
+        on_record: Callable[[CapturedRecord], None] | None = None,
     ) -> None:
         if not topology.graph.nodes:
             raise TopologyError("The topology is empty. Add a source at least.")
@@ -84,6 +87,8 @@ class TopologyTestDriver:
         self._application_id = application_id
         self._wall_ms = wall_ms
         self._outputs: dict[str, list[CapturedRecord]] = {}
+        self._keeps_records = on_record is None
+        self._written_record = self._keep if on_record is None else on_record
         self._offsets: dict[tuple[str, int], int] = {}
         self._arrived: deque[CapturedRecord] = deque()
         self._settings = TaskSettings(
@@ -95,7 +100,9 @@ class TopologyTestDriver:
             deserialization_handler=deserialization_exception_handler,
         )
         self._kept: dict[str, list[CapturedRecord]] = {
-            place.source_topic: [] for place in topology.graph.stores.values() if place.source_topic is not None
+            place.source_topic: []
+            for place in topology.graph.stores.values()
+            if place.source_topic is not None and on_record is None
         }
         self._tasks: list[StreamTask] = []
         self._readers: dict[str, StreamTask] = {}
@@ -188,9 +195,11 @@ class TopologyTestDriver:
         Stores without a changelog are empty afterwards. Topics keep their records, and global stores are filled again.
 
         Raises:
-            StreamsError: The driver is closed.
+            StreamsError: The driver is closed, or keeps no records.
         """
         self._check_open()
+        if not self._keeps_records:
+            raise StreamsError("The driver keeps no records to restart from, because it was made with on_record=.")
         self.close()
         self._start()
 
@@ -218,16 +227,15 @@ class TopologyTestDriver:
     ) -> None:
         """Take a record of a sink."""
         record = CapturedRecord(topic, partition or 0, key, value, timestamp_ms, headers)
-        self._written(topic).append(record)
+        self._written_record(record)
         if topic in self._readers:
             self._arrived.append(record)
 
     def log(self, topic: str, partition: int, records: Iterable[ChangelogRecord]) -> None:
         """Take records of a changelog."""
-        written = self._written(topic)
         for key, value, given_ms, headers in records:
             timestamp_ms = self._wall_ms if given_ms is None else given_ms
-            written.append(CapturedRecord(topic, partition, key, value, timestamp_ms, headers))
+            self._written_record(CapturedRecord(topic, partition, key, value, timestamp_ms, headers))
 
     # -----------------------------------------------------------------
 
@@ -301,6 +309,9 @@ class TopologyTestDriver:
         if record.topic in self._kept:
             self._kept[record.topic].append(record)
         return _at(offset, record)
+
+    def _keep(self, record: CapturedRecord) -> None:
+        self._written(record.topic).append(record)
 
     def _written(self, topic: str) -> list[CapturedRecord]:
         return self._outputs.setdefault(topic, [])

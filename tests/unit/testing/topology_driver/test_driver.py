@@ -7,7 +7,7 @@ import pytest
 
 from kafka_groups import serdes
 from kafka_groups.streams import KeyValueStore, Record, StreamsBuilder, StreamsError, Topology, TopologyError, stores
-from kafka_groups.testing.topology_driver import TopologyTestDriver
+from kafka_groups.testing.topology_driver import CapturedRecord, TopologyTestDriver
 
 TEXT = serdes.string
 SEEN = stores.key_value("seen", TEXT, TEXT)
@@ -88,3 +88,21 @@ def test_records_that_operators_drop_are_counted_by_node() -> None:
 def test_an_empty_topology_is_refused() -> None:
     with pytest.raises(TopologyError, match="The topology is empty"):
         TopologyTestDriver(StreamsBuilder().build())
+
+
+def test_records_go_to_a_function_and_are_not_kept() -> None:
+    builder = StreamsBuilder()
+    texts = builder.stream("texts", key=serdes.string, value=serdes.string)
+    texts.group_by_key().count(store="counts").to_stream().to("numbers")
+    written: list[CapturedRecord] = []
+    with TopologyTestDriver(builder.build(), on_record=written.append) as driver:
+        driver.input_topic("texts", serdes.string, serdes.string).pipe("a", "x", timestamp_ms=5)
+        assert (driver.topics, driver.records("numbers")) == ((), ())
+        assert driver.store("counts").get("a") == 1
+        with pytest.raises(StreamsError, match="keeps no records"):
+            driver.restart()
+    one = (1).to_bytes(8, "big")
+    assert [(record.topic, record.key, record.value) for record in written if record.topic == "numbers"] == [
+        ("numbers", b"a", one)
+    ]
+    assert {record.topic for record in written} == {"numbers", "test-counts-changelog"}

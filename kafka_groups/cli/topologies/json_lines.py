@@ -1,0 +1,71 @@
+"""Files with a JSON object in each line, which is a record."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from kafka_groups.cli.topologies.input_records import Given, InputRecord, RecordMaker, RefusedLineError
+from kafka_groups.serdes.json_values import bytes_from_json, bytes_to_json, parsed_json
+from kafka_groups.types import Header, Headers
+
+__all__ = ["read_json_lines", "shown_headers"]
+
+_FIELDS = ("topic", "key", "value", "timestamp_ms", "headers")
+
+
+def read_json_lines(path: Path, maker: RecordMaker) -> Iterator[InputRecord]:
+    """Iterate over the records of a file. Empty lines are skipped.
+
+    Raises:
+        RefusedLineError: A line is not a record of the topic.
+    """
+    with path.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            if line.strip():
+                try:
+                    record = _record(line, number, maker)
+                except ValueError as error:
+                    raise RefusedLineError(str(path), number, str(error)) from error
+                yield record
+
+
+def shown_headers(headers: Headers) -> list[list[Any]]:
+    """Return headers as lines of JSON have them."""
+    return [[name, None if value is None else bytes_to_json(value)] for name, value in headers]
+
+
+def _record(line: bytes, number: int, maker: RecordMaker) -> InputRecord:
+    given = parsed_json(line)
+    if not isinstance(given, dict):
+        raise ValueError(f'{given!r} is not an object: give {{"key": …, "value": …, "timestamp_ms": …}}')
+    if unknown := [name for name in given if name not in _FIELDS]:
+        raise ValueError(f"unknown field {unknown[0]!r}; the fields are {', '.join(_FIELDS)}")
+    if given.get("topic", maker.topic) != maker.topic:
+        raise ValueError(f"topic: {given['topic']!r} is not {maker.topic!r}, the topic of this input")
+    key = Given(maker.key.form.read, given.get("key"))
+    value = Given(maker.value.form.read, given.get("value"))
+    return maker.record(_time(given), number, key, value, _headers(given.get("headers", [])))
+
+
+def _time(given: dict[str, Any]) -> int:
+    found = given.get("timestamp_ms")
+    if isinstance(found, bool) or not isinstance(found, int):
+        shown = "it is missing" if found is None else f"{found!r} is not an integer"
+        raise ValueError(f"timestamp_ms: {shown}; give milliseconds since 1970")
+    return found
+
+
+def _headers(given: object) -> list[Header]:
+    if not isinstance(given, list):
+        raise ValueError(f'headers: {given!r} is not a list: give [["name", "value"], …]')
+    return [_header(each) for each in given]
+
+
+def _header(given: object) -> Header:
+    if not isinstance(given, list) or len(given) != 2 or not isinstance(given[0], str):
+        raise ValueError(f'headers: {given!r} is not a header: give ["name", "value"]')
+    name, value = given
+    try:
+        return name, None if value is None else bytes_from_json(value)
+    except ValueError as error:
+        raise ValueError(f"headers: {error}") from error
