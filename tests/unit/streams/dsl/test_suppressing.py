@@ -181,6 +181,35 @@ def test_joins_see_rows_as_they_were_before_the_updates_that_wait() -> None:
         assert [each.value for each in out.read_all()] == ["x+None", "y+None", "z+z", "None+z"]
 
 
+def test_a_row_whose_update_waits_has_no_time_of_its_own_in_a_join_of_tables() -> None:
+    builder = StreamsBuilder()
+    table = builder.table("in", key=TEXT, value=TEXT).suppress(Suppressed.until_time_limit(LIMIT))
+    other = builder.table("other", key=TEXT, value=TEXT)
+    table.join(other, lambda row, found: f"{row}+{found}").to_stream().to("out", value=TEXT)
+    steps: list[tuple[str, Step]] = [
+        ("in", ("a", "x", 0)),
+        ("other", ("a", "O", 5)),
+        ("in", ("a", "xy", 10)),
+        ("in", ("b", "w", 100)),
+        ("other", ("a", "Q", 4)),
+        ("in", ("a", "xyz", 120)),
+        ("other", ("a", "R", 2)),
+        ("in", ("b", "ww", 300)),
+        ("other", ("a", "S", 2)),
+    ]
+    with TopologyTestDriver(builder.build()) as driver:
+        for topic, (key, value, timestamp_ms) in steps:
+            driver.input_topic(topic, TEXT, TEXT).pipe(key, value, timestamp_ms=timestamp_ms)
+        found = driver.output_topic("out", TEXT, TEXT).read_all()
+    assert [f"{each.value} at {each.timestamp_ms}" for each in found] == [
+        "xy+O at 10",
+        "xy+Q at 10",
+        "xy+R at 2",  # the row of 120 waits
+        "xyz+R at 120",
+        "xyz+S at 120",
+    ]
+
+
 def test_updates_wait_over_a_restart() -> None:
     builder = StreamsBuilder()
     builder.table("in", key=TEXT, value=TEXT).suppress(Suppressed.until_time_limit(LIMIT)).to_stream().to("out")
