@@ -67,16 +67,13 @@ class TimedRows(StoreRows):
     def commit(self) -> None:
         """Move the changes into the committed state, and remove what has expired."""
         super().commit()
-        # A millisecond later than reads leave them out, as sessions are emitted on close just after their retention.
-        gone = self._forget_before(self.oldest_ms - 1)
-        expired = {row: None for rows in gone for row in rows}
-        if expired:
-            self._engine.commit({self.name: expired})
+        self._remove_expired()
 
     def restore(self, record: ChangelogRecord) -> None:
-        """Apply one record of the changelog to the committed state."""
+        """Apply one record of the changelog to the committed state, and remove what has expired."""
         super().restore(record)
         self._note(record.key)
+        self._remove_expired()
 
     def scan_times(self, first_ms: int, last_ms: int) -> Iterator[KeyedBytes]:
         """Iterate over the rows with times from `first_ms` to `last_ms`, both included, in order of time and key."""
@@ -86,6 +83,13 @@ class TimedRows(StoreRows):
                 stored = self._table.get(row)
                 if stored is not None:
                     yield row, stored
+
+    def _remove_expired(self) -> None:
+        # A millisecond later than reads leave them out, as sessions are emitted on close just after their retention.
+        gone = self._forget_before(self.oldest_ms - 1)
+        expired = {row: None for rows in gone for row in rows}
+        if expired:
+            self._engine.commit({self.name: expired})
 
     def _order(self, row: bytes) -> KeyedBytes:
         return row[: -self.place_bytes], row[-self.place_bytes :]

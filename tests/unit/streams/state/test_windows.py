@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from kafka_groups import serdes
 from kafka_groups.streams import Windowed, WindowStore, stores
 from kafka_groups.streams.state.engine import MemoryEngine
-from kafka_groups.streams.state.store import RecordContext, StoreSurroundings
+from kafka_groups.streams.state.store import ChangelogRecord, RecordContext, StoreSurroundings
 from kafka_groups.streams.state.windows import WindowState
 
 RETENTION_MS = 30
@@ -122,3 +122,13 @@ def test_what_has_expired_leaves_the_engine_at_a_commit_without_changelog_record
     assert [record.value for record in state.changelog()] == [b"new"]
     state.commit()
     assert [value for _, value in engine.table("w").scan(b"", None)] == [b"new"]
+
+
+def test_restoration_leaves_out_what_has_expired() -> None:
+    engine = MemoryEngine()
+    state = opened(engine, PLAIN)
+    for start_ms in (0, 10, 10 + RETENTION_MS + 1):
+        row = state.row(b"k", start_ms)
+        state.restore(ChangelogRecord(row, b"x", 0))
+    assert [each.start_ms for each in state.started(0, 1000)] == [10 + RETENTION_MS + 1]
+    assert len(engine.table("w")) == 1
