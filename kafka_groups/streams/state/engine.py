@@ -1,7 +1,7 @@
 """Engines keep the committed state of a task, as ordered tables of bytes."""
 
 from bisect import bisect_left, insort
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Protocol
 
 __all__ = ["Engine", "KeyedBytes", "MemoryEngine", "MemoryTable", "Table"]
@@ -9,7 +9,7 @@ __all__ = ["Engine", "KeyedBytes", "MemoryEngine", "MemoryTable", "Table"]
 KeyedBytes = tuple[bytes, bytes]
 """A key and its value."""
 
-_FEW = 64  # new keys that are put into the sorted index one by one; more make it anew
+_FEW = 64  # keys that enter or leave the sorted index one by one; more make it anew
 
 
 class Table(Protocol):
@@ -56,29 +56,32 @@ class MemoryTable:
 
     def apply(self, changes: Mapping[bytes, bytes | None]) -> None:
         """Apply changes. None deletes a key."""
-        known = len(self._values)
-        added = [key for key, value in changes.items() if value is not None and key not in self._values]
+        values, added, deleted = self._values, [], []
         for key, value in changes.items():
             if value is None:
-                self._values.pop(key, None)
+                if values.pop(key, None) is not None:
+                    deleted.append(key)
             else:
-                self._values[key] = value
-        self._follow(added, deleted=known + len(added) - len(self._values))
+                if key not in values:
+                    added.append(key)
+                values[key] = value
+        self._follow(added, deleted)
 
     def _index(self) -> list[bytes]:
         if self._sorted is None:
             self._sorted = sorted(self._values)
         return self._sorted
 
-    def _follow(self, added: Iterable[bytes], *, deleted: int) -> None:
-        added = list(added)
+    def _follow(self, added: list[bytes], deleted: list[bytes]) -> None:
         if self._sorted is None:
             return
-        if deleted or len(added) > _FEW:
+        if len(added) + len(deleted) > _FEW:
             self._sorted = None
             return
         for key in added:
             insort(self._sorted, key)
+        for key in deleted:
+            del self._sorted[bisect_left(self._sorted, key)]
 
 
 class MemoryEngine:

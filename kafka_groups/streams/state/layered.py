@@ -1,5 +1,6 @@
 """The uncommitted changes of one table over its committed state."""
 
+from bisect import bisect_left, insort
 from collections.abc import Iterator, Mapping
 
 from kafka_groups.streams.state.engine import KeyedBytes, Table
@@ -16,6 +17,7 @@ class LayeredTable:
     def __init__(self, committed: Table) -> None:
         self._committed = committed
         self._dirty: dict[bytes, bytes | None] = {}
+        self._ordered: list[bytes] | None = None  # the keys of changes, from the first scan on
 
     def get(self, key: bytes) -> bytes | None:
         """Return the value of a key, or None."""
@@ -25,12 +27,19 @@ class LayeredTable:
 
     def put(self, key: bytes, value: bytes | None) -> None:
         """Set the value of a key; None deletes it."""
+        if self._ordered is not None and key not in self._dirty:
+            insort(self._ordered, key)
         self._dirty[key] = value
 
     def scan(self, low: bytes = b"", high: bytes | None = None) -> list[KeyedBytes]:
         """Return the pairs with `low` <= key < `high` in the order of their keys. None: to the last key."""
         committed = self._committed.scan(low, high)
-        dirty = sorted(key for key in self._dirty if low <= key and (high is None or key < high))
+        if not self._dirty:
+            return committed
+        if self._ordered is None:
+            self._ordered = sorted(self._dirty)
+        ordered = self._ordered
+        dirty = ordered[bisect_left(ordered, low) : None if high is None else bisect_left(ordered, high)]
         return list(self._merged(committed, dirty)) if dirty else committed
 
     @property
@@ -41,10 +50,13 @@ class LayeredTable:
     def forget(self, key: bytes) -> None:
         """Drop the change of one key."""
         del self._dirty[key]
+        if self._ordered is not None:
+            del self._ordered[bisect_left(self._ordered, key)]
 
     def forget_changes(self) -> None:
         """Drop the changes: the engine has them, or the transaction was aborted."""
         self._dirty = {}
+        self._ordered = None
 
     def _merged(self, committed: list[KeyedBytes], dirty: list[bytes]) -> Iterator[KeyedBytes]:
         position = 0

@@ -11,6 +11,7 @@ STEPS = st.lists(
     st.one_of(
         st.tuples(st.just("put"), KEYS, st.one_of(st.none(), st.binary(max_size=2))),
         st.tuples(st.just("scan"), KEYS, st.one_of(st.none(), KEYS)),
+        st.tuples(st.just("forget"), KEYS, st.none()),
         st.tuples(st.sampled_from(["commit", "abort"]), st.just(b""), st.none()),
     ),
     max_size=60,
@@ -34,6 +35,12 @@ def test_reads_and_scans_see_what_a_dictionary_would(steps: list[tuple[str, byte
             case "scan":
                 expected = sorted((k, v) for k, v in current.items() if key <= k and (other is None or k < other))
                 assert table.scan(key, other) == expected
+            case "forget" if key in table.changes:
+                table.forget(key)
+                current = {k: v for k, v in current.items() if k != key}
+                current |= {key: committed[key]} if key in committed else {}
+            case "forget":
+                pass
             case "commit":
                 engine.commit({"t": table.changes})
                 table.forget_changes()
