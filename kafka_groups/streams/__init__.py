@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from kafka_groups.streams.dsl.global_table import GlobalKTable
     from kafka_groups.streams.dsl.grouped import KGroupedStream
     from kafka_groups.streams.dsl.grouped_table import KGroupedTable
+    from kafka_groups.streams.dsl.optimization import Optimization
     from kafka_groups.streams.dsl.session_windowed import SessionWindowedKStream
     from kafka_groups.streams.dsl.stream import KStream
     from kafka_groups.streams.dsl.suppressing import Suppressed
@@ -83,6 +84,7 @@ __all__ = [
     "KeyValueStore",
     "MemberTasks",
     "MembershipState",
+    "Optimization",
     "Processor",
     "ProcessorContext",
     "PunctuationType",
@@ -148,6 +150,7 @@ _MODULES = MappingProxyType({
     "KeyValueStore": "state.key_value",
     "MemberTasks": "member.rules.tasks",
     "MembershipState": "member.rules.states",
+    "Optimization": "dsl.optimization",
     "Processor": "topology.context",
     "ProcessorContext": "topology.context",
     "PunctuationType": "topology.context",

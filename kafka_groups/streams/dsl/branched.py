@@ -51,7 +51,7 @@ class BranchedKStream(Generic[K, V, Made]):
         def write(topology: NodeGraph, parents: tuple[str, ...]) -> None:
             topology.add_operator(name, operator, parents)
 
-        self._node = split.stream.graph.add(name, write, split.stream.node)
+        self._node = split.stream.graph.add(name, write, split.stream.node, keeps_records=True)
 
     def branch(self, predicate: Callable[[K, V], object], *, name: str | None = None) -> Made:
         """Return the records for which a predicate of key and value is true, and those of earlier branches are false.
@@ -84,4 +84,4 @@ class BranchedKStream(Generic[K, V, Made]):
         def write(topology: NodeGraph, parents: tuple[str, ...]) -> None:
             topology.add_operator(child_name, PassThrough(), parents)
 
-        return self._split.stream.graph.add(child_name, write, self._node)
+        return self._split.stream.graph.add(child_name, write, self._node, keeps_records=True)

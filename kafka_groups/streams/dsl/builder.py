@@ -7,6 +7,8 @@ from kafka_groups.serdes import Serde
 from kafka_groups.streams.dsl.global_table import GlobalKTable, add_global_store, add_global_table
 from kafka_groups.streams.dsl.graph import Graph
 from kafka_groups.streams.dsl.materialized import StoreOptions
+from kafka_groups.streams.dsl.merged_repartitions import merge_repartitions
+from kafka_groups.streams.dsl.optimization import Optimization
 from kafka_groups.streams.dsl.stream import KStream
 from kafka_groups.streams.dsl.stream_parts import StreamParts
 from kafka_groups.streams.dsl.table import KTable, add_table_source
@@ -35,12 +37,15 @@ class StreamsBuilder:
     ```
 
     Args:
+        optimization: What to build with fewer topics or stores: nothing, or any members of `Optimization`.
         explicit_names: Whether `build` refuses stores and repartition topics without a name of yours. Generated names
             change when an operator is added above, and the state is lost.
     """
 
-    def __init__(self, *, explicit_names: bool = False) -> None:
-        self._graph = Graph(explicit_names=explicit_names)
+    def __init__(self, *, optimization: Optimization = Optimization.NONE, explicit_names: bool = False) -> None:
+        if not isinstance(optimization, Optimization):
+            raise TypeError(f"optimization={optimization!r} is no Optimization. Give one, such as Optimization.ALL.")
+        self._graph = Graph(optimization=optimization, explicit_names=explicit_names)
 
     def stream(
         self,
@@ -167,4 +172,5 @@ class StreamsBuilder:
         Raises:
             TopologyError: There is a mistake. The message names the operator and what to change.
         """
-        return Topology(self._graph.build())
+        merges = Optimization.MERGED_REPARTITIONS in self._graph.optimization
+        return Topology(self._graph.build(merge_repartitions) if merges else self._graph.build())

@@ -5,6 +5,7 @@ from typing import Any, TypeVar
 
 from kafka_groups import serdes
 from kafka_groups.serdes import Serde
+from kafka_groups.streams.dsl.optimization import Optimization
 from kafka_groups.streams.member.rules.topology_builder import TopologyError
 from kafka_groups.streams.topology.checks import check_topology
 from kafka_groups.streams.topology.node_graph import NodeGraph
@@ -39,22 +40,41 @@ class GraphNode:
 
     Attributes:
         name: The name of the node whose records its children get.
+        write: Adds its nodes to a topology.
+        parents: The operators above it.
         changes_key: Whether it may change keys, so that a later grouping or join needs another partitioning.
+        keeps_records: Whether it passes records on as they are, or drops them.
     """
 
     def __init__(
-        self, name: str, write: WriteNodes, parents: Iterable["GraphNode"], *, changes_key: bool = False
+        self,
+        name: str,
+        write: WriteNodes,
+        parents: Iterable["GraphNode"],
+        *,
+        changes_key: bool = False,
+        keeps_records: bool = False,
     ) -> None:
         self.name = name
         self.write = write
         self.parents = tuple(parents)
         self.changes_key = changes_key
+        self.keeps_records = keeps_records
+
+    def below(self, parents: Iterable["GraphNode"]) -> "GraphNode":
+        """Return the same operator below other ones."""
+        return GraphNode(self.name, self.write, parents, changes_key=self.changes_key, keeps_records=self.keeps_records)
 
 
 class Graph:
-    """All operators of a builder, the counter of their names, and mistakes that `build` reports."""
+    """All operators of a builder, the counter of their names, and mistakes that `build` reports.
 
-    def __init__(self, *, explicit_names: bool = False) -> None:
+    Attributes:
+        optimization: What is to be optimized.
+    """
+
+    def __init__(self, *, optimization: Optimization = Optimization.NONE, explicit_names: bool = False) -> None:
+        self.optimization = optimization
         self._explicit_names = explicit_names
         self._generated: set[str] = set()
         self._nodes: list[GraphNode] = []
@@ -77,11 +97,26 @@ class Graph:
         """Return the next name of a store."""
         return self.new_name(f"{prefix}STATE-STORE-")
 
-    def add(self, name: str, write: WriteNodes, *parents: GraphNode, changes_key: bool = False) -> GraphNode:
+    def add(
+        self,
+        name: str,
+        write: WriteNodes,
+        *parents: GraphNode,
+        changes_key: bool = False,
+        keeps_records: bool = False,
+    ) -> GraphNode:
         """Add an operator."""
-        node = GraphNode(name, write, parents, changes_key=changes_key)
+        return self.add_node(GraphNode(name, write, parents, changes_key=changes_key, keeps_records=keeps_records))
+
+    def add_node(self, node: GraphNode) -> GraphNode:
+        """Add an operator that is a node already."""
         self._nodes.append(node)
         return node
+
+    def unnamed_topic(self, prefix: str) -> str:
+        """Note that the repartition topic of this prefix has no name that was given for it, and return the prefix."""
+        self._generated.add(f"{prefix}-repartition")
+        return prefix
 
     def need(self, slot: Slot, operator: str, *, giver: str | None = None) -> Serde[Any]:
         """Return a serde that an operator needs. If it is missing, return any, and `build` will raise an error.
@@ -99,8 +134,11 @@ class Graph:
         )
         return serdes.bytes_
 
-    def build(self) -> NodeGraph:
+    def build(self, rewrite: Callable[[list[GraphNode]], list[GraphNode]] = list) -> NodeGraph:
         """Return the topology.
+
+        Args:
+            rewrite: Returns other operators in place of those that were added.
 
         Raises:
             TopologyError: There is a mistake. The message names the operator and what to change.
@@ -108,7 +146,7 @@ class Graph:
         if self._problems:
             raise TopologyError("\n".join(dict.fromkeys(self._problems)))
         topology = NodeGraph()
-        for node in self._nodes:
+        for node in rewrite(self._nodes):
             node.write(topology, tuple(parent.name for parent in node.parents))
         check_topology(topology)
         if self._explicit_names:

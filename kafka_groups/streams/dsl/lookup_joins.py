@@ -37,7 +37,7 @@ def join_stream_with_table(
     """Add a join of a stream with a table, and return the stream of its results."""
     word, prefix = ("left_join", "KSTREAM-LEFTJOIN-") if keeps_unmatched else ("join", "KSTREAM-JOIN-")
     graph = stream.graph
-    side = stream.partitioned(word, name or stream.node.name, keeps_null_keys=keeps_unmatched)
+    side = stream.partitioned(word, name or graph.unnamed_topic(stream.node.name), keeps_null_keys=keeps_unmatched)
     node_name = graph.named(name, prefix)
     view = table.view()
     operator = StreamTableJoin(view, joiner, keeps_unmatched)

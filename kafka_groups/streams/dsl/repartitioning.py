@@ -1,9 +1,10 @@
 """Repartition topics: a filter of null keys, a sink and a source."""
 
 import re
+from collections.abc import Iterable
 from typing import Any
 
-from attrs import Attribute, field, frozen
+from attrs import Attribute, evolve, field, frozen
 
 from kafka_groups.serdes import Serde
 from kafka_groups.streams.dsl.graph import Graph, GraphNode
@@ -13,7 +14,7 @@ from kafka_groups.streams.topology.functions import check_functions
 from kafka_groups.streams.topology.node_graph import NodeGraph
 from kafka_groups.streams.topology.nodes import Partitioner, ProcessorNode, SinkNode, SourceNode
 
-__all__ = ["Repartition", "add_repartition"]
+__all__ = ["Repartition", "RepartitionNode", "add_repartition"]
 
 _SUFFIX = "-repartition"
 _GENERATED = re.compile(r"KSTREAM.*-[0-9]{10}")  # other prefixes give their names to the nodes, as in Java
@@ -53,6 +54,7 @@ class Repartition:
         partitions: The number of partitions, or None to derive it.
         partitioner: Overrides the default partitioner.
         keeps_null_keys: Whether records with null keys get through, as above left and outer joins (KIP-962).
+        is_implied: Whether an operator needs it that could share it with others.
     """
 
     prefix: str = field(validator=_prefix)
@@ -61,32 +63,80 @@ class Repartition:
     partitions: int | None = field(default=None, validator=_count)
     partitioner: Partitioner | None = field(default=None, validator=_partitioner)
     keeps_null_keys: bool = False
+    is_implied: bool = False
+
+    @property
+    def topic(self) -> str:
+        """The topic's name without the application's prefix."""
+        return self.prefix if self.prefix.endswith(_SUFFIX) else self.prefix + _SUFFIX
 
 
-def add_repartition(graph: Graph, parent: GraphNode, given: Repartition) -> GraphNode:
-    """Add a repartition topic below an operator, and return the node of its source."""
-    sink, null_filter, source = (graph.new_name(f"KSTREAM-{kind}-") for kind in ("SINK", "FILTER", "SOURCE"))
-    topic = given.prefix if given.prefix.endswith(_SUFFIX) else given.prefix + _SUFFIX
-    if not _GENERATED.fullmatch(given.prefix):
-        sink, null_filter, source = (f"{topic}-{kind}" for kind in ("sink", "filter", "source"))
+@frozen
+class _RepartitionNames:
+    """The names of the nodes of a repartition topic."""
 
-    def write(topology: NodeGraph, parents: tuple[str, ...]) -> None:
-        topology.add_repartition_topic(topic, given.partitions)
+    null_filter: str
+    sink: str
+    source: str
+
+    @classmethod
+    def after(cls, topic: str) -> "_RepartitionNames":
+        return cls(f"{topic}-filter", f"{topic}-sink", f"{topic}-source")
+
+
+class RepartitionNode(GraphNode):
+    """A repartition topic: a filter of null keys, a sink and a source.
+
+    Attributes:
+        is_implied: Whether an operator needs it that could share it with others.
+    """
+
+    def __init__(
+        self, given: Repartition, names: _RepartitionNames, parent: GraphNode, stands_for: Iterable[str] = ()
+    ) -> None:
+        super().__init__(names.source, self._write, (parent,))
+        self.is_implied = given.is_implied
+        self._given = given
+        self._names = names
+        self._stands_for = tuple(stands_for)
+
+    def below(self, parents: Iterable[GraphNode]) -> "RepartitionNode":
+        """Return the same topic below another operator."""
+        (parent,) = parents
+        return RepartitionNode(self._given, self._names, parent, self._stands_for)
+
+    def shared(self, parent: GraphNode, group: Iterable["RepartitionNode"]) -> "RepartitionNode":
+        """Return a topic of the same name that stands for those of a group. Its nodes have its name, as in Java."""
+        keeps_null_keys = any(node._given.keeps_null_keys for node in group)
+        given = evolve(self._given, keeps_null_keys=keeps_null_keys)
+        return RepartitionNode(given, _RepartitionNames.after(given.topic), parent, [node.name for node in group])
+
+    def _write(self, topology: NodeGraph, parents: tuple[str, ...]) -> None:
+        given, names = self._given, self._names
+        topology.add_repartition_topic(given.topic, given.partitions)
         kept = _is_any if given.keeps_null_keys else _has_key
-        topology.add_node(ProcessorNode(name=null_filter, parents=parents, operator=Filter(kept)))
+        topology.add_node(ProcessorNode(name=names.null_filter, parents=parents, operator=Filter(kept)))
         topology.add_node(
             SinkNode(
-                name=sink,
-                parents=(null_filter,),
-                topic=topic,
+                name=names.sink,
+                parents=(names.null_filter,),
+                topic=given.topic,
                 key=given.key,
                 value=given.value,
                 partitioner=given.partitioner,
             )
         )
-        topology.add_node(SourceNode(name=source, topics=(topic,), key=given.key, value=given.value))
+        topology.add_node(SourceNode(name=names.source, topics=(given.topic,), key=given.key, value=given.value))
+        for name in self._stands_for:
+            topology.replace_source(name, names.source)
 
-    return graph.add(source, write, parent)
+
+def add_repartition(graph: Graph, parent: GraphNode, given: Repartition) -> GraphNode:
+    """Add a repartition topic below an operator, and return the node of its source."""
+    sink, null_filter, source = (graph.new_name(f"KSTREAM-{kind}-") for kind in ("SINK", "FILTER", "SOURCE"))
+    is_generated = _GENERATED.fullmatch(given.prefix)
+    names = _RepartitionNames(null_filter, sink, source) if is_generated else _RepartitionNames.after(given.topic)
+    return graph.add_node(RepartitionNode(given, names, parent))
 
 
 def _is_any(_key: Any, _value: Any) -> bool:

@@ -62,12 +62,12 @@ class KStream(Generic[K, V]):
     def filter(self, predicate: Callable[[K, V], object], *, name: str | None = None) -> "KStream[K, V]":
         """Keep the records for which a predicate of key and value is true."""
         check_functions("filter", predicate=predicate)
-        return self._below("KSTREAM-FILTER-", Filter(predicate), name)
+        return self._below("KSTREAM-FILTER-", Filter(predicate), name, keeps_records=True)
 
     def filter_not(self, predicate: Callable[[K, V], object], *, name: str | None = None) -> "KStream[K, V]":
         """Keep the records for which a predicate of key and value is false."""
         check_functions("filter_not", predicate=predicate)
-        return self._below("KSTREAM-FILTER-", Filter(predicate, keeps=False), name)
+        return self._below("KSTREAM-FILTER-", Filter(predicate, keeps=False), name, keeps_records=True)
 
     def map(
         self,
@@ -131,7 +131,7 @@ class KStream(Generic[K, V]):
     def peek(self, action: Callable[[K, V], object], *, name: str | None = None) -> "KStream[K, V]":
         """Call a function with key and value of each record, and pass the record on."""
         check_functions("peek", action=action)
-        return self._below("KSTREAM-PEEK-", Peek(action), name)
+        return self._below("KSTREAM-PEEK-", Peek(action), name, keeps_records=True)
 
     def foreach(self, action: Callable[[K, V], object], *, name: str | None = None) -> None:
         """Call a function with key and value of each record."""
@@ -141,7 +141,8 @@ class KStream(Generic[K, V]):
     def merge(self, other: "KStream[K, V]", *, name: str | None = None) -> "KStream[K, V]":
         """Return a stream of the records of both. There is no order between them."""
         node_name = self.parts.graph.named(name, "KSTREAM-MERGE-")
-        node = self.parts.graph.add(node_name, _writer(node_name, PassThrough()), self.parts.node, other.parts.node)
+        write = _writer(node_name, PassThrough())
+        node = self.parts.graph.add(node_name, write, self.parts.node, other.parts.node, keeps_records=True)
         mine, theirs = self.parts, other.parts
         needs_partitioning = mine.needs_partitioning or theirs.needs_partitioning
         sources = mine.sources | theirs.sources
@@ -534,9 +535,16 @@ class KStream(Generic[K, V]):
         slots: tuple[Slot, Slot] | None = None,
         *,
         changes_key: bool = False,
+        keeps_records: bool = False,
     ) -> "KStream[Any, Any]":
         node_name = self.parts.graph.named(name, prefix)
-        node = self.parts.graph.add(node_name, _writer(node_name, operator), self.parts.node, changes_key=changes_key)
+        node = self.parts.graph.add(
+            node_name,
+            _writer(node_name, operator),
+            self.parts.node,
+            changes_key=changes_key,
+            keeps_records=keeps_records,
+        )
         key, value = (self.parts.key, self.parts.value) if slots is None else slots
         needs_partitioning = changes_key or self.parts.needs_partitioning
         return KStream(evolve(self.parts, node=node, key=key, value=value, needs_partitioning=needs_partitioning))

@@ -7,9 +7,11 @@ from attrs import evolve, frozen
 
 from kafka_groups.serdes import Serde
 from kafka_groups.streams.dsl.graph import Graph, Missing, Slot
+from kafka_groups.streams.dsl.optimization import Optimization
 from kafka_groups.streams.dsl.stream_parts import StreamParts
 from kafka_groups.streams.dsl.windows import JoinWindows
 from kafka_groups.streams.processors.lookup_joins import KeyedJoiner
+from kafka_groups.streams.processors.self_joins import SelfJoin
 from kafka_groups.streams.processors.stateless import PassThrough
 from kafka_groups.streams.processors.stream_joins import JoinedSide, JoinReach, OuterStreamJoin, StreamJoin
 from kafka_groups.streams.state.stores import StoreDefinition, WindowDefinition
@@ -132,10 +134,29 @@ class _JoinedStreams:
         self.names = names
         self.sources = sides[0].sources | sides[1].sources
         self._options, self._sides, self._joiner = options, sides, joiner
+        self._has_single_store = Optimization.SINGLE_STORE_SELF_JOINS in sides[0].graph.optimization
         self._has_unjoined = options.keeps_left or options.keeps_right
 
     def write(self, topology: NodeGraph, parents: tuple[str, ...]) -> None:
         """Add them."""
+        # Left and outer joins have results that one store cannot tell: Java's are wrong then.
+        if self._has_single_store and parents[0] == parents[1] and not self._has_unjoined:
+            self._write_self_join(topology, parents[0])
+        else:
+            self._write_sides(topology, parents)
+        topology.copartition(self.sources)
+
+    def _write_self_join(self, topology: NodeGraph, parent: str) -> None:
+        names, windows = self.names, self._options.windows
+        reach = JoinReach(windows.before_ms, windows.after_ms)
+        topology.add_state_store(_window_store(names.this_store, self._sides[0], self._options))
+        topology.add_operator(
+            names.this_windowed, JoinedSide(names.this_store, keeps_first=True), [parent], [names.this_store]
+        )
+        join = SelfJoin(store=names.this_store, joiner=self._joiner, reach=reach)
+        topology.add_operator(names.merge, join, [names.this_windowed], [names.this_store])
+
+    def _write_sides(self, topology: NodeGraph, parents: tuple[str, ...]) -> None:
         names = self.names
         this_stores, other_stores = [names.this_store], [names.other_store]
         unjoined = [names.unjoined] if self._has_unjoined else []
@@ -146,7 +167,6 @@ class _JoinedStreams:
         topology.add_operator(names.this, self._left(), [names.this_windowed], other_stores + unjoined)
         topology.add_operator(names.other, self._right(), [names.other_windowed], this_stores + unjoined)
         topology.add_operator(names.merge, PassThrough(), [names.this, names.other])
-        topology.copartition(self.sources)
 
     def _left(self) -> Operator:
         windows = self._options.windows
@@ -192,7 +212,7 @@ def _partitioned(left: StreamParts, right: StreamParts, options: StreamJoinOptio
     for side, which in ((left, "left"), (right, "right")):
         key_serde = _known(side.graph, key if isinstance(side.key, Missing) else side.key, word)
         known = evolve(side, key=key_serde, value=_known(side.graph, side.value, word))
-        prefix = side.node.name if name is None else f"{name}-{which}"
+        prefix = side.graph.unnamed_topic(side.node.name) if name is None else f"{name}-{which}"
         found.append(known.partitioned(word, prefix, keeps_null_keys=options.keeps_left or options.keeps_right))
     return found
 

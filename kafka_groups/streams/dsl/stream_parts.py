@@ -39,6 +39,6 @@ class StreamParts:
         if not self.needs_partitioning:
             return self
         key, value = self.graph.need(self.key, word), self.graph.need(self.value, word)
-        given = Repartition(prefix=prefix, key=key, value=value, keeps_null_keys=keeps_null_keys)
+        given = Repartition(prefix=prefix, key=key, value=value, keeps_null_keys=keeps_null_keys, is_implied=True)
         source = add_repartition(self.graph, self.node, given)
         return evolve(self, node=source, sources=frozenset({source.name}), needs_partitioning=False)

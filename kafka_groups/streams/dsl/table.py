@@ -12,6 +12,7 @@ from kafka_groups.streams.dsl.grouping import Grouping
 from kafka_groups.streams.dsl.lazy_store import LazyStore
 from kafka_groups.streams.dsl.lookup_joins import TablesToJoin, join_tables, keyed
 from kafka_groups.streams.dsl.materialized import StoreOptions, key_value_store
+from kafka_groups.streams.dsl.optimization import Optimization
 from kafka_groups.streams.dsl.stream_parts import StreamParts
 from kafka_groups.streams.dsl.suppressing import Suppressed, suppress_table
 from kafka_groups.streams.dsl.table_parts import TableParts
@@ -455,6 +456,7 @@ def add_table_source(graph: Graph, source: SourceNode, options: StoreOptions, *,
     is_named = options.store is not None
     default_name = "" if is_named else graph.new_store_name(f"{topic}-")
     serdes = (source.key, source.value)
+    reads_source = Optimization.SOURCE_TOPICS_AS_CHANGELOGS in graph.optimization
     source_name = (
         graph.new_name("KSTREAM-SOURCE-") if name is None else graph.named(f"{name}-source", "KSTREAM-SOURCE-")
     )
@@ -468,7 +470,8 @@ def add_table_source(graph: Graph, source: SourceNode, options: StoreOptions, *,
         topology.add_node(evolve(source, name=source_name))
         topology.add_operator(table_name, operator, [source_name])
         if lazily.definition is not None:
-            topology.add_state_store(lazily.definition, table_name)
+            source_topic = topic if reads_source and lazily.definition.changelog is not None else None
+            topology.add_state_store(lazily.definition, table_name, source_topic=source_topic)
 
     node = graph.add(table_name, write)
     return KTable(lazily.parts(graph, node, frozenset({source_name}), serdes))

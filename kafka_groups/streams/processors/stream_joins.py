@@ -11,7 +11,7 @@ from kafka_groups.streams.state.windows import StoredWindow, WindowState
 from kafka_groups.streams.topology.nodes import NodeContext, NodeStep
 from kafka_groups.types import Headers
 
-__all__ = ["JoinReach", "JoinedSide", "OuterStreamJoin", "StreamJoin"]
+__all__ = ["NULL_KEY", "NULL_VALUE", "JoinReach", "JoinedSide", "OuterStreamJoin", "StreamJoin", "TimedResult"]
 
 TimedResult = tuple[Any, Any, int]
 """Key, value and time of a result."""
@@ -39,9 +39,11 @@ class JoinedSide:
 
     Attributes:
         store: The window store that keeps them.
+        keeps_first: Whether a record is kept already when it is passed on.
     """
 
     store: str
+    keeps_first: bool = False
     emits_changes: bool = False
 
     def open(self, node: NodeContext) -> NodeStep:
@@ -49,8 +51,7 @@ class JoinedSide:
         forward, failed = node.forward, node.failed
         state: WindowState = node.state(self.store)
 
-        def step(key: Any, value: Any, timestamp_ms: int, headers: Headers) -> None:
-            forward(key, value, timestamp_ms, headers)
+        def keep(key: Any, value: Any, timestamp_ms: int, headers: Headers) -> None:
             if key is None:
                 return
             try:
@@ -58,6 +59,12 @@ class JoinedSide:
                 state.put(state.next_row(state.key_bytes(key), timestamp_ms), value, timestamp_ms, headers)
             except Exception as error:
                 failed(error, key, value, timestamp_ms, headers)
+
+        first, second = (keep, forward) if self.keeps_first else (forward, keep)
+
+        def step(key: Any, value: Any, timestamp_ms: int, headers: Headers) -> None:
+            first(key, value, timestamp_ms, headers)
+            second(key, value, timestamp_ms, headers)
 
         return step
 

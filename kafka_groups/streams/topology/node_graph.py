@@ -56,6 +56,7 @@ class NodeGraph:
         self._stores_of: dict[str, list[str]] = {}
         self._repartition: dict[str, RepartitionSpec] = {}
         self._copartitioned: list[tuple[str, ...]] = []
+        self._replaced: dict[str, str] = {}
         self._global_nodes: set[str] = set()
 
     @property
@@ -148,7 +149,11 @@ class NodeGraph:
 
     def copartition(self, sources: Iterable[str]) -> None:
         """Note source nodes whose topics need the same number of partitions."""
-        self._copartitioned.append(tuple(sources))
+        self._copartitioned.append(tuple(dict.fromkeys(self._replaced.get(name, name) for name in sources)))
+
+    def replace_source(self, name: str, source: str) -> None:
+        """Note that a source stands in the place of one that is named later on."""
+        self._replaced[name] = source
 
     def add_node(self, node: TopologyNode) -> Self:
         """Add a node after its parents."""

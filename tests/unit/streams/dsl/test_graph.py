@@ -39,3 +39,11 @@ def test_explicit_names_leave_the_names_of_nodes_alone() -> None:
     by_value.group_by_key().reduce(max, store="longest")
     by_value.join(builder.table("table", key=TEXT, value=TEXT, store="rows"), max, name="joining")
     assert list(builder.build().graph.repartition_topics) == ["longest-repartition", "joining-repartition"]
+
+
+def test_the_name_of_another_operator_is_not_one_that_was_given_for_a_topic() -> None:
+    builder = StreamsBuilder(explicit_names=True)
+    rows = builder.table("table", key=TEXT, value=TEXT, store="by-value-rows")
+    stream(builder).select_key(max, key=TEXT, name="by-value").join(rows, max)
+    with pytest.raises(TopologyError, match=r"^Repartition topic by-value-repartition has a generated name"):
+        builder.build()

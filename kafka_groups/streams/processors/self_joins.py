@@ -1,0 +1,81 @@
+"""Joins of a stream with itself, by key and time, with one store in place of two."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from attrs import frozen
+
+from kafka_groups.streams.processors.lookup_joins import KeyedJoiner
+from kafka_groups.streams.processors.stream_joins import NULL_KEY, NULL_VALUE, JoinReach, TimedResult
+from kafka_groups.streams.state.windows import StoredWindow, WindowState
+from kafka_groups.streams.topology.nodes import NodeContext, NodeStep
+from kafka_groups.types import Headers
+
+__all__ = ["SelfJoin"]
+
+
+@frozen(kw_only=True)
+class SelfJoin:
+    """Joins each record with those that the stream has kept, and with itself.
+
+    It has the results of two sides with a store each, in the same order: first with the record as the left one, then as
+    the right one.
+
+    Attributes:
+        store: The window store of the stream, which has the record already.
+        joiner: Combines key, left and right value.
+        reach: The right records to join a left one with.
+    """
+
+    store: str
+    joiner: KeyedJoiner
+    reach: JoinReach
+    emits_changes: bool = False
+
+    def open(self, node: NodeContext) -> NodeStep:
+        """Return the node's step in one task."""
+        forward, failed, pairs = node.forward, node.failed, _SelfPairs(self, node.state(self.store))
+
+        def step(key: Any, value: Any, timestamp_ms: int, headers: Headers) -> None:
+            if key is None or value is None:
+                node.dropped(NULL_KEY if key is None else NULL_VALUE)
+                return
+            for results in (pairs.as_left(key, value, timestamp_ms), pairs.as_right(key, value, timestamp_ms)):
+                while True:
+                    try:
+                        result = next(results, None)
+                    except Exception as error:
+                        failed(error, key, value, timestamp_ms, headers)
+                        break
+                    if result is None:
+                        break
+                    forward(*result, headers)
+
+        return step
+
+
+class _SelfPairs:
+    """The results of a join in one task."""
+
+    def __init__(self, operator: SelfJoin, state: WindowState) -> None:
+        self._state, self._joiner, self._reach = state, operator.joiner, operator.reach
+
+    def as_left(self, key: Any, value: Any, timestamp_ms: int) -> Iterator[TimedResult]:
+        """Yield the pairs of which a record is the left one, but for that with itself."""
+        reach = self._reach
+        found = self._kept(key, timestamp_ms - reach.before_ms, timestamp_ms + reach.after_ms)
+        own = max((at for at, each in enumerate(found) if each.start_ms == timestamp_ms), default=None)  # the last one
+        for at, each in enumerate(found):
+            if at != own:
+                right = self._state.value(each.stored)
+                yield key, self._joiner(key, value, right), max(timestamp_ms, each.start_ms)
+
+    def as_right(self, key: Any, value: Any, timestamp_ms: int) -> Iterator[TimedResult]:
+        """Yield the pairs of which a record is the right one, also that with itself, if it is kept."""
+        reach = self._reach
+        for each in self._kept(key, timestamp_ms - reach.after_ms, timestamp_ms + reach.before_ms):
+            left = self._state.value(each.stored)
+            yield key, self._joiner(key, left, value), max(timestamp_ms, each.start_ms)
+
+    def _kept(self, key: Any, first_ms: int, last_ms: int) -> list[StoredWindow]:
+        return list(self._state.fetch(self._state.key_bytes(key), first_ms, max(last_ms, 0)))
