@@ -12,7 +12,7 @@ from kafka_groups.streams.dsl.optimization import Optimization
 from kafka_groups.streams.dsl.stream import KStream
 from kafka_groups.streams.dsl.stream_parts import StreamParts
 from kafka_groups.streams.dsl.table import KTable, add_table_source
-from kafka_groups.streams.state.stores import KeyValueDefinition, StoreDefinition
+from kafka_groups.streams.state.stores import Changelog, KeyValueDefinition, StoreDefinition
 from kafka_groups.streams.topology.context import Processor
 from kafka_groups.streams.topology.node_graph import NodeGraph
 from kafka_groups.streams.topology.nodes import SourceNode, TimestampExtractor
@@ -88,6 +88,7 @@ class StreamsBuilder:
         store: str | KeyValueDefinition[K, V] | None = None,
         timestamp: TimestampExtractor | None = None,
         caching: bool | None = None,
+        changelog: Changelog | None = None,
     ) -> KTable[K, V]:
         """Read a topic as a table: the last value of each key. Null values delete their rows.
 
@@ -100,9 +101,10 @@ class StreamsBuilder:
                 an operator needs it.
             timestamp: Overrides the application's timestamp extractor.
             caching: False to forward every update.
+            changelog: False for a store that is lost with its worker; a mapping gives configs of the changelog topic.
         """
         source = SourceNode(name="", topics=(topic,), key=key, value=value, timestamp=timestamp)
-        return add_table_source(self._graph, source, StoreOptions(store, caching), name=name)
+        return add_table_source(self._graph, source, StoreOptions(store, caching, changelog), name=name)
 
     def global_table(
         self,

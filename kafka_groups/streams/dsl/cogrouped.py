@@ -15,7 +15,7 @@ from kafka_groups.streams.dsl.windowed_cogrouped import SessionWindowedCogrouped
 from kafka_groups.streams.dsl.windows import SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows
 from kafka_groups.streams.processors.aggregating import StreamAggregate
 from kafka_groups.streams.processors.views import stored_view
-from kafka_groups.streams.state.stores import KeyValueDefinition
+from kafka_groups.streams.state.stores import Changelog, KeyValueDefinition
 from kafka_groups.streams.topology.functions import check_functions
 
 __all__ = ["CogroupedKStream", "GroupedBy"]
@@ -82,6 +82,7 @@ class CogroupedKStream(Generic[K, A]):
         store: str | KeyValueDefinition[K, A] | None = None,
         name: str | None = None,
         caching: bool | None = None,
+        changelog: Changelog | None = None,
     ) -> KTable[K, A]:
         """Combine the values of each key, from all streams, into one result.
 
@@ -91,6 +92,7 @@ class CogroupedKStream(Generic[K, A]):
             store: A name or definition of the table's store, to query it.
             name: The beginning of the nodes' names.
             caching: False to forward every update.
+            changelog: False for a store that is lost with its worker; a mapping gives configs of the changelog topic.
         """
         check_functions("aggregate", initializer=initializer)
         slot: Slot = value if value is not None else Missing("aggregate", "value")
@@ -98,7 +100,7 @@ class CogroupedKStream(Generic[K, A]):
         default_name = group.default_store_name(is_named=store is not None)
         serdes = (group.stream.key, slot)
         definition = key_value_store(
-            group.stream.graph, "aggregate", StoreOptions(store, caching), default_name, serdes
+            group.stream.graph, "aggregate", StoreOptions(store, caching, changelog), default_name, serdes
         )
         table = group.table(
             definition,

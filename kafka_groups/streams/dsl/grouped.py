@@ -15,7 +15,7 @@ from kafka_groups.streams.dsl.windowed import TimeWindowedKStream
 from kafka_groups.streams.dsl.windows import SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows
 from kafka_groups.streams.processors.aggregating import StreamAggregate, StreamReduce
 from kafka_groups.streams.processors.views import stored_view
-from kafka_groups.streams.state.stores import KeyValueDefinition
+from kafka_groups.streams.state.stores import Changelog, KeyValueDefinition
 from kafka_groups.streams.topology.functions import check_functions
 from kafka_groups.streams.topology.node_graph import NodeGraph
 
@@ -35,6 +35,7 @@ class KGroupedStream(GroupedBy[K, V]):
         store: str | KeyValueDefinition[K, int] | None = None,
         name: str | None = None,
         caching: bool | None = None,
+        changelog: Changelog | None = None,
     ) -> KTable[K, int]:
         """Count the records of each key. Records whose key or value is null are not counted."""
         if store is None and caching is not None:
@@ -43,7 +44,9 @@ class KGroupedStream(GroupedBy[K, V]):
         def build(store_name: str) -> StreamAggregate:
             return StreamAggregate(store_name, _zero, _one_more)
 
-        return self._aggregated("count", "KSTREAM-AGGREGATE-", build, serdes.int64, StoreOptions(store, caching), name)
+        return self._aggregated(
+            "count", "KSTREAM-AGGREGATE-", build, serdes.int64, StoreOptions(store, caching, changelog), name
+        )
 
     def reduce(
         self,
@@ -52,6 +55,7 @@ class KGroupedStream(GroupedBy[K, V]):
         store: str | KeyValueDefinition[K, V] | None = None,
         name: str | None = None,
         caching: bool | None = None,
+        changelog: Changelog | None = None,
     ) -> KTable[K, V]:
         """Combine the values of each key by a function of the result so far and the next value."""
         check_functions("reduce", reducer=reducer)
@@ -60,7 +64,12 @@ class KGroupedStream(GroupedBy[K, V]):
             return StreamReduce(store_name, reducer)
 
         return self._aggregated(
-            "reduce", "KSTREAM-REDUCE-", build, self._grouping.stream.value, StoreOptions(store, caching), name
+            "reduce",
+            "KSTREAM-REDUCE-",
+            build,
+            self._grouping.stream.value,
+            StoreOptions(store, caching, changelog),
+            name,
         )
 
     def aggregate(
@@ -72,6 +81,7 @@ class KGroupedStream(GroupedBy[K, V]):
         store: str | KeyValueDefinition[K, A] | None = None,
         name: str | None = None,
         caching: bool | None = None,
+        changelog: Changelog | None = None,
     ) -> KTable[K, A]:
         """Combine the values of each key by a function of key, value and the result so far."""
         check_functions("aggregate", initializer=initializer, aggregator=aggregator)
@@ -80,7 +90,9 @@ class KGroupedStream(GroupedBy[K, V]):
             return StreamAggregate(store_name, initializer, aggregator)
 
         slot: Slot = value if value is not None else Missing("aggregate", "value")
-        return self._aggregated("aggregate", "KSTREAM-AGGREGATE-", build, slot, StoreOptions(store, caching), name)
+        return self._aggregated(
+            "aggregate", "KSTREAM-AGGREGATE-", build, slot, StoreOptions(store, caching, changelog), name
+        )
 
     @overload
     def windowed_by(self, windows: TimeWindows | UnlimitedWindows | SlidingWindows) -> TimeWindowedKStream[K, V]: ...

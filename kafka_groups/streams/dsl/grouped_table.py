@@ -12,7 +12,7 @@ from kafka_groups.streams.dsl.table import KTable
 from kafka_groups.streams.dsl.table_parts import TableParts
 from kafka_groups.streams.processors.aggregating import TableAggregate, TableReduce
 from kafka_groups.streams.processors.views import stored_view
-from kafka_groups.streams.state.stores import KeyValueDefinition
+from kafka_groups.streams.state.stores import Changelog, KeyValueDefinition
 from kafka_groups.streams.topology.functions import check_functions
 from kafka_groups.streams.topology.node_graph import NodeGraph
 from kafka_groups.streams.topology.nodes import SinkNode, SourceNode
@@ -36,13 +36,14 @@ class KGroupedTable(Generic[K, V]):
         store: str | KeyValueDefinition[K, int] | None = None,
         name: str | None = None,
         caching: bool | None = None,
+        changelog: Changelog | None = None,
     ) -> KTable[K, int]:
         """Count the rows of each new key."""
 
         def build(store_name: str) -> TableAggregate:
             return TableAggregate(store_name, _zero, _one_more, _one_less)
 
-        options = StoreOptions(store, caching)
+        options = StoreOptions(store, caching, changelog)
         return self._aggregated("count", "KTABLE-AGGREGATE-", build, serdes.int64, options, name)
 
     def reduce(
@@ -53,6 +54,7 @@ class KGroupedTable(Generic[K, V]):
         store: str | KeyValueDefinition[K, V] | None = None,
         name: str | None = None,
         caching: bool | None = None,
+        changelog: Changelog | None = None,
     ) -> KTable[K, V]:
         """Combine the values of each new key.
 
@@ -62,13 +64,14 @@ class KGroupedTable(Generic[K, V]):
             store: A name or definition of the result's store.
             name: The node's name.
             caching: False to forward every update.
+            changelog: False for a store that is lost with its worker; a mapping gives configs of the changelog topic.
         """
         check_functions("reduce", adder=adder, subtractor=subtractor)
 
         def build(store_name: str) -> TableReduce:
             return TableReduce(store_name, adder, subtractor)
 
-        options = StoreOptions(store, caching)
+        options = StoreOptions(store, caching, changelog)
         return self._aggregated("reduce", "KTABLE-REDUCE-", build, self._grouping.stream.value, options, name)
 
     def aggregate(
@@ -81,6 +84,7 @@ class KGroupedTable(Generic[K, V]):
         store: str | KeyValueDefinition[K, A] | None = None,
         name: str | None = None,
         caching: bool | None = None,
+        changelog: Changelog | None = None,
     ) -> KTable[K, A]:
         """Aggregate the rows of each new key.
 
@@ -92,6 +96,7 @@ class KGroupedTable(Generic[K, V]):
             store: A name or definition of the result's store.
             name: The node's name.
             caching: False to forward every update.
+            changelog: False for a store that is lost with its worker; a mapping gives configs of the changelog topic.
         """
         check_functions("aggregate", initializer=initializer, adder=adder, subtractor=subtractor)
 
@@ -99,7 +104,9 @@ class KGroupedTable(Generic[K, V]):
             return TableAggregate(store_name, initializer, adder, subtractor)
 
         slot: Slot = value if value is not None else Missing("aggregate", "value")
-        return self._aggregated("aggregate", "KTABLE-AGGREGATE-", build, slot, StoreOptions(store, caching), name)
+        return self._aggregated(
+            "aggregate", "KTABLE-AGGREGATE-", build, slot, StoreOptions(store, caching, changelog), name
+        )
 
     def _aggregated(
         self,

@@ -5,7 +5,7 @@ from typing import Any
 from attrs import evolve, frozen
 
 from kafka_groups.streams.dsl.graph import Graph, Slot
-from kafka_groups.streams.state.stores import KeyValueDefinition
+from kafka_groups.streams.state.stores import Changelog, KeyValueDefinition
 
 __all__ = ["StoreOptions", "key_value_store"]
 
@@ -17,10 +17,12 @@ class StoreOptions:
     Attributes:
         store: A name, a definition, or None.
         caching: Overrides the definition's; the default is to cache.
+        changelog: Overrides the definition's; the default is to have one.
     """
 
     store: str | KeyValueDefinition[Any, Any] | None = None
     caching: bool | None = None
+    changelog: Changelog | None = None
 
 
 def key_value_store(
@@ -35,10 +37,11 @@ def key_value_store(
         default_name: The name where none is given.
         serdes: The serdes of keys and values where no definition has them.
     """
-    store, caching = options.store, options.caching
+    store, caching, changelog = options.store, options.caching, options.changelog
     if isinstance(store, KeyValueDefinition):
         asked = store.caching if caching is None else caching
-        return evolve(store, timestamped=True, caching=asked is not False)
+        kept = store.changelog if changelog is None else changelog
+        return evolve(store, timestamped=True, caching=asked is not False, changelog=kept)
     key, value = (graph.need(slot, operator) for slot in serdes)
     return KeyValueDefinition(
         name=store or default_name,
@@ -46,4 +49,5 @@ def key_value_store(
         value=value,
         timestamped=True,
         caching=caching is not False,
+        changelog=True if changelog is None else changelog,
     )

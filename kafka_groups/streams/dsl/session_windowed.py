@@ -17,7 +17,7 @@ from kafka_groups.streams.dsl.windows import EmitStrategy, SessionWindows
 from kafka_groups.streams.processors.folding import Folding, aggregating, counting, reducing
 from kafka_groups.streams.processors.sessions import Merger, SessionAggregate, session_view
 from kafka_groups.streams.state.durations import milliseconds
-from kafka_groups.streams.state.stores import SessionDefinition
+from kafka_groups.streams.state.stores import Changelog, SessionDefinition
 from kafka_groups.streams.topology.functions import check_functions
 from kafka_groups.streams.topology.node_graph import NodeGraph
 
@@ -36,11 +36,13 @@ class SessionStoreOptions:
         store: A name, a definition, or None.
         retention: How long to keep sessions, if longer than they need.
         caching: Overrides the definition's; the default is to cache.
+        changelog: Overrides the definition's; the default is to have one.
     """
 
     store: str | SessionDefinition[Any, Any] | None
     retention: timedelta | None
     caching: bool | None
+    changelog: Changelog | None = None
 
     def definition(
         self, stream: StreamParts, word: str, value: Slot, windows: SessionWindows, default_name: str
@@ -54,18 +56,20 @@ class SessionStoreOptions:
             windows: The sessions.
             default_name: The name where none is given.
         """
-        store, caching = self.store, self.caching
+        store, caching, changelog = self.store, self.caching, self.changelog
         asked_ms = 0 if self.retention is None else milliseconds("retention", self.retention)
         if isinstance(store, SessionDefinition):
             asked = store.caching if caching is None else caching
             kept_ms = max(asked_ms, store.retention_ms, windows.retention_ms)
-            return evolve(store, caching=asked is not False, retention_ms=kept_ms)
+            kept = store.changelog if changelog is None else changelog
+            return evolve(store, caching=asked is not False, changelog=kept, retention_ms=kept_ms)
         return SessionDefinition(
             name=store or default_name,
             key=stream.graph.need(stream.key, word),
             value=stream.graph.need(value, word),
             retention_ms=max(asked_ms, windows.retention_ms),
             caching=caching is not False,
+            changelog=True if changelog is None else changelog,
         )
 
 
@@ -91,6 +95,7 @@ class SessionWindowedKStream(Generic[K, V]):
         retention: timedelta | None = None,
         name: str | None = None,
         caching: bool | None = None,
+        changelog: Changelog | None = None,
     ) -> KTable[Windowed[K], int]:
         """Count the records of each key and session. Records with null values count.
 
@@ -99,8 +104,9 @@ class SessionWindowedKStream(Generic[K, V]):
             retention: How long the store keeps sessions after their ends, if longer than their gap and grace.
             name: The operator's name.
             caching: False to forward every update.
+            changelog: False for a store that is lost with its worker; a mapping gives configs of the changelog topic.
         """
-        options = SessionStoreOptions(store, retention, caching)
+        options = SessionStoreOptions(store, retention, caching, changelog)
         if store is None and (retention is not None or caching is not None):
             self._grouping.stream.graph.new_store_name("KSTREAM-AGGREGATE-")  # as Java does for a store without a name
         prefixed = "count", "KSTREAM-AGGREGATE-"
@@ -114,6 +120,7 @@ class SessionWindowedKStream(Generic[K, V]):
         retention: timedelta | None = None,
         name: str | None = None,
         caching: bool | None = None,
+        changelog: Changelog | None = None,
     ) -> KTable[Windowed[K], V]:
         """Combine the values of each key and session by a function of the result so far and the next value.
 
@@ -123,13 +130,14 @@ class SessionWindowedKStream(Generic[K, V]):
             retention: How long the store keeps sessions after their ends, if longer than their gap and grace.
             name: The operator's name.
             caching: False to forward every update.
+            changelog: False for a store that is lost with its worker; a mapping gives configs of the changelog topic.
         """
         check_functions("reduce", reducer=reducer)
 
         def merge(_key: Any, merged: Any, found: Any) -> Any:
             return found if merged is None else reducer(merged, found)
 
-        options = SessionStoreOptions(store, retention, caching)
+        options = SessionStoreOptions(store, retention, caching, changelog)
         prefixed = "reduce", "KSTREAM-REDUCE-"
         return self._aggregated(prefixed, reducing(reducer), merge, self._grouping.stream.value, options, name)
 
@@ -144,6 +152,7 @@ class SessionWindowedKStream(Generic[K, V]):
         retention: timedelta | None = None,
         name: str | None = None,
         caching: bool | None = None,
+        changelog: Changelog | None = None,
     ) -> KTable[Windowed[K], A]:
         """Combine the values of each key and session by a function of key, value and the result so far.
 
@@ -156,9 +165,10 @@ class SessionWindowedKStream(Generic[K, V]):
             retention: How long the store keeps sessions after their ends, if longer than their gap and grace.
             name: The operator's name.
             caching: False to forward every update.
+            changelog: False for a store that is lost with its worker; a mapping gives configs of the changelog topic.
         """
         check_functions("aggregate", initializer=initializer, aggregator=aggregator, merger=merger)
-        options = SessionStoreOptions(store, retention, caching)
+        options = SessionStoreOptions(store, retention, caching, changelog)
         slot: Slot = value if value is not None else Missing("aggregate", "value")
         prefixed = "aggregate", "KSTREAM-AGGREGATE-"
         return self._aggregated(prefixed, aggregating(initializer, aggregator), merger, slot, options, name)

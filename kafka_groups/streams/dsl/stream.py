@@ -33,7 +33,7 @@ from kafka_groups.streams.processors.stateless import (
     Peek,
     SelectKey,
 )
-from kafka_groups.streams.state.stores import KeyValueDefinition, StoreDefinition
+from kafka_groups.streams.state.stores import Changelog, KeyValueDefinition, StoreDefinition
 from kafka_groups.streams.topology.context import Processor
 from kafka_groups.streams.topology.functions import check_functions
 from kafka_groups.streams.topology.node_graph import NodeGraph
@@ -260,6 +260,7 @@ class KStream(Generic[K, V]):
         store: str | KeyValueDefinition[K, V] | None = None,
         name: str | None = None,
         caching: bool | None = None,
+        changelog: Changelog | None = None,
     ) -> KTable[K, V]:
         """Return the table of the last value of each key. Null values delete their rows; null keys are dropped.
 
@@ -269,8 +270,9 @@ class KStream(Generic[K, V]):
             store: A name or definition of the table's store, to query it.
             name: The node's name.
             caching: False to forward every update.
+            changelog: False for a store that is lost with its worker; a mapping gives configs of the changelog topic.
         """
-        return table_of_stream(self._given(key, value), StoreOptions(store, caching), name=name)
+        return table_of_stream(self._given(key, value), StoreOptions(store, caching, changelog), name=name)
 
     @overload
     def join(

@@ -81,9 +81,10 @@ class KTable(Generic[K, V]):
         name: str | None = None,
         store: str | KeyValueDefinition[K, V] | None = None,
         caching: bool | None = None,
+        changelog: Changelog | None = None,
     ) -> "KTable[K, V]":
         """Keep the rows for which a predicate of key and value is true."""
-        return self._filtered(predicate, name, StoreOptions(store, caching), keeps=True)
+        return self._filtered(predicate, name, StoreOptions(store, caching, changelog), keeps=True)
 
     def filter_not(
         self,
@@ -92,9 +93,10 @@ class KTable(Generic[K, V]):
         name: str | None = None,
         store: str | KeyValueDefinition[K, V] | None = None,
         caching: bool | None = None,
+        changelog: Changelog | None = None,
     ) -> "KTable[K, V]":
         """Keep the rows for which a predicate of key and value is false."""
-        return self._filtered(predicate, name, StoreOptions(store, caching), keeps=False)
+        return self._filtered(predicate, name, StoreOptions(store, caching, changelog), keeps=False)
 
     def map_values(
         self,
@@ -105,6 +107,7 @@ class KTable(Generic[K, V]):
         name: str | None = None,
         store: str | KeyValueDefinition[K, V2] | None = None,
         caching: bool | None = None,
+        changelog: Changelog | None = None,
     ) -> "KTable[K, V2]":
         """Replace each value by a function of it, or of key and value."""
         slot: Slot = value if value is not None else Missing("map_values", "value")
@@ -116,7 +119,12 @@ class KTable(Generic[K, V]):
             raise TypeError("map_values takes a function of the value, or `with_key=`. Give one of them.")
         apply: Any = with_key if given is None else (lambda _key, old: given(old))
         return self._computed(
-            "map_values", "KTABLE-MAPVALUES-", TableMapValues(apply), slot, StoreOptions(store, caching), name=name
+            "map_values",
+            "KTABLE-MAPVALUES-",
+            TableMapValues(apply),
+            slot,
+            StoreOptions(store, caching, changelog),
+            name=name,
         )
 
     def transform_values(
@@ -128,6 +136,7 @@ class KTable(Generic[K, V]):
         name: str | None = None,
         store: str | KeyValueDefinition[K, V2] | None = None,
         caching: bool | None = None,
+        changelog: Changelog | None = None,
     ) -> "KTable[K, V2]":
         """Replace each value by a function of key, value and stores. It gets deleted rows, too, with None as value.
 
@@ -138,6 +147,7 @@ class KTable(Generic[K, V]):
             name: The node's name.
             store: A name or definition of the result's store, to query it.
             caching: False to forward every update.
+            changelog: False for a store that is lost with its worker; a mapping gives configs of the changelog topic.
         """
         check_functions("transform_values", function=function)
         used = UsedStores(stores)
@@ -145,7 +155,7 @@ class KTable(Generic[K, V]):
         slot: Slot = value if value is not None else Missing("transform_values", "value")
         if isinstance(store, KeyValueDefinition):
             slot = store.value
-        options = StoreOptions(store, caching)
+        options = StoreOptions(store, caching, changelog)
         prefix = "KTABLE-TRANSFORMVALUES-"
         return self._computed("transform_values", prefix, operator, slot, options, name=name, used=used)
 
@@ -160,6 +170,7 @@ class KTable(Generic[K, V]):
         name: str | None = None,
         store: str | KeyValueDefinition[K, V2] | None = None,
         caching: bool | None = None,
+        changelog: Changelog | None = None,
     ) -> "KTable[K, V2]": ...
     @overload
     def join(
@@ -173,6 +184,7 @@ class KTable(Generic[K, V]):
         name: str | None = None,
         store: str | KeyValueDefinition[K, V2] | None = None,
         caching: bool | None = None,
+        changelog: Changelog | None = None,
     ) -> "KTable[K, V2]": ...
     def join(
         self,
@@ -185,6 +197,7 @@ class KTable(Generic[K, V]):
         name: str | None = None,
         store: str | KeyValueDefinition[Any, Any] | None = None,
         caching: bool | None = None,
+        changelog: Changelog | None = None,
     ) -> "KTable[K, Any]":
         """Return the table of the keys that have a row in both tables.
 
@@ -198,8 +211,9 @@ class KTable(Generic[K, V]):
             name: The node's name, or with `on` the prefix of the names of all its nodes, topics and stores.
             store: A name or definition of the result's store, to query it.
             caching: False to forward every update.
+            changelog: False for a store that is lost with its worker; a mapping gives configs of the changelog topic.
         """
-        joined, options = keyed("join", joiner, with_key), StoreOptions(store, caching)
+        joined, options = keyed("join", joiner, with_key), StoreOptions(store, caching, changelog)
         if on is not None:
             return self._joined_on(other, joined, on, value, options, name, keeps_unmatched=False)
         return self._joined(self._beside(other, joined, needs_left=True, needs_right=True), value, options, name)
@@ -215,6 +229,7 @@ class KTable(Generic[K, V]):
         name: str | None = None,
         store: str | KeyValueDefinition[K, V2] | None = None,
         caching: bool | None = None,
+        changelog: Changelog | None = None,
     ) -> "KTable[K, V2]": ...
     @overload
     def left_join(
@@ -228,6 +243,7 @@ class KTable(Generic[K, V]):
         name: str | None = None,
         store: str | KeyValueDefinition[K, V2] | None = None,
         caching: bool | None = None,
+        changelog: Changelog | None = None,
     ) -> "KTable[K, V2]": ...
     def left_join(
         self,
@@ -240,6 +256,7 @@ class KTable(Generic[K, V]):
         name: str | None = None,
         store: str | KeyValueDefinition[Any, Any] | None = None,
         caching: bool | None = None,
+        changelog: Changelog | None = None,
     ) -> "KTable[K, Any]":
         """Return the table of the keys of this table, with the other's rows where there are any.
 
@@ -253,8 +270,9 @@ class KTable(Generic[K, V]):
             name: The node's name, or with `on` the prefix of the names of all its nodes, topics and stores.
             store: A name or definition of the result's store, to query it.
             caching: False to forward every update.
+            changelog: False for a store that is lost with its worker; a mapping gives configs of the changelog topic.
         """
-        joined, options = keyed("left_join", joiner, with_key), StoreOptions(store, caching)
+        joined, options = keyed("left_join", joiner, with_key), StoreOptions(store, caching, changelog)
         if on is not None:
             return self._joined_on(other, joined, on, value, options, name, keeps_unmatched=True)
         return self._joined(self._beside(other, joined, needs_left=True, needs_right=False), value, options, name)
@@ -269,6 +287,7 @@ class KTable(Generic[K, V]):
         name: str | None = None,
         store: str | KeyValueDefinition[K, V2] | None = None,
         caching: bool | None = None,
+        changelog: Changelog | None = None,
     ) -> "KTable[K, V2]":
         """Return the table of the keys that have a row in one of the tables or in both.
 
@@ -280,10 +299,11 @@ class KTable(Generic[K, V]):
             name: The node's name.
             store: A name or definition of the result's store, to query it.
             caching: False to forward every update.
+            changelog: False for a store that is lost with its worker; a mapping gives configs of the changelog topic.
         """
         joined = keyed("outer_join", joiner, with_key)
         tables = self._beside(other, joined, needs_left=False, needs_right=False)
-        return self._joined(tables, value, StoreOptions(store, caching), name)
+        return self._joined(tables, value, StoreOptions(store, caching, changelog), name)
 
     def group_by(
         self,

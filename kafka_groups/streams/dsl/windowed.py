@@ -18,7 +18,7 @@ from kafka_groups.streams.processors.folding import Folding, aggregating, counti
 from kafka_groups.streams.processors.sliding import SlidingAggregate
 from kafka_groups.streams.processors.windowed import WindowedAggregate, windowed_view
 from kafka_groups.streams.state.durations import milliseconds
-from kafka_groups.streams.state.stores import WindowDefinition
+from kafka_groups.streams.state.stores import Changelog, WindowDefinition
 from kafka_groups.streams.topology.functions import check_functions
 from kafka_groups.streams.topology.node_graph import NodeGraph
 
@@ -39,11 +39,13 @@ class WindowStoreOptions:
         store: A name, a definition, or None.
         retention: How long to keep windows, if longer than they need.
         caching: Overrides the definition's; the default is to cache.
+        changelog: Overrides the definition's; the default is to have one.
     """
 
     store: str | WindowDefinition[Any, Any] | None
     retention: timedelta | None
     caching: bool | None
+    changelog: Changelog | None = None
 
     def definition(
         self, stream: StreamParts, word: str, value: Slot, windows: FixedOrSlidingWindows, default_name: str
@@ -57,13 +59,18 @@ class WindowStoreOptions:
             windows: The windows.
             default_name: The name where none is given.
         """
-        store, caching = self.store, self.caching
+        store, caching, changelog = self.store, self.caching, self.changelog
         asked_ms = 0 if self.retention is None else milliseconds("retention", self.retention)
         if isinstance(store, WindowDefinition):
             asked = store.caching if caching is None else caching
             kept_ms = max(asked_ms, store.retention_ms, windows.retention_ms)
             return evolve(
-                store, timestamped=True, caching=asked is not False, size_ms=windows.size_ms, retention_ms=kept_ms
+                store,
+                timestamped=True,
+                caching=asked is not False,
+                changelog=store.changelog if changelog is None else changelog,
+                size_ms=windows.size_ms,
+                retention_ms=kept_ms,
             )
         return WindowDefinition(
             name=store or default_name,
@@ -73,6 +80,7 @@ class WindowStoreOptions:
             retention_ms=max(asked_ms, windows.retention_ms),
             timestamped=True,
             caching=caching is not False,
+            changelog=True if changelog is None else changelog,
         )
 
 
@@ -103,6 +111,7 @@ class TimeWindowedKStream(Generic[K, V]):
         retention: timedelta | None = None,
         name: str | None = None,
         caching: bool | None = None,
+        changelog: Changelog | None = None,
     ) -> KTable[Windowed[K], int]:
         """Count the records of each key and window. Records with null values count.
 
@@ -111,8 +120,9 @@ class TimeWindowedKStream(Generic[K, V]):
             retention: How long the store keeps windows, if longer than their size and grace.
             name: The operator's name.
             caching: False to forward every update.
+            changelog: False for a store that is lost with its worker; a mapping gives configs of the changelog topic.
         """
-        options = WindowStoreOptions(store, retention, caching)
+        options = WindowStoreOptions(store, retention, caching, changelog)
         if store is None and (retention is not None or caching is not None):
             self._grouping.stream.graph.new_store_name("KSTREAM-AGGREGATE-")  # as Java does for a store without a name
         return self._aggregated("count", "KSTREAM-AGGREGATE-", counting(), serdes.int64, options, name)
@@ -125,6 +135,7 @@ class TimeWindowedKStream(Generic[K, V]):
         retention: timedelta | None = None,
         name: str | None = None,
         caching: bool | None = None,
+        changelog: Changelog | None = None,
     ) -> KTable[Windowed[K], V]:
         """Combine the values of each key and window by a function of the result so far and the next value.
 
@@ -134,9 +145,10 @@ class TimeWindowedKStream(Generic[K, V]):
             retention: How long the store keeps windows, if longer than their size and grace.
             name: The operator's name.
             caching: False to forward every update.
+            changelog: False for a store that is lost with its worker; a mapping gives configs of the changelog topic.
         """
         check_functions("reduce", reducer=reducer)
-        options = WindowStoreOptions(store, retention, caching)
+        options = WindowStoreOptions(store, retention, caching, changelog)
         return self._aggregated(
             "reduce", "KSTREAM-REDUCE-", reducing(reducer), self._grouping.stream.value, options, name
         )
@@ -151,6 +163,7 @@ class TimeWindowedKStream(Generic[K, V]):
         retention: timedelta | None = None,
         name: str | None = None,
         caching: bool | None = None,
+        changelog: Changelog | None = None,
     ) -> KTable[Windowed[K], A]:
         """Combine the values of each key and window by a function of key, value and the result so far.
 
@@ -162,9 +175,10 @@ class TimeWindowedKStream(Generic[K, V]):
             retention: How long the store keeps windows, if longer than their size and grace.
             name: The operator's name.
             caching: False to forward every update.
+            changelog: False for a store that is lost with its worker; a mapping gives configs of the changelog topic.
         """
         check_functions("aggregate", initializer=initializer, aggregator=aggregator)
-        options = WindowStoreOptions(store, retention, caching)
+        options = WindowStoreOptions(store, retention, caching, changelog)
         slot: Slot = value if value is not None else Missing("aggregate", "value")
         folding = aggregating(initializer, aggregator)
         return self._aggregated("aggregate", "KSTREAM-AGGREGATE-", folding, slot, options, name)

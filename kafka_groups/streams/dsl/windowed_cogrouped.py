@@ -17,7 +17,7 @@ from kafka_groups.streams.dsl.windows import SessionWindows
 from kafka_groups.streams.processors.folding import aggregating
 from kafka_groups.streams.processors.sessions import SessionAggregate, session_view
 from kafka_groups.streams.processors.windowed import windowed_view
-from kafka_groups.streams.state.stores import SessionDefinition, WindowDefinition
+from kafka_groups.streams.state.stores import Changelog, SessionDefinition, WindowDefinition
 from kafka_groups.streams.topology.functions import check_functions
 
 __all__ = ["SessionWindowedCogroupedKStream", "TimeWindowedCogroupedKStream"]
@@ -45,6 +45,7 @@ class TimeWindowedCogroupedKStream(Generic[K, A]):
         retention: timedelta | None = None,
         name: str | None = None,
         caching: bool | None = None,
+        changelog: Changelog | None = None,
     ) -> KTable[Windowed[K], A]:
         """Combine the values of each key and window, from all streams, into one result.
 
@@ -55,9 +56,14 @@ class TimeWindowedCogroupedKStream(Generic[K, A]):
             retention: How long the store keeps windows, if longer than their size and grace.
             name: The beginning of the nodes' names.
             caching: False to forward every update.
+            changelog: False for a store that is lost with its worker; a mapping gives configs of the changelog topic.
         """
         check_functions("aggregate", initializer=initializer)
-        streams, windows, options = self._streams, self._windows, WindowStoreOptions(store, retention, caching)
+        streams, windows, options = (
+            self._streams,
+            self._windows,
+            WindowStoreOptions(store, retention, caching, changelog),
+        )
         slot: Slot = value if value is not None else Missing("aggregate", "value")
         default_name = streams.default_store_name(is_named=store is not None)
         definition = options.definition(streams.stream, "aggregate", slot, windows, default_name)
@@ -91,6 +97,7 @@ class SessionWindowedCogroupedKStream(Generic[K, A]):
         retention: timedelta | None = None,
         name: str | None = None,
         caching: bool | None = None,
+        changelog: Changelog | None = None,
     ) -> KTable[Windowed[K], A]:
         """Combine the values of each key and session, from all streams, into one result.
 
@@ -102,9 +109,14 @@ class SessionWindowedCogroupedKStream(Generic[K, A]):
             retention: How long the store keeps sessions after their ends, if longer than their gap and grace.
             name: The beginning of the nodes' names.
             caching: False to forward every update.
+            changelog: False for a store that is lost with its worker; a mapping gives configs of the changelog topic.
         """
         check_functions("aggregate", initializer=initializer, merger=merger)
-        streams, windows, options = self._streams, self._windows, SessionStoreOptions(store, retention, caching)
+        streams, windows, options = (
+            self._streams,
+            self._windows,
+            SessionStoreOptions(store, retention, caching, changelog),
+        )
         slot: Slot = value if value is not None else Missing("aggregate", "value")
         default_name = streams.default_store_name(is_named=store is not None)
         definition = options.definition(streams.stream, "aggregate", slot, windows, default_name)

@@ -4,6 +4,7 @@ import pytest
 
 from kafka_groups import serdes
 from kafka_groups.streams import StreamsBuilder, Topology, stores
+from kafka_groups.streams.state.stores import Changelog, KeyValueDefinition
 from kafka_groups.testing.topology_driver import TopologyTestDriver
 
 COUNTS = stores.key_value("counts", serdes.string, serdes.int64)
@@ -57,3 +58,27 @@ def test_an_aggregator_that_changes_its_argument_does_not_change_what_went_downs
         for value in "abc":
             into.pipe("k", value)
     assert seen == [["a"], ["a", "b"], ["a", "b", "c"]]
+
+
+@pytest.mark.parametrize(
+    ("changelog", "configs"),
+    [
+        (None, {"cleanup.policy": "compact", "message.timestamp.type": "CreateTime"}),
+        (False, None),
+        (
+            {"segment.bytes": "1000", "cleanup.policy": "delete"},
+            {"cleanup.policy": "delete", "message.timestamp.type": "CreateTime", "segment.bytes": "1000"},
+        ),
+    ],
+)
+@pytest.mark.parametrize("store", ["counts", COUNTS])
+def test_a_changelog_is_left_out_or_configured_where_the_store_is_used(
+    store: str | KeyValueDefinition[str, int], changelog: Changelog | None, configs: dict[str, str] | None
+) -> None:
+    builder = StreamsBuilder()
+    posts = builder.stream("posts", key=serdes.string, value=serdes.string)
+    posts.group_by_key().count(store=store, changelog=changelog)
+    (part,) = builder.build().group_topology("app").subtopologies
+    assert [(topic.name, dict(topic.configs)) for topic in part.changelogs] == (
+        [] if configs is None else [("app-counts-changelog", configs)]
+    )
