@@ -8,6 +8,7 @@ import click
 from attrs import frozen
 
 from kafka_groups.cli.topologies.json_lines import shown_headers
+from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.serdes import Serde
 from kafka_groups.serdes.json_values import json_form
 from kafka_groups.streams.topology.internal_topics import changelog_topic, topic_name
@@ -59,17 +60,9 @@ class OutputLines:
         if record.topic in self._internal:
             return None
         key, value = self._topic(record.topic)
-        shown = {
-            "topic": record.topic,
-            "key": key.json(record.key, record.headers),
-            "value": value.json(record.value, record.headers),
-            "timestamp_ms": record.timestamp_ms,
-        }
-        if record.headers:
-            shown["headers"] = shown_headers(record.headers)
         try:
-            return json.dumps(shown, ensure_ascii=False, allow_nan=False)
-        except (TypeError, ValueError) as error:
+            return _line(record, key, value)
+        except (KafkaGroupsError, TypeError, ValueError) as error:
             raise click.ClickException(
                 f"A record of topic {record.topic!r} cannot be shown as JSON: {error}"
             ) from error
@@ -79,6 +72,18 @@ class OutputLines:
         if found is None:  # of a sink that chooses its topics
             found = self._shown[topic] = _shown(topic, *self._serdes[_CHOSEN])
         return found
+
+
+def _line(record: CapturedRecord, key: _Shown, value: _Shown) -> str:
+    shown = {
+        "topic": record.topic,
+        "key": key.json(record.key, record.headers),
+        "value": value.json(record.value, record.headers),
+        "timestamp_ms": record.timestamp_ms,
+    }
+    if record.headers:
+        shown["headers"] = shown_headers(record.headers)
+    return json.dumps(shown, ensure_ascii=False, allow_nan=False)
 
 
 def _internal_topics(graph: NodeGraph, application_id: str) -> frozenset[str]:
