@@ -1,4 +1,4 @@
-"""`kafka-groups streams`: streams groups."""
+"""Commands about streams groups: list, describe, configure and delete them."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -14,30 +14,17 @@ from kafka_groups.admin import (
 )
 from kafka_groups.cli.admin.configs import configs_command
 from kafka_groups.cli.admin.connecting import BrokerChoice, connected, connecting, report
-from kafka_groups.cli.admin.streams_offsets import offsets
-from kafka_groups.cli.demo.streams.command import demo
-from kafka_groups.cli.topologies.drawing import topology
-from kafka_groups.cli.topologies.trying import try_topology
 from kafka_groups.errors import KafkaGroupsError
 
-__all__ = ["streams"]
+__all__ = ["configs", "delete", "describe", "list_groups"]
 
 _STATES = ("Empty", "NotReady", "Assigning", "Reconciling", "Stable", "Dead")
 
 
-@click.group()
-def streams() -> None:
-    """List, describe, configure and delete streams groups; show, move and delete their offsets; try topologies."""
+configs = configs_command("streams.", "the streams group")
 
 
-streams.add_command(offsets)
-streams.add_command(demo)
-streams.add_command(topology)
-streams.add_command(try_topology)
-streams.add_command(configs_command("streams.", "the streams group"))
-
-
-@streams.command("list")
+@click.command("list")
 @click.option("--state", "states", multiple=True, type=click.Choice(_STATES), help="Only these. Repeatable.")
 @connecting
 def list_groups(connection: BrokerChoice, states: tuple[str, ...]) -> None:
@@ -55,7 +42,7 @@ def list_groups(connection: BrokerChoice, states: tuple[str, ...]) -> None:
 # ------------------------------------------------------------------------------------------------ describe
 
 
-@streams.command()
+@click.command()
 @click.argument("group_ids", metavar="GROUP...", nargs=-1, required=True)
 @connecting
 def describe(connection: BrokerChoice, group_ids: tuple[str, ...]) -> None:
@@ -126,7 +113,7 @@ def _tasks(tasks: StreamsGroupTasks) -> str:
 # -------------------------------------------------------------------------------------------------- delete
 
 
-@streams.command()
+@click.command()
 @click.argument("group_ids", metavar="GROUP...", nargs=-1, required=True)
 @click.option(
     "--delete-all-internal-topics", is_flag=True, help="Delete their changelogs and repartition topics first."
