@@ -1,6 +1,6 @@
 """The graph of operators that the DSL writes, and the names of its nodes."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
 from kafka_groups import serdes
@@ -107,6 +107,10 @@ class Graph:
     ) -> GraphNode:
         """Add an operator."""
         return self.add_node(GraphNode(name, write, parents, changes_key=changes_key, keeps_records=keeps_records))
+
+    def children_of(self, parent: GraphNode) -> Iterator[GraphNode]:
+        """Iterate over the operators below one."""
+        return (node for node in self._nodes if parent in node.parents)
 
     def add_node(self, node: GraphNode) -> GraphNode:
         """Add an operator that is a node already."""

@@ -111,6 +111,14 @@ class RepartitionNode(GraphNode):
         given = evolve(self._given, keeps_null_keys=keeps_null_keys)
         return RepartitionNode(given, _RepartitionNames.after(given.topic), parent, [node.name for node in group])
 
+    def serves(self, given: Repartition) -> bool:
+        """Let another operator use this topic, too, if it asks for the same. Return whether it can."""
+        if not (self.is_implied and given.is_implied and self._given.topic == given.topic):
+            return False
+        keeps_null_keys = self._given.keeps_null_keys or given.keeps_null_keys  # others drop them themselves
+        self._given = evolve(self._given, keeps_null_keys=keeps_null_keys)
+        return True
+
     def _write(self, topology: NodeGraph, parents: tuple[str, ...]) -> None:
         given, names = self._given, self._names
         topology.add_repartition_topic(given.topic, given.partitions)
@@ -132,10 +140,16 @@ class RepartitionNode(GraphNode):
 
 
 def add_repartition(graph: Graph, parent: GraphNode, given: Repartition) -> GraphNode:
-    """Add a repartition topic below an operator, and return the node of its source."""
+    """Add a repartition topic below an operator, and return the node of its source.
+
+    Operators that need the same topic of one stream share it, as in Java. Each takes three indices nevertheless.
+    """
     sink, null_filter, source = (graph.new_name(f"KSTREAM-{kind}-") for kind in ("SINK", "FILTER", "SOURCE"))
     is_generated = _GENERATED.fullmatch(given.prefix)
     names = _RepartitionNames(null_filter, sink, source) if is_generated else _RepartitionNames.after(given.topic)
+    for node in graph.children_of(parent):
+        if isinstance(node, RepartitionNode) and node.serves(given):
+            return node
     return graph.add_node(RepartitionNode(given, names, parent))
 
 
