@@ -8,6 +8,7 @@ from attrs import evolve
 from kafka_groups.streams.dsl.graph import Graph, Missing
 from kafka_groups.streams.dsl.materialized import StoreOptions, key_value_store
 from kafka_groups.streams.dsl.stream_parts import StreamParts
+from kafka_groups.streams.member.rules.topology_builder import TopologyError
 from kafka_groups.streams.processors.lookup_joins import KeyedJoiner, StreamTableJoin
 from kafka_groups.streams.processors.tables import TableSource
 from kafka_groups.streams.processors.views import TableView, stored_view
@@ -28,7 +29,8 @@ class GlobalKTable(Generic[K, V]):
     Streams are joined with it by any key, and need not have the same number of partitions.
     """
 
-    def __init__(self, store: str, *, is_queryable: bool) -> None:
+    def __init__(self, graph: Graph, store: str, *, is_queryable: bool) -> None:
+        self.graph = graph
         self._store = store
         self._is_queryable = is_queryable
 
@@ -52,7 +54,7 @@ def add_global_table(graph: Graph, source: SourceNode, options: StoreOptions, na
     default_name = "" if is_named else graph.new_store_name(f"{source.topics[0]}-")
     definition = key_value_store(graph, "global_table", options, default_name, (source.key, source.value))
     add_global_store(graph, definition, source, TableSource(store=definition.name), name)
-    return GlobalKTable(definition.name, is_queryable=is_named)
+    return GlobalKTable(graph, definition.name, is_queryable=is_named)
 
 
 def add_global_store(
@@ -82,11 +84,16 @@ def join_stream_with_global_table(
 
     Raises:
         TypeError: There is no function that finds a row's key.
+        TopologyError: The table is of another builder.
     """
     word = "left_join" if keeps_unmatched else "join"
     if on is None:
         raise TypeError(f"{word} with a global table needs `on=`, a function of key and value that finds a row's key.")
     check_functions(word, on=on)
+    if table.graph is not stream.graph:
+        raise TopologyError(
+            f"{word} of {stream.node.name!r} with a table of another builder. Use one builder for both."
+        )
     node_name = stream.graph.named(name, "KSTREAM-LEFTJOIN-")  # for both kinds, as in Java
     operator = StreamTableJoin(table.view, joiner, keeps_unmatched, on)
 

@@ -113,7 +113,16 @@ class Graph:
         return (node for node in self._nodes if parent in node.parents)
 
     def add_node(self, node: GraphNode) -> GraphNode:
-        """Add an operator that is a node already."""
+        """Add an operator that is a node already.
+
+        Raises:
+            TopologyError: An operator above it is of another builder.
+        """
+        for parent in node.parents:
+            if parent not in self._nodes:
+                raise TopologyError(
+                    f"{node.name!r} is below {parent.name!r} of another builder. Use one builder for all of a topology."
+                )
         self._nodes.append(node)
         return node
 

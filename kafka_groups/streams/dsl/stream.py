@@ -168,7 +168,7 @@ class KStream(Generic[K, V]):
             value: The serde of the new values.
             name: The node's name.
         """
-        used = UsedStores(stores)
+        used = UsedStores("process", stores)
         operator = user_operator("process", function, factory, used.names)
         node_name = self.parts.graph.new_name("KSTREAM-PROCESSOR-") if name is None else name
         node = self.parts.graph.add(node_name, used.writer(node_name, operator), self.parts.node, changes_key=True)
@@ -191,7 +191,7 @@ class KStream(Generic[K, V]):
             value: The serde of the new values.
             name: The node's name.
         """
-        used = UsedStores(stores)
+        used = UsedStores("process_values", stores)
         node_name = self.parts.graph.new_name("KSTREAM-PROCESSVALUES-") if name is None else name
         check_functions("process_values", yields=True, function=function)
         operator = UserFunction(function, used.names, keeps_key=True)

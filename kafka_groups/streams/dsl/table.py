@@ -45,7 +45,7 @@ V2 = TypeVar("V2")
 V3 = TypeVar("V3")
 
 
-_NO_STORES = UsedStores(())
+_NO_STORES = UsedStores("", ())
 
 
 class KTable(Generic[K, V]):
@@ -150,7 +150,7 @@ class KTable(Generic[K, V]):
             changelog: False for a store that is lost with its worker; a mapping gives configs of the changelog topic.
         """
         check_functions("transform_values", function=function)
-        used = UsedStores(stores)
+        used = UsedStores("transform_values", stores)
         operator = TableTransformValues(function, used.names)
         slot: Slot = value if value is not None else Missing("transform_values", "value")
         if isinstance(store, KeyValueDefinition):

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 
 from kafka_groups.streams.state.stores import StoreDefinition
+from kafka_groups.streams.topology.arguments import listed_stores
 from kafka_groups.streams.topology.node_graph import NodeGraph
 from kafka_groups.streams.topology.nodes import Operator
 
@@ -16,8 +17,8 @@ class UsedStores:
         names: Their names.
     """
 
-    def __init__(self, stores: Iterable[StoreDefinition | str]) -> None:
-        self._stores = tuple(stores)
+    def __init__(self, operator: str, stores: Iterable[StoreDefinition | str]) -> None:
+        self._stores = listed_stores(operator, stores)
         self.names = tuple(each if isinstance(each, str) else each.name for each in self._stores)
 
     def writer(self, name: str, operator: Operator) -> Callable[[NodeGraph, tuple[str, ...]], None]:

@@ -6,6 +6,7 @@ from typing import Any, Self
 from kafka_groups.serdes import Serde
 from kafka_groups.streams.member.rules.topology import GroupTopology
 from kafka_groups.streams.state.stores import StoreDefinition
+from kafka_groups.streams.topology.arguments import listed, listed_stores
 from kafka_groups.streams.topology.context import Processor
 from kafka_groups.streams.topology.description import describe
 from kafka_groups.streams.topology.drawing import has_graphviz, to_dot, to_mermaid, to_svg
@@ -100,12 +101,13 @@ class Topology:
 
         Raises:
             TopologyError: The name is taken, or a parent or a store does not exist.
-            TypeError: You gave both a function and a factory, or neither.
+            TypeError: You gave both a function and a factory, or neither, or one name where a list belongs.
         """
-        used = tuple(stores)
+        used = listed_stores(f"Processor {name!r}", stores)
         names = tuple(each if isinstance(each, str) else each.name for each in used)
         operator = user_operator(f"Processor {name!r}", function, factory, names)
-        self.graph.add_node(ProcessorNode(name=name, parents=tuple(parents), operator=operator))
+        above = listed(f"Processor {name!r}", "parents", parents)
+        self.graph.add_node(ProcessorNode(name=name, parents=above, operator=operator))
         for each in used:
             if isinstance(each, StoreDefinition):
                 self.graph.add_state_store(each)
@@ -135,8 +137,9 @@ class Topology:
         Raises:
             TopologyError: The name is taken, or a parent does not exist.
         """
+        above = listed(f"Sink {name!r}", "parents", parents)
         self.graph.add_node(
-            SinkNode(name=name, parents=tuple(parents), topic=topic, key=key, value=value, partitioner=partitioner)
+            SinkNode(name=name, parents=above, topic=topic, key=key, value=value, partitioner=partitioner)
         )
         return self
 

@@ -1,5 +1,6 @@
-"""Names of state."""
+"""Names of state, and operators of other builders."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -47,3 +48,30 @@ def test_the_name_of_another_operator_is_not_one_that_was_given_for_a_topic() ->
     stream(builder).select_key(max, key=TEXT, name="by-value").join(rows, max)
     with pytest.raises(TopologyError, match=r"^Repartition topic by-value-repartition has a generated name"):
         builder.build()
+
+
+def test_the_topics_and_store_of_a_foreign_key_join_need_a_name_too() -> None:
+    # Kafka Streams 4.3.1 lets these through, though their names change like others.
+    builder = StreamsBuilder(explicit_names=True)
+    left, right = (builder.table(name, key=TEXT, value=TEXT, store=name) for name in ("left", "right"))
+    left.join(right, max, on=max, store="joined", value=TEXT)
+    with pytest.raises(TopologyError, match=r"KTABLE-FK-JOIN-SUBSCRIPTION-STATE-STORE-.* has a generated name"):
+        builder.build()
+    builder = StreamsBuilder(explicit_names=True)
+    left, right = (builder.table(name, key=TEXT, value=TEXT, store=name) for name in ("left", "right"))
+    left.join(right, max, on=max, store="joined", value=TEXT, name="joining")
+    assert sorted(builder.build().graph.stores) == ["joined", "joining-subscription-store", "left", "right"]
+
+
+def test_operators_of_two_builders_are_refused() -> None:
+    one, other = StreamsBuilder(), StreamsBuilder()
+    mine = stream(one)
+    uses: tuple[Callable[[], object], ...] = (
+        lambda: mine.merge(stream(other)),
+        lambda: mine.join(other.table("table", key=TEXT, value=TEXT), max),
+        lambda: mine.join(other.global_table("rows", key=TEXT, value=TEXT), max, on=max),
+        lambda: mine.group_by_key().cogroup(max).cogroup(stream(other).group_by_key(), max).aggregate(str, value=TEXT),
+    )
+    for use in uses:
+        with pytest.raises(TopologyError, match=r"of another builder. Use one builder for"):
+            use()
