@@ -1,0 +1,42 @@
+"""Random scripts by the seed on Java's driver and ours: the same comes out of each topology."""
+
+import pytest
+
+from tests.topologies.allowed import NOT_COMPARED, without_real_times
+from tests.topologies.catalogue import TWINS
+from tests.topologies.golden import golden_names, read_golden
+from tests.topologies.oracle import CACHED, UNCACHED, JavaOracle
+from tests.topologies.scripts import Script, script_for
+from tests.topologies.shrinking import shrunk, written_out
+from tests.topologies.twin_runs import differences, run_twin
+
+FEW_SEEDS, MANY_SEEDS, RECORDS = 2, 20, 100
+NAMES = [name for name in golden_names() if not read_golden(name).refused]
+
+pytestmark = [pytest.mark.real_kafka, pytest.mark.slow, pytest.mark.xdist_group("java_topologies")]
+
+
+def differing(oracle: JavaOracle, name: str, script: Script, *, is_cached: bool) -> list[str]:
+    java = oracle.run(name, script, CACHED if is_cached else UNCACHED)
+    python = run_twin(TWINS[name], script, is_cached=is_cached)
+    return differences(without_real_times(name, java), without_real_times(name, python))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_java_and_python_agree(java_oracle: JavaOracle, name: str, request: pytest.FixtureRequest) -> None:
+    inputs = java_oracle.describe(name).inputs
+    for seed in range(MANY_SEEDS if request.config.getoption("--long") else FEW_SEEDS):
+        script = script_for(name, seed, inputs, RECORDS)
+        for is_cached in (False, True):
+            if (name, is_cached) in NOT_COMPARED:
+                continue
+            if differing(java_oracle, name, script, is_cached=is_cached):
+                pytest.fail(report(java_oracle, name, script, seed=seed, is_cached=is_cached))
+
+
+def report(oracle: JavaOracle, name: str, script: Script, *, seed: int, is_cached: bool) -> str:
+    """The shortest script that both answer differently, and how."""
+    short = shrunk(script, lambda tried: bool(differing(oracle, name, tried, is_cached=is_cached)))
+    told = "\n".join(differing(oracle, name, short, is_cached=is_cached))
+    caches = "with" if is_cached else "without"
+    return f"{name} {caches} caches differs at seed {seed}:\n{told}\nwith\n{written_out(short)}"
