@@ -1,6 +1,6 @@
 """Topologies that an optimization changes, and one whose state has only names that were given."""
 
-from kafka_groups.streams import StreamsBuilder
+from kafka_groups.streams import Optimization, StreamsBuilder
 from tests.topologies.catalogue.functions import (
     LONG,
     TEXT,
@@ -22,8 +22,8 @@ twins = Twins()
 
 def joined_with_table(builder: StreamsBuilder) -> None:
     """A table that has a store of its own."""
-    kept = builder.table("table", key=TEXT, value=TEXT, store="kept")
-    texts(builder, "in").join(kept, joined).to("out", value=TEXT)
+    read = texts(builder, "in")
+    read.join(builder.table("table", key=TEXT, value=TEXT, store="kept"), joined).to("out", value=TEXT)
 
 
 def several_repartitions(builder: StreamsBuilder) -> None:
@@ -54,15 +54,15 @@ def named(builder: StreamsBuilder) -> None:
     pairs.to("out", value=TEXT, name="out-sink")
 
 
-twins.dsl("source_as_changelog", joined_with_table, optimization="reuse.ktable.source.topics")
-twins.dsl("merged_repartitions", several_repartitions, optimization="merge.repartition.topics")
-twins.dsl("single_store_self_join", self_join, optimization="single.store.self.join")
-twins.dsl("all_rewrites", everything, optimization="all")
-twins.dsl("all_rewrites_named", named, optimization="all")
+twins.dsl("source_as_changelog", joined_with_table, optimization=Optimization.SOURCE_TOPICS_AS_CHANGELOGS)
+twins.dsl("merged_repartitions", several_repartitions, optimization=Optimization.MERGED_REPARTITIONS)
+twins.dsl("single_store_self_join", self_join, optimization=Optimization.SINGLE_STORE_SELF_JOINS)
+twins.dsl("all_rewrites", everything, optimization=Optimization.ALL)
+twins.dsl("all_rewrites_named", named, optimization=Optimization.ALL)
 twins.dsl(
     "all_rewrites_table",
     lambda builder: table(builder, "table").filter(has_a).to_stream().to("out"),
-    optimization="all",
+    optimization=Optimization.ALL,
 )
 twins.dsl("no_rewrites", everything)
 twins.dsl("explicit_names", named, explicit_names=True)

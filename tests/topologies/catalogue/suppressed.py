@@ -40,12 +40,12 @@ def reduced(builder: StreamsBuilder) -> KTable[str, str]:
     return grouped(builder).reduce(concatenated)
 
 
-def limited(builder: StreamsBuilder, suppressed: Suppressed) -> None:
+def limited(builder: StreamsBuilder, suppressed: Suppressed[str]) -> None:
     """A table that is suppressed."""
     reduced(builder).suppress(suppressed).to_stream().to("out", value=TEXT)
 
 
-def until_limit(limit: timedelta = LIMIT) -> Suppressed:
+def until_limit(limit: timedelta = LIMIT) -> Suppressed[str]:
     """Wait for a time."""
     return Suppressed.until_time_limit(limit)
 
