@@ -1,5 +1,6 @@
 """Serdes of all values: what is written is read again, and what is read is written again."""
 
+import json
 import math
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -10,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_groups import serdes
-from kafka_groups.errors import DeserializationError, SerializationError
+from kafka_groups.errors import DeserializationError, KafkaGroupsError, SerializationError
 from kafka_groups.serdes import Serde, Window, Windowed
+from kafka_groups.serdes.json_values import json_form, parsed_json
 from tests.unit.serdes.calling import read, write
 
 SIZE_MS = 60_000
@@ -58,6 +60,16 @@ PLAIN: list[tuple[Serde[Any], st.SearchStrategy[Any]]] = [
         ),
     ),
 ]
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: (
+        st.lists(inner)
+        | st.dictionaries(st.text(), inner)
+        | st.fixed_dictionaries({"base64": inner})
+        | st.fixed_dictionaries({"key": inner, "start_ms": inner, "end_ms": inner})
+    ),
+    max_leaves=6,
+)
 OTHERS = st.one_of(
     st.none(), st.booleans(), st.integers(), st.floats(), st.text(), st.binary(), st.lists(st.integers()), st.uuids(),
     st.just(Windowed(None, Window(0, 0))), st.just(Windowed("a", Window(0, SIZE_MS))),
@@ -71,6 +83,39 @@ def test_what_is_written_is_read_again(serde: Serde[Any], values: st.SearchStrat
     written = write(serde, value)
     assert type(written) is bytes
     assert read(serde, written) == value
+    assert write(serde, read(serde, written)) == written
+
+
+@pytest.mark.parametrize(("serde", "values"), PLAIN, ids=lambda each: getattr(each, "name", ""))
+@given(data=st.data())
+def test_values_come_back_from_json(serde: Serde[Any], values: st.SearchStrategy[Any], data: st.DataObject) -> None:
+    form, value = json_form(serde), data.draw(values)
+    assert form is not None
+    text = json.dumps(form.show(read(serde, write(serde, value))), allow_nan=False)
+    assert write(serde, form.read(parsed_json(text))) == write(serde, value)
+
+
+@pytest.mark.parametrize("serde", [serde for serde, _ in PLAIN], ids=repr)
+@given(given=JSON)
+def test_any_json_is_a_value_or_refused(serde: Serde[Any], given: Any) -> None:
+    form = json_form(serde)
+    assert form is not None
+    try:
+        written = write(serde, form.read(given))
+    except (KafkaGroupsError, ValueError):
+        return
+    assert write(serde, form.read(form.show(read(serde, written)))) == written
+
+
+@pytest.mark.parametrize("serde", [serde for serde, _ in PLAIN], ids=repr)
+@given(cell=st.text())
+def test_any_cell_is_a_value_or_refused(serde: Serde[Any], cell: str) -> None:
+    form = json_form(serde)
+    assert form is not None
+    try:
+        written = write(serde, form.read_cell(cell))
+    except (KafkaGroupsError, ValueError):
+        return
     assert write(serde, read(serde, written)) == written
 
 

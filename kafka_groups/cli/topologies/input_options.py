@@ -1,6 +1,7 @@
 """The options of `kafka-groups streams try` that name input files and the columns of those with commas."""
 
 import functools
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -168,8 +169,10 @@ def _input(text: str) -> tuple[str, Path]:
     path = Path(file)
     if not (topic and equals and file):
         raise click.BadParameter(f"{text!r} is not of the form TOPIC=FILE.", param_hint="--input")
-    if path.is_dir() or not path.exists():
-        wrong = "is a directory" if path.is_dir() else "does not exist"
+    wrong = "is a directory" if path.is_dir() else None if path.exists() else "does not exist"
+    if wrong is None and not os.access(path, os.R_OK):
+        wrong = "cannot be read"
+    if wrong is not None:
         raise click.BadParameter(f"The file {file!r} {wrong}.", param_hint="--input")
     return topic, path
 

@@ -66,6 +66,7 @@ def _header(given: object) -> Header:
         raise ValueError(f'headers: {given!r} is not a header: give ["name", "value"]')
     name, value = given
     try:
+        name.encode()
         return name, None if value is None else bytes_from_json(value)
     except ValueError as error:
         raise ValueError(f"headers: {error}") from error

@@ -83,7 +83,9 @@ def _line(record: CapturedRecord, key: _Shown, value: _Shown) -> str:
     }
     if record.headers:
         shown["headers"] = shown_headers(record.headers)
-    return json.dumps(shown, ensure_ascii=False, allow_nan=False)
+    text = json.dumps(shown, ensure_ascii=False, allow_nan=False)
+    text.encode()
+    return text
 
 
 def _internal_topics(graph: NodeGraph, application_id: str) -> frozenset[str]:

@@ -46,6 +46,8 @@ def test_records_of_lines(tmp_path: Path) -> None:
         ('{"timestamp_ms": 1, "headers": {"a": "b"}}', "headers: {'a': 'b'} is not a list"),
         ('{"timestamp_ms": 1, "headers": [["a"]]}', "headers: ['a'] is not a header"),
         ('{"timestamp_ms": 1, "headers": [["a", 1]]}', "headers: 1 stands for no bytes"),
+        ('{"timestamp_ms": 1, "headers": [["\\ud800", ""]]}', "headers: 'utf-8' codec can't encode"),
+        ('{"timestamp_ms": 1, "key": "\\ud800"}', "key: serdes.string cannot serialise"),
         (b'{"key": "\xff"}', "it is not UTF-8"),
     ],
 )

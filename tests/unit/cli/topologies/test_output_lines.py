@@ -14,6 +14,7 @@ from kafka_groups.testing.topology_driver import CapturedRecord
 
 PICKY: Serde[str] = serdes.of(str, str.encode, lambda data: data.decode("ascii"))
 ANY: Serde[object] = serdes.of(object, lambda value: b"", lambda data: {"bytes": data} if data else float("nan"))
+SURROGATE: Serde[object] = serdes.of(object, lambda value: b"x", lambda data: "\ud800")
 
 
 def lines_of(value: Serde[Any], *, is_chosen: bool = False) -> OutputLines:
@@ -63,6 +64,7 @@ def test_topics_that_are_chosen_have_the_serdes_of_their_sink() -> None:
     [
         (PICKY, b"\xff", "serdes.of(str) cannot deserialise"),
         (ANY, b"x", "Object of type bytes is not JSON serializable"),
+        (SURROGATE, b"x", "'utf-8' codec can't encode"),
         (ANY, b"", "Out of range float values are not JSON compliant"),
     ],
 )

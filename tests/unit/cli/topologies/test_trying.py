@@ -144,6 +144,11 @@ def test_what_is_refused(folder: Path, function: str, arguments: tuple[str, ...]
     assert words in refused(run(function, *arguments), status)
 
 
+def test_a_file_that_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.access", lambda path, mode: False)
+    assert "The file 'posts.jsonl' cannot be read." in refused(run("build", "--input", "posts=posts.jsonl"), 2)
+
+
 def test_a_column_may_have_an_equals_sign(folder: Path) -> None:
     (folder / "posts.csv").write_text("a=b,text\n1,x\n")
     found = lines(run("build", "--input", "posts=posts.csv", "--time", "a=b", "--value", "text"))
