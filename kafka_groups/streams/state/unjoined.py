@@ -92,6 +92,7 @@ class UnjoinedState(KeyValueState):
         self.put(row, _COUNT.pack(_HAS_LENGTHS, count + 1) + items + item, time_ms)
         if earlier is None:
             self._note(row)
+        self.oldest_ms = min(self.oldest_ms, time_ms)
 
     def remove(self, row: bytes, now_ms: int) -> None:
         """Remove the records of a row, if there are any. The changelog's tombstone has the time `now_ms`."""

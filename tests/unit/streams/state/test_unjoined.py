@@ -87,6 +87,15 @@ def test_java_looks_on_until_the_row_after_those_of_both_sides_that_are_not_due(
     assert state.overdue(10, 10)[1] == expected
 
 
+def test_a_record_that_comes_to_a_row_makes_it_be_looked_for_again() -> None:
+    state = opened()
+    added(state, [(True, b"k", 12), (True, b"k", 16)])
+    state.oldest_ms = state.overdue(10, 10)[1]
+    assert state.oldest_ms == 16
+    added(state, [(True, b"k", 12)])
+    assert state.oldest_ms == 12
+
+
 def test_a_state_that_is_restored_or_opened_again_has_the_same_rows() -> None:
     engine = MemoryEngine()
     first, second = opened(engine), opened()
