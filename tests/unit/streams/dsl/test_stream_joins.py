@@ -236,6 +236,25 @@ def test_a_joiner_that_fails_ends_the_record_but_the_other_side_still_finds_it()
     assert found == ["l+first", "l+last"]
 
 
+def test_a_joiner_that_fails_for_a_record_alone_gets_it_again_with_later_records() -> None:
+    asked: list[str] = []
+
+    def checked(left: str, right: str | None) -> str:
+        if right is None:
+            asked.append(left)
+            raise ValueError("no partner")
+        return both(left, right)
+
+    builder = StreamsBuilder()
+    left, right = sides(builder)
+    left.left_join(right, checked, windows=joined_at(10, 10)).to("out", value=TEXT)
+    with TopologyTestDriver(builder.build(), processing_exception_handler=lambda *_: ErrorResponse.RESUME) as driver:
+        lefts = driver.input_topic("left", TEXT, TEXT)
+        for value, time_ms in (("first", 5), ("second", 100), ("third", 101), ("late", 100)):
+            lefts.pipe(value, value, timestamp_ms=time_ms)
+    assert asked == ["first", "first"]
+
+
 def test_changelogs_of_windows_have_the_headers_of_their_records() -> None:
     with TopologyTestDriver(inner(joined_at(10, 10)), application_id="app") as driver:
         driver.input_topic("left", TEXT, TEXT).pipe("k", "l", timestamp_ms=5, headers=(("x", b"1"),))
