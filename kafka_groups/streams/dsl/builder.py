@@ -13,6 +13,7 @@ from kafka_groups.streams.dsl.stream import KStream
 from kafka_groups.streams.dsl.stream_parts import StreamParts
 from kafka_groups.streams.dsl.table import KTable, add_table_source
 from kafka_groups.streams.state.stores import Changelog, KeyValueDefinition, StoreDefinition
+from kafka_groups.streams.topology.arguments import check_kind
 from kafka_groups.streams.topology.context import Processor
 from kafka_groups.streams.topology.node_graph import NodeGraph
 from kafka_groups.streams.topology.nodes import SourceNode, TimestampExtractor
@@ -162,6 +163,9 @@ class StreamsBuilder:
 
     def add_state_store(self, definition: StoreDefinition) -> None:
         """Add a store for processors."""
+        check_kind(
+            "add_state_store: definition", definition, StoreDefinition, "the definition of a store, from `stores`"
+        )
 
         def write(topology: NodeGraph, _parents: tuple[str, ...]) -> None:
             topology.add_state_store(definition)

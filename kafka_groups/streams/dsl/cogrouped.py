@@ -16,6 +16,7 @@ from kafka_groups.streams.dsl.windows import SessionWindows, SlidingWindows, Tim
 from kafka_groups.streams.processors.aggregating import StreamAggregate
 from kafka_groups.streams.processors.views import stored_view
 from kafka_groups.streams.state.stores import Changelog, KeyValueDefinition
+from kafka_groups.streams.topology.arguments import check_kind
 from kafka_groups.streams.topology.functions import check_functions
 
 __all__ = ["CogroupedKStream", "GroupedBy"]
@@ -58,6 +59,7 @@ class CogroupedKStream(Generic[K, A]):
             aggregator: A function of key, value and the result so far, for its records.
         """
         check_functions("cogroup", aggregator=aggregator)
+        check_kind("cogroup: grouped", grouped, GroupedBy, "a stream that is grouped")
         return CogroupedKStream((*self._parts, CogroupedPart(grouped._grouping, aggregator)))
 
     @overload
@@ -72,6 +74,9 @@ class CogroupedKStream(Generic[K, A]):
         """Group the records by windows, too, so that each key has a result for each of its windows or sessions."""
         if isinstance(windows, SessionWindows):
             return SessionWindowedCogroupedKStream(self._parts, windows)
+        check_kind(
+            "windowed_by: windows", windows, TimeWindows | UnlimitedWindows | SlidingWindows, "a definition of windows"
+        )
         return TimeWindowedCogroupedKStream(self._parts, windows)
 
     def aggregate(

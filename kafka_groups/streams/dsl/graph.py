@@ -1,5 +1,6 @@
 """The graph of operators that the DSL writes, and the names of its nodes."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
@@ -7,12 +8,15 @@ from kafka_groups import serdes
 from kafka_groups.serdes import Serde
 from kafka_groups.streams.dsl.optimization import Optimization
 from kafka_groups.streams.member.rules.topology_builder import TopologyError
+from kafka_groups.streams.topology.arguments import check_kind
 from kafka_groups.streams.topology.checks import check_topology
 from kafka_groups.streams.topology.node_graph import NodeGraph
 
 __all__ = ["Graph", "GraphNode", "Missing", "Slot"]
 
 T = TypeVar("T")
+
+_LEGAL_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 
 WriteNodes = Callable[[NodeGraph, tuple[str, ...]], None]
 """Adds the nodes of an operator to a topology; gets the names of the nodes above it."""
@@ -116,8 +120,15 @@ class Graph:
         """Add an operator that is a node already.
 
         Raises:
-            TopologyError: An operator above it is of another builder.
+            TypeError: Its name is not a string.
+            TopologyError: Its name is not legal, or an operator above it is of another builder.
         """
+        check_kind("name", node.name, str, "a string")
+        if not _LEGAL_NAME.fullmatch(node.name):
+            raise TopologyError(
+                f"name={node.name!r} is not the name of an operator. Use up to 249 ASCII letters, digits, '.', '_' and "
+                "'-'."
+            )
         for parent in node.parents:
             if parent not in self._nodes:
                 raise TopologyError(

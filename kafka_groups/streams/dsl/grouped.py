@@ -16,6 +16,7 @@ from kafka_groups.streams.dsl.windows import SessionWindows, SlidingWindows, Tim
 from kafka_groups.streams.processors.aggregating import StreamAggregate, StreamReduce
 from kafka_groups.streams.processors.views import stored_view
 from kafka_groups.streams.state.stores import Changelog, KeyValueDefinition
+from kafka_groups.streams.topology.arguments import check_kind
 from kafka_groups.streams.topology.functions import check_functions
 from kafka_groups.streams.topology.node_graph import NodeGraph
 
@@ -104,6 +105,9 @@ class KGroupedStream(GroupedBy[K, V]):
         """Group the records by windows, too, so that each key has a result for each of its windows or sessions."""
         if isinstance(windows, SessionWindows):
             return SessionWindowedKStream(self._grouping, windows)
+        check_kind(
+            "windowed_by: windows", windows, TimeWindows | UnlimitedWindows | SlidingWindows, "a definition of windows"
+        )
         return TimeWindowedKStream(self._grouping, windows)
 
     def _aggregated(

@@ -6,6 +6,7 @@ from attrs import evolve, frozen
 
 from kafka_groups.streams.dsl.graph import Graph, Slot
 from kafka_groups.streams.state.stores import Changelog, KeyValueDefinition
+from kafka_groups.streams.topology.arguments import check_kind
 
 __all__ = ["StoreOptions", "key_value_store"]
 
@@ -42,6 +43,7 @@ def key_value_store(
         asked = store.caching if caching is None else caching
         kept = store.changelog if changelog is None else changelog
         return evolve(store, timestamped=True, caching=asked is not False, changelog=kept)
+    check_kind(f"{operator}: store", store, str | None, "the name or definition of a key-value store")
     key, value = (graph.need(slot, operator) for slot in serdes)
     return KeyValueDefinition(
         name=store or default_name,

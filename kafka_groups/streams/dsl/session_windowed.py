@@ -18,6 +18,7 @@ from kafka_groups.streams.processors.folding import Folding, aggregating, counti
 from kafka_groups.streams.processors.sessions import Merger, SessionAggregate, session_view
 from kafka_groups.streams.state.durations import milliseconds
 from kafka_groups.streams.state.stores import Changelog, SessionDefinition
+from kafka_groups.streams.topology.arguments import check_kind
 from kafka_groups.streams.topology.functions import check_functions
 from kafka_groups.streams.topology.node_graph import NodeGraph
 
@@ -63,6 +64,7 @@ class SessionStoreOptions:
             kept_ms = max(asked_ms, store.retention_ms, windows.retention_ms)
             kept = store.changelog if changelog is None else changelog
             return evolve(store, caching=asked is not False, changelog=kept, retention_ms=kept_ms)
+        check_kind(f"{word}: store", store, str | None, "the name or definition of a session store")
         return SessionDefinition(
             name=store or default_name,
             key=stream.graph.need(stream.key, word),
@@ -86,6 +88,7 @@ class SessionWindowedKStream(Generic[K, V]):
 
     def emit_strategy(self, strategy: EmitStrategy) -> "SessionWindowedKStream[K, V]":
         """Forward results on each update of a session (the default), or once when it has closed (KIP-825)."""
+        check_kind("emit_strategy: strategy", strategy, EmitStrategy, "an EmitStrategy")
         return SessionWindowedKStream(self._grouping, self._windows, strategy)
 
     def count(

@@ -34,6 +34,7 @@ from kafka_groups.streams.processors.stateless import (
     SelectKey,
 )
 from kafka_groups.streams.state.stores import Changelog, KeyValueDefinition, StoreDefinition
+from kafka_groups.streams.topology.arguments import check_kind
 from kafka_groups.streams.topology.context import Processor
 from kafka_groups.streams.topology.functions import check_functions
 from kafka_groups.streams.topology.node_graph import NodeGraph
@@ -140,6 +141,7 @@ class KStream(Generic[K, V]):
 
     def merge(self, other: "KStream[K, V]", *, name: str | None = None) -> "KStream[K, V]":
         """Return a stream of the records of both. There is no order between them."""
+        check_kind("merge: other", other, KStream, "a stream. A table becomes one by to_stream")
         node_name = self.parts.graph.named(name, "KSTREAM-MERGE-")
         write = _writer(node_name, PassThrough())
         node = self.parts.graph.add(node_name, write, self.parts.node, other.parts.node, keeps_records=True)
@@ -455,6 +457,7 @@ class KStream(Generic[K, V]):
         options = stream_join_options(
             "outer_join", windows=windows, value=value, name=name, store=store, changelog=changelog
         )
+        check_kind("outer_join: other", other, KStream, "a stream")
         return KStream(join_streams(self.parts, other.parts, joined, options))
 
     def to(
@@ -526,6 +529,7 @@ class KStream(Generic[K, V]):
                 "`on=` is for global tables. Change the key with select_key, or read the table as a global one."
             )
         else:
+            check_kind("join: other", other, KTable, "a stream or table")
             parts = join_stream_with_table(self.parts, other.parts, joiner, keeps_unmatched=keeps_unmatched, name=name)
         return KStream(parts if value is None else evolve(parts, value=value))
 

@@ -28,6 +28,7 @@ from kafka_groups.streams.processors.tables import (
 )
 from kafka_groups.streams.processors.views import TableView, computed_view, stored_view
 from kafka_groups.streams.state.stores import Changelog, KeyValueDefinition, StoreDefinition
+from kafka_groups.streams.topology.arguments import check_kind
 from kafka_groups.streams.topology.functions import check_functions
 from kafka_groups.streams.topology.node_graph import NodeGraph
 from kafka_groups.streams.topology.nodes import SourceNode
@@ -382,6 +383,7 @@ class KTable(Generic[K, V]):
     def _beside(
         self, other: "KTable[K, Any]", joiner: KeyedJoiner, *, needs_left: bool, needs_right: bool
     ) -> TablesToJoin:
+        check_kind("join: other", other, KTable, "a table")
         return TablesToJoin(
             left=self.parts, right=other.parts, joiner=joiner, needs_left=needs_left, needs_right=needs_right
         )
@@ -397,6 +399,7 @@ class KTable(Generic[K, V]):
         *,
         keeps_unmatched: bool,
     ) -> "KTable[K, Any]":
+        check_kind("join: other", other, KTable, "a table")
         slot: Slot = Missing("join", "value") if value is None else value
         join = ForeignKeyJoin(
             on=on, joiner=joiner, keeps_unmatched=keeps_unmatched, value=slot, options=options, name=name

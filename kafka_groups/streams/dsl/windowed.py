@@ -19,6 +19,7 @@ from kafka_groups.streams.processors.sliding import SlidingAggregate
 from kafka_groups.streams.processors.windowed import WindowedAggregate, windowed_view
 from kafka_groups.streams.state.durations import milliseconds
 from kafka_groups.streams.state.stores import Changelog, WindowDefinition
+from kafka_groups.streams.topology.arguments import check_kind
 from kafka_groups.streams.topology.functions import check_functions
 from kafka_groups.streams.topology.node_graph import NodeGraph
 
@@ -72,6 +73,7 @@ class WindowStoreOptions:
                 size_ms=windows.size_ms,
                 retention_ms=kept_ms,
             )
+        check_kind(f"{word}: store", store, str | None, "the name or definition of a window store")
         return WindowDefinition(
             name=store or default_name,
             key=stream.graph.need(stream.key, word),
@@ -102,6 +104,7 @@ class TimeWindowedKStream(Generic[K, V]):
 
     def emit_strategy(self, strategy: EmitStrategy) -> "TimeWindowedKStream[K, V]":
         """Forward results on each update of a window (the default), or once when a window has closed (KIP-825)."""
+        check_kind("emit_strategy: strategy", strategy, EmitStrategy, "an EmitStrategy")
         return TimeWindowedKStream(self._grouping, self._windows, strategy)
 
     def count(

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from attrs import Attribute, field, frozen
 
@@ -44,11 +44,26 @@ def _frozen_configs(given: Changelog | Configs | None) -> Configs | None:
     return tuple(sorted(given.items())) if isinstance(given, Mapping) else given
 
 
+def _configs(_definition: object, _attribute: object, configs: Any) -> None:
+    is_tuple = configs is None or isinstance(configs, tuple)
+    if not is_tuple or not all(isinstance(text, str) for config in configs or () for text in config):
+        raise ConfigurationError(
+            f"changelog={configs!r} is not True, False or a mapping of a topic's configs. Names and values are strings."
+        )
+
+
 def _legal(_definition: object, _attribute: "Attribute[str]", name: object) -> None:
     if not isinstance(name, str) or not _LEGAL_NAME.fullmatch(name) or name in (".", ".."):
         raise ConfigurationError(
             f"name={name!r} is not the name of a store, because its changelog could not have it. Use up to 249 ASCII "
             "letters, digits, '.', '_' and '-'."
+        )
+
+
+def _serde(definition: "StoreDefinition", attribute: "Attribute[Serde[K]]", given: object) -> None:
+    if not isinstance(given, Serde):
+        raise TypeError(
+            f"Store {definition.name!r}: {attribute.name}={given!r} is not a serde. Give one, such as serdes.string."
         )
 
 
@@ -73,7 +88,7 @@ class StoreDefinition:
 
     name: str = field(validator=_legal)
     persistent: bool = field(default=False, validator=_in_memory)
-    changelog: Configs | None = field(default=(), converter=_frozen_configs)
+    changelog: Configs | None = field(default=(), converter=_frozen_configs, validator=_configs)
     caching: bool | None = None
 
     def changelog_defaults(self) -> Mapping[str, str]:
@@ -91,8 +106,8 @@ class KeyValueDefinition(StoreDefinition, Generic[K, V]):
         timestamped: Whether it keeps the timestamp of each value.
     """
 
-    key: Serde[K]
-    value: Serde[V]
+    key: Serde[K] = field(validator=_serde)
+    value: Serde[V] = field(validator=_serde)
     timestamped: bool = False
 
 
@@ -114,8 +129,8 @@ class WindowDefinition(StoreDefinition, Generic[K, V]):
         timestamped: Whether it keeps the timestamp of each value.
     """
 
-    key: Serde[K]
-    value: Serde[V]
+    key: Serde[K] = field(validator=_serde)
+    value: Serde[V] = field(validator=_serde)
     size_ms: int
     retention_ms: int
     retain_duplicates: bool = False
@@ -136,8 +151,8 @@ class SessionDefinition(StoreDefinition, Generic[K, V]):
         retention_ms: How long a session is kept after its end.
     """
 
-    key: Serde[K]
-    value: Serde[V]
+    key: Serde[K] = field(validator=_serde)
+    value: Serde[V] = field(validator=_serde)
     retention_ms: int
 
     def changelog_defaults(self) -> Mapping[str, str]:
@@ -154,8 +169,8 @@ class SuppressDefinition(StoreDefinition, Generic[K, V]):
         value: The serde of its values.
     """
 
-    key: Serde[K]
-    value: Serde[V]
+    key: Serde[K] = field(validator=_serde)
+    value: Serde[V] = field(validator=_serde)
 
 
 def key_value(

@@ -1,10 +1,11 @@
-"""Arguments that list names and stores."""
+"""Arguments of the wrong type, and lists of names and stores."""
 
 from collections.abc import Iterable
+from types import UnionType
 
 from kafka_groups.streams.state.stores import StoreDefinition
 
-__all__ = ["listed", "listed_stores"]
+__all__ = ["check_kind", "listed", "listed_stores"]
 
 
 def listed(operator: str, keyword: str, names: Iterable[str]) -> tuple[str, ...]:
@@ -35,3 +36,19 @@ def listed_stores(operator: str, stores: Iterable[StoreDefinition | str]) -> tup
         if not isinstance(each, str | StoreDefinition):
             raise TypeError(f"{operator}: stores has {each!r}, which is no store. Give definitions or names.")
     return found
+
+
+def check_kind(argument: str, given: object, kinds: type | UnionType, form: str) -> None:
+    """Refuse an argument of another type.
+
+    Args:
+        argument: Operator and argument, for the error.
+        given: The argument.
+        kinds: The types that fit.
+        form: These in words.
+
+    Raises:
+        TypeError: It is none of them.
+    """
+    if not isinstance(given, kinds):
+        raise TypeError(f"{argument}={given!r} is not {form}.")

@@ -7,6 +7,7 @@ from attrs import frozen
 
 from kafka_groups.streams.member.rules.topology_builder import TopologyError
 from kafka_groups.streams.state.stores import StoreDefinition
+from kafka_groups.streams.topology.arguments import check_kind
 from kafka_groups.streams.topology.nodes import (
     Operator,
     ProcessorNode,
@@ -95,6 +96,9 @@ class NodeGraph:
         Raises:
             TopologyError: There is another store of this name, or a processor does not exist.
         """
+        check_kind(
+            "add_state_store: definition", definition, StoreDefinition, "the definition of a store, from `stores`"
+        )
         known = self._stores.get(definition.name)
         if known is not None and known.definition is not definition:
             raise TopologyError(

@@ -10,7 +10,7 @@ from kafka_groups.streams.topology import drawing
 @pytest.fixture
 def topology() -> Topology:
     builder = StreamsBuilder()
-    words = builder.stream("words", key=serdes.string, value=serdes.string, name='a "b"')
+    words = builder.stream("words", key=serdes.string, value=serdes.string)
     counts = words.group_by(lambda _, word: word, key=serdes.string).count(store="counts")
     counts.to_stream().to(lambda key, _value, _context: f"of-{key}")
     return builder.build()
@@ -19,7 +19,7 @@ def topology() -> Topology:
 MERMAID = """\
 flowchart TD
   subgraph part0["sub-topology 0"]
-    node0["a #quot;b#quot;"]
+    node0["KSTREAM-SOURCE-0000000000"]
     node1["KSTREAM-KEY-SELECT-0000000001"]
     node2["counts-repartition-filter"]
     node3["counts-repartition-sink"]
@@ -51,11 +51,16 @@ def test_a_mermaid_flowchart_has_topics_parts_and_stores(topology: Topology) -> 
     assert topology.to_mermaid() == MERMAID
 
 
+def test_quotes_in_names_are_escaped() -> None:
+    topology = Topology().add_source('a "b"', "words", key=serdes.string, value=serdes.string)
+    assert 'node0["a #quot;b#quot;"]' in topology.to_mermaid()
+    assert 'node0 [label="a \\"b\\""];' in topology.to_dot()
+
+
 def test_dot_has_the_same_arrows(topology: Topology) -> None:
     dot = topology.to_dot()
     arrows = [line.replace(" --> ", " -> ") + ";" for line in MERMAID.splitlines() if "-->" in line]
     assert [line for line in dot.splitlines() if "->" in line and "style" not in line] == arrows
-    assert '    node0 [label="a \\"b\\""];' in dot
     assert '  topic8 [shape=cylinder, label="words"];' in dot
     assert "  node5 -> store11 [dir=none, style=dashed];" in dot
 
