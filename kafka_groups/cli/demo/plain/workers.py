@@ -2,8 +2,11 @@
 
 import asyncio
 import json
+import os
+import signal
 from asyncio.subprocess import Process
 from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from subprocess import DEVNULL, PIPE
 from typing import Self, cast
@@ -67,12 +70,15 @@ class WorkerProcess:
 
     def terminate(self) -> None:
         """Ask the process to end (SIGTERM)."""
-        self._is_told_to_end = True
-        if self._process.returncode is None:
-            self._process.terminate()
+        self._send(signal.SIGTERM)
 
     def kill(self) -> None:
         """Kill the process (SIGKILL)."""
+        self._send(signal.SIGKILL)
+
+    def _send(self, number: signal.Signals) -> None:
+        # asyncio's own methods look whether the process has ended, and take its status from the one who waits for it.
         self._is_told_to_end = True
         if self._process.returncode is None:
-            self._process.kill()
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, number)

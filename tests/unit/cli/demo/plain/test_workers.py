@@ -2,9 +2,11 @@
 
 import asyncio
 import json
+import os
 import signal
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -58,6 +60,12 @@ class Reports(list[dict[str, int]]):
                     return
 
 
+def wait_until_it_has_ended(worker: WorkerProcess) -> None:
+    """Wait for a worker's end and leave its status to others."""
+    with suppress(ChildProcessError):  # asyncio has taken it already
+        os.waitid(os.P_PID, worker.pid, os.WEXITED | os.WNOWAIT)
+
+
 async def test_reports_arrive_in_order(start: Start) -> None:
     reports = Reports()
     await reports.read(await start(HOLDING), until="held")
@@ -73,6 +81,7 @@ async def test_a_worker_that_is_told_to_end_ends_without_an_error(
     worker, reports = await start(HOLDING), Reports()
     await reports.read(worker, until="held")
     end(worker)
+    wait_until_it_has_ended(worker)
     end(worker)
     await reports.read(worker)
     assert reports == HELD
