@@ -32,7 +32,7 @@ def counted(counts: Counter[str]) -> Iterator[None]:
         writer = led._writers.get(key)
         counts[pending] += key in led._loaded and writer is not None and writer.is_busy
 
-    def ended(_writer: StateWriter, error: Any) -> None:
+    def written(_led: LedSharePartitions, _writer: StateWriter, error: Any) -> None:
         counts[fenced] += isinstance(error, FencedLeaderEpochError | FencedStateEpochError)
 
     def answered(_persister: SharePersister, _question: Any, _number: int, outcome: Any) -> None:
@@ -49,7 +49,7 @@ def counted(counts: Counter[str]) -> Iterator[None]:
     with ExitStack() as stack:
         for owner, name, look in (
             (LedSharePartitions, "drop", dropping),
-            (StateWriter, "end", ended),
+            (LedSharePartitions, "_written", written),
             (SharePersister, "_answered", answered),
             (CoordinatorRuntime, "_resign", resigning),
             (CoordinatorRuntime, "_activate", loaded),
