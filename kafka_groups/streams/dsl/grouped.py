@@ -14,6 +14,7 @@ from kafka_groups.streams.dsl.table_parts import TableParts
 from kafka_groups.streams.dsl.windowed import TimeWindowedKStream
 from kafka_groups.streams.dsl.windows import SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows
 from kafka_groups.streams.processors.aggregating import StreamAggregate, StreamReduce
+from kafka_groups.streams.processors.folding import one_more, zero
 from kafka_groups.streams.processors.views import stored_view
 from kafka_groups.streams.state.stores import Changelog, KeyValueDefinition
 from kafka_groups.streams.topology.arguments import check_kind
@@ -43,7 +44,7 @@ class KGroupedStream(GroupedBy[K, V]):
             self._grouping.stream.graph.new_store_name("KSTREAM-AGGREGATE-")  # as Java does for a store without a name
 
         def build(store_name: str) -> StreamAggregate:
-            return StreamAggregate(store_name, _zero, _one_more)
+            return StreamAggregate(store_name, zero, one_more)
 
         return self._aggregated(
             "count", "KSTREAM-AGGREGATE-", build, serdes.int64, StoreOptions(store, caching, changelog), name
@@ -149,11 +150,3 @@ class KGroupedStream(GroupedBy[K, V]):
                 store=None if options.store is None else definition.name,
             )
         )
-
-
-def _zero() -> int:
-    return 0
-
-
-def _one_more(_key: Any, _value: Any, count: int) -> int:
-    return count + 1

@@ -11,6 +11,7 @@ from kafka_groups.streams.dsl.materialized import StoreOptions, key_value_store
 from kafka_groups.streams.dsl.table import KTable
 from kafka_groups.streams.dsl.table_parts import TableParts
 from kafka_groups.streams.processors.aggregating import TableAggregate, TableReduce
+from kafka_groups.streams.processors.folding import one_more, zero
 from kafka_groups.streams.processors.views import stored_view
 from kafka_groups.streams.state.stores import Changelog, KeyValueDefinition
 from kafka_groups.streams.topology.functions import check_functions
@@ -41,7 +42,7 @@ class KGroupedTable(Generic[K, V]):
         """Count the rows of each new key."""
 
         def build(store_name: str) -> TableAggregate:
-            return TableAggregate(store_name, _zero, _one_more, _one_less)
+            return TableAggregate(store_name, zero, one_more, _one_less)
 
         options = StoreOptions(store, caching, changelog)
         return self._aggregated("count", "KTABLE-AGGREGATE-", build, serdes.int64, options, name)
@@ -152,14 +153,6 @@ class KGroupedTable(Generic[K, V]):
                 store=None if options.store is None else definition.name,
             )
         )
-
-
-def _zero() -> int:
-    return 0
-
-
-def _one_more(_key: Any, _value: Any, count: int) -> int:
-    return count + 1
 
 
 def _one_less(_key: Any, _value: Any, count: int) -> int:

@@ -1,14 +1,14 @@
 """From the keywords of an operator to the definition of its store."""
 
-from typing import Any
+from typing import Any, Protocol
 
 from attrs import evolve, frozen
 
 from kafka_groups.streams.dsl.graph import Graph, Slot
-from kafka_groups.streams.state.stores import Changelog, KeyValueDefinition
+from kafka_groups.streams.state.stores import Changelog, Configs, KeyValueDefinition, StoreDefinition
 from kafka_groups.streams.topology.arguments import check_kind
 
-__all__ = ["StoreOptions", "key_value_store"]
+__all__ = ["StoreOptions", "key_value_store", "with_overrides"]
 
 
 @frozen
@@ -26,6 +26,29 @@ class StoreOptions:
     changelog: Changelog | None = None
 
 
+class StoreOverrides(Protocol):
+    """The keywords that all operators with a store have."""
+
+    @property
+    def caching(self) -> bool | None:
+        """False not to cache. None: as the definition says; the default is to cache."""
+
+    @property
+    def changelog(self) -> Changelog | None:
+        """False for no changelog, or its configs. None: as the definition says; the default is to have one."""
+
+
+def with_overrides(
+    options: StoreOverrides, definition: StoreDefinition | None
+) -> tuple[bool, Changelog | Configs | None]:
+    """Return whether a store caches, and its changelog: what an operator says, its definition, or the default."""
+    caching, changelog = options.caching, options.changelog
+    if definition is not None:
+        caching = definition.caching if caching is None else caching
+        return caching is not False, definition.changelog if changelog is None else changelog
+    return caching is not False, True if changelog is None else changelog
+
+
 def key_value_store(
     graph: Graph, operator: str, options: StoreOptions, default_name: str, serdes: tuple[Slot, Slot]
 ) -> KeyValueDefinition[Any, Any]:
@@ -38,18 +61,18 @@ def key_value_store(
         default_name: The name where none is given.
         serdes: The serdes of keys and values where no definition has them.
     """
-    store, caching, changelog = options.store, options.caching, options.changelog
+    store = options.store
     if isinstance(store, KeyValueDefinition):
-        asked = store.caching if caching is None else caching
-        kept = store.changelog if changelog is None else changelog
-        return evolve(store, timestamped=True, caching=asked is not False, changelog=kept)
+        caching, changelog = with_overrides(options, store)
+        return evolve(store, timestamped=True, caching=caching, changelog=changelog)
     check_kind(f"{operator}: store", store, str | None, "the name or definition of a key-value store")
     key, value = (graph.need(slot, operator) for slot in serdes)
+    caching, changelog = with_overrides(options, None)
     return KeyValueDefinition(
         name=store or default_name,
         key=key,
         value=value,
         timestamped=True,
-        caching=caching is not False,
-        changelog=True if changelog is None else changelog,
+        caching=caching,
+        changelog=changelog,
     )

@@ -10,6 +10,7 @@ from kafka_groups import serdes
 from kafka_groups.serdes import Serde, Windowed
 from kafka_groups.streams.dsl.graph import Missing, Slot
 from kafka_groups.streams.dsl.grouping import Grouping
+from kafka_groups.streams.dsl.materialized import with_overrides
 from kafka_groups.streams.dsl.stream_parts import StreamParts
 from kafka_groups.streams.dsl.table import KTable
 from kafka_groups.streams.dsl.table_parts import TableParts
@@ -57,21 +58,21 @@ class SessionStoreOptions:
             windows: The sessions.
             default_name: The name where none is given.
         """
-        store, caching, changelog = self.store, self.caching, self.changelog
+        store = self.store
         asked_ms = 0 if self.retention is None else milliseconds("retention", self.retention)
         if isinstance(store, SessionDefinition):
-            asked = store.caching if caching is None else caching
+            caching, changelog = with_overrides(self, store)
             kept_ms = max(asked_ms, store.retention_ms, windows.retention_ms)
-            kept = store.changelog if changelog is None else changelog
-            return evolve(store, caching=asked is not False, changelog=kept, retention_ms=kept_ms)
+            return evolve(store, caching=caching, changelog=changelog, retention_ms=kept_ms)
         check_kind(f"{word}: store", store, str | None, "the name or definition of a session store")
+        caching, changelog = with_overrides(self, None)
         return SessionDefinition(
             name=store or default_name,
             key=stream.graph.need(stream.key, word),
             value=stream.graph.need(value, word),
             retention_ms=max(asked_ms, windows.retention_ms),
-            caching=caching is not False,
-            changelog=True if changelog is None else changelog,
+            caching=caching,
+            changelog=changelog,
         )
 
 

@@ -10,6 +10,7 @@ from kafka_groups import serdes
 from kafka_groups.serdes import Serde, Windowed
 from kafka_groups.streams.dsl.graph import Missing, Slot
 from kafka_groups.streams.dsl.grouping import Grouping
+from kafka_groups.streams.dsl.materialized import with_overrides
 from kafka_groups.streams.dsl.stream_parts import StreamParts
 from kafka_groups.streams.dsl.table import KTable
 from kafka_groups.streams.dsl.table_parts import TableParts
@@ -60,20 +61,21 @@ class WindowStoreOptions:
             windows: The windows.
             default_name: The name where none is given.
         """
-        store, caching, changelog = self.store, self.caching, self.changelog
+        store = self.store
         asked_ms = 0 if self.retention is None else milliseconds("retention", self.retention)
         if isinstance(store, WindowDefinition):
-            asked = store.caching if caching is None else caching
+            caching, changelog = with_overrides(self, store)
             kept_ms = max(asked_ms, store.retention_ms, windows.retention_ms)
             return evolve(
                 store,
                 timestamped=True,
-                caching=asked is not False,
-                changelog=store.changelog if changelog is None else changelog,
+                caching=caching,
+                changelog=changelog,
                 size_ms=windows.size_ms,
                 retention_ms=kept_ms,
             )
         check_kind(f"{word}: store", store, str | None, "the name or definition of a window store")
+        caching, changelog = with_overrides(self, None)
         return WindowDefinition(
             name=store or default_name,
             key=stream.graph.need(stream.key, word),
@@ -81,8 +83,8 @@ class WindowStoreOptions:
             size_ms=windows.size_ms,
             retention_ms=max(asked_ms, windows.retention_ms),
             timestamped=True,
-            caching=caching is not False,
-            changelog=True if changelog is None else changelog,
+            caching=caching,
+            changelog=changelog,
         )
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from attrs import frozen
 
-__all__ = ["Folding", "aggregating", "counting", "reducing"]
+__all__ = ["Folding", "aggregating", "counting", "one_more", "reducing", "zero"]
 
 
 @frozen
@@ -41,14 +41,16 @@ def reducing(reducer: Callable[[Any, Any], Any]) -> Folding:
 
 def counting() -> Folding:
     """Return the folding that counts values."""
-    return Folding(_one_more, _zero)
+    return Folding(one_more, zero)
 
 
-def _one_more(_key: Any, _value: Any, count: Any) -> int:
+def one_more(_key: Any, _value: Any, count: Any) -> int:
+    """Return the count with one record more."""
     return 1 if count is None else count + 1
 
 
-def _zero() -> int:
+def zero() -> int:
+    """Return the count of no records."""
     return 0
 
 
