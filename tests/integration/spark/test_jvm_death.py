@@ -71,9 +71,16 @@ def driver(what: str, cluster: EmbeddedCluster, notes: Notes) -> Iterator["subpr
         process.wait()
 
 
+def is_daemon(process: psutil.Process) -> bool:
+    try:
+        return "pyspark.daemon" in process.cmdline()
+    except (psutil.NoSuchProcess, psutil.ZombieProcess):
+        return False  # one of the JVM's short commands, which has just ended
+
+
 def kill_jvm(process: "subprocess.Popen[bytes]", *, with_daemon: bool = False) -> None:
     (jvm,) = [child for child in psutil.Process(process.pid).children() if child.name() == "java"]
-    daemons = [child for child in jvm.children() if "pyspark.daemon" in child.cmdline()]
+    daemons = [child for child in jvm.children() if is_daemon(child)]
     assert daemons or not with_daemon
     jvm.kill()
     for daemon in daemons if with_daemon else []:
@@ -87,7 +94,7 @@ def assert_rest_comes(cluster: EmbeddedCluster, notes: Notes) -> None:
     made = ShareWorkers(config_of(cluster), topics=[TOPIC], process=SlowStore(notes, 0.0))
     rest = run_worker(made.task(3 * LOCK_MS), 0)
     assert set(notes.keys()) == {(0, offset) for offset in range(RECORDS)}
-    assert rest.max_delivery_count == 2, "some were in hand, once"
+    assert rest.max_delivery_count in {2, 3}, "some were in hand: once, or also in the worker that ended last"
     assert len(notes.keys()) - RECORDS <= 60, "two polls of each worker, and one record for each first fetch"
 
 
