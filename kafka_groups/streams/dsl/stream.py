@@ -39,6 +39,7 @@ from kafka_groups.streams.topology.context import Processor
 from kafka_groups.streams.topology.functions import check_functions
 from kafka_groups.streams.topology.node_graph import NodeGraph
 from kafka_groups.streams.topology.nodes import Operator, Partitioner, SinkNode, TopicName
+from kafka_groups.streams.topology.partitioning import default_partitioner
 from kafka_groups.streams.topology.records import Record
 from kafka_groups.streams.topology.user_processors import UserFunction, user_operator
 
@@ -469,14 +470,22 @@ class KStream(Generic[K, V]):
         partitioner: Partitioner | None = None,
         name: str | None = None,
     ) -> None:
-        """Write the records to a topic, or to the one that a function of key, value and context returns."""
+        """Write the records to a topic, or to the one that a function of key, value and context returns.
+
+        Args:
+            topic: The topic, or the function.
+            key: The serde of keys.
+            value: The serde of values.
+            partitioner: A function of topic, key, value and number of partitions, which returns a partition, several,
+                or None for the default: the hash of the key's bytes, as Java's clients compute it. All windows of a
+                key go to one partition.
+            name: The name of the sink.
+        """
         node_name = self.parts.graph.named(name, "KSTREAM-SINK-")
         key_serde = key if key is not None else self.parts.graph.need(self.parts.key, "to")
         value_serde = value if value is not None else self.parts.graph.need(self.parts.value, "to")
-
-        sink = SinkNode(
-            name=node_name, parents=(), topic=topic, key=key_serde, value=value_serde, partitioner=partitioner
-        )
+        chosen = partitioner if partitioner is not None else default_partitioner(key_serde)
+        sink = SinkNode(name=node_name, parents=(), topic=topic, key=key_serde, value=value_serde, partitioner=chosen)
 
         def write(topology: NodeGraph, parents: tuple[str, ...]) -> None:
             topology.add_node(evolve(sink, parents=parents))

@@ -11,11 +11,14 @@ from kafka_groups.streams.state.store import RecordContext
 from kafka_groups.streams.topology.context import TaskServices
 from kafka_groups.streams.topology.internal_topics import topic_name
 from kafka_groups.streams.topology.node_graph import NodeGraph
-from kafka_groups.streams.topology.nodes import NodeStep, Partitioner, ProcessorNode, SinkNode, SourceNode, TopologyNode
+from kafka_groups.streams.topology.nodes import NodeStep, ProcessorNode, SinkNode, SourceNode, TopologyNode
+from kafka_groups.streams.topology.partitioning import chosen_partitions
 from kafka_groups.streams.topology.subtopologies import NodeGroup
 from kafka_groups.types import Header, Headers
 
 __all__ = ["Collector", "Failures", "TaskProgram", "compile_group"]
+
+_BY_DEFAULT = (None,)
 
 
 class Collector(Protocol):
@@ -174,6 +177,7 @@ def _sink_step(sink: SinkNode, surroundings: Surroundings) -> NodeStep:
     if fixed is not None:
         fixed = topic_name(surroundings.topology, surroundings.application_id, fixed)
     writers: dict[str, _Writer] = {}
+    partitioner = sink.partitioner
 
     def step(key: Any, value: Any, timestamp_ms: int, headers: Headers) -> None:
         context.timestamp_ms, context.headers = timestamp_ms, headers
@@ -181,7 +185,11 @@ def _sink_step(sink: SinkNode, surroundings: Surroundings) -> NodeStep:
             topic = fixed if fixed is not None else sink.topic(key, value, context)  # type: ignore[operator]
             writer = writers.get(topic) or writers.setdefault(topic, _Writer(sink, topic))
             key_bytes, value_bytes, sent = writer.bytes(key, value, headers)
-            partitions = _chosen(sink.partitioner, topic, key, value, collector)
+            partitions = (
+                _BY_DEFAULT
+                if partitioner is None
+                else chosen_partitions(partitioner, topic, key, value, collector.partitions)
+            )
         except Exception as error:
             failures.processing(sink.name, error, (key, value, timestamp_ms, headers))
             return
@@ -217,14 +225,3 @@ class _Writer:
 def _change_writer(sink: SinkNode, topic: str) -> Callable[[Any, list[Header]], bytes]:
     write = change_serializer(sink.value, topic)
     return lambda change, headers: write(change[0], change[1], headers)
-
-
-def _chosen(
-    partitioner: Partitioner | None, topic: str, key: Any, value: Any, collector: Collector
-) -> tuple[int | None, ...]:
-    if partitioner is None:
-        return (None,)
-    chosen = partitioner(topic, key, value, collector.partitions(topic))
-    if chosen is None or isinstance(chosen, int):
-        return (chosen,)
-    return tuple(chosen)

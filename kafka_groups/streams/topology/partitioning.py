@@ -1,0 +1,99 @@
+"""Chooses the partitions of records, as Java's clients do."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from kafka_groups.serdes import Serde
+from kafka_groups.serdes.serde import BoundSerializer
+from kafka_groups.serdes.windowed import WindowedSerde
+from kafka_groups.streams.errors import StreamsError
+from kafka_groups.streams.topology.nodes import Partitioner
+
+__all__ = ["WindowedPartitioner", "chosen_partitions", "default_partitioner", "murmur2", "partition_of"]
+
+_MASK = 0xFFFFFFFF
+_MULTIPLIER = 0x5BD1E995
+_SEED = 0x9747B28C
+_POSITIVE = 0x7FFFFFFF
+
+
+def murmur2(data: bytes) -> int:
+    """Return the Murmur2 hash with Kafka's seed, from 0 to 2³² - 1."""
+    size = len(data)
+    whole = size - size % 4
+    hashed = _SEED ^ size
+    for start in range(0, whole, 4):
+        word = int.from_bytes(data[start : start + 4], "little") * _MULTIPLIER & _MASK
+        word = (word ^ word >> 24) * _MULTIPLIER & _MASK
+        hashed = hashed * _MULTIPLIER & _MASK ^ word
+    if size != whole:
+        hashed = (hashed ^ int.from_bytes(data[whole:], "little")) * _MULTIPLIER & _MASK
+    hashed = (hashed ^ hashed >> 13) * _MULTIPLIER & _MASK
+    return hashed ^ hashed >> 15
+
+
+def partition_of(key: bytes, partitions: int) -> int:
+    """Return the partition of a record with this key, by the default partitioner.
+
+    A record without a key may go to any partition, so do not ask about it.
+
+    Args:
+        key: The serialised key.
+        partitions: The topic's number of partitions.
+    """
+    return (murmur2(key) & _POSITIVE) % partitions if partitions > 1 else 0
+
+
+class WindowedPartitioner:
+    """Sends all windows of a key to one partition: that of the key without its window.
+
+    Args:
+        serde: The serde of the windowed keys.
+    """
+
+    def __init__(self, serde: WindowedSerde[Any]) -> None:
+        self._inner = serde.inner
+        self._serializers: dict[str, BoundSerializer[Any]] = {}
+
+    def __call__(self, topic: str, key: Any, _value: object, partitions: int) -> int | None:
+        """Return the partition of a record, or None if it has no key."""
+        if key is None:
+            return None
+        write = self._serializers.get(topic)
+        if write is None:
+            write = self._serializers[topic] = self._inner.serializer(topic, is_key=True)
+        return partition_of(write(key.key, []), partitions)
+
+
+def default_partitioner(key: Serde[Any]) -> Partitioner | None:
+    """Return the partitioner of a stream with keys of this serde, or None for that of all clients."""
+    return WindowedPartitioner(key) if isinstance(key, WindowedSerde) else None
+
+
+def chosen_partitions(
+    partitioner: Partitioner, topic: str, key: Any, value: Any, count: Callable[[str], int]
+) -> Sequence[int | None]:
+    """Return the partitions that a partitioner chooses for a record. None: the default partitioner's.
+
+    Args:
+        partitioner: The partitioner.
+        topic: The topic.
+        key: The record's key.
+        value: The record's value.
+        count: Returns a topic's number of partitions.
+
+    Raises:
+        StreamsError: It chooses a partition that the topic does not have.
+    """
+    partitions = count(topic)
+    chosen: Any = partitioner(topic, key, value, partitions)
+    if chosen is None:
+        return (None,)
+    several = (chosen,) if isinstance(chosen, int) else tuple(dict.fromkeys(chosen))
+    for partition in several:
+        if not isinstance(partition, int) or isinstance(partition, bool) or not 0 <= partition < partitions:
+            raise StreamsError(
+                f"The partitioner returned {chosen!r} for topic {topic!r}, which has {partitions} partitions. Return a "
+                f"number from 0 to {partitions - 1}, several in a list, or None for the default partitioner."
+            )
+    return several

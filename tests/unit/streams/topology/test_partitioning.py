@@ -1,0 +1,63 @@
+"""Partitions of records: the hash of Java's clients, windowed keys, and partitioners of the user's."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from kafka_groups import serdes
+from kafka_groups.serdes import Window, Windowed
+from kafka_groups.streams import StreamsError
+from kafka_groups.streams.topology.partitioning import (
+    chosen_partitions,
+    default_partitioner,
+    murmur2,
+    partition_of,
+)
+
+SIGN = 1 << 32
+
+
+@pytest.mark.parametrize(
+    ("key", "expected"),
+    [
+        (b"21", -973932308),
+        (b"foobar", -790332482),
+        (b"a-little-bit-long-string", -985981536),
+        (b"a-little-bit-longer-string", -1486304829),
+        (b"lkjh234lh9fiuh90y23oiuhsafujhadof229phr9h19h89h8", -58897971),
+        (b"abc", 479470107),
+    ],
+)
+def test_hashes_are_those_of_java(key: bytes, expected: int) -> None:
+    assert murmur2(key) == expected % SIGN
+
+
+@pytest.mark.parametrize(("key", "partition"), [(b"21", 0), (b"foobar", 2), (b"abc", 3)])
+def test_a_key_has_its_partition_whatever_the_sign_of_its_hash(key: bytes, partition: int) -> None:
+    assert partition_of(key, 4) == (murmur2(key) & 0x7FFFFFFF) % 4 == partition
+    assert partition_of(key, 1) == 0
+
+
+def test_all_windows_of_a_key_go_to_the_partition_of_the_key() -> None:
+    partitioner = default_partitioner(serdes.time_windowed(serdes.string, 10))
+    assert partitioner is not None
+    chosen = {partitioner("out", Windowed("abc", Window(start, start + 10)), None, 4) for start in range(0, 100, 10)}
+    assert chosen == {partition_of(b"abc", 4)}
+    assert partitioner("out", None, None, 4) is None
+    assert default_partitioner(serdes.string) is None
+
+
+@pytest.mark.parametrize(
+    ("returned", "expected"),
+    [(None, (None,)), (2, (2,)), ([0, 2], (0, 2)), ([1, 1], (1,)), ({2}, (2,)), ([], ())],
+)
+def test_a_partitioner_chooses_one_partition_or_several_or_none(
+    returned: "int | Sequence[int] | None", expected: tuple[int | None, ...]
+) -> None:
+    assert chosen_partitions(lambda *_: returned, "out", "k", "v", lambda _: 3) == expected
+
+
+@pytest.mark.parametrize("returned", [3, -1, [0, 3], "1", [1.0], True])
+def test_a_partition_that_the_topic_does_not_have_is_refused(returned: "int | Sequence[int]") -> None:
+    with pytest.raises(StreamsError, match=r"returned .* for topic 'out', which has 3 partitions\. Return a number"):
+        chosen_partitions(lambda *_: returned, "out", "k", "v", lambda _: 3)
