@@ -13,6 +13,7 @@ _BLOCK = re.compile(
     r"(?:<!-- (?P<remark>[^\n]*) -->\n)?^```(?P<language>\w+)\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL
 )
 _NOT_RUN = "not run: "
+_FILE = "file: "
 
 
 @frozen
@@ -61,11 +62,32 @@ def shell_lines() -> tuple[str, ...]:
     return tuple(line for code in blocks for line in code.replace("\\\n", " ").splitlines() if line.strip())
 
 
+def files_of(page: Path) -> dict[str, str]:
+    """The files that a page has its readers save: names and contents."""
+    remarked = ((match["remark"] or "", match["code"]) for match in _BLOCK.finditer(page.read_text()))
+    return {remark.removeprefix(_FILE): code for remark, code in remarked if remark.startswith(_FILE)}
+
+
+def commands_of(page: Path) -> Iterator[tuple[str, str]]:
+    """The commands that a page shows with their output, in its order."""
+    for match in _BLOCK.finditer(page.read_text()):
+        if match["language"] == "console":
+            for shown in re.split(r"^\$ ", match["code"], flags=re.MULTILINE)[1:]:
+                command, _, output = shown.partition("\n")
+                yield command, output
+
+
+def picture_of(page: Path, name: str) -> str:
+    """The Mermaid text that a page shows as the picture of one of its files."""
+    (text,) = (match["code"] for match in _BLOCK.finditer(page.read_text()) if match["remark"] == f"picture of {name}")
+    return text
+
+
 def _programs_of(page: Path) -> Iterator[Program]:
     text = page.read_text()
     begun: Program | None = None
     for match in _BLOCK.finditer(text):
-        if match["language"] != "python":
+        if match["language"] != "python" or (match["remark"] or "").startswith(_FILE):
             continue
         code, line = match["code"], text[: match.start("code")].count("\n") + 1
         if begun is not None and not code.startswith(("import ", "from ")):
