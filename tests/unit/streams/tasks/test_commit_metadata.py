@@ -1,0 +1,64 @@
+"""Metadata of committed offsets: what Java writes is read, and Java reads what is written."""
+
+import pytest
+
+from kafka_groups.streams.tasks.commit_metadata import CommitMetadata, read_commit_metadata
+from tests.recording.java_commit_metadata import Reading, Writing, recorded
+
+WRITTEN, READ = recorded()
+
+
+@pytest.mark.parametrize("given", WRITTEN, ids=str)
+def test_what_java_wrote_is_read(given: Writing) -> None:
+    assert read_commit_metadata(given.text) == CommitMetadata(
+        partition_time_ms=given.partition_time_ms, processor_times_ms=given.processor_times_ms
+    )
+
+
+@pytest.mark.parametrize("given", [each for each in WRITTEN if len(each.processor_times_ms) < 2], ids=str)
+def test_the_bytes_are_those_of_java(given: Writing) -> None:
+    metadata = CommitMetadata(partition_time_ms=given.partition_time_ms, processor_times_ms=given.processor_times_ms)
+    assert metadata.encode() == given.text
+
+
+def test_the_times_of_several_processors_are_read_again() -> None:
+    metadata = CommitMetadata(partition_time_ms=5, processor_times_ms={"b": 1, "a": -2, "ü": 3})
+    assert read_commit_metadata(metadata.encode()) == metadata
+
+
+@pytest.mark.parametrize("given", READ, ids=str)
+def test_any_text_means_what_it_means_to_java(given: Reading) -> None:
+    found = read_commit_metadata(given.text)
+    assert found.partition_time_ms == given.partition_time_ms
+    if found.problem is None:
+        assert {name: found.processor_times_ms.get(name) for name in given.processor_times_ms} == (
+            given.processor_times_ms
+        )
+    else:
+        assert set(given.processor_times_ms.values()) == {None}
+
+
+@pytest.mark.parametrize("given", WRITTEN, ids=str)
+def test_the_nul_of_librdkafka_is_not_part_of_the_text(given: Writing) -> None:
+    assert read_commit_metadata(given.text + "\0") == read_commit_metadata(given.text)
+
+
+@pytest.mark.parametrize("text", [None, "", "\0"])
+def test_an_offset_without_metadata_has_no_time_and_is_not_a_problem(text: str | None) -> None:
+    assert read_commit_metadata(text) == CommitMetadata(partition_time_ms=-1)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("committed by hand", "committed by hand"),
+        ("AwAAAAAAAAEC", "its version is 3, and this client knows 1 and 2"),
+        ("AgAAAAAAAAEC/////w==", "it has -1 times"),
+        ("AgAAAAAAAAECAAAAAf////8=", "a name has -1 bytes"),
+    ],
+)
+def test_metadata_of_others_is_a_problem_to_log(text: str, why: str) -> None:
+    problem = read_commit_metadata(text).problem
+    assert problem is not None
+    assert why in problem
+    assert repr(text) in problem
