@@ -1,4 +1,4 @@
-"""Where topologies may differ from Java's driver, and why."""
+"""Which runs may differ from those of Java's driver, and why. `test_allowed_differences.py` shows how."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

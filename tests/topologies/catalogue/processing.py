@@ -20,7 +20,7 @@ from kafka_groups.streams import (
 from tests.topologies.catalogue.functions import LONG, TEXT, joined, letter_of, ms, texts, upper
 from tests.topologies.catalogue.registry import Twins
 
-__all__ = ["SEEN", "Keeping", "LookingUp", "first_only", "looking_up", "twins", "upper_value"]
+__all__ = ["HELD", "SEEN", "Holding", "Keeping", "LookingUp", "first_only", "looking_up", "twins", "upper_value"]
 
 SEEN = stores.key_value("seen", TEXT, TEXT)
 HELD = stores.key_value("held", TEXT, TEXT)

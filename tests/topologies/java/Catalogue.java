@@ -31,6 +31,12 @@ final class Catalogue {
         return all;
     }
 
+    static Catalogue different() {
+        Catalogue different = new Catalogue();
+        DifferentTopologies.register(different);
+        return different;
+    }
+
     void dsl(String name, Consumer<StreamsBuilder> build) {
         dsl(name, Map.of(), build);
     }
@@ -49,6 +55,10 @@ final class Catalogue {
             throw new IllegalArgumentException("unknown topology " + name);
         }
         return found;
+    }
+
+    boolean has(String name) {
+        return entries.containsKey(name);
     }
 
     Iterable<String> names() {

@@ -12,7 +12,7 @@ import java.nio.charset.StandardCharsets;
  * JSON, and each gets a line with the answer. A question has the key "ask":
  *
  * <ul>
- *   <li>"names": the names of the topologies
+ *   <li>"names": the names of the topologies that Python's driver treats in the same way
  *   <li>"describe" with "topology" and "config": what the topology looks like, see {@link Report}
  *   <li>"run" with also "script" and "now_ms": what comes out of it, see {@link Run}
  * </ul>
@@ -21,6 +21,7 @@ public final class Oracle {
     private static final ObjectMapper JSON = new ObjectMapper();
 
     private final Catalogue catalogue = Catalogue.whole();
+    private final Catalogue different = Catalogue.different();
 
     public static void main(String[] arguments) throws IOException {
         PrintStream answers = new PrintStream(System.out, true, StandardCharsets.UTF_8);
@@ -50,6 +51,8 @@ public final class Oracle {
     }
 
     private Prepared prepared(JsonNode question) {
-        return new Prepared(catalogue.get(question.get("topology").asText()), question.path("config"));
+        String name = question.get("topology").asText();
+        Catalogue found = different.has(name) ? different : catalogue;
+        return new Prepared(found.get(name), question.path("config"));
     }
 }

@@ -74,7 +74,7 @@ final class ProcessorTopologies {
                 .addSink("to-other", "other-out", WRITE, WRITE, "two"));
     }
 
-    private static StoreBuilder<KeyValueStore<String, String>> texts(String name) {
+    static StoreBuilder<KeyValueStore<String, String>> texts(String name) {
         return Stores.keyValueStoreBuilder(Stores.inMemoryKeyValueStore(name), Functions.TEXT, Functions.TEXT);
     }
 

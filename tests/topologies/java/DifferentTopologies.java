@@ -1,0 +1,81 @@
+import java.time.Duration;
+import java.util.Map;
+import org.apache.kafka.streams.StreamsBuilder;
+import org.apache.kafka.streams.StreamsConfig;
+import org.apache.kafka.streams.kstream.Consumed;
+import org.apache.kafka.streams.kstream.JoinWindows;
+import org.apache.kafka.streams.kstream.KStream;
+import org.apache.kafka.streams.kstream.KTable;
+import org.apache.kafka.streams.kstream.Materialized;
+import org.apache.kafka.streams.kstream.Suppressed;
+import org.apache.kafka.streams.kstream.Suppressed.BufferConfig;
+import org.apache.kafka.streams.kstream.TableJoined;
+import org.apache.kafka.streams.kstream.TimeWindows;
+import org.apache.kafka.streams.kstream.Windowed;
+import org.apache.kafka.streams.kstream.WindowedSerdes;
+
+/** Topologies that Python's driver treats differently, on purpose. They have no twins and no golden files. */
+final class DifferentTopologies {
+    private static final JoinWindows ONE_INSTANT = JoinWindows.ofTimeDifferenceWithNoGrace(Duration.ZERO);
+
+    private DifferentTopologies() {
+    }
+
+    static void register(Catalogue different) {
+        different.dsl("join_at_one_instant", builder -> StreamJoinTopologies.left(builder)
+                .join(StreamJoinTopologies.right(builder), Functions::joined, ONE_INSTANT).to("out"));
+        optimized(different, "left_self_join", StreamsConfig.SINGLE_STORE_SELF_JOIN);
+        optimized(different, "left_self_join_of_two_stores", StreamsConfig.NO_OPTIMIZATION);
+        different.dsl("two_counts_below_a_filter",
+                Map.of(StreamsConfig.TOPOLOGY_OPTIMIZATION_CONFIG, StreamsConfig.MERGE_REPARTITION_TOPICS),
+                DifferentTopologies::twoCountsBelowAFilter);
+        different.dsl("two_counts_below_a_filter_plain", DifferentTopologies::twoCountsBelowAFilter);
+        explicit(different, "foreign_key_join_without_a_name", null);
+        explicit(different, "foreign_key_join_with_a_name", TableJoined.as("joining"));
+        different.dsl("suppressed_behind_to_table", DifferentTopologies::suppressedBehindToTable);
+        different.dsl("stream_time_behind_repartition", builder -> {
+            builder.addStateStore(ProcessorTopologies.texts("held"));
+            Functions.texts(builder, "in").filter(Functions::hasA).repartition()
+                    .process(() -> new Processors.Holding(true), "held").to("out");
+        });
+    }
+
+    private static void optimized(Catalogue different, String name, String optimization) {
+        different.dsl(name, Map.of(StreamsConfig.TOPOLOGY_OPTIMIZATION_CONFIG, optimization), builder -> {
+            KStream<String, String> read = StreamJoinTopologies.left(builder);
+            read.leftJoin(read, Functions::joined, StreamJoinTopologies.strict()).to("out");
+        });
+    }
+
+    private static void twoCountsBelowAFilter(StreamsBuilder builder) {
+        KStream<String, String> filtered = Functions.texts(builder, "in").selectKey(Functions::letter)
+                .filter(Functions::hasA);
+        filtered.groupByKey().count().toStream().to("one", Functions.longs());
+        filtered.groupByKey().count().toStream().to("two", Functions.longs());
+    }
+
+    private static void explicit(Catalogue different, String name, TableJoined<String, String> joined) {
+        different.dsl(name, Map.of(StreamsConfig.ENSURE_EXPLICIT_INTERNAL_RESOURCE_NAMING_CONFIG, "true"), builder -> {
+            KTable<String, String> left = named(builder, "table");
+            KTable<String, String> right = named(builder, "other-table");
+            if (joined == null) {
+                left.join(right, Functions::letterOf, Functions::joined, Materialized.as("both")).toStream().to("out");
+            } else {
+                left.join(right, Functions::letterOf, Functions::joined, joined, Materialized.as("both")).toStream()
+                        .to("out");
+            }
+        });
+    }
+
+    private static KTable<String, String> named(StreamsBuilder builder, String topic) {
+        return builder.table(topic, Consumed.with(Functions.TEXT, Functions.TEXT), Materialized.as(topic));
+    }
+
+    private static void suppressedBehindToTable(StreamsBuilder builder) {
+        KTable<Windowed<String>, Long> counted = WindowTopologies.grouped(builder).windowedBy(
+                TimeWindows.ofSizeAndGrace(WindowTopologies.SIZE, WindowTopologies.GRACE)).count();
+        WindowTopologies.timed(counted.toStream().toTable(Materialized.with(
+                WindowedSerdes.timeWindowedSerdeFrom(String.class, WindowTopologies.SIZE.toMillis()), Functions.LONG))
+                .suppress(Suppressed.untilWindowCloses(BufferConfig.unbounded())));
+    }
+}

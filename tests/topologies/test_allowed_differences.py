@@ -1,0 +1,211 @@
+"""Where Python's driver differs from Java's on purpose. Each test shows what both do with the same records.
+
+`docs/explanation/kafka-streams.md` lists these differences for users.
+"""
+
+from collections.abc import Callable
+
+import pytest
+
+from kafka_groups.serdes import time_windowed
+from kafka_groups.streams import (
+    JoinWindows,
+    KStream,
+    Optimization,
+    StreamsBuilder,
+    Suppressed,
+    TimeWindows,
+    Topology,
+    TopologyError,
+)
+from tests.topologies.allowed import NOT_COMPARED
+from tests.topologies.catalogue import TWINS
+from tests.topologies.catalogue.functions import LONG, TEXT, has_a, joined, letter, letter_of, ms, texts
+from tests.topologies.catalogue.processing import HELD, Holding
+from tests.topologies.catalogue.registry import Twin
+from tests.topologies.catalogue.stream_joins import left, right, strict
+from tests.topologies.oracle import CACHED, UNCACHED, JavaOracle, RefusedTopologyError
+from tests.topologies.scripts import Output, Pipe, Run, Script, encoded
+from tests.topologies.twin_runs import differences, run_twin
+
+pytestmark = [pytest.mark.real_kafka, pytest.mark.xdist_group("java_topologies")]
+
+Values = list[tuple[int, bytes | None]]
+"""The number of a step and a value that it had."""
+
+
+def records(topic: str, *values_and_times: tuple[str, int], key: str | None = "k") -> list[Pipe]:
+    return [Pipe(topic, encoded(key), encoded(value), time_ms) for value, time_ms in values_and_times]
+
+
+def values(run: Run, topic: str = "out") -> Values:
+    assert run.error == ()
+    return [(each.step, each.value) for each in run.outputs if each.topic == topic]
+
+
+def of_builder(write: Callable[[StreamsBuilder], object], builder: StreamsBuilder | None = None) -> Topology:
+    used = StreamsBuilder() if builder is None else builder
+    write(used)
+    return used.build()
+
+
+def both(
+    oracle: JavaOracle, name: str, topology: Topology, script: Script, topic: str = "out"
+) -> tuple[Values, Values]:
+    """The values of a topic without caches, of Java and of Python."""
+    python = run_twin(Twin(lambda: topology), script, is_cached=False)
+    return values(oracle.run(name, script, UNCACHED), topic), values(python, topic)
+
+
+def compared(oracle: JavaOracle, name: str, script: Script, *, is_cached: bool) -> tuple[Run, Run]:
+    """What Java and Python do with a topology of the catalogue."""
+    assert (name, is_cached) in NOT_COMPARED
+    java = oracle.run(name, script, CACHED if is_cached else UNCACHED)
+    return java, run_twin(TWINS[name], script, is_cached=is_cached)
+
+
+# --------------------------------------------------------------------------------------------- expired rows and windows
+
+
+def window(key: str, start_ms: int) -> bytes:
+    return encoded(key) + start_ms.to_bytes(8, "big")  # type: ignore[operator]
+
+
+def session(key: str, start_ms: int, end_ms: int) -> bytes:
+    return encoded(key) + end_ms.to_bytes(8, "big") + start_ms.to_bytes(8, "big")  # type: ignore[operator]
+
+
+def last(run: Run) -> list[tuple[bytes | None, bytes | None]]:
+    step = max(each.step for each in run.outputs)
+    return [(each.key, each.value) for each in run.outputs if each.topic == "out" and each.step == step]
+
+
+def test_sessions_that_expired_are_not_extended_with_a_cache(java_oracle: JavaOracle) -> None:
+    script = records("in", ("one", 1258), ("two", 1330), ("three", 1300))
+    java, python = compared(java_oracle, "session_count", script, is_cached=True)
+    gone = (session("k", 1330, 1330), None)
+    assert last(java) == [gone, (session("k", 1258, 1330), encoded(3))]
+    assert last(python) == [gone, (session("k", 1300, 1330), encoded(2))]
+
+
+def test_windows_that_expired_are_not_continued_with_a_cache(java_oracle: JavaOracle) -> None:
+    script = [*records("in", ("a", 1740)), *records("in", ("b", 1860), key="d"), *records("other", ("keys", 1710))]
+    java, python = compared(java_oracle, "cogroup_tumbling", script, is_cached=True)
+    key = window("k", 1700)
+    assert (last(java)[0][0], last(python)[0][0]) == (key, key)
+    assert (last(java)[0][1], last(python)[0][1]) == (b",a-keys", b"-keys")
+
+
+@pytest.mark.parametrize("name", sorted(name for name, is_cached in NOT_COMPARED if is_cached))
+def test_without_a_cache_expired_rows_are_gone_for_both(java_oracle: JavaOracle, name: str) -> None:
+    topic = java_oracle.describe(name).inputs[0]
+    script = records(topic, ("one", 1258), ("two", 1330), ("three", 1300), ("four", 1450), ("five", 1290))
+    assert differences(java_oracle.run(name, script, UNCACHED), run_twin(TWINS[name], script, is_cached=False)) == []
+
+
+def test_windows_are_emitted_on_close_although_time_has_jumped(java_oracle: JavaOracle) -> None:
+    script = records("in", ("a", 2957), ("b", 3310))
+    java, python = compared(java_oracle, "tumbling_on_close_unkept", script, is_cached=False)
+    assert values(java) == []
+    assert values(python) == [(1, encoded(1))]
+
+
+# --------------------------------------------------------------------------------------------------------------- joins
+
+
+def test_records_of_one_instant_are_joined(java_oracle: JavaOracle) -> None:
+    windows = JoinWindows(before=ms(0), after=ms(0), grace=ms(0))
+    topology = of_builder(lambda b: left(b).join(right(b), joined, windows=windows).to("out", value=TEXT))
+    script = [*records("left", ("a", 10)), *records("right", ("b", 10)), *records("left", ("c", 11))]
+    java, python = both(java_oracle, "join_at_one_instant", topology, script)
+    assert java == []
+    assert python == [(1, b"a+b")]
+
+
+def left_self_join(builder: StreamsBuilder) -> None:
+    read: KStream[str, str] = left(builder)
+    read.left_join(read, joined, windows=strict()).to("out", value=TEXT)
+
+
+def test_records_without_a_partner_are_not_lost_by_an_optimization(java_oracle: JavaOracle) -> None:
+    topology = of_builder(left_self_join, StreamsBuilder(optimization=Optimization.SINGLE_STORE_SELF_JOINS))
+    script = [*records("left", ("alone", 10), key=None), *records("left", ("a", 20))]
+    java, python = both(java_oracle, "left_self_join", topology, script)
+    plain, _ = both(java_oracle, "left_self_join_of_two_stores", topology, script)
+    assert java == [(1, b"a+a")]
+    assert python == plain == [(0, b"alone+null"), (1, b"a+a")]
+
+
+# ------------------------------------------------------------------------------------------------- what is built at all
+
+
+def two_counts_below_a_filter(builder: StreamsBuilder) -> None:
+    filtered = texts(builder, "in").select_key(letter, key=TEXT).filter(has_a)
+    for topic in ("one", "two"):
+        filtered.group_by_key().count().to_stream().to(topic, value=LONG)
+
+
+def test_repartition_topics_are_merged_below_a_filter(java_oracle: JavaOracle) -> None:
+    topology = of_builder(two_counts_below_a_filter, StreamsBuilder(optimization=Optimization.MERGED_REPARTITIONS))
+    script = records("in", ("a", 10), ("b", 20), ("ab", 30))
+    with pytest.raises(RefusedTopologyError, match="Found a null keyChangingChild node"):
+        java_oracle.run("two_counts_below_a_filter", script)
+    assert len(topology.graph.repartition_topics) == 1
+    for topic in ("one", "two"):
+        java, python = both(java_oracle, "two_counts_below_a_filter_plain", topology, script, topic)
+        assert python == java == [(0, encoded(1)), (2, encoded(2))]
+
+
+def foreign_key_join(name: str | None) -> Topology:
+    builder = StreamsBuilder(explicit_names=True)
+    one, other = (builder.table(topic, key=TEXT, value=TEXT, store=topic) for topic in ("table", "other-table"))
+    kept = one.join(other, joined, on=lambda _, value: letter_of(value), name=name, store="both", value=TEXT)
+    kept.to_stream().to("out")
+    return builder.build()
+
+
+def test_explicit_names_are_asked_for_foreign_key_joins(java_oracle: JavaOracle) -> None:
+    java = java_oracle.describe("foreign_key_join_without_a_name").text
+    assert "KTABLE-FK-JOIN-SUBSCRIPTION-STATE-STORE-0000000008" in java
+    with pytest.raises(TopologyError, match="KTABLE-FK-JOIN-SUBSCRIPTION-STATE-STORE-0000000008 has a generated name"):
+        foreign_key_join(None)
+    assert foreign_key_join("joining").describe() == java_oracle.describe("foreign_key_join_with_a_name").text
+
+
+def test_windows_of_a_table_that_was_a_stream_cannot_close(java_oracle: JavaOracle) -> None:
+    script = records("in", ("a", 10), ("b", 20), ("c", 300))
+    assert values(java_oracle.run("suppressed_behind_to_table", script)) == [(2, encoded(2))]
+    windows = TimeWindows(ms(100), grace=ms(70))
+    counts = texts(StreamsBuilder(), "in").group_by_key().windowed_by(windows).count()
+    again = counts.to_stream().to_table(key=time_windowed(TEXT, ms(100)), value=LONG)
+    with pytest.raises(TopologyError, match=r"have no windows that could close\. Suppress a windowed aggregation"):
+        again.suppress(Suppressed.until_window_closes())
+
+
+# --------------------------------------------------------------------------------------------------- tasks and commits
+
+
+def held_behind_repartition(builder: StreamsBuilder) -> None:
+    behind = texts(builder, "in").filter(has_a).repartition()
+    behind.process(factory=Holding, stores=(HELD,), key=TEXT, value=TEXT).to("out")
+
+
+def test_each_subtopology_has_its_own_stream_time(java_oracle: JavaOracle) -> None:
+    script = records("in", ("a", 10), ("b", 200), ("a", 210))
+    java, python = both(java_oracle, "stream_time_behind_repartition", of_builder(held_behind_repartition), script)
+    # Java's driver has one task, whose time moves with records that don't come through the repartition topic, too.
+    assert java == [(1, b"a@200")]
+    assert python == [(0, b"a@10"), (2, b"a@210")]
+
+
+def changelog(run: Run) -> list[Output]:
+    return [each for each in run.outputs if each.is_changelog]
+
+
+def test_a_commit_logs_each_key_once(java_oracle: JavaOracle) -> None:
+    script = records("in", ("a b c", 10))
+    java = java_oracle.run("words_count", script, UNCACHED)
+    python = run_twin(TWINS["words_count"], script, is_cached=False)
+    assert [each.value for each in changelog(java)] == [encoded(1), encoded(2), encoded(3)]
+    assert [each.value for each in changelog(python)] == [encoded(3)]
+    assert values(java) == values(python) == [(0, encoded(1)), (0, encoded(2)), (0, encoded(3))]
