@@ -1,8 +1,8 @@
 """One task: a partition's share of a sub-topology."""
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Protocol
+from typing import Protocol
 
 from attrs import frozen
 
@@ -11,6 +11,7 @@ from kafka_groups.streams.state.engine import Engine
 from kafka_groups.streams.state.opening import open_state
 from kafka_groups.streams.state.read_only import ReadOnlyState
 from kafka_groups.streams.state.store import ChangelogRecord, RecordContext, StateStore, StoreSurroundings
+from kafka_groups.streams.tasks.choosing import EarliestFirst
 from kafka_groups.streams.tasks.failures import ErrorHandler, TaskFailures
 from kafka_groups.streams.tasks.punctuation import Punctuation, Schedule
 from kafka_groups.streams.tasks.queues import FetchedRecord, PartitionQueue
@@ -57,14 +58,24 @@ class TaskSettings:
 class StreamTask:
     """Processes the records of its partitions in the order of their timestamps.
 
+    Args:
+        task_id: Its id.
+        group: Its sub-topology.
+        settings: Settings of all tasks.
+        engine: Keeps what is committed.
+        collector: Takes the records of sinks.
+        global_states: The states of the global stores, by name.
+        partitions: The partitions that it reads. None: its own partition of each topic of its sub-topology.
+
     Attributes:
         task_id: Its id.
+        queues: The queues of its partitions, by topic and partition.
         record: The record that it processes.
         stream_time_ms: The highest timestamp that it has taken, or -1.
         wall_ms: The wall-clock time that it was told last.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the parts of a task
         self,
         task_id: TaskId,
         group: NodeGroup,
@@ -72,6 +83,8 @@ class StreamTask:
         engine: Engine,
         collector: Collector,
         global_states: Mapping[str, StateStore],
+        *,
+        partitions: Iterable[TopicPartition] | None = None,
     ) -> None:
         self.task_id = task_id
         self.application_id = settings.application_id
@@ -100,7 +113,11 @@ class StreamTask:
                 failures=self._failures,
             ),
         )
-        self.queues = {topic: self._queue(topic, *found) for topic, found in self._program.sources.items()}
+        if partitions is None:
+            partitions = [TopicPartition(topic, task_id.partition) for topic in self._program.sources]
+        self.queues = {(each.topic, each.partition): self._queue(each) for each in partitions}
+        self._earliest = EarliestFirst()
+        self._filled: deque[PartitionQueue] = deque()
 
     def __repr__(self) -> str:
         return f"<StreamTask {self.task_id}>"
@@ -130,17 +147,29 @@ class StreamTask:
                 for record in changelog(self._restored_from[name]):
                     state.restore(record)
 
-    def add(self, topic: str, records: list[FetchedRecord]) -> None:
-        """Add records of one of its topics."""
-        self.queues[topic].add(records)
+    def add(self, topic: str, records: list[FetchedRecord], partition: int | None = None) -> None:
+        """Add records of one of its topics. None as partition: the task's own."""
+        queue = self.queues[topic, self.task_id.partition if partition is None else partition]
+        if not queue:
+            self._filled.append(queue)
+        queue.add(records)
+
+    @property
+    def next_timestamp_ms(self) -> int | None:
+        """The timestamp of the record that `process` would take, or None."""
+        self._offer_filled()
+        return self._earliest.time_ms
 
     def process(self, wall_ms: int) -> bool:
         """Process the record with the lowest timestamp. Return False if there is none."""
         self.wall_ms = wall_ms
-        chosen = self._next_queue()
+        self._offer_filled()
+        chosen = self._earliest.poll()
         if chosen is None:
             return False
         head = chosen.take()
+        if chosen:
+            self._filled.append(chosen)
         self.stream_time_ms = max(self.stream_time_ms, head.timestamp_ms)
         record = self.record
         record.topic, record.partition, record.offset = chosen.partition.topic, chosen.partition.partition, head.offset
@@ -200,13 +229,18 @@ class StreamTask:
         if place.definition.changelog is not None and place.source_topic is None:
             self._changelogs[name] = topic
 
-    def _next_queue(self) -> PartitionQueue | None:
-        chosen, lowest = None, None
-        for queue in self.queues.values():
-            head = queue.head()
-            if head is not None and (lowest is None or head.timestamp_ms < lowest):
-                chosen, lowest = queue, head.timestamp_ms
-        return chosen
+    def _offer_filled(self) -> None:
+        """Let queues that have a next record again take part in the choice, in the order in which they got it."""
+        while self._filled:
+            queue = self._filled.popleft()
+            try:
+                head = queue.head()
+            except Exception:
+                if queue:
+                    self._filled.appendleft(queue)
+                raise
+            if head is not None:
+                self._earliest.offer(head.timestamp_ms, queue)
 
     def _punctuate(self, schedule: Schedule, now_ms: int) -> bool:
         record = self.record
@@ -214,8 +248,8 @@ class StreamTask:
         record.timestamp_ms, record.headers = now_ms, ()
         return schedule.run(now_ms)
 
-    def _queue(self, topic: str, source: Any, step: Any) -> PartitionQueue:
-        partition = TopicPartition(topic, self.task_id.partition)
+    def _queue(self, partition: TopicPartition) -> PartitionQueue:
+        source, step = self._program.sources[partition.topic]
         extractor = self._settings.extractor
         return PartitionQueue(partition, source, step, extractor, self._failures, lambda: self.wall_ms)
 

@@ -3,6 +3,7 @@
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import timedelta
+from functools import partial
 from types import TracebackType
 from typing import Any, Self, TypeVar, overload
 
@@ -11,6 +12,7 @@ from kafka_groups.streams.errors import StreamsError
 from kafka_groups.streams.member.rules.topology_builder import TopologyError
 from kafka_groups.streams.processors.extractors import fail_on_invalid
 from kafka_groups.streams.state.engine import MemoryEngine
+from kafka_groups.streams.state.joined import JoinedStates
 from kafka_groups.streams.state.key_value import KeyValueStore
 from kafka_groups.streams.state.sessions import SessionStore
 from kafka_groups.streams.state.store import ChangelogRecord, StateStore
@@ -26,11 +28,14 @@ from kafka_groups.streams.tasks.queues import FetchedRecord
 from kafka_groups.streams.tasks.task import StreamTask, TaskSettings
 from kafka_groups.streams.topology.checks import check_topology
 from kafka_groups.streams.topology.context import open_view
+from kafka_groups.streams.topology.internal_topics import topic_name
 from kafka_groups.streams.topology.nodes import TimestampExtractor
+from kafka_groups.streams.topology.partitioning import partition_of
 from kafka_groups.streams.topology.subtopologies import NodeGroup, node_groups
 from kafka_groups.streams.topology.topology import Topology
+from kafka_groups.testing.topology_driver.partition_counts import DrivenPartitions
 from kafka_groups.testing.topology_driver.topics import CapturedRecord, TestInputTopic, TestOutputTopic
-from kafka_groups.types import Headers, TaskId
+from kafka_groups.types import Headers, TaskId, TopicPartition
 
 __all__ = ["TopologyTestDriver"]
 
@@ -55,6 +60,11 @@ class TopologyTestDriver:
     Args:
         topology: The topology.
         application_id: Prefix of the internal topics.
+        partitions: Numbers of partitions by topic: of topics that the topology reads, and of those that it writes if
+            their records shall show where they went. Those of internal topics are derived from them, as the coordinator
+            of a streams group does it, and each sub-topology has a task for each partition.
+        default_partitions: The number of partitions of topics that `partitions` does not name. With neither of the
+            two, every topic has one partition, as in Kafka Streams' driver.
         wall_ms: The wall-clock time at the start, in ms since 1970.
         timestamp: The default timestamp extractor.
         statestore_cache_max_bytes: 0 makes operators forward every update, not only a key's last one at each commit.
@@ -65,7 +75,8 @@ class TopologyTestDriver:
             process any number.
 
     Raises:
-        TopologyError: The topology is empty.
+        TopologyError: The topology is empty, or needs other numbers of partitions.
+        ValueError: A number of partitions is not positive.
     """
 
     def __init__(  # noqa: PLR0913, an application's configuration
@@ -73,6 +84,8 @@ class TopologyTestDriver:
         topology: Topology,
         *,
         application_id: str = "test",
+        partitions: Mapping[str, int] | None = None,
+        default_partitions: int = 1,
         wall_ms: int = 0,
         timestamp: TimestampExtractor = fail_on_invalid,
         statestore_cache_max_bytes: int = 10 * 1024 * 1024,
@@ -104,8 +117,13 @@ class TopologyTestDriver:
             for place in topology.graph.stores.values()
             if place.source_topic is not None and on_record is None
         }
+        self._partitions: DrivenPartitions | None = None
+        if partitions is not None or default_partitions != 1:
+            self._partitions = DrivenPartitions(topology.graph, application_id, partitions or {}, default_partitions)
+        self._turns: Counter[str] = Counter()
         self._tasks: list[StreamTask] = []
-        self._readers: dict[str, StreamTask] = {}
+        self._readers: dict[tuple[str, int], StreamTask] = {}
+        self._ready: list[StreamTask] = []
         self._start()
 
     def __enter__(self) -> Self:
@@ -125,8 +143,9 @@ class TopologyTestDriver:
         Raises:
             LookupError: The topology does not read this topic.
         """
-        if topic not in self._readers:
-            known = ", ".join(sorted(self._readers))
+        read = {name for name, _ in self._readers}
+        if topic not in read:
+            known = ", ".join(sorted(read))
             raise LookupError(f"The topology does not read topic {topic!r}. It reads: {known}.")
         return TestInputTopic(topic, key, value, self._pipe, lambda: self._wall_ms)
 
@@ -152,28 +171,33 @@ class TopologyTestDriver:
         return dropped
 
     @overload
-    def store(self, store: KeyValueDefinition[K, V]) -> KeyValueStore[K, V]: ...
+    def store(self, store: KeyValueDefinition[K, V], *, partition: int | None = None) -> KeyValueStore[K, V]: ...
     @overload
-    def store(self, store: WindowDefinition[K, V]) -> WindowStore[K, V]: ...
+    def store(self, store: WindowDefinition[K, V], *, partition: int | None = None) -> WindowStore[K, V]: ...
     @overload
-    def store(self, store: SessionDefinition[K, V]) -> SessionStore[K, V]: ...
+    def store(self, store: SessionDefinition[K, V], *, partition: int | None = None) -> SessionStore[K, V]: ...
     @overload
-    def store(self, store: StoreDefinition | str) -> Any: ...
-    def store(self, store: StoreDefinition | str) -> Any:
+    def store(self, store: StoreDefinition | str, *, partition: int | None = None) -> Any: ...
+    def store(self, store: StoreDefinition | str, *, partition: int | None = None) -> Any:
         """Return a store to read it, or to fill it before a test.
 
         Args:
             store: Its definition, which makes the result typed, or its name.
+            partition: The partition whose part of the store you want. None: all of them as one store. If there are
+                several, it can only be read then.
 
         Raises:
-            LookupError: The topology has no such store.
+            LookupError: The topology has no such store, or no such partition of it.
         """
         name = store if isinstance(store, str) else store.name
-        for task in self._tasks:
-            if name in task.states:
-                return open_view(task.states[name], task.record)
-        known = ", ".join(sorted(self._topology.graph.stores)) or "none"
-        raise LookupError(f"The topology has no store {name!r}. Its stores are: {known}.")
+        tasks = [task for task in self._tasks if name in task.states]
+        if not tasks:
+            known = ", ".join(sorted(self._topology.graph.stores)) or "none"
+            raise LookupError(f"The topology has no store {name!r}. Its stores are: {known}.")
+        if partition is not None:
+            tasks = [_of_partition(tasks, partition, f"Store {name!r}")]
+        states = [task.states[name] for task in tasks]
+        return open_view(states[0] if len(states) == 1 else JoinedStates(states), tasks[0].record)
 
     def advance_wall_clock(self, by: timedelta) -> None:
         """Advance the wall clock, and call the punctuations that are due.
@@ -213,8 +237,7 @@ class TopologyTestDriver:
 
     def partitions(self, topic: str) -> int:
         """Return a topic's number of partitions."""
-        del topic
-        return 1
+        return 1 if self._partitions is None else self._partitions(topic)
 
     def send(
         self,
@@ -226,9 +249,11 @@ class TopologyTestDriver:
         partition: int | None,
     ) -> None:
         """Take a record of a sink."""
-        record = CapturedRecord(topic, partition or 0, key, value, timestamp_ms, headers)
+        if partition is None:
+            partition = self._partition_for(topic, key)
+        record = CapturedRecord(topic, partition, key, value, timestamp_ms, headers)
         self._written_record(record)
-        if topic in self._readers:
+        if (topic, partition) in self._readers:
             self._arrived.append(record)
 
     def log(self, topic: str, partition: int, records: Iterable[ChangelogRecord]) -> None:
@@ -241,13 +266,13 @@ class TopologyTestDriver:
 
     def _start(self) -> None:
         groups = node_groups(self._topology.graph)
-        fillers = [self._task(group, {}) for group in groups if group.is_global]
+        fillers = [self._filler(group) for group in groups if group.is_global]
         global_states = {name: state for task in fillers for name, state in task.states.items()}
-        tasks = [self._task(group, global_states) for group in groups if not group.is_global]
+        tasks = [task for group in groups if not group.is_global for task in self._tasks_of(group, global_states)]
         self._tasks = [*fillers, *tasks]
-        self._readers = {topic: task for task in self._tasks for topic in task.queues}
+        self._readers = {partition: task for task in self._tasks for partition in task.queues}
         for task in tasks:
-            task.restore(self._changelog)
+            task.restore(partial(self._changelog, task.task_id.partition))
         for task in self._tasks:
             task.init(self._wall_ms)
         self._fill(fillers)
@@ -256,25 +281,54 @@ class TopologyTestDriver:
     def _fill(self, fillers: list[StreamTask]) -> None:
         """Process the records that global topics have already."""
         for task in fillers:
-            for topic in task.queues:
-                offsets = enumerate(self._kept.get(topic, ()))
-                task.add(topic, [_at(offset, record) for offset, record in offsets])
+            for topic, partition in task.queues:
+                records = (record for record in self._kept.get(topic, ()) if record.partition == partition)
+                task.add(topic, [_at(offset, record) for offset, record in enumerate(records)], partition)
             while task.process(self._wall_ms):
                 self._commit(task)
 
-    def _changelog(self, topic: str) -> Iterator[ChangelogRecord]:
+    def _changelog(self, partition: int, topic: str) -> Iterator[ChangelogRecord]:
         """Return the records from which a store is restored."""
         for record in self._kept[topic] if topic in self._kept else self._written(topic):
-            if record.key is not None:
+            if record.key is not None and record.partition == partition:
                 yield ChangelogRecord(record.key, record.value, record.timestamp_ms, record.headers)
 
     def _check_open(self) -> None:
         if not self._tasks:
             raise StreamsError("The driver is closed. Make another one.")
 
-    def _task(self, group: NodeGroup, global_states: Mapping[str, StateStore]) -> StreamTask:
-        task_id = TaskId(str(group.number), 0)
-        return StreamTask(task_id, group, self._settings, MemoryEngine(), self, global_states)
+    def _filler(self, group: NodeGroup) -> StreamTask:
+        """Return what fills a global store. It reads all partitions."""
+        read = [
+            TopicPartition(topic, partition)
+            for source in group.sources
+            for topic in source.topics
+            for partition in range(self.partitions(topic))
+        ]
+        return self._task(group, 0, {}, read)
+
+    def _tasks_of(self, group: NodeGroup, global_states: Mapping[str, StateStore]) -> list[StreamTask]:
+        if self._partitions is None:
+            return [self._task(group, 0, global_states, None)]
+        topics = [
+            topic_name(self._topology.graph, self._application_id, topic)
+            for source in group.sources
+            for topic in source.topics
+        ]
+        return [
+            self._task(group, number, global_states, _partitions_of_task(number, topics, self._partitions))
+            for number in range(self._partitions.tasks(group.number))
+        ]
+
+    def _task(
+        self,
+        group: NodeGroup,
+        partition: int,
+        global_states: Mapping[str, StateStore],
+        read: list[TopicPartition] | None,
+    ) -> StreamTask:
+        task_id = TaskId(str(group.number), partition)
+        return StreamTask(task_id, group, self._settings, MemoryEngine(), self, global_states, partitions=read)
 
     def _pipe(
         self,
@@ -286,17 +340,55 @@ class TopologyTestDriver:
         partition: int | None,
     ) -> None:
         self._check_open()
-        self._arrived.append(CapturedRecord(topic, partition or 0, key, value, timestamp_ms, headers))
+        if partition is None:
+            partition = self._partition_for(topic, key)
+        if (topic, partition) not in self._readers:
+            raise LookupError(
+                f"Topic {topic!r} has no partition {partition!r}: it has {self.partitions(topic)}, counted from 0. "
+                "Give the number with partitions= of the driver."
+            )
+        self._arrived.append(CapturedRecord(topic, partition, key, value, timestamp_ms, headers))
         self._settle()
+
+    def _partition_for(self, topic: str, key: bytes | None) -> int:
+        """Return the partition of a record that was given none. Those without a key take turns."""
+        count = self.partitions(topic)
+        if count == 1:
+            return 0
+        if key is not None:
+            return partition_of(key, count)
+        self._turns[topic] += 1
+        return (self._turns[topic] - 1) % count
 
     def _settle(self) -> None:
         """Process what has arrived, and what follows from it."""
-        while self._arrived:
-            record = self._arrived.popleft()
-            task = self._readers[record.topic]
-            task.add(record.topic, [self._fetched(record)])
-            while task.process(self._wall_ms):
+        while self._arrived or self._ready:
+            while self._arrived:
+                self._hand_over(self._arrived.popleft())
+            task = self._next_task()
+            if task is not None:
+                task.process(self._wall_ms)
                 self._commit(task)
+
+    def _hand_over(self, record: CapturedRecord) -> None:
+        task = self._readers[record.topic, record.partition]
+        task.add(record.topic, [self._fetched(record)], record.partition)
+        if task not in self._ready:
+            self._ready.append(task)
+
+    def _next_task(self) -> StreamTask | None:
+        """Return the task with the earliest record. Of several, the one whose turn was longest ago."""
+        chosen, earliest = None, None
+        for task in tuple(self._ready):
+            timestamp_ms = task.next_timestamp_ms
+            if timestamp_ms is None:
+                self._ready.remove(task)
+            elif earliest is None or timestamp_ms < earliest:
+                chosen, earliest = task, timestamp_ms
+        if chosen is not None:
+            self._ready.remove(chosen)
+            self._ready.append(chosen)
+        return chosen
 
     def _commit(self, task: StreamTask) -> None:
         task.flush()
@@ -319,3 +411,14 @@ class TopologyTestDriver:
 
 def _at(offset: int, record: CapturedRecord) -> FetchedRecord:
     return FetchedRecord(offset, record.key, record.value, record.timestamp_ms, record.headers)
+
+
+def _of_partition(tasks: list[StreamTask], partition: int, owner: str) -> StreamTask:
+    for task in tasks:
+        if task.task_id.partition == partition:
+            return task
+    raise LookupError(f"{owner} has no partition {partition!r}: it has {len(tasks)}, counted from 0.")
+
+
+def _partitions_of_task(number: int, topics: list[str], counts: DrivenPartitions) -> list[TopicPartition]:
+    return [TopicPartition(topic, number) for topic in topics if counts(topic) > number]

@@ -1,0 +1,81 @@
+"""The partitions of a store as one, to read them."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from kafka_groups.streams.errors import StreamsError
+from kafka_groups.streams.state.key_value import KeyValueState
+from kafka_groups.streams.state.rows import FoundValue
+from kafka_groups.streams.state.sessions import SessionState, StoredSession
+from kafka_groups.streams.state.windows import StoredWindow, WindowState
+
+__all__ = ["JoinedStates"]
+
+
+class JoinedStates:
+    """The states of a store in several tasks, to read all of them.
+
+    Rows come in the order that they would have in one store. If a key is in several partitions, `get` finds it in the
+    first of them.
+
+    Args:
+        states: The state in each task, in the order of the partitions.
+    """
+
+    def __init__(self, states: Sequence[Any]) -> None:
+        self._states = states
+
+    def __getattr__(self, name: str) -> Any:
+        # Names, serdes and layouts are the same in all tasks.
+        return getattr(self._states[0], name)
+
+    def get(self, key: bytes) -> FoundValue | None:
+        """Return value and timestamp of a row, or None."""
+        return next((found for each in self._states if (found := each.get(key)) is not None), None)
+
+    def stored(self, key: bytes) -> bytes | None:
+        """Return the bytes that the store has for a row, or None."""
+        return next((found for each in self._states if (found := each.stored(key)) is not None), None)
+
+    def put(self, *_change: object) -> None:
+        """Refuse a change.
+
+        Raises:
+            StreamsError: Always.
+        """
+        raise StreamsError(
+            f"Store {self.name!r} has {len(self._states)} partitions, which are read as one. Choose one with "
+            "partition= to change it."
+        )
+
+    def scan(
+        self, low: bytes = b"", high: bytes | None = None, *, reverse: bool = False
+    ) -> Iterator[tuple[Any, FoundValue]]:
+        """Iterate over keys with `low` <= key < `high`, each with value and timestamp. A snapshot."""
+        states: Sequence[KeyValueState] = self._states
+        found = [row for each in states for row in each.scan(low, high)]
+        yield from sorted(found, key=lambda row: states[0].key_bytes(row[0]), reverse=reverse)
+
+    def fetch(self, key: bytes, first_ms: int, last_ms: int) -> list[StoredWindow]:
+        """Return the rows of a key whose windows start from `first_ms` to `last_ms`, both included, in this order."""
+        states: Sequence[WindowState] = self._states
+        return sorted((row for each in states for row in each.fetch(key, first_ms, last_ms)), key=_start_and_row)
+
+    def find(self, key: bytes, earliest_end_ms: int, latest_start_ms: int) -> list[StoredSession]:
+        """Return a key's sessions that end and start within these times, both included, in order of their ends."""
+        states: Sequence[SessionState] = self._states
+        found = (row for each in states for row in each.find(key, earliest_end_ms, latest_start_ms))
+        return sorted(found, key=_end_and_row)
+
+    def all(self, *times_ms: int) -> list[Any]:
+        """Return all windows or sessions in order of time and key."""
+        found = [row for each in self._states for row in each.all(*times_ms)]
+        return sorted(found, key=_start_and_row if isinstance(self._states[0], WindowState) else _end_and_row)
+
+
+def _start_and_row(window: StoredWindow) -> tuple[int, bytes]:
+    return window.start_ms, window.row
+
+
+def _end_and_row(session: StoredSession) -> tuple[int, bytes]:
+    return session.window.end_ms, session.row
