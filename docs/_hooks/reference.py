@@ -37,7 +37,9 @@ from kafka_groups.broker.unbuilt import UNBUILT, Unbuilt, UnbuiltKind
 from kafka_groups.config.clients.admin import admin_keys
 from kafka_groups.config.clients.foreign import FORBIDDEN, FOREIGN
 from kafka_groups.config.clients.share import share_consumer_keys
+from kafka_groups.config.clients.streams import streams_keys
 from kafka_groups.config.clients.streams_member import IGNORED_BY_KAFKA, streams_member_keys
+from kafka_groups.config.clients.streams_refusals import REFUSED_BY_STREAMS
 from kafka_groups.config.cluster.broker import broker_keys
 from kafka_groups.config.cluster.groups import group_keys
 from kafka_groups.config.cluster.topic import topic_keys
@@ -77,6 +79,18 @@ def streams_member() -> Iterator[str]:
     for attribute, key in streams_member_keys().items():
         if attribute not in admin_keys():
             yield from _entry("member", key, keyword=attribute)
+
+
+def streams_application() -> Iterator[str]:
+    """The keys of a streams application that members don't have."""
+    for attribute, key in streams_keys().items():
+        if attribute not in streams_member_keys():
+            yield from _entry("application", key, keyword=attribute)
+
+
+def refused_by_applications() -> Iterator[str]:
+    """The keys of Kafka Streams that an application refuses, the reasons, and what to do instead."""
+    return _refused(REFUSED_BY_STREAMS)
 
 
 def ignored_in_streams_groups() -> Iterator[str]:
@@ -393,6 +407,8 @@ _GENERATORS: dict[str, Callable[[], Iterator[str]]] = {
     "share-consumer": share_consumer,
     "admin-client": admin_client,
     "streams-member": streams_member,
+    "streams-application": streams_application,
+    "refused-by-applications": refused_by_applications,
     "ignored-in-streams-groups": ignored_in_streams_groups,
     "streams-member-states": streams_member_state,
     "streams-member-transitions": streams_member_transition,

@@ -18,7 +18,9 @@ from kafka_groups.broker.unbuilt import UNBUILT
 from kafka_groups.config.clients.admin import admin_keys
 from kafka_groups.config.clients.foreign import FORBIDDEN, FOREIGN
 from kafka_groups.config.clients.share import share_consumer_keys
+from kafka_groups.config.clients.streams import streams_keys
 from kafka_groups.config.clients.streams_member import IGNORED_BY_KAFKA, streams_member_keys
+from kafka_groups.config.clients.streams_refusals import REFUSED_BY_STREAMS
 from kafka_groups.config.cluster.broker import broker_keys
 from kafka_groups.config.cluster.groups import group_keys
 from kafka_groups.config.cluster.topic import topic_keys
@@ -56,15 +58,16 @@ def test_configuration_reference_has_every_key(hook: ModuleType) -> None:
     made = page(hook, "configuration.md")
     entries = re.findall(r"^#### `(\S+)` \{ #\S+ \}$", made, re.MULTILINE)
     member = [key for name, key in streams_member_keys().items() if name not in admin_keys()]
+    application = [key for name, key in streams_keys().items() if name not in streams_member_keys()]
     of_groups = [*group_keys().values(), *broker_keys().values(), *topic_keys().values()]
-    consumer, others = share_consumer_keys(), [*member, *of_groups]
+    consumer, others = share_consumer_keys(), [*application, *member, *of_groups]
     assert sorted(entries) == sorted(key.name for key in [*consumer.values(), *others])
     for key in [*consumer.values(), *others]:
         assert f"\n{key.doc}\n" in made, key.name
     for attribute, key in consumer.items():
         assert f"**Keyword:** `{attribute}` " in made, key.name
         assert all(f"`{alias}`" in made for alias in key.aliases), key.name
-    for name in (*FORBIDDEN, *IGNORED_BY_KAFKA):
+    for name in (*FORBIDDEN, *IGNORED_BY_KAFKA, *REFUSED_BY_STREAMS):
         assert f"\n| `{name}` |" in made, name
     for name, (why, _) in FOREIGN.items():
         assert re.search(rf"^- \*\*.{re.escape(why[1:])}\.\*\* .*`{re.escape(name)}`", made, re.MULTILINE), name

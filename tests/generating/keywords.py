@@ -14,6 +14,7 @@ import attrs
 from kafka_groups.config.clients.admin import admin_keys
 from kafka_groups.config.clients.connection import client_keys
 from kafka_groups.config.clients.share import share_consumer_keys
+from kafka_groups.config.clients.streams import streams_keys
 from kafka_groups.config.clients.streams_member import streams_member_keys
 from kafka_groups.config.keys import Key, KeyType
 from kafka_groups.spark.draining.drain_options import DrainOptions
@@ -49,14 +50,17 @@ def generated() -> Mapping[Path, str]:
     admin = _typed_dict("AdminKeywords", "ClientKeywords", of_admin, _own_entries(admin_keys()))
     of_member = "The keyword arguments of a member of a streams group."
     member = _typed_dict("StreamsMemberKeywords", "ClientKeywords", of_member, _own_entries(streams_member_keys()))
+    of_streams = "The keyword arguments of a streams application."
+    own = {name: key for name, key in streams_keys().items() if name not in streams_member_keys()}
+    streams = _typed_dict("StreamsKeywords", "StreamsMemberKeywords", of_streams, _own_entries(own))
     workers = _typed_dict("WorkersKeywords", "ShareConsumerKeywords", of_workers, _option_entries(WorkerOptions))
     drain = _typed_dict("DrainKeywords", "ShareConsumerKeywords", of_drain, _option_entries(DrainOptions))
     return {
         ROOT / "kafka_groups" / "config" / "clients" / "keywords.py": _module(
             "The keys of clients as keyword arguments, so that editors complete them and type checkers check them.",
-            ["AdminKeywords", "ClientKeywords", "ShareConsumerKeywords", "StreamsMemberKeywords"],
+            ["AdminKeywords", "ClientKeywords", "ShareConsumerKeywords", "StreamsKeywords", "StreamsMemberKeywords"],
             "the tables of keys in this folder",
-            f"{clients}\n{consumer}\n{admin}\n{member}".rstrip("\n") + "\n",
+            f"{clients}\n{consumer}\n{admin}\n{member}\n{streams}".rstrip("\n") + "\n",
         ),
         ROOT / "kafka_groups" / "spark" / "keywords.py": _module(
             "The keyword arguments of workers and drains, so that editors complete them and type checkers check them.",

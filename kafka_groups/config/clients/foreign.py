@@ -7,7 +7,7 @@ table with the lists that Kafka and librdkafka give of themselves, so that a new
 from collections.abc import Mapping
 from typing import Final
 
-__all__ = ["FORBIDDEN", "FOREIGN", "advice"]
+__all__ = ["FORBIDDEN", "FOREIGN", "Advice", "advice"]
 
 Advice = tuple[str, str]
 """The reason why a key is not supported, and what to do instead; each is half a sentence."""

@@ -8,7 +8,7 @@ Edit those and run it again; do not edit this module.
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, TypedDict
 
-__all__ = ["AdminKeywords", "ClientKeywords", "ShareConsumerKeywords", "StreamsMemberKeywords"]
+__all__ = ["AdminKeywords", "ClientKeywords", "ShareConsumerKeywords", "StreamsKeywords", "StreamsMemberKeywords"]
 
 
 class ClientKeywords(TypedDict, total=False):
@@ -221,3 +221,108 @@ class StreamsMemberKeywords(ClientKeywords, total=False):
     metadata_max_age_ms: int
     """`metadata.max.age.ms`: How often the client refreshes what it knows about topics and brokers, even if nothing has
     changed."""
+
+
+class StreamsKeywords(StreamsMemberKeywords, total=False):
+    """The keyword arguments of a streams application."""
+
+    state_dir: str
+    """`state.dir`: The directory for local state. Each application has a folder of its id in it, which one process uses
+    at a time. It has the id by which the group recognises the process after a restart."""
+
+    num_workers: int
+    """`num.workers`: How many workers process tasks. One runs in a thread of your process. From two on, each is a
+    process."""
+
+    processing_guarantee: Literal["at_least_once", "exactly_once_v2"]
+    """`processing.guarantee`: What is promised after a failure. at_least_once: every record is processed, and some may
+    be processed twice. exactly_once_v2 is refused, because it isn't supported yet."""
+
+    commit_interval_ms: int
+    """`commit.interval.ms`: The longest time between two commits of the offsets and the state of tasks."""
+
+    max_task_idle_ms: int
+    """`max.task.idle.ms`: How long a task waits for records of an empty partition before it processes those of its
+    others, so that joins see records in the order of their timestamps. 0: only while it is known to have more. -1:
+    never."""
+
+    buffered_records_per_partition: int
+    """`buffered.records.per.partition`: How many records of a partition wait in memory before reading of it is paused.
+    The limit isn't exact."""
+
+    max_poll_records: int
+    """`max.poll.records`: How many records a worker takes from the consumer at once."""
+
+    poll_ms: int
+    """`poll.ms`: How long an idle worker waits for records before it looks at its other work."""
+
+    auto_offset_reset: str
+    """`auto.offset.reset`: Where to begin in a partition without a committed offset, if its source doesn't say it with
+    offset_reset."""
+
+    statestore_cache_max_bytes: int
+    """`statestore.cache.max.bytes`: Memory for updates that operators hold back until the next commit, so that they
+    forward a key's last one. 0: every update is forwarded."""
+
+    statestore_uncommitted_max_bytes: int
+    """`statestore.uncommitted.max.bytes`: How much uncommitted state a worker may have in memory. When it has more, it
+    commits at once."""
+
+    task_timeout_ms: int
+    """`task.timeout.ms`: How long a task may make no progress because of errors that can be retried, before it
+    fails."""
+
+    repartition_purge_interval_ms: int
+    """`repartition.purge.interval.ms`: The shortest time between two deletions of processed records from repartition
+    topics."""
+
+    default_timestamp_extractor: Callable[..., object] | None
+    """`default.timestamp.extractor`: Returns the timestamp of a record in ms since 1970, for sources without one of
+    their own. By default, records have the timestamps that their topics have for them, and a negative one is an
+    error."""
+
+    deserialization_exception_handler: Callable[..., object] | None
+    """`deserialization.exception.handler`: Decides about records that can't be decoded. By default, they end the
+    application."""
+
+    processing_exception_handler: Callable[..., object] | None
+    """`processing.exception.handler`: Decides about records for which your code raises an exception. By default, they
+    end the application."""
+
+    production_exception_handler: Callable[..., object] | None
+    """`production.exception.handler`: Decides about records that can't be serialised or written. By default, they end
+    the application."""
+
+    uncaught_exception_handler: Callable[..., object] | None
+    """`uncaught.exception.handler`: Decides what happens when an error ends a worker. By default, it ends the
+    application's instance."""
+
+    errors_dead_letter_queue_topic_name: str | None
+    """`errors.dead.letter.queue.topic.name`: The topic for records for which a handler returns DEAD_LETTER. It must
+    exist."""
+
+    probe_address: str | tuple[str, int] | None
+    """`probe.address`: Where to answer HTTP requests for /live and /ready, such as those of Kubernetes."""
+
+    group_protocol: Literal["streams"]
+    """`group.protocol`: The rebalance protocol. There is one, so that you may keep this key of a configuration for
+    Java."""
+
+    producer: Mapping[str, object]
+    """`producer`: Settings of librdkafka for the producer, such as producer.linger.ms."""
+
+    consumer: Mapping[str, object]
+    """`consumer`: Settings of librdkafka for all consumers, such as consumer.fetch.min.bytes."""
+
+    main_consumer: Mapping[str, object]
+    """`main.consumer`: Settings of librdkafka for the consumer of tasks. They come before those of consumer."""
+
+    restore_consumer: Mapping[str, object]
+    """`restore.consumer`: Settings of librdkafka for the consumer of changelogs. They come before those of consumer."""
+
+    global_consumer: Mapping[str, object]
+    """`global.consumer`: Settings of librdkafka for the consumer of global stores. They come before those of
+    consumer."""
+
+    topic: Mapping[str, object]
+    """`topic`: Configs of the internal topics, such as topic.min.insync.replicas. A store's own override them."""

@@ -1,0 +1,281 @@
+"""The configuration of a streams application, given as keywords, by Kafka's dotted names, or both.
+
+Keys with a prefix, such as `producer.linger.ms`, configure a part of the application. They are gathered into one
+mapping for each prefix. Keys that Kafka Streams has and this package has not are in `streams_refusals.py`.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+from attrs import fields, frozen
+
+from kafka_groups.config.clients.prefixed import gathered_by_prefix, overrides
+from kafka_groups.config.clients.streams_member import StreamsMemberConfig
+from kafka_groups.config.clients.streams_refusals import streams_advice
+from kafka_groups.config.keys import INT_MAX, LONG_MAX, Key, KeyType
+from kafka_groups.config.readers import (
+    UnfitError,
+    read_callable,
+    read_host_port,
+    read_not_empty,
+    read_offset_reset,
+    read_text,
+)
+from kafka_groups.config.security import security
+from kafka_groups.config.settings import KeyTable, gather, missing_keys, raise_together, refused_key, setting
+
+__all__ = ["StreamsConfig", "streams_config", "streams_keys"]
+
+
+def _number(name: str, default: int, doc: str, **options: Any) -> Any:
+    limits: dict[str, Any] = {"type": KeyType.LONG, "minimum": 0, "maximum": LONG_MAX} | options
+    return setting(Key(name=name, default=default, doc=doc, **limits))
+
+
+def _ms(name: str, default: int, doc: str, **options: Any) -> Any:
+    return _number(name, default, doc, unit="ms", **options)
+
+
+def _function(name: str, doc: str, *aliases: str) -> Key:
+    options: dict[str, Any] = {"form": "a function", "annotation": "Callable[..., object] | None"}
+    return Key(name=name, type=KeyType.CLASS, default=None, reader=_read_function, doc=doc, aliases=aliases, **options)
+
+
+def _read_function(value: object) -> object:
+    if isinstance(value, str):
+        raise UnfitError("it is text, and this key takes a function of Python, not the name of a class")
+    return read_callable(value)
+
+
+def _read_protocol(value: object) -> str:
+    if read_text(value).lower() != "streams":
+        raise UnfitError("only the rebalance protocol of KIP-1071 is supported, which needs brokers from Kafka 4.2 on")
+    return "streams"
+
+
+def _read_topic(value: object) -> str:
+    name = read_not_empty(value)
+    legal = all(each.isascii() and (each.isalnum() or each in "._-") for each in name)
+    if not legal or len(name) > 249 or name in (".", ".."):
+        raise UnfitError("not the name of a topic")
+    return name
+
+
+def _optional(name: str, doc: str, form: str, **options: Any) -> Any:
+    return setting(Key(name=name, type=KeyType.STRING, default=None, form=form, doc=doc, **options))
+
+
+@frozen(kw_only=True)
+class StreamsConfig(StreamsMemberConfig):
+    """The configuration of a streams application; `streams_config` builds it."""
+
+    whose = "a streams application"
+
+    state_dir: str = setting(
+        Key(
+            name="state.dir",
+            type=KeyType.STRING,
+            default="/tmp/kafka-groups",  # noqa: S108, as Kafka Streams has it; shared by design
+            reader=read_not_empty,
+            form="a directory",
+            doc="The directory for local state. Each application has a folder of its id in it, which one process uses "
+            "at a time. It has the id by which the group recognises the process after a restart.",
+        )
+    )
+    num_workers: int = _number(
+        "num.workers",
+        1,
+        "How many workers process tasks. One runs in a thread of your process. From two on, each is a process.",
+        type=KeyType.INT,
+        minimum=1,
+        maximum=1_000,
+    )
+    processing_guarantee: str = setting(
+        Key(
+            name="processing.guarantee",
+            type=KeyType.STRING,
+            default="at_least_once",
+            choices=("at_least_once", "exactly_once_v2"),
+            doc="What is promised after a failure. at_least_once: every record is processed, and some may be processed "
+            "twice. exactly_once_v2 is refused, because it isn't supported yet.",
+        )
+    )
+    commit_interval_ms: int = _ms(
+        "commit.interval.ms", 1_000, "The longest time between two commits of the offsets and the state of tasks."
+    )
+    max_task_idle_ms: int = _ms(
+        "max.task.idle.ms",
+        0,
+        "How long a task waits for records of an empty partition before it processes those of its others, so that "
+        "joins see records in the order of their timestamps. 0: only while it is known to have more. -1: never.",
+        minimum=-1,
+    )
+    buffered_records_per_partition: int = _number(
+        "buffered.records.per.partition",
+        1_000,
+        "How many records of a partition wait in memory before reading of it is paused. The limit isn't exact.",
+        type=KeyType.INT,
+        minimum=1,
+        maximum=INT_MAX,
+    )
+    max_poll_records: int = _number(
+        "max.poll.records",
+        1_000,
+        "How many records a worker takes from the consumer at once.",
+        type=KeyType.INT,
+        minimum=1,
+        maximum=INT_MAX,
+    )
+    poll_ms: int = _ms("poll.ms", 100, "How long an idle worker waits for records before it looks at its other work.")
+    auto_offset_reset: str = setting(
+        Key(
+            name="auto.offset.reset",
+            type=KeyType.STRING,
+            default="earliest",
+            reader=read_offset_reset,
+            form="earliest, latest, or by_duration: with an ISO-8601 duration, such as by_duration:PT1H",
+            doc="Where to begin in a partition without a committed offset, if its source doesn't say it with "
+            "offset_reset.",
+        )
+    )
+    statestore_cache_max_bytes: int = _number(
+        "statestore.cache.max.bytes",
+        10 * 1024 * 1024,
+        "Memory for updates that operators hold back until the next commit, so that they forward a key's last one. "
+        "0: every update is forwarded.",
+        unit="bytes",
+        aliases=("cache.max.bytes.buffering",),
+    )
+    statestore_uncommitted_max_bytes: int = _number(
+        "statestore.uncommitted.max.bytes",
+        64 * 1024 * 1024,
+        "How much uncommitted state a worker may have in memory. When it has more, it commits at once.",
+        unit="bytes",
+        minimum=1,
+    )
+    task_timeout_ms: int = _ms(
+        "task.timeout.ms",
+        300_000,
+        "How long a task may make no progress because of errors that can be retried, before it fails.",
+    )
+    repartition_purge_interval_ms: int = _ms(
+        "repartition.purge.interval.ms",
+        30_000,
+        "The shortest time between two deletions of processed records from repartition topics.",
+    )
+    default_timestamp_extractor: Callable[..., Any] | None = setting(
+        _function(
+            "default.timestamp.extractor",
+            "Returns the timestamp of a record in ms since 1970, for sources without one of their own. By default, "
+            "records have the timestamps that their topics have for them, and a negative one is an error.",
+        )
+    )
+    deserialization_exception_handler: Callable[..., Any] | None = setting(
+        _function(
+            "deserialization.exception.handler",
+            "Decides about records that can't be decoded. By default, they end the application.",
+            "default.deserialization.exception.handler",
+        )
+    )
+    processing_exception_handler: Callable[..., Any] | None = setting(
+        _function(
+            "processing.exception.handler",
+            "Decides about records for which your code raises an exception. By default, they end the application.",
+        )
+    )
+    production_exception_handler: Callable[..., Any] | None = setting(
+        _function(
+            "production.exception.handler",
+            "Decides about records that can't be serialised or written. By default, they end the application.",
+            "default.production.exception.handler",
+        )
+    )
+    uncaught_exception_handler: Callable[..., Any] | None = setting(
+        _function(
+            "uncaught.exception.handler",
+            "Decides what happens when an error ends a worker. By default, it ends the application's instance.",
+        )
+    )
+    errors_dead_letter_queue_topic_name: str | None = _optional(
+        "errors.dead.letter.queue.topic.name",
+        "The topic for records for which a handler returns DEAD_LETTER. It must exist.",
+        "a name of 1 to 249 letters, digits, dots, underscores and hyphens",
+        reader=_read_topic,
+    )
+    probe_address: tuple[str, int] | None = _optional(
+        "probe.address",
+        "Where to answer HTTP requests for /live and /ready, such as those of Kubernetes.",
+        "host:port",
+        reader=read_host_port,
+        annotation="str | tuple[str, int] | None",
+    )
+    group_protocol: str = setting(
+        Key(
+            name="group.protocol",
+            type=KeyType.STRING,
+            default="streams",
+            reader=_read_protocol,
+            form="streams",
+            annotation='Literal["streams"]',
+            doc="The rebalance protocol. There is one, so that you may keep this key of a configuration for Java.",
+        )
+    )
+    producer: tuple[tuple[str, object], ...] = overrides("producer")
+    consumer: tuple[tuple[str, object], ...] = overrides("consumer")
+    main_consumer: tuple[tuple[str, object], ...] = overrides("main.consumer")
+    restore_consumer: tuple[tuple[str, object], ...] = overrides("restore.consumer")
+    global_consumer: tuple[tuple[str, object], ...] = overrides("global.consumer")
+    topic: tuple[tuple[str, object], ...] = overrides("topic")
+
+    @property
+    def member(self) -> StreamsMemberConfig:
+        """The configuration of the application's members of its group."""
+        return StreamsMemberConfig(**{each.name: getattr(self, each.name) for each in fields(StreamsMemberConfig)})
+
+    def consumer_settings(self, purpose: str) -> dict[str, object]:
+        """Return the settings of a consumer that you gave: those for all consumers, and those for its purpose.
+
+        Args:
+            purpose: main, restore or global.
+        """
+        return {**dict(self.consumer), **dict(getattr(self, f"{purpose}_consumer"))}
+
+    def _checks(self) -> Iterator[Callable[[], object]]:
+        yield from super()._checks()
+        yield self._check_guarantee
+
+    def _check_guarantee(self) -> None:
+        if self.processing_guarantee != "at_least_once":
+            raise _TABLE.key("processing_guarantee").problem(
+                self.processing_guarantee,
+                "it isn't supported yet",
+                named="processing_guarantee",
+                remedy="Use at_least_once, and make sure that a record may be processed twice",
+            )
+
+
+_TABLE: Final = KeyTable(StreamsConfig)
+
+
+def streams_keys() -> dict[str, Key]:
+    """Return the keys of a streams application by attribute name, in the order of the class."""
+    return dict(_TABLE)
+
+
+def streams_config(mapping: Mapping[str, object] | None = None, **keywords: object) -> StreamsConfig:
+    """Read and check the configuration of a streams application.
+
+    Args:
+        mapping: Keys by Kafka's dotted names.
+        **keywords: Keys by the attributes' names.
+
+    Raises:
+        ConfigurationError: A key is unknown, not supported, missing, given twice with different values or conflicts
+            with another, or a value is invalid. The message names every such key, its value and what to do.
+    """
+    given = security.from_java(gathered_by_prefix([*(mapping or {}).items(), *keywords.items()]))
+    found = gather(_TABLE, given)
+    whose = StreamsConfig.whose
+    refused = [refused_key(_TABLE, name, value, whose, streams_advice(name)) for name, value in found.unknown]
+    raise_together([*refused, *found.problems, *missing_keys(_TABLE, given)], whose)
+    return StreamsConfig(**found.values)

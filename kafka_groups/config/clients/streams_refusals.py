@@ -1,0 +1,117 @@
+"""Keys that a streams application does not have, each with the reason and what to do instead.
+
+They are those of Kafka Streams that have no meaning here, those of the group, and those of producers and consumers
+without the prefix that they need.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from kafka_groups.config.clients.foreign import FOREIGN, Advice
+from kafka_groups.config.clients.streams_member import IGNORED_BY_KAFKA
+
+__all__ = ["REFUSED_BY_STREAMS", "streams_advice"]
+
+_REMOVE: Final = "remove it"
+_SERDES: Advice = (
+    "there are no default serdes",
+    "remove it, and give key= and value= where the topology reads, groups and writes",
+)
+_WINDOWED: Advice = ("there are no default serdes", "remove it, and use serdes.time_windowed(serde, size_ms)")
+_MEMORY: Advice = ("local stores are in memory", _REMOVE)
+_STORES: Advice = ("a store is chosen in the topology", "remove it, and give store=stores.key_value(…) to the operator")
+_METRICS: Advice = ("metrics are read with a call", "remove it")
+_CONNECTIONS: Advice = (
+    "the producer and the consumers are librdkafka's, and the member has its own connections",
+    "remove it, or set librdkafka's key for it with the prefix producer. or consumer.",
+)
+
+REFUSED_BY_STREAMS: Final[Mapping[str, Advice]] = {
+    "allow.os.group.write.access": _MEMORY,
+    "built.in.metrics.version": _METRICS,
+    "config.providers": ("values are not looked up elsewhere", "give the value itself"),
+    "connections.max.idle.ms": _CONNECTIONS,
+    "default.client.supplier": ("the clients of an application can't be replaced", _REMOVE),
+    "default.dsl.store": _STORES,
+    "default.key.serde": _SERDES,
+    "default.list.key.serde.inner": _SERDES,
+    "default.list.key.serde.type": _SERDES,
+    "default.list.value.serde.inner": _SERDES,
+    "default.list.value.serde.type": _SERDES,
+    "default.value.serde": _SERDES,
+    "dsl.store.format": _STORES,
+    "dsl.store.suppliers.class": _STORES,
+    "enable.metrics.push": ("the client sends no metrics to the brokers", _REMOVE),
+    "ensure.explicit.internal.resource.naming": (
+        "it is an argument of the builder",
+        "remove it, and use StreamsBuilder(explicit_names=True)",
+    ),
+    "group.id": ("the id of a streams group is its application's", "set application_id"),
+    "group.remote.assignor": IGNORED_BY_KAFKA["task.assignor.class"],
+    "log.summary.interval.ms": ("no summaries are logged", _REMOVE),
+    "metadata.recovery.rebootstrap.trigger.ms": _CONNECTIONS,
+    "metadata.recovery.strategy": _CONNECTIONS,
+    "metric.reporters": _METRICS,
+    "metrics.num.samples": _METRICS,
+    "metrics.recording.level": _METRICS,
+    "metrics.sample.window.ms": _METRICS,
+    "num.stream.threads": ("tasks are processed by workers, which are processes", "set num_workers"),
+    "partition.assignment.strategy": IGNORED_BY_KAFKA["task.assignor.class"],
+    "processing.exception.handler.global.enabled": (
+        "your processing_exception_handler decides about the records of global stores, too",
+        _REMOVE,
+    ),
+    "processor.wrapper.class": ("processors can't be wrapped", _REMOVE),
+    "receive.buffer.bytes": _CONNECTIONS,
+    "replication.factor": (
+        "internal topics have the brokers' replication factor",
+        "remove it, or set default.replication.factor on the brokers",
+    ),
+    "rocksdb.config.setter": _MEMORY,
+    "send.buffer.bytes": _CONNECTIONS,
+    "state.cleanup.delay.ms": _MEMORY,
+    "state.cleanup.dir.max.age.ms": _MEMORY,
+    "topology.optimization": (
+        "it is an argument of the builder",
+        "remove it, and use StreamsBuilder(optimization=Optimization.ALL)",
+    ),
+    "upgrade.from": ("there is no earlier rebalance protocol to upgrade from", _REMOVE),
+    "window.size.ms": _WINDOWED,
+    "windowed.inner.class.serde": _WINDOWED,
+    "windowstore.changelog.additional.retention.ms": (
+        "the changelog of a window store keeps records for its retention and one day",
+        "remove it, or set retention.ms of the changelog where you define the store",
+    ),
+}
+"""Keys of Kafka Streams that have no meaning here."""
+
+_OF_PRODUCERS: Final = (
+    "acks batch.num.messages batch.size buffer.memory compression.codec compression.level compression.type "
+    "delivery.timeout.ms enable.idempotence linger.ms max.block.ms max.in.flight.requests.per.connection "
+    "max.request.size message.max.bytes message.timeout.ms queue.buffering.max.kbytes queue.buffering.max.messages "
+    "queue.buffering.max.ms retries transaction.timeout.ms"
+)
+_OF_CONSUMERS: Final = (
+    "check.crcs fetch.error.backoff.ms fetch.max.bytes fetch.max.wait.ms fetch.message.max.bytes fetch.min.bytes "
+    "fetch.queue.backoff.ms fetch.wait.max.ms isolation.level max.partition.fetch.bytes queued.max.messages.kbytes "
+    "queued.min.messages"
+)
+
+
+def streams_advice(name: str) -> Advice | None:
+    """Return why an application does not have a key, and what to do; None for a key that no client has.
+
+    Args:
+        name: The key, with dots or underscores.
+    """
+    if name.startswith("admin."):
+        return "an application has no admin client, as the group coordinator creates its internal topics", _REMOVE
+    dotted = _DOTTED.get(name.replace(".", "_"))
+    for kind, names in (("producer", _OF_PRODUCERS), ("consumer", _OF_CONSUMERS)):
+        if dotted in names.split():
+            return f"it configures the {kind}", f"write it with its prefix, as {kind}.{dotted}"
+    return None if dotted is None else _TABLE[dotted]
+
+
+_TABLE: Final[Mapping[str, Advice]] = {**FOREIGN, **IGNORED_BY_KAFKA, **REFUSED_BY_STREAMS}
+_DOTTED: Final = {name.replace(".", "_"): name for name in (*_TABLE, *_OF_PRODUCERS.split(), *_OF_CONSUMERS.split())}
