@@ -286,7 +286,7 @@ async def stored_offset(target: Target, group_id: str) -> OffsetCommitValue:
     partition = FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=2**28)
     topics = (FetchTopic(topic=CONSUMER_OFFSETS.topic, partitions=(partition,)),)
     response = await target.client().ask(FetchRequest(max_wait_ms=0, min_bytes=0, max_bytes=2**28, topics=topics), 12)
-    batches = iter_batches(response.responses[0].partitions[0].records)
+    batches = [each for each in iter_batches(response.responses[0].partitions[0].records) if not each.header.is_control]
     records = [CONSUMER_OFFSETS.decode(each.key or b"", each.value) for batch in batches for each in batch.records()]
     [value] = [each.value for each in records if isinstance(each.key, OffsetCommitKey) and each.key.group == group_id]
     assert isinstance(value, OffsetCommitValue)

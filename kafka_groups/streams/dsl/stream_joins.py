@@ -153,7 +153,8 @@ class _JoinedStreams:
         topology.add_operator(
             names.this_windowed, JoinedSide(names.this_store, keeps_first=True), [parent], [names.this_store]
         )
-        join = SelfJoin(store=names.this_store, joiner=self._joiner, reach=reach)
+        retention_ms = windows.retention_ms
+        join = SelfJoin(store=names.this_store, joiner=self._joiner, reach=reach, retention_ms=retention_ms)
         topology.add_operator(names.merge, join, [names.this_windowed], [names.this_store])
 
     def _write_sides(self, topology: NodeGraph, parents: tuple[str, ...]) -> None:

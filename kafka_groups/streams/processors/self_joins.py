@@ -25,11 +25,13 @@ class SelfJoin:
         store: The window store of the stream, which has the record already.
         joiner: Combines key, left and right value.
         reach: The right records to join a left one with.
+        retention_ms: How long the join keeps a record; a later one is not joined with itself.
     """
 
     store: str
     joiner: KeyedJoiner
     reach: JoinReach
+    retention_ms: int
     emits_changes: bool = False
 
     def open(self, node: NodeContext) -> NodeStep:
@@ -59,23 +61,36 @@ class _SelfPairs:
 
     def __init__(self, operator: SelfJoin, state: WindowState) -> None:
         self._state, self._joiner, self._reach = state, operator.joiner, operator.reach
+        self._own_ms = max(operator.retention_ms - 1, 1)
+        self._reaches_itself = operator.reach.before_ms >= 0 and operator.reach.after_ms >= 0
+        self._stream_ms = -1
 
     def as_left(self, key: Any, value: Any, timestamp_ms: int) -> Iterator[TimedResult]:
         """Yield the pairs of which a record is the left one, but for that with itself."""
         reach = self._reach
-        found = self._kept(key, timestamp_ms - reach.before_ms, timestamp_ms + reach.after_ms)
-        own = max((at for at, each in enumerate(found) if each.start_ms == timestamp_ms), default=None)  # the last one
-        for at, each in enumerate(found):
-            if at != own:
-                right = self._state.value(each.stored)
-                yield key, self._joiner(key, value, right), max(timestamp_ms, each.start_ms)
+        self._stream_ms = max(self._stream_ms, timestamp_ms)
+        for each in self._others(key, timestamp_ms, timestamp_ms - reach.before_ms, timestamp_ms + reach.after_ms):
+            right = self._state.value(each.stored)
+            yield key, self._joiner(key, value, right), max(timestamp_ms, each.start_ms)
 
     def as_right(self, key: Any, value: Any, timestamp_ms: int) -> Iterator[TimedResult]:
-        """Yield the pairs of which a record is the right one, also that with itself, if it is kept."""
+        """Yield the pairs of which a record is the right one, also that with itself, in the order of the left ones."""
         reach = self._reach
-        for each in self._kept(key, timestamp_ms - reach.after_ms, timestamp_ms + reach.before_ms):
+        found = self._others(key, timestamp_ms, timestamp_ms - reach.after_ms, timestamp_ms + reach.before_ms)
+        earlier = [each for each in found if each.start_ms <= timestamp_ms]
+        yield from self._right_of(earlier, key, value, timestamp_ms)
+        # As in Java, the time of the store does not decide whether it is too late for itself: null values count there.
+        if self._reaches_itself and self._stream_ms - timestamp_ms < self._own_ms:
+            yield key, self._joiner(key, value, value), timestamp_ms
+        yield from self._right_of(found[len(earlier) :], key, value, timestamp_ms)
+
+    def _right_of(self, found: list[StoredWindow], key: Any, value: Any, timestamp_ms: int) -> Iterator[TimedResult]:
+        for each in found:
             left = self._state.value(each.stored)
             yield key, self._joiner(key, left, value), max(timestamp_ms, each.start_ms)
 
-    def _kept(self, key: Any, first_ms: int, last_ms: int) -> list[StoredWindow]:
-        return list(self._state.fetch(self._state.key_bytes(key), first_ms, max(last_ms, 0)))
+    def _others(self, key: Any, timestamp_ms: int, first_ms: int, last_ms: int) -> list[StoredWindow]:
+        """Return the records of a time, but for the one at hand, which is the last of its time."""
+        found = list(self._state.fetch(self._state.key_bytes(key), first_ms, max(last_ms, 0)))
+        own = max((at for at, each in enumerate(found) if each.start_ms == timestamp_ms), default=None)
+        return found if own is None else [*found[:own], *found[own + 1 :]]
