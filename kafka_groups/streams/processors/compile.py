@@ -188,7 +188,7 @@ def _sink_step(sink: SinkNode, surroundings: Surroundings) -> NodeStep:
             partitions = (
                 _BY_DEFAULT
                 if partitioner is None
-                else chosen_partitions(partitioner, topic, key, value, collector.partitions)
+                else chosen_partitions(partitioner, topic, key, value, collector.partitions(topic))
             )
         except Exception as error:
             failures.processing(sink.name, error, (key, value, timestamp_ms, headers))

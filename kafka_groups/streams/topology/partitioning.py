@@ -1,6 +1,6 @@
 """Chooses the partitions of records, as Java's clients do."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from kafka_groups.serdes import Serde
@@ -9,7 +9,14 @@ from kafka_groups.serdes.windowed import WindowedSerde
 from kafka_groups.streams.errors import StreamsError
 from kafka_groups.streams.topology.nodes import Partitioner
 
-__all__ = ["WindowedPartitioner", "chosen_partitions", "default_partitioner", "murmur2", "partition_of"]
+__all__ = [
+    "WindowedPartitioner",
+    "check_partition",
+    "chosen_partitions",
+    "default_partitioner",
+    "murmur2",
+    "partition_of",
+]
 
 _MASK = 0xFFFFFFFF
 _MULTIPLIER = 0x5BD1E995
@@ -71,29 +78,42 @@ def default_partitioner(key: Serde[Any]) -> Partitioner | None:
 
 
 def chosen_partitions(
-    partitioner: Partitioner, topic: str, key: Any, value: Any, count: Callable[[str], int]
+    partitioner: Partitioner, topic: str, key: Any, value: Any, partitions: int
 ) -> Sequence[int | None]:
     """Return the partitions that a partitioner chooses for a record. None: the default partitioner's.
+
+    Whoever writes the record checks that the topic has them.
 
     Args:
         partitioner: The partitioner.
         topic: The topic.
         key: The record's key.
         value: The record's value.
-        count: Returns a topic's number of partitions.
+        partitions: The topic's number of partitions.
 
     Raises:
-        StreamsError: It chooses a partition that the topic does not have.
+        StreamsError: It returns something else than partitions.
     """
-    partitions = count(topic)
     chosen: Any = partitioner(topic, key, value, partitions)
     if chosen is None:
         return (None,)
     several = (chosen,) if isinstance(chosen, int) else tuple(dict.fromkeys(chosen))
     for partition in several:
-        if not isinstance(partition, int) or isinstance(partition, bool) or not 0 <= partition < partitions:
+        if not isinstance(partition, int) or isinstance(partition, bool) or partition < 0:
             raise StreamsError(
-                f"The partitioner returned {chosen!r} for topic {topic!r}, which has {partitions} partitions. Return a "
-                f"number from 0 to {partitions - 1}, several in a list, or None for the default partitioner."
+                f"The partitioner returned {chosen!r} for topic {topic!r}. Return a number from 0 to {partitions - 1}, "
+                "several in a list, or None for the default partitioner."
             )
     return several
+
+
+def check_partition(topic: str, partition: int, partitions: int) -> None:
+    """Refuse a partition that a topic does not have.
+
+    Raises:
+        StreamsError: The topic has fewer.
+    """
+    if partition >= partitions:
+        raise StreamsError(
+            f"A partitioner chose partition {partition} of topic {topic!r}, which has {partitions}, counted from 0."
+        )

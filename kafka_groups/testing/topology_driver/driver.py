@@ -30,7 +30,7 @@ from kafka_groups.streams.topology.checks import check_topology
 from kafka_groups.streams.topology.context import open_view
 from kafka_groups.streams.topology.internal_topics import topic_name
 from kafka_groups.streams.topology.nodes import TimestampExtractor
-from kafka_groups.streams.topology.partitioning import partition_of
+from kafka_groups.streams.topology.partitioning import check_partition, partition_of
 from kafka_groups.streams.topology.subtopologies import NodeGroup, node_groups
 from kafka_groups.streams.topology.topology import Topology
 from kafka_groups.testing.topology_driver.partition_counts import DrivenPartitions
@@ -251,9 +251,11 @@ class TopologyTestDriver:
         """Take a record of a sink."""
         if partition is None:
             partition = self._partition_for(topic, key)
+        elif self._partitions is not None:
+            check_partition(topic, partition, self._partitions(topic))
         record = CapturedRecord(topic, partition, key, value, timestamp_ms, headers)
         self._written_record(record)
-        if (topic, partition) in self._readers:
+        if (topic, self._read_partition(partition)) in self._readers:
             self._arrived.append(record)
 
     def log(self, topic: str, partition: int, records: Iterable[ChangelogRecord]) -> None:
@@ -350,6 +352,10 @@ class TopologyTestDriver:
         self._arrived.append(CapturedRecord(topic, partition, key, value, timestamp_ms, headers))
         self._settle()
 
+    def _read_partition(self, partition: int) -> int:
+        """Return the partition that is read in place of one. Without numbers of partitions, every topic has one."""
+        return 0 if self._partitions is None else partition
+
     def _partition_for(self, topic: str, key: bytes | None) -> int:
         """Return the partition of a record that was given none. Those without a key take turns."""
         count = self.partitions(topic)
@@ -371,8 +377,9 @@ class TopologyTestDriver:
                 self._commit(task)
 
     def _hand_over(self, record: CapturedRecord) -> None:
-        task = self._readers[record.topic, record.partition]
-        task.add(record.topic, [self._fetched(record)], record.partition)
+        partition = self._read_partition(record.partition)
+        task = self._readers[record.topic, partition]
+        task.add(record.topic, [self._fetched(record)], partition)
         if task not in self._ready:
             self._ready.append(task)
 

@@ -163,6 +163,20 @@ def test_partitioners_choose_one_partition_several_or_none() -> None:
         ]
 
 
+def test_a_partition_that_a_topic_does_not_have_is_refused_if_its_number_was_given() -> None:
+    builder = StreamsBuilder()
+    moved = builder.stream("in", key=TEXT, value=TEXT).repartition(partitioner=lambda *_: 2, name="moved")
+    moved.to("out")
+    with TopologyTestDriver(builder.build(), partitions={}) as driver:
+        into = driver.input_topic("in", TEXT, TEXT)
+        with pytest.raises(StreamsError, match="chose partition 2 of topic 'test-moved-repartition', which has 1"):
+            into.pipe("k", "v")
+    with TopologyTestDriver(builder.build()) as driver:
+        driver.input_topic("in", TEXT, TEXT).pipe("k", "v")
+        assert [record.partition for record in driver.records("test-moved-repartition")] == [2]
+        assert [record.value for record in driver.records("out")] == [b"v"]
+
+
 def test_a_global_table_has_all_partitions() -> None:
     builder = StreamsBuilder()
     names = builder.global_table("names", key=TEXT, value=TEXT, store="names")
