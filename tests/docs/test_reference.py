@@ -1,4 +1,5 @@
 import enum
+import importlib
 import re
 from collections.abc import Mapping
 from types import ModuleType
@@ -240,6 +241,16 @@ def test_metric_reference_has_every_metric_once(hook: ModuleType) -> None:
     assert [name for name, _, _ in rows] == [f"`{name}`" for names in tables for name in names]
     assert all(len(set(names)) == len(names) for names in tables)
     assert all(unit and meaning.endswith(".") for _, unit, meaning in rows)
+
+
+@pytest.mark.parametrize(
+    "package", ["kafka_groups.streams", "kafka_groups.serdes", "kafka_groups.testing.topology_driver"]
+)
+def test_reference_has_every_public_name(package: str) -> None:
+    pages = "\n".join(path.read_text() for path in REFERENCE.glob("*.md"))
+    described = set(re.findall(r"^::: \S*\.(\w+)$", pages, re.MULTILINE))
+    in_table = set(re.findall(r"^\| `serdes\.(\w+)` \|", pages, re.MULTILINE)) | {"serdes"}
+    assert set(importlib.import_module(package).__all__) <= described | in_table
 
 
 def test_the_page_on_simulations_has_every_fault() -> None:
