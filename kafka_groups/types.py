@@ -11,6 +11,7 @@ from attrs import frozen
 __all__ = [
     "AcknowledgeType",
     "ConsumerState",
+    "FetchedRecord",
     "Header",
     "Headers",
     "OffsetAndMetadata",
@@ -27,6 +28,16 @@ Header = tuple[str, bytes | None]
 
 Headers = tuple[Header, ...]
 """The headers of a record, in order."""
+
+
+class FetchedRecord(NamedTuple):
+    """A record as its partition has it. A tuple, because there is one for each record."""
+
+    offset: int
+    key: bytes | None
+    value: bytes | None
+    timestamp_ms: int
+    headers: Headers = ()
 
 
 @frozen(order=True)

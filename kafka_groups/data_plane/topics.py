@@ -1,17 +1,19 @@
-"""Create and delete topics, for programs that bring their own."""
+"""Create and delete topics, for programs that bring their own, and delete records."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from confluent_kafka import KafkaException
+from confluent_kafka import TopicPartition as Position
 from confluent_kafka.admin import AdminClient, NewTopic
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random_exponential
 
 from kafka_groups.data_plane.configuration import client_config
 from kafka_groups.data_plane.failures import error_in, failure_of
 from kafka_groups.errors import BrokerError, TopicAlreadyExistsError
+from kafka_groups.types import TopicPartition
 
-__all__ = ["create_topics", "delete_topics"]
+__all__ = ["create_topics", "delete_records", "delete_topics"]
 
 _CONNECT_SECONDS: Final = 10.0
 _TIMEOUT_SECONDS: Final = 30.0
@@ -54,6 +56,25 @@ def delete_topics(config: Mapping[str, object], topics: Iterable[str]) -> None:
     """
     admin = _admin(config)  # it must live until the responses have arrived
     _wait_for(lambda: admin.delete_topics(list(topics), operation_timeout=_TIMEOUT_SECONDS))
+
+
+def delete_records(config: Mapping[str, object], before: Mapping[TopicPartition, int]) -> None:
+    """Delete the records of partitions before these offsets. Blocks until they are gone.
+
+    Args:
+        config: Keys as for `client_config`.
+        before: For each partition the first offset to keep.
+
+    Raises:
+        KafkaGroupsError: No broker can be reached, or the request was refused.
+    """
+    admin = _admin(config)  # it must live until the responses have arrived
+    positions = [Position(at.topic, at.partition, offset) for at, offset in before.items()]
+    for place, future in admin.delete_records(positions).items():
+        try:
+            future.result(timeout=_TIMEOUT_SECONDS)
+        except KafkaException as error:
+            raise failure_of(error_in(error), f"records of {place.topic}-{place.partition} were not deleted") from error
 
 
 def _admin(config: Mapping[str, object]) -> AdminClient:

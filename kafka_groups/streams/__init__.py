@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from kafka_groups.protocol.messages.streams_group import UserEndpoint
     from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatStatus, StreamsStatus
     from kafka_groups.serdes import Window, Windowed
+    from kafka_groups.streams.app import KafkaStreams
     from kafka_groups.streams.dsl.branched import BranchedKStream
     from kafka_groups.streams.dsl.builder import StreamsBuilder
     from kafka_groups.streams.dsl.cogrouped import CogroupedKStream
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from kafka_groups.streams.member.rules.topology import ChangelogTopic, GroupTopology, RepartitionTopic, Subtopology
     from kafka_groups.streams.member.rules.topology_builder import GroupTopologyBuilder, TopologyError
     from kafka_groups.streams.processors import extractors
+    from kafka_groups.streams.runtime.application_state import StreamsState
     from kafka_groups.streams.state import stores
     from kafka_groups.streams.state.key_value import KeyValueStore, TimestampedKeyValueStore, ValueAndTimestamp
     from kafka_groups.streams.state.sessions import SessionStore
@@ -81,6 +83,7 @@ __all__ = [
     "KGroupedTable",
     "KStream",
     "KTable",
+    "KafkaStreams",
     "KeyValueStore",
     "MemberTasks",
     "MembershipState",
@@ -103,6 +106,7 @@ __all__ = [
     "StreamsGroupHeartbeatStatus",
     "StreamsGroupMember",
     "StreamsMembershipEvent",
+    "StreamsState",
     "StreamsStatus",
     "Subtopology",
     "Suppressed",
@@ -147,6 +151,7 @@ _MODULES = MappingProxyType({
     "KGroupedTable": "dsl.grouped_table",
     "KStream": "dsl.stream",
     "KTable": "dsl.table",
+    "KafkaStreams": "app",
     "KeyValueStore": "state.key_value",
     "MemberTasks": "member.rules.tasks",
     "MembershipState": "member.rules.states",
@@ -169,6 +174,7 @@ _MODULES = MappingProxyType({
     "StreamsGroupHeartbeatStatus": ".protocol.messages.streams_group_heartbeat",
     "StreamsGroupMember": "member.member",
     "StreamsMembershipEvent": "member.rules.member_events",
+    "StreamsState": "runtime.application_state",
     "StreamsStatus": ".protocol.messages.streams_group_heartbeat",
     "Subtopology": "member.rules.topology",
     "Suppressed": "dsl.suppressing",

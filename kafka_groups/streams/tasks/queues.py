@@ -8,21 +8,11 @@ from kafka_groups.streams.processors.changes import change_deserializer
 from kafka_groups.streams.tasks.failures import TaskFailures
 from kafka_groups.streams.topology.nodes import NodeStep, SourceNode, TimestampExtractor
 from kafka_groups.streams.topology.records import Record, SourceRecord
-from kafka_groups.types import Headers, TopicPartition
+from kafka_groups.types import FetchedRecord, Headers, TopicPartition
 
-__all__ = ["FetchedRecord", "Head", "PartitionQueue"]
+__all__ = ["Head", "PartitionQueue"]
 
 _NO_TIME = -1
-
-
-class FetchedRecord(NamedTuple):
-    """A record as its partition has it."""
-
-    offset: int
-    key: bytes | None
-    value: bytes | None
-    timestamp_ms: int
-    headers: Headers = ()
 
 
 class Head(NamedTuple):

@@ -14,13 +14,13 @@ from kafka_groups.streams.state.store import ChangelogRecord, RecordContext, Sta
 from kafka_groups.streams.tasks.choosing import EarliestFirst
 from kafka_groups.streams.tasks.failures import ErrorHandler, TaskFailures
 from kafka_groups.streams.tasks.punctuation import Punctuation, Schedule
-from kafka_groups.streams.tasks.queues import FetchedRecord, PartitionQueue
+from kafka_groups.streams.tasks.queues import PartitionQueue
 from kafka_groups.streams.topology.context import PunctuationType
 from kafka_groups.streams.topology.internal_topics import changelog_topic
 from kafka_groups.streams.topology.node_graph import NodeGraph, StorePlace
 from kafka_groups.streams.topology.nodes import TimestampExtractor
 from kafka_groups.streams.topology.subtopologies import NodeGroup
-from kafka_groups.types import TaskId, TopicPartition
+from kafka_groups.types import FetchedRecord, TaskId, TopicPartition
 
 __all__ = ["Changelogs", "StreamTask", "TaskSettings"]
 
@@ -147,6 +147,31 @@ class StreamTask:
                 for record in changelog(self._restored_from[name]):
                     state.restore(record)
 
+    @property
+    def changelog_partitions(self) -> tuple[TopicPartition, ...]:
+        """The partitions that the stores are restored from: changelogs, or source topics that serve as such."""
+        partition = self.task_id.partition
+        return tuple(TopicPartition(topic, partition) for topic in dict.fromkeys(self._restored_from.values()))
+
+    def resume_time(self, place: TopicPartition, time_ms: int) -> None:
+        """Go on with the time that a partition had at its last commit."""
+        queue = self.queues[place.topic, place.partition]
+        queue.time_ms = max(queue.time_ms, time_ms)
+        self.stream_time_ms = max(self.stream_time_ms, time_ms)
+
+    def apply(self, topic: str, records: Iterable[FetchedRecord]) -> None:
+        """Apply records of a changelog to the committed state of its stores."""
+        changes = [
+            ChangelogRecord(each.key, each.value, each.timestamp_ms, each.headers)
+            for each in records
+            if each.key is not None
+        ]
+        for name, source in self._restored_from.items():
+            if source == topic:
+                restore = self.states[name].restore
+                for change in changes:
+                    restore(change)
+
     def add(self, topic: str, records: list[FetchedRecord], partition: int | None = None) -> None:
         """Add records of one of its topics. None as partition: the task's own."""
         queue = self.queues[topic, self.task_id.partition if partition is None else partition]
@@ -204,10 +229,17 @@ class StreamTask:
 
     def commit(self, changelogs: Changelogs) -> None:
         """Write the changes of the stores to their changelogs and into the committed state. Flush before."""
-        for name, state in self.states.items():
-            topic = self._changelogs.get(name)
-            if topic is not None:
-                changelogs.log(topic, self.task_id.partition, state.changelog())
+        self.log(changelogs)
+        self.commit_states()
+
+    def log(self, changelogs: Changelogs) -> None:
+        """Write the changes of the stores to their changelogs. Flush before."""
+        for name, topic in self._changelogs.items():
+            changelogs.log(topic, self.task_id.partition, self.states[name].changelog())
+
+    def commit_states(self) -> None:
+        """Move the changes into the committed state, when the changelogs have them and the offsets are committed."""
+        for state in self.states.values():
             state.commit()
         self.is_commit_requested = False
 

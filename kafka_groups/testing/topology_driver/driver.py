@@ -24,7 +24,6 @@ from kafka_groups.streams.state.stores import (
 )
 from kafka_groups.streams.state.windows import WindowStore
 from kafka_groups.streams.tasks.failures import ErrorHandler
-from kafka_groups.streams.tasks.queues import FetchedRecord
 from kafka_groups.streams.tasks.task import StreamTask, TaskSettings
 from kafka_groups.streams.topology.checks import check_topology
 from kafka_groups.streams.topology.context import open_view
@@ -35,7 +34,7 @@ from kafka_groups.streams.topology.subtopologies import NodeGroup, node_groups
 from kafka_groups.streams.topology.topology import Topology
 from kafka_groups.testing.topology_driver.partition_counts import DrivenPartitions
 from kafka_groups.testing.topology_driver.topics import CapturedRecord, TestInputTopic, TestOutputTopic
-from kafka_groups.types import Headers, TaskId, TopicPartition
+from kafka_groups.types import FetchedRecord, Headers, TaskId, TopicPartition
 
 __all__ = ["TopologyTestDriver"]
 

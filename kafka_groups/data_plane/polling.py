@@ -1,0 +1,176 @@
+"""Reads assigned partitions in batches, for programs that process each partition on its own."""
+
+import logging
+from collections.abc import Iterable, Mapping
+from typing import cast
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message
+from confluent_kafka import TopicPartition as Position
+
+from kafka_groups.data_plane.configuration import reader_config
+from kafka_groups.data_plane.failures import error_in, failure_of
+from kafka_groups.data_plane.polled import NOTHING, PolledRecords
+from kafka_groups.errors import ConfigurationError
+from kafka_groups.types import FetchedRecord, TopicPartition
+
+__all__ = ["PartitionPoller"]
+
+_log = logging.getLogger(__name__)
+
+_OUT_OF_RANGE = (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE)
+
+
+class PartitionPoller:
+    """Polls assigned partitions; use it from one thread at a time.
+
+    It tells when a partition was read to its end, and which partitions have lost the next offset.
+
+    Args:
+        config: Keys as for `PartitionReader`.
+        group_id: The name under which librdkafka looks for a coordinator. Nothing joins or changes the group.
+
+    Raises:
+        ConfigurationError: A key is invalid.
+    """
+
+    def __init__(self, config: Mapping[str, object], group_id: str) -> None:
+        self._assigned: set[TopicPartition] = set()
+        self._first: Message | None = None
+        settings = {**reader_config(config, group_id), "enable.partition.eof": True, "logger": _log}
+        try:
+            self._consumer = Consumer(settings)
+        except KafkaException as error:
+            raise ConfigurationError(f"librdkafka refuses the consumer's configuration: {error}") from error
+
+    def __repr__(self) -> str:
+        return f"<PartitionPoller of {', '.join(map(str, sorted(self._assigned))) or 'nothing'}>"
+
+    @property
+    def assigned(self) -> frozenset[TopicPartition]:
+        """The partitions that are read."""
+        return frozenset(self._assigned)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._consumer.close()
+
+    def assign(self, starts: Mapping[TopicPartition, int]) -> None:
+        """Read more partitions, or assigned ones from another offset on. Others are not disturbed."""
+        self.unassign(self._assigned & starts.keys())
+        self._consumer.incremental_assign([Position(at.topic, at.partition, start) for at, start in starts.items()])
+        self._assigned |= starts.keys()
+
+    def unassign(self, partitions: Iterable[TopicPartition]) -> None:
+        """Stop reading partitions. `poll` returns no more of their records."""
+        ended = self._assigned & set(partitions)
+        if ended:
+            self._consumer.incremental_unassign(_positions(ended))
+            self._assigned -= ended
+
+    def pause(self, partitions: Iterable[TopicPartition]) -> None:
+        """Fetch nothing of some partitions for now. What was fetched already is fetched again later."""
+        self._consumer.pause(_positions(partitions))
+
+    def resume(self, partitions: Iterable[TopicPartition]) -> None:
+        """Fetch again after `pause`."""
+        self._consumer.resume(_positions(partitions))
+
+    def poll(self, most: int) -> PolledRecords:
+        """Return what has arrived, without waiting.
+
+        Raises:
+            KafkaGroupsError: A partition cannot be read.
+        """
+        messages = self._consumer.consume(most, 0)
+        if self._first is not None:
+            messages, self._first = [self._first, *messages], None
+        return self._sorted(messages) if messages else NOTHING
+
+    def wait(self, timeout_s: float) -> None:
+        """Wait until there is something to poll, or the time is up."""
+        if self._first is None:
+            self._first = self._consumer.poll(timeout_s)
+
+    def _sorted(self, messages: list[Message]) -> PolledRecords:
+        found: dict[tuple[str, int], list[FetchedRecord]] = {}
+        ends: dict[TopicPartition, int] = {}
+        lost: list[TopicPartition] = []
+        for message in messages:
+            place = cast("str", message.topic()), cast("int", message.partition())
+            error = message.error()
+            if error is None:
+                batch = found.get(place)
+                if batch is None:
+                    batch = found[place] = []
+                batch.append(_fetched(message))
+            elif error.code() == KafkaError._PARTITION_EOF:
+                ends[TopicPartition(*place)] = cast("int", message.offset())
+            else:
+                self._failed(error, TopicPartition(*place), lost)
+        batches = {TopicPartition(*place): records for place, records in found.items()}
+        kept = {place: records for place, records in batches.items() if place in self._assigned}
+        reached = {place: end for place, end in ends.items() if place in self._assigned}
+        return PolledRecords(kept, reached, tuple(lost))
+
+    def _failed(self, error: KafkaError, place: TopicPartition, lost: list[TopicPartition]) -> None:
+        if place not in self._assigned:
+            return
+        if error.code() not in _OUT_OF_RANGE:
+            raise failure_of(error, f"{place} cannot be read")
+        self.unassign([place])
+        lost.append(place)
+
+    # ----------------------------------------------------------------------------------------- offsets
+
+    def bounds(self, partition: TopicPartition, timeout_s: float) -> tuple[int, int]:
+        """Return the offset of a partition's first record, and its end as the isolation level sees it.
+
+        Raises:
+            KafkaGroupsError: The broker did not answer in time, or refused.
+        """
+        try:
+            return self._consumer.get_watermark_offsets(Position(partition.topic, partition.partition), timeout_s)
+        except KafkaException as error:
+            raise failure_of(error_in(error), f"the offsets of {partition} are not known") from error
+
+    def offsets_for_times(self, times: Mapping[TopicPartition, int], timeout_s: float) -> dict[TopicPartition, int]:
+        """Return the first offset at or after a time (ms since the epoch); partitions without one are left out.
+
+        Raises:
+            KafkaGroupsError: A broker did not answer in time, or refused.
+        """
+        asked = [Position(at.topic, at.partition, time_ms) for at, time_ms in times.items()]
+        if not asked:
+            return {}
+        try:
+            found = self._consumer.offsets_for_times(asked, timeout_s)
+        except KafkaException as error:
+            raise failure_of(error_in(error), "offsets by time are not known") from error
+        return {TopicPartition(each.topic, each.partition): each.offset for each in found if each.offset >= 0}
+
+    def partition_counts(self, timeout_s: float) -> dict[str, int]:
+        """Return the number of partitions of all topics that there are.
+
+        Raises:
+            KafkaGroupsError: No broker answered in time, or it refused.
+        """
+        try:
+            topics = self._consumer.list_topics(timeout=timeout_s).topics
+        except KafkaException as error:
+            raise failure_of(error_in(error), "the topics are not known") from error
+        return {name: len(each.partitions) for name, each in topics.items() if each.partitions}
+
+
+def _positions(partitions: Iterable[TopicPartition]) -> list[Position]:
+    return [Position(each.topic, each.partition) for each in partitions]
+
+
+def _fetched(message: Message) -> FetchedRecord:
+    headers = message.headers()
+    return FetchedRecord(
+        cast("int", message.offset()),
+        message.key(),
+        message.value(),
+        message.timestamp()[1],
+        tuple(headers) if headers else (),  # type: ignore[arg-type]
+    )

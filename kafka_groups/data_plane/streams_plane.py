@@ -1,0 +1,138 @@
+"""The data plane of a worker of a streams application: two consumers and a producer of librdkafka."""
+
+from collections.abc import Iterable, Mapping
+
+from kafka_groups.data_plane.ordered_writing import OrderedWriter
+from kafka_groups.data_plane.polled import NOTHING, PolledRecords
+from kafka_groups.data_plane.polling import PartitionPoller
+from kafka_groups.data_plane.topics import delete_records
+from kafka_groups.types import TopicPartition
+
+__all__ = ["LibrdkafkaPlane"]
+
+_METADATA_SECONDS = 30.0
+_SHARED_WAIT_SECONDS = 0.005
+"""The time that the worker waits on one consumer while the other one may have something, too."""
+
+
+class LibrdkafkaPlane:
+    """Reads, writes and asks for a worker.
+
+    Its coroutines block: a worker has a thread or a process of its own, and its member of the group another one.
+
+    Args:
+        consumer: Keys of the consumer of source topics.
+        restorer: Keys of the consumer of changelogs and global topics.
+        producer: Keys of the producer.
+        application_id: The application.
+    """
+
+    def __init__(
+        self,
+        consumer: Mapping[str, object],
+        restorer: Mapping[str, object],
+        producer: Mapping[str, object],
+        application_id: str,
+    ) -> None:
+        self._sources = PartitionPoller(consumer, application_id)
+        self._restorer = PartitionPoller(restorer, application_id)
+        self._ends = PartitionPoller({**restorer, "isolation.level": "read_uncommitted"}, application_id)
+        self._writer = OrderedWriter(producer)
+        self._connection = producer
+        self._counts: dict[str, int] = {}
+        self.write = self._writer.write
+        self.write_tracked = self._writer.write_tracked
+
+    def __repr__(self) -> str:
+        return f"<LibrdkafkaPlane {self._sources!r}, {self._restorer!r}>"
+
+    @property
+    def written(self) -> Mapping[TopicPartition, int]:
+        """For each partition of `write_tracked`, the offset after the last record that was confirmed."""
+        return self._writer.written
+
+    # ----------------------------------------------------------------------------------------- reading
+
+    async def assign(self, starts: Mapping[TopicPartition, int]) -> None:
+        """Read source partitions from these offsets."""
+        self._sources.assign(starts)
+
+    async def unassign(self, partitions: Iterable[TopicPartition]) -> None:
+        """Read source partitions no more."""
+        self._sources.unassign(partitions)
+
+    async def pause(self, partitions: Iterable[TopicPartition]) -> None:
+        """Fetch nothing of source partitions for now."""
+        self._sources.pause(partitions)
+
+    async def resume(self, partitions: Iterable[TopicPartition]) -> None:
+        """Fetch from source partitions again."""
+        self._sources.resume(partitions)
+
+    async def poll(self, most: int) -> PolledRecords:
+        """Return records of source partitions that have arrived."""
+        return self._sources.poll(most) if self._sources.assigned else NOTHING
+
+    async def assign_restoring(self, starts: Mapping[TopicPartition, int]) -> None:
+        """Read changelogs and global topics from these offsets."""
+        self._restorer.assign(starts)
+
+    async def unassign_restoring(self, partitions: Iterable[TopicPartition]) -> None:
+        """Read changelogs or global topics no more."""
+        self._restorer.unassign(partitions)
+
+    async def poll_restoring(self, most: int) -> PolledRecords:
+        """Return records of changelogs and global topics that have arrived."""
+        return self._restorer.poll(most) if self._restorer.assigned else NOTHING
+
+    async def wait(self, timeout_ms: int) -> None:
+        """Wait until there may be something to poll, or the time is up."""
+        timeout_s = timeout_ms / 1000
+        if not self._restorer.assigned:
+            self._sources.wait(timeout_s)
+        elif not self._sources.assigned:
+            self._restorer.wait(timeout_s)
+        else:
+            self._restorer.wait(min(timeout_s, _SHARED_WAIT_SECONDS))
+            self._sources.wait(timeout_s)
+
+    # ----------------------------------------------------------------------------------------- writing
+
+    async def flush(self, timeout_ms: int) -> None:
+        """Wait until the brokers have confirmed all records.
+
+        Raises:
+            DeliveryFailedError: Records were refused, or are not confirmed in time.
+        """
+        self._writer.flush(timeout_ms / 1000)
+
+    # ------------------------------------------------------------------------------------------ asking
+
+    def partitions(self, topic: str) -> int | None:
+        """Return a topic's number of partitions, or None if there is no such topic. Blocks the first time."""
+        if topic not in self._counts:
+            self._counts = self._ends.partition_counts(_METADATA_SECONDS)
+        return self._counts.get(topic)
+
+    async def partition_counts(self) -> Mapping[str, int]:
+        """Return the number of partitions of all topics that there are now."""
+        self._counts = self._ends.partition_counts(_METADATA_SECONDS)
+        return self._counts
+
+    async def bounds(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, tuple[int, int]]:
+        """Return where logs begin, and where they end with the records of open transactions."""
+        return {each: self._ends.bounds(each, _METADATA_SECONDS) for each in partitions}
+
+    async def offsets_for_times(self, times: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
+        """Return the first offset at or after a time (ms since the epoch); partitions without one are left out."""
+        return self._ends.offsets_for_times(times, _METADATA_SECONDS)
+
+    async def delete_records(self, before: Mapping[TopicPartition, int]) -> None:
+        """Delete records before these offsets."""
+        delete_records(self._connection, before)
+
+    async def close(self) -> None:
+        """Close all connections. What is not flushed is dropped."""
+        self._writer.close()
+        for each in (self._sources, self._restorer, self._ends):
+            each.close()

@@ -1,0 +1,107 @@
+"""Commits of a worker, at least once: changelogs and outputs first, then the offsets, then the stores."""
+
+import logging
+from collections.abc import Collection
+
+from kafka_groups.errors import DeliveryFailedError, KafkaGroupsError, TasksLostError
+from kafka_groups.net.clock import Clock
+from kafka_groups.streams.runtime.assigned import AssignedTask
+from kafka_groups.streams.runtime.output import WorkerOutput
+from kafka_groups.streams.runtime.plane import DataPlane, WorkerMembership
+from kafka_groups.streams.tasks.commit_metadata import CommitMetadata
+from kafka_groups.types import OffsetAndMetadata, TopicPartition
+
+__all__ = ["Commits"]
+
+_log = logging.getLogger(__name__)
+
+_FLUSH_SLICE_MS = 5_000
+
+
+class Commits:
+    """Commits the tasks of a worker together.
+
+    An error of the flush never commits offsets. A commit that fails because brokers do not answer is repeated, until
+    that has lasted for `task.timeout.ms`.
+    """
+
+    def __init__(
+        self,
+        plane: DataPlane,
+        member: WorkerMembership,
+        output: WorkerOutput,
+        clock: Clock,
+        task_timeout_ms: int,
+    ) -> None:
+        self._plane = plane
+        self._member = member
+        self._output = output
+        self._clock = clock
+        self._timeout_ms = task_timeout_ms
+        self._failing_since_ms: int | None = None
+
+    async def commit(self, tasks: Collection[AssignedTask]) -> bool:
+        """Commit tasks. Return False if that did not succeed now, because tasks are lost or brokers do not answer.
+
+        Raises:
+            DeliveryFailedError: A record was refused.
+            KafkaGroupsError: The group refused the offsets, or no broker answered for too long.
+        """
+        changed = [task for task in tasks if task.is_running and task.is_dirty]
+        if not changed:
+            return True
+        for task in changed:
+            task.task.flush()
+            task.task.log(self._output)
+        await self._flush()
+        return await self._commit_offsets(changed)
+
+    async def _flush(self) -> None:
+        begun_ms = self._clock.now_ms()
+        while True:
+            try:
+                await self._plane.flush(_FLUSH_SLICE_MS)
+            except DeliveryFailedError as error:
+                if error.failed or self._clock.now_ms() - begun_ms >= self._timeout_ms:
+                    raise
+                _log.warning("Waiting for the brokers: %s", error)
+            else:
+                return
+
+    async def _commit_offsets(self, tasks: Collection[AssignedTask]) -> bool:
+        offsets = {place: each for task in tasks for place, each in _offsets(task).items()}
+        try:
+            await self._member.commit(offsets)
+        except TasksLostError as error:
+            _log.warning("Not committed: %s", error)
+            return False
+        except KafkaGroupsError as error:
+            self._check_time(error)
+            return False
+        self._failing_since_ms = None
+        for task in tasks:
+            self._committed(task)
+        return True
+
+    def _check_time(self, error: KafkaGroupsError) -> None:
+        now_ms = self._clock.now_ms()
+        since_ms = self._failing_since_ms = self._failing_since_ms or now_ms
+        if not error.retriable or now_ms - since_ms >= self._timeout_ms:
+            raise error
+        _log.warning("The commit is repeated: %s", error)
+
+    def _committed(self, task: AssignedTask) -> None:
+        task.task.commit_states()
+        task.note_written(self._plane.written)
+        task.committed.update({place: each.offset for place, each in _offsets(task).items()})
+        task.is_dirty = False
+
+
+def _offsets(task: AssignedTask) -> dict[TopicPartition, OffsetAndMetadata]:
+    return {
+        queue.partition: OffsetAndMetadata(
+            queue.position, metadata=CommitMetadata(partition_time_ms=queue.time_ms).encode()
+        )
+        for queue in task.task.queues.values()
+        if queue.position is not None
+    }

@@ -1,0 +1,109 @@
+"""The source partitions of running tasks: where they begin, whose records are whose, and which are paused."""
+
+import logging
+
+from kafka_groups.data_plane.polled import PolledRecords
+from kafka_groups.streams.runtime.assigned import AssignedTask, TaskPhase
+from kafka_groups.streams.runtime.plane import DataPlane
+from kafka_groups.streams.runtime.settings import WorkerSettings
+from kafka_groups.streams.runtime.starting import OffsetResets, reset_offsets
+from kafka_groups.types import TopicPartition
+
+__all__ = ["Consuming"]
+
+_log = logging.getLogger(__name__)
+
+_PAUSE_FACTOR, _RESUME_FACTOR = 4, 0.5
+"""Pausing drops what was prefetched, so it is rare: pause far above the limit, and resume below it."""
+
+
+class Consuming:
+    """Gives the records of source partitions to the tasks that process them."""
+
+    def __init__(self, plane: DataPlane, settings: WorkerSettings) -> None:
+        self._plane = plane
+        self._resets = OffsetResets(settings.tasks.topology, settings.tasks.application_id, settings.offset_reset)
+        self._pause_at = settings.buffered_records * _PAUSE_FACTOR
+        self._resume_at = settings.buffered_records * _RESUME_FACTOR
+        self._readers: dict[TopicPartition, AssignedTask] = {}
+
+    def __repr__(self) -> str:
+        return f"<Consuming {len(self._readers)} partitions>"
+
+    async def start(self, task: AssignedTask, wall_ms: int) -> None:
+        """Read the sources of a task from its committed offsets.
+
+        Raises:
+            StreamsError: There is no offset, and the source's rule is to fail.
+            KafkaGroupsError: The brokers did not answer, or refused.
+        """
+        starts = {place: task.committed[place] for place in task.inputs if place in task.committed}
+        missing = [place for place in task.inputs if place not in starts]
+        if missing:
+            starts |= await self._reset(task, missing, wall_ms)
+        self._readers.update(dict.fromkeys(task.inputs, task))
+        await self._plane.assign(starts)
+        task.phase = TaskPhase.RUNNING
+
+    async def stop(self, task: AssignedTask) -> None:
+        """Read the sources of a task no more."""
+        places = [place for place, reader in self._readers.items() if reader is task]
+        for place in places:
+            del self._readers[place]
+        if places:
+            await self._plane.unassign(places)
+
+    async def read(self, most: int, wall_ms: int) -> int:
+        """Hand over the records that have arrived. Return their number."""
+        polled = await self._plane.poll(most)
+        if not polled:
+            return 0
+        for place, records in polled.batches.items():
+            task = self._readers[place]
+            task.task.add(place.topic, records)
+            task.read_to_end.discard(place)
+            task.is_dirty = True  # also if the records are skipped
+        for place in polled.ends:
+            self._readers[place].read_to_end.add(place)
+        await self._begin_again(polled, wall_ms)
+        await self._pause_full(polled)
+        return polled.count
+
+    async def resume_emptied(self) -> None:
+        """Fetch again from partitions whose records have been processed."""
+        for task in dict.fromkeys(self._readers.values()):
+            done = [
+                place for place in task.paused if len(task.task.queues[place.topic, place.partition]) <= self._resume_at
+            ]
+            if done:
+                task.paused.difference_update(done)
+                await self._plane.resume(done)
+
+    async def _pause_full(self, polled: PolledRecords) -> None:
+        for place in polled.batches:
+            task = self._readers[place]
+            if place not in task.paused and len(task.task.queues[place.topic, place.partition]) >= self._pause_at:
+                task.paused.add(place)
+                await self._plane.pause([place])
+
+    async def _begin_again(self, polled: PolledRecords, wall_ms: int) -> None:
+        for place in polled.out_of_range:
+            task = self._readers[place]
+            starts = await self._reset(task, [place], wall_ms)
+            _log.warning(
+                "%s does not have the next offset any more. Task %s goes on at offset %d, by the rule of its "
+                "source (offset_reset).",
+                place,
+                task.task_id,
+                starts[place],
+            )
+            await self._plane.assign(starts)
+
+    async def _reset(self, task: AssignedTask, places: list[TopicPartition], wall_ms: int) -> dict[TopicPartition, int]:
+        starts = await reset_offsets(self._plane, self._resets, places, wall_ms)
+        for place, start in starts.items():
+            queue = task.task.queues[place.topic, place.partition]
+            if not len(queue):
+                queue.position = start  # committed, so that another worker begins at the same offset
+        task.is_dirty = True
+        return starts

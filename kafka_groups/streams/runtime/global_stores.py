@@ -1,0 +1,110 @@
+"""Global stores: every worker loads all of their topics before it processes anything, and follows them."""
+
+from collections.abc import Mapping
+
+from kafka_groups.data_plane.polled import PolledRecords
+from kafka_groups.streams.errors import StreamsError
+from kafka_groups.streams.runtime.output import WorkerOutput
+from kafka_groups.streams.runtime.plane import DataPlane
+from kafka_groups.streams.runtime.settings import WorkerSettings
+from kafka_groups.streams.runtime.shared_engine import SharedEngine
+from kafka_groups.streams.state.store import StateStore
+from kafka_groups.streams.tasks.task import StreamTask
+from kafka_groups.streams.topology.subtopologies import NodeGroup
+from kafka_groups.types import FetchedRecord, TaskId, TopicPartition
+
+__all__ = ["GlobalStores"]
+
+
+class GlobalStores:
+    """The tasks that fill global stores, one for each of their sub-topologies."""
+
+    def __init__(self, settings: WorkerSettings, plane: DataPlane, output: WorkerOutput) -> None:
+        self._settings = settings.tasks
+        self._groups = [group for group in settings.groups().values() if group.is_global]
+        self._plane = plane
+        self._output = output
+        self._tasks: dict[str, StreamTask] = {}
+        self._all: list[StreamTask] = []
+        self._engines: dict[TaskId, SharedEngine] = {}
+        self._missing: dict[TopicPartition, int] = {}
+
+    def __repr__(self) -> str:
+        return f"<GlobalStores: {len(self.states)} stores, {len(self._missing)} partitions to load>"
+
+    @property
+    def states(self) -> Mapping[str, StateStore]:
+        """The stores by name."""
+        return {name: state for task in self._all for name, state in task.states.items()}
+
+    def engine_of(self, store: str) -> SharedEngine | None:
+        """Return the engine of a store, or None if that is not a global one."""
+        found = (self._engines[task.task_id] for task in self._all if store in task.states)
+        return next(found, None)
+
+    @property
+    def is_loaded(self) -> bool:
+        """True if they have everything that their topics had at the start."""
+        return not self._missing
+
+    async def start(self, wall_ms: int) -> None:
+        """Begin to load.
+
+        Raises:
+            StreamsError: A topic does not exist.
+        """
+        if not self._groups:
+            return
+        counts = await self._plane.partition_counts()
+        places = [place for group in self._groups for place in self._open(group, counts)]
+        bounds = await self._plane.bounds(places)
+        self._missing = {place: end for place, (begin, end) in bounds.items() if end > begin}
+        for task in self._all:
+            task.init(wall_ms)
+        await self._plane.assign_restoring({place: begin for place, (begin, _end) in bounds.items()})
+
+    def _open(self, group: NodeGroup, counts: Mapping[str, int]) -> list[TopicPartition]:
+        topics = [topic for source in group.sources for topic in source.topics]
+        for topic in topics:
+            if topic not in counts:
+                raise StreamsError(f"Topic {topic!r} of a global store does not exist. Create it first.")
+        places = [TopicPartition(topic, at) for topic in topics for at in range(counts[topic])]
+        task_id, engine = TaskId(str(group.number), 0), SharedEngine()
+        task = StreamTask(task_id, group, self._settings, engine, self._output, {}, partitions=places)
+        self._engines[task_id] = engine
+        self._all.append(task)
+        self._tasks.update(dict.fromkeys(topics, task))
+        return places
+
+    def take(self, polled: PolledRecords, wall_ms: int) -> None:
+        """Process the records of global topics among those that were polled."""
+        for place, records in polled.batches.items():
+            if place.topic in self._tasks:
+                self._process(place, records, wall_ms)
+                self._reached(place, records[-1].offset + 1)
+        for place, end in polled.ends.items():
+            self._reached(place, end)
+
+    async def skip_lost(self, polled: PolledRecords) -> None:
+        """Continue with the first record that there is, where records were deleted before they were read."""
+        lost = [place for place in polled.out_of_range if place.topic in self._tasks]
+        if lost:
+            bounds = await self._plane.bounds(lost)
+            await self._plane.assign_restoring({place: begin for place, (begin, _end) in bounds.items()})
+
+    def close(self) -> None:
+        """Close the processors."""
+        for task in self._all:
+            task.close()
+
+    def _process(self, place: TopicPartition, records: list[FetchedRecord], wall_ms: int) -> None:
+        task = self._tasks[place.topic]
+        task.add(place.topic, records, place.partition)
+        while task.process(wall_ms):
+            pass
+        task.flush()
+        task.commit_states()
+
+    def _reached(self, place: TopicPartition, offset: int) -> None:
+        if offset >= self._missing.get(place, offset + 1):
+            del self._missing[place]

@@ -1,0 +1,175 @@
+"""The interfaces of a worker to the outside: records and the group. Real clients and fakes have these methods."""
+
+from collections.abc import Iterable, Mapping
+from typing import Protocol
+
+from kafka_groups.data_plane.polled import PolledRecords
+from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatStatus
+from kafka_groups.streams.member.member import StreamsGroupMember
+from kafka_groups.streams.member.rules.member_events import (
+    GroupMembershipOperation,
+    StreamsMembershipEvent,
+    TasksLost,
+    TasksRevoked,
+)
+from kafka_groups.types import Headers, OffsetAndMetadata, TopicPartition
+
+__all__ = ["BlockingMembership", "DataPlane", "WorkerMembership"]
+
+
+class DataPlane(Protocol):
+    """Reads and writes records. Sources are read apart from changelogs and global topics."""
+
+    @property
+    def written(self) -> Mapping[TopicPartition, int]:
+        """For each partition of `write_tracked`, the offset after the last record that was confirmed."""
+
+    async def assign(self, starts: Mapping[TopicPartition, int]) -> None:
+        """Read source partitions from these offsets."""
+
+    async def unassign(self, partitions: Iterable[TopicPartition]) -> None:
+        """Read source partitions no more."""
+
+    async def pause(self, partitions: Iterable[TopicPartition]) -> None:
+        """Fetch nothing of source partitions for now."""
+
+    async def resume(self, partitions: Iterable[TopicPartition]) -> None:
+        """Fetch from source partitions again."""
+
+    async def poll(self, most: int) -> PolledRecords:
+        """Return records of source partitions that have arrived."""
+
+    async def assign_restoring(self, starts: Mapping[TopicPartition, int]) -> None:
+        """Read changelogs and global topics from these offsets."""
+
+    async def unassign_restoring(self, partitions: Iterable[TopicPartition]) -> None:
+        """Read changelogs or global topics no more."""
+
+    async def poll_restoring(self, most: int) -> PolledRecords:
+        """Return records of changelogs and global topics that have arrived."""
+
+    async def wait(self, timeout_ms: int) -> None:
+        """Wait until there may be something to poll, or the time is up."""
+
+    def write(
+        self,
+        topic: str,
+        key: bytes | None,
+        value: bytes | None,
+        timestamp_ms: int,
+        headers: Headers,
+        partition: int | None,
+    ) -> None:
+        """Queue a record. None as partition: the default partitioner's."""
+
+    def write_tracked(
+        self,
+        topic: str,
+        key: bytes | None,
+        value: bytes | None,
+        timestamp_ms: int,
+        headers: Headers,
+        partition: int,
+    ) -> None:
+        """Queue a record, and note its offset in `written` when it has been confirmed."""
+
+    async def flush(self, timeout_ms: int) -> None:
+        """Wait until the brokers have confirmed all records.
+
+        Raises:
+            DeliveryFailedError: Records were refused, or are not confirmed in time.
+        """
+
+    def partitions(self, topic: str) -> int | None:
+        """Return a topic's number of partitions, or None if there is no such topic. May block the first time."""
+
+    async def partition_counts(self) -> Mapping[str, int]:
+        """Return the number of partitions of all topics that there are now."""
+
+    async def bounds(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, tuple[int, int]]:
+        """Return where logs begin, and where they end with the records of open transactions."""
+
+    async def offsets_for_times(self, times: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
+        """Return the first offset at or after a time (ms since the epoch); partitions without one are left out."""
+
+    async def delete_records(self, before: Mapping[TopicPartition, int]) -> None:
+        """Delete records before these offsets."""
+
+    async def close(self) -> None:
+        """Close all connections. What is not flushed is dropped."""
+
+
+class WorkerMembership(Protocol):
+    """A worker's place in the streams group. The documentation is that of `StreamsGroupMember`."""
+
+    @property
+    def statuses(self) -> tuple[StreamsGroupHeartbeatStatus, ...]:
+        """The reasons why the group does not work; empty if it works."""
+
+    async def join(self) -> None:
+        """Join the group."""
+
+    async def poll(self) -> tuple[StreamsMembershipEvent, ...]:
+        """Return the events that are available."""
+
+    async def confirm(self, event: TasksRevoked | TasksLost) -> None:
+        """Confirm that the tasks of an event are closed."""
+
+    async def commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
+        """Commit offsets."""
+
+    async def committed(
+        self, partitions: Iterable[TopicPartition]
+    ) -> Mapping[TopicPartition, OffsetAndMetadata | None]:
+        """Return committed offsets."""
+
+    async def request_shutdown(self) -> None:
+        """Ask all members to shut down."""
+
+    async def close(self, timeout_s: float | None, operation: GroupMembershipOperation) -> None:
+        """Leave the group."""
+
+
+class BlockingMembership:
+    """The blocking member, whose heartbeats come from a thread of its own, for a worker that may block, too."""
+
+    def __init__(self, member: StreamsGroupMember) -> None:
+        self._member = member
+
+    def __repr__(self) -> str:
+        return f"<BlockingMembership of {self._member!r}>"
+
+    @property
+    def statuses(self) -> tuple[StreamsGroupHeartbeatStatus, ...]:
+        """The reasons why the group does not work; empty if it works."""
+        return self._member.statuses
+
+    async def join(self) -> None:
+        """Join the group."""
+        self._member.join()
+
+    async def poll(self) -> tuple[StreamsMembershipEvent, ...]:
+        """Return the events that are available."""
+        return self._member.poll(0)
+
+    async def confirm(self, event: TasksRevoked | TasksLost) -> None:
+        """Confirm that the tasks of an event are closed."""
+        self._member.confirm(event)
+
+    async def commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
+        """Commit offsets."""
+        self._member.commit(offsets)
+
+    async def committed(
+        self, partitions: Iterable[TopicPartition]
+    ) -> Mapping[TopicPartition, OffsetAndMetadata | None]:
+        """Return committed offsets."""
+        return self._member.committed(partitions)
+
+    async def request_shutdown(self) -> None:
+        """Ask all members to shut down."""
+        self._member.request_shutdown()
+
+    async def close(self, timeout_s: float | None, operation: GroupMembershipOperation) -> None:
+        """Leave the group."""
+        self._member.close(timeout_s, operation=operation)

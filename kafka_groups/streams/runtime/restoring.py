@@ -1,0 +1,113 @@
+"""Restoration: the stores of tasks are filled from their changelogs, a slice in each turn of the worker."""
+
+import logging
+from collections.abc import Mapping
+
+from kafka_groups.data_plane.polled import PolledRecords
+from kafka_groups.streams.runtime.assigned import AssignedTask, TaskPhase, TaskRole
+from kafka_groups.streams.runtime.plane import DataPlane, WorkerMembership
+from kafka_groups.streams.tasks.commit_metadata import read_commit_metadata
+from kafka_groups.types import FetchedRecord, OffsetAndMetadata, TopicPartition
+
+__all__ = ["Restoration"]
+
+_log = logging.getLogger(__name__)
+
+
+class Restoration:
+    """Reads the changelogs of tasks that do not run: active ones up to their ends, standby and warm-up ones on and on.
+
+    The committed offsets are asked for before the ends of the changelogs: a record whose offset is committed is in the
+    changelog before.
+    """
+
+    def __init__(self, plane: DataPlane, member: WorkerMembership) -> None:
+        self._plane = plane
+        self._member = member
+        self._readers: dict[TopicPartition, AssignedTask] = {}
+
+    def __repr__(self) -> str:
+        return f"<Restoration of {len(set(map(id, self._readers.values())))} tasks>"
+
+    async def begin(self, task: AssignedTask) -> bool:
+        """Begin to restore a task. Return False if its changelog has lost records that its stores do not have.
+
+        Raises:
+            TasksLostError: The member has lost the task.
+            KafkaGroupsError: The brokers did not answer, or refused.
+        """
+        if task.role is TaskRole.ACTIVE:
+            known = await self._member.committed(task.inputs)
+            for place, each in known.items():
+                if each is not None:
+                    _committed(task, place, each)
+        places = self._followed(task)
+        bounds = await self._plane.bounds(places)
+        if any(task.applied.get(place, begin) < begin for place, (begin, _end) in bounds.items()):
+            return False
+        task.ends = {place: self._end(task, place, *bounds[place]) for place in places}
+        task.phase = TaskPhase.RESTORING
+        starts = {place: task.applied.setdefault(place, bounds[place][0]) for place in places}
+        if task.role is TaskRole.ACTIVE:
+            starts = {place: start for place, start in starts.items() if start < task.ends[place]}
+        await self._read(task, starts)
+        return True
+
+    def take(self, polled: PolledRecords) -> int:
+        """Apply the records of changelogs among those that were polled. Return their number."""
+        count = 0
+        for place, records in polled.batches.items():
+            task = self._readers.get(place)
+            if task is not None:
+                self._apply(task, place, records)
+                count += len(records)
+        for place, end in polled.ends.items():
+            task = self._readers.get(place)
+            if task is not None:
+                task.applied[place] = max(task.applied[place], end)
+        return count
+
+    def lost(self, polled: PolledRecords) -> list[AssignedTask]:
+        """Return the tasks whose changelogs do not have the next record any more."""
+        return [self._readers[place] for place in polled.out_of_range if place in self._readers]
+
+    async def end(self, task: AssignedTask) -> None:
+        """Read the changelogs of a task no more."""
+        places = [place for place, reader in self._readers.items() if reader is task]
+        for place in places:
+            del self._readers[place]
+        if places:
+            await self._plane.unassign_restoring(places)
+
+    async def _read(self, task: AssignedTask, starts: Mapping[TopicPartition, int]) -> None:
+        if starts:
+            self._readers.update(dict.fromkeys(starts, task))
+            await self._plane.assign_restoring(starts)
+
+    @staticmethod
+    def _followed(task: AssignedTask) -> list[TopicPartition]:
+        """Return the partitions to read. A source that serves as changelog has to wait for the committed offset."""
+        places = task.task.changelog_partitions
+        return [place for place in places if task.role is TaskRole.ACTIVE or place not in task.inputs]
+
+    @staticmethod
+    def _end(task: AssignedTask, place: TopicPartition, begin: int, end: int) -> int:
+        return min(task.committed.get(place, begin), end) if place in task.inputs else end
+
+    @staticmethod
+    def _apply(task: AssignedTask, place: TopicPartition, records: list[FetchedRecord]) -> None:
+        reached = records[-1].offset + 1
+        if place in task.inputs:  # what comes after the committed offset will be processed
+            reached = min(reached, task.ends[place])
+            records = [record for record in records if record.offset < reached]
+        task.task.apply(place.topic, records)
+        task.applied[place] = max(task.applied[place], reached)
+
+
+def _committed(task: AssignedTask, place: TopicPartition, found: OffsetAndMetadata) -> None:
+    """Note a committed offset and the time of its partition."""
+    metadata = read_commit_metadata(found.metadata)
+    if metadata.problem is not None:
+        _log.warning("%s: %s", place, metadata.problem)
+    task.committed[place] = found.offset
+    task.task.resume_time(place, metadata.partition_time_ms)

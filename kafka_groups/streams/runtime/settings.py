@@ -1,0 +1,42 @@
+"""The settings that the workers of an application have in common."""
+
+from attrs import frozen
+
+from kafka_groups.streams.tasks.task import TaskSettings
+from kafka_groups.streams.topology.subtopologies import NodeGroup, node_groups
+
+__all__ = ["WorkerSettings"]
+
+
+@frozen(kw_only=True)
+class WorkerSettings:
+    """The application, and the limits of its workers.
+
+    Attributes:
+        tasks: The settings of its tasks.
+        commit_interval_ms: The longest time between two commits (`commit.interval.ms`).
+        max_task_idle_ms: How long a task waits for records of a partition that may have some (`max.task.idle.ms`);
+            -1 does not wait at all.
+        buffered_records: Records that a partition may have in a task before it is read more slowly
+            (`buffered.records.per.partition`).
+        max_poll_records: Records that are processed between two looks at the group (`max.poll.records`).
+        poll_ms: Longest wait for records (`poll.ms`).
+        task_timeout_ms: How long the brokers may fail to answer before the worker ends (`task.timeout.ms`).
+        repartition_purge_interval_ms: The time between two deletions of repartitioned records that are done
+            (`repartition.purge.interval.ms`).
+        offset_reset: Where a source begins that has no offset and no rule of its own (`auto.offset.reset`).
+    """
+
+    tasks: TaskSettings
+    commit_interval_ms: int = 1_000
+    max_task_idle_ms: int = 0
+    buffered_records: int = 1_000
+    max_poll_records: int = 1_000
+    poll_ms: int = 100
+    task_timeout_ms: int = 300_000
+    repartition_purge_interval_ms: int = 30_000
+    offset_reset: object = "earliest"
+
+    def groups(self) -> dict[str, NodeGroup]:
+        """Return the sub-topologies by id; those that fill global stores, too."""
+        return {str(group.number): group for group in node_groups(self.tasks.topology)}

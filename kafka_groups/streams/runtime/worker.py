@@ -1,0 +1,337 @@
+"""One worker: a member of the streams group and the tasks that it has, stepped one turn at a time."""
+
+import logging
+from collections.abc import Iterable, Mapping
+
+from kafka_groups.errors import KafkaGroupsError, TasksLostError
+from kafka_groups.net.clock import Clock
+from kafka_groups.streams.member.rules.member_events import (
+    GroupMembershipOperation,
+    StatusesChanged,
+    StreamsMembershipEvent,
+    TasksAssigned,
+    TasksLost,
+    TasksRevoked,
+)
+from kafka_groups.streams.member.rules.task_offsets import TaskPosition
+from kafka_groups.streams.member.rules.tasks import MemberTasks
+from kafka_groups.streams.runtime.assigned import AssignedTask, TaskPhase, TaskRole
+from kafka_groups.streams.runtime.committing import Commits
+from kafka_groups.streams.runtime.consuming import Consuming
+from kafka_groups.streams.runtime.global_stores import GlobalStores
+from kafka_groups.streams.runtime.output import WorkerOutput
+from kafka_groups.streams.runtime.plane import DataPlane, WorkerMembership
+from kafka_groups.streams.runtime.restoring import Restoration
+from kafka_groups.streams.runtime.settings import WorkerSettings
+from kafka_groups.streams.runtime.shared_engine import SharedEngine
+from kafka_groups.streams.runtime.statuses import GroupStatuses
+from kafka_groups.streams.tasks.readiness import is_ready, still_idle_ms
+from kafka_groups.streams.tasks.task import StreamTask
+from kafka_groups.streams.topology.internal_topics import topic_name
+from kafka_groups.streams.topology.subtopologies import NodeGroup
+from kafka_groups.types import TaskId, TopicPartition
+
+__all__ = ["StreamsWorker"]
+
+_log = logging.getLogger(__name__)
+
+_LOOK_MS = 50
+"""The longest time between two looks at the group while there are records."""
+
+_TASK_RECORDS, _TURN_MS = 100, 100
+"""The records of one task before it is another one's turn, and the length of a worker's turn."""
+
+_RESTORED_RECORDS, _RESTORED_BESIDE = 10_000, 1_000
+"""The changelog records of a turn: with nothing to process, and beside running tasks."""
+
+_RETRY_MS = 200
+
+
+class StreamsWorker:
+    """Runs the tasks of one member.
+
+    Call `start`, then `turn` again and again, and `plane.wait` for as long as a turn says; `close` at the end. Any
+    exception of a turn ends the worker: call `close` with `is_clean=False`. Nothing here waits for longer than the
+    data plane and the member do.
+
+    Attributes:
+        tasks: The tasks that it has, by id. Other threads may read it.
+    """
+
+    def __init__(self, settings: WorkerSettings, plane: DataPlane, member: WorkerMembership, clock: Clock) -> None:
+        self.tasks: Mapping[TaskId, AssignedTask] = {}
+        self._settings = settings
+        self._groups = settings.groups()
+        self._plane = plane
+        self._member = member
+        self._clock = clock
+        self._output = WorkerOutput(plane)
+        self._globals = GlobalStores(settings, plane, self._output)
+        self._restoration = Restoration(plane, member)
+        self._consuming = Consuming(plane, settings)
+        self._commits = Commits(plane, member, self._output, clock, settings.task_timeout_ms)
+        self._statuses = GroupStatuses()
+        self._kept: dict[TaskId, AssignedTask] = {}
+        self._looked_ms = self._committed_ms = self._retry_ms = 0
+        self._has_assignment = False
+
+    def __repr__(self) -> str:
+        return f"<StreamsWorker: {len(self.tasks)} tasks>"
+
+    @property
+    def is_running(self) -> bool:
+        """True if the global stores are loaded and all active tasks run."""
+        active = [task for task in self.tasks.values() if task.role is TaskRole.ACTIVE]
+        return self._has_assignment and self._globals.is_loaded and all(task.is_running for task in active)
+
+    def engines(self, store: str) -> list[SharedEngine]:
+        """Return the engines of the running tasks that have a store; for queries of other threads."""
+        if (engine := self._globals.engine_of(store)) is not None:
+            return [engine]
+        return [each.engine for each in self.tasks.values() if each.is_running and store in each.task.states]
+
+    def positions(self) -> dict[TaskId, TaskPosition]:
+        """Return the positions of the tasks' stores; for the member's thread."""
+        return {task_id: task.position() for task_id, task in self.tasks.items() if task.applied}
+
+    # ------------------------------------------------------------------------------------ the loop
+
+    async def start(self) -> None:
+        """Begin to load the global stores, and join the group."""
+        await self._globals.start(self._clock.wall_ms())
+        await self._member.join()
+
+    async def turn(self) -> int:
+        """Do what can be done now. Return how long there is nothing else to do, in ms.
+
+        Raises:
+            StreamsError: A record could not be processed.
+            KafkaGroupsError: The group or the brokers refused something for good.
+        """
+        now_ms, wall_ms = self._clock.now_ms(), self._clock.wall_ms()
+        self._output.wall_ms = wall_ms
+        if now_ms - self._looked_ms >= _LOOK_MS or not self._has_running:
+            self._looked_ms = now_ms
+            for event in await self._member.poll():
+                await self._handle(event)
+            self._statuses.check(now_ms)
+        restored = await self._restore(now_ms, wall_ms)
+        count = await self._consuming.read(self._settings.max_poll_records, wall_ms)
+        processed = self._process(now_ms) if self._globals.is_loaded else 0
+        if processed:
+            await self._consuming.resume_emptied()
+        self._punctuate()
+        await self._commit_if_due()
+        is_busy = restored or count or processed
+        return 0 if is_busy else self._wait_ms()
+
+    async def close(
+        self,
+        timeout_s: float | None = None,
+        operation: GroupMembershipOperation = GroupMembershipOperation.DEFAULT,
+        *,
+        is_clean: bool = True,
+    ) -> None:
+        """Commit, close the tasks, leave the group and close all connections.
+
+        Args:
+            timeout_s: Longest wait for the group, in seconds.
+            operation: Whether the member leaves.
+            is_clean: Whether to commit; no after an error.
+        """
+        try:
+            if is_clean:
+                await self._commits.commit(self.tasks.values())
+        finally:
+            try:
+                self._close_tasks()
+            finally:
+                try:
+                    await self._member.close(timeout_s, operation)
+                finally:
+                    await self._plane.close()
+
+    def _close_tasks(self) -> None:
+        tasks, self.tasks = self.tasks, {}
+        for task in tasks.values():
+            task.close()
+        self._globals.close()
+
+    async def request_shutdown(self) -> None:
+        """Ask all members of the group to shut down."""
+        await self._member.request_shutdown()
+
+    # ------------------------------------------------------------------------------------ the group
+
+    async def _handle(self, event: StreamsMembershipEvent) -> None:
+        if isinstance(event, TasksAssigned):
+            await self._assigned(event.tasks)
+        elif isinstance(event, TasksRevoked):
+            await self._commits.commit(self.tasks.values())
+            await self._drop(event.tasks, kept=event.then.active)
+            await self._member.confirm(event)
+        elif isinstance(event, TasksLost):
+            await self._drop(event.tasks)
+            await self._member.confirm(event)
+        elif isinstance(event, StatusesChanged):
+            self._statuses.changed(event.statuses, self._clock.now_ms())
+
+    async def _assigned(self, tasks: MemberTasks) -> None:
+        self._has_assignment = True
+        counts = await self._plane.partition_counts()
+        roles = ((tasks.active, TaskRole.ACTIVE), (tasks.standby, TaskRole.STANDBY), (tasks.warmup, TaskRole.WARMUP))
+        added = {task_id: self._task(task_id, role, counts) for ids, role in roles for task_id in sorted(ids)}
+        self.tasks = {**self.tasks, **added}
+        self._kept = {}
+        self._retry_ms = 0
+
+    async def _drop(self, tasks: MemberTasks, kept: Iterable[TaskId] = ()) -> None:
+        for task_id in sorted(tasks.ids):
+            task = self.tasks[task_id]
+            await self._restoration.end(task)
+            await self._consuming.stop(task)
+            if task_id in kept and task.role is not TaskRole.ACTIVE:
+                self._kept[task_id] = task
+            task.close()
+        self.tasks = {task_id: task for task_id, task in self.tasks.items() if task_id not in tasks.ids}
+
+    # ------------------------------------------------------------------------------------ the tasks
+
+    def _task(self, task_id: TaskId, role: TaskRole, counts: Mapping[str, int]) -> AssignedTask:
+        known = self._kept.get(task_id)
+        if known is not None:
+            known.role, known.phase = role, TaskPhase.CREATED
+            return known
+        engine, group = SharedEngine(), self._groups[task_id.subtopology_id]
+        places = (TopicPartition(topic, task_id.partition) for topic in self._topics(group))
+        inputs = tuple(place for place in places if place.partition < counts.get(place.topic, 0))
+        task = StreamTask(
+            task_id, group, self._settings.tasks, engine, self._output, self._globals.states, partitions=inputs
+        )
+        return AssignedTask(task, engine, role, inputs=inputs)
+
+    def _topics(self, group: NodeGroup) -> list[str]:
+        tasks = self._settings.tasks
+        names = [topic for source in group.sources for topic in source.topics]
+        return [topic_name(tasks.topology, tasks.application_id, topic) for topic in names]
+
+    async def _wipe(self, task: AssignedTask) -> None:
+        """Forget the stores of a task whose changelog has lost records that they need."""
+        _log.warning(
+            "The changelogs of task %s do not have the next records any more. Its stores are emptied and "
+            "restored from what there is.",
+            task.task_id,
+        )
+        await self._restoration.end(task)
+        fresh = self._task(task.task_id, task.role, {place.topic: place.partition + 1 for place in task.inputs})
+        self.tasks = {**self.tasks, task.task_id: fresh}
+
+    # ------------------------------------------------------------------------------------ the steps
+
+    async def _restore(self, now_ms: int, wall_ms: int) -> int:
+        if now_ms >= self._retry_ms:
+            await self._begin_created(now_ms)
+        polled = await self._plane.poll_restoring(_RESTORED_BESIDE if self._has_running else _RESTORED_RECORDS)
+        count = self._restoration.take(polled)
+        if polled:
+            self._globals.take(polled, wall_ms)
+            await self._globals.skip_lost(polled)
+            for task in self._restoration.lost(polled):
+                await self._wipe(task)
+        for task in self._waiting(TaskPhase.RESTORING):
+            if task.role is TaskRole.ACTIVE and task.is_restored and self._may_run(now_ms):
+                await self._run(task, wall_ms)
+                count += 1
+        return count + polled.count
+
+    async def _begin_created(self, now_ms: int) -> None:
+        for task in self._waiting(TaskPhase.CREATED):
+            try:
+                if not await self._restoration.begin(task):
+                    await self._wipe(task)
+            except TasksLostError:
+                return  # the next event says so
+            except KafkaGroupsError as error:
+                self._try_again(task, error, now_ms)
+                return
+
+    async def _run(self, task: AssignedTask, wall_ms: int) -> None:
+        try:
+            await self._consuming.start(task, wall_ms)
+        except KafkaGroupsError as error:
+            self._try_again(task, error, self._clock.now_ms())
+            return
+        await self._restoration.end(task)
+        task.is_initialised = True
+        task.task.init(wall_ms)
+
+    def _may_run(self, now_ms: int) -> bool:
+        return self._globals.is_loaded and now_ms >= self._retry_ms
+
+    def _try_again(self, task: AssignedTask, error: KafkaGroupsError, now_ms: int) -> None:
+        if not error.retriable:
+            raise error
+        self._retry_ms = now_ms + _RETRY_MS
+        _log.warning("Task %s cannot begin yet: %s", task.task_id, error)
+
+    def _waiting(self, phase: TaskPhase) -> list[AssignedTask]:
+        return [task for task in self.tasks.values() if task.phase is phase]
+
+    @property
+    def _has_running(self) -> bool:
+        return any(task.is_running for task in self.tasks.values())
+
+    def _process(self, begun_ms: int) -> int:
+        count, more = 0, [task for task in self.tasks.values() if task.is_running]
+        while more:
+            rest = []
+            for task in more:
+                done = self._process_task(task)
+                count += done
+                if task.task.is_commit_requested:
+                    return count
+                if done == _TASK_RECORDS:
+                    rest.append(task)
+            more = rest if self._clock.now_ms() - begun_ms < _TURN_MS else []
+        return count
+
+    def _process_task(self, task: AssignedTask) -> int:
+        wall_ms, now_ms, process = self._clock.wall_ms(), self._clock.now_ms(), task.task.process
+        single = len(task.inputs) == 1
+        for count in range(_TASK_RECORDS):
+            if not (single or self._may_process(task, now_ms)) or not process(wall_ms):
+                return count
+            task.is_dirty = True
+            if task.task.is_commit_requested:
+                return count + 1
+        return _TASK_RECORDS
+
+    def _may_process(self, task: AssignedTask, now_ms: int) -> bool:
+        queues = task.task.queues
+        empty = [place for place in task.inputs if not queues[place.topic, place.partition]]
+        if len(empty) == len(task.inputs):
+            return False
+        waits = task.read_to_end.issuperset(empty)
+        task.idle_since_ms = (task.idle_since_ms or now_ms) if empty and waits else None
+        idle_ms = still_idle_ms(task.idle_since_ms, now_ms)
+        ready = is_ready(empty, task.read_to_end, idle_ms, self._settings.max_task_idle_ms)
+        if ready:
+            task.idle_since_ms = None
+        return ready
+
+    def _punctuate(self) -> None:
+        wall_ms = self._clock.wall_ms()
+        for task in self.tasks.values():
+            if task.is_running and task.task.punctuate_wall_clock(wall_ms):
+                task.is_dirty = True
+
+    async def _commit_if_due(self) -> None:
+        now_ms = self._clock.now_ms()
+        is_asked = any(task.task.is_commit_requested for task in self.tasks.values())
+        if is_asked or now_ms - self._committed_ms >= self._settings.commit_interval_ms:
+            self._committed_ms = now_ms
+            await self._commits.commit(self.tasks.values())
+
+    def _wait_ms(self) -> int:
+        due_ms = self._committed_ms + self._settings.commit_interval_ms - self._clock.now_ms()
+        return max(min(self._settings.poll_ms, due_ms), 1)

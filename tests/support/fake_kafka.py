@@ -1,0 +1,258 @@
+"""Logs and a group in memory for workers of streams applications, with a fault at any call."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from kafka_groups.data_plane.polled import NOTHING, PolledRecords
+from kafka_groups.errors import TasksLostError
+from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatStatus
+from kafka_groups.streams import GroupMembershipOperation, MemberTasks, TaskId, TasksAssigned, TasksLost, TasksRevoked
+from kafka_groups.streams.member.rules.member_events import StreamsMembershipEvent
+from kafka_groups.types import FetchedRecord, Headers, OffsetAndMetadata, TopicPartition
+
+
+class LogEntry(NamedTuple):
+    key: bytes | None
+    value: bytes | None
+    timestamp_ms: int
+    headers: Headers = ()
+
+
+class Killed(BaseException):
+    """The process ends at this call."""
+
+
+class FakeKafka:
+    """The brokers: logs, and the offsets of one group."""
+
+    def __init__(self, counts: Mapping[str, int]) -> None:
+        self.counts = dict(counts)
+        self.logs: defaultdict[TopicPartition, list[LogEntry]] = defaultdict(list)
+        self.begins: defaultdict[TopicPartition, int] = defaultdict(int)
+        self.committed: dict[TopicPartition, OffsetAndMetadata] = {}
+
+    def produce(self, topic: str, key: str, value: str, timestamp_ms: int = 0, partition: int = 0) -> None:
+        entry = LogEntry(key.encode(), value.encode(), timestamp_ms)
+        self.logs[TopicPartition(topic, partition)].append(entry)
+
+    def values(self, topic: str) -> list[LogEntry]:
+        return [each for at in range(self.counts[topic]) for each in self.logs[TopicPartition(topic, at)]]
+
+
+class Faults:
+    """Counts the calls of a process, and ends it at one of them."""
+
+    def __init__(self, at: int | None = None, error: BaseException | None = None) -> None:
+        self.calls = 0
+        self.at = at
+        self.error = error or Killed()
+
+    def call(self) -> None:
+        self.calls += 1
+        if self.calls == self.at:
+            raise self.error
+
+
+class FakeReader:
+    """One consumer."""
+
+    def __init__(self, kafka: FakeKafka) -> None:
+        self._kafka = kafka
+        self.positions: dict[TopicPartition, int] = {}
+        self.paused: set[TopicPartition] = set()
+        self._told: dict[TopicPartition, int] = {}
+
+    def assign(self, starts: Mapping[TopicPartition, int]) -> None:
+        self.positions.update(starts)
+        self._told = {place: end for place, end in self._told.items() if place not in starts}
+
+    def unassign(self, partitions: Iterable[TopicPartition]) -> None:
+        for place in partitions:
+            self.positions.pop(place, None)
+            self._told.pop(place, None)
+
+    def poll(self, most: int) -> PolledRecords:
+        batches, ends, lost = {}, {}, []
+        for place in self.positions.keys() - self.paused:
+            start, log = self.positions[place], self._kafka.logs[place]
+            if start < self._kafka.begins[place]:
+                lost.append(place)
+                continue
+            found = [FetchedRecord(start + at, *entry) for at, entry in enumerate(log[start : start + most])]
+            if found:
+                batches[place] = found
+                self.positions[place] = start + len(found)
+            end = self.positions[place]
+            if end == len(log) and self._told.get(place) != end:
+                ends[place] = self._told[place] = end
+        self.unassign(lost)
+        return PolledRecords(batches, ends, tuple(lost)) if batches or ends or lost else NOTHING
+
+
+class FakePlane:
+    """The data plane of one process. Records are in the logs after a flush; what a killed process had not flushed
+    is lost, or written, as chance has it: here the first half is written."""
+
+    def __init__(self, kafka: FakeKafka, faults: Faults | None = None) -> None:
+        self.kafka = kafka
+        self.faults = faults or Faults()
+        self.written: dict[TopicPartition, int] = {}
+        self.sources, self.changelogs = FakeReader(kafka), FakeReader(kafka)
+        self.queued: list[tuple[TopicPartition, LogEntry]] = []
+        self.is_closed = False
+
+    async def assign(self, starts: Mapping[TopicPartition, int]) -> None:
+        self.faults.call()
+        self.sources.assign(starts)
+
+    async def unassign(self, partitions: Iterable[TopicPartition]) -> None:
+        self.sources.unassign(partitions)
+
+    async def pause(self, partitions: Iterable[TopicPartition]) -> None:
+        self.sources.paused.update(partitions)
+
+    async def resume(self, partitions: Iterable[TopicPartition]) -> None:
+        self.sources.paused.difference_update(partitions)
+
+    async def poll(self, most: int) -> PolledRecords:
+        self.faults.call()
+        return self.sources.poll(most)
+
+    async def assign_restoring(self, starts: Mapping[TopicPartition, int]) -> None:
+        self.faults.call()
+        self.changelogs.assign(starts)
+
+    async def unassign_restoring(self, partitions: Iterable[TopicPartition]) -> None:
+        self.changelogs.unassign(partitions)
+
+    async def poll_restoring(self, most: int) -> PolledRecords:
+        self.faults.call()
+        return self.changelogs.poll(most)
+
+    async def wait(self, timeout_ms: int) -> None:
+        """Return at once: tests advance a clock."""
+
+    def write(
+        self,
+        topic: str,
+        key: bytes | None,
+        value: bytes | None,
+        timestamp_ms: int,
+        headers: Headers,
+        partition: int | None,
+    ) -> None:
+        self.faults.call()
+        count = self.kafka.counts[topic]
+        place = TopicPartition(topic, sum(key or b"") % count if partition is None else partition)
+        self.queued.append((place, LogEntry(key, value, timestamp_ms, headers)))
+
+    def write_tracked(
+        self,
+        topic: str,
+        key: bytes | None,
+        value: bytes | None,
+        timestamp_ms: int,
+        headers: Headers,
+        partition: int,
+    ) -> None:
+        self.write(topic, key, value, timestamp_ms, headers, partition)
+
+    async def flush(self, timeout_ms: int) -> None:
+        half = len(self.queued) // 2
+        self._append(self.queued[:half])
+        self.queued = self.queued[half:]
+        self.faults.call()
+        self._append(self.queued)
+        self.queued = []
+
+    def _append(self, entries: list[tuple[TopicPartition, LogEntry]]) -> None:
+        for place, entry in entries:
+            self.kafka.logs[place].append(entry)
+            self.written[place] = len(self.kafka.logs[place])
+
+    def partitions(self, topic: str) -> int | None:
+        return self.kafka.counts.get(topic)
+
+    async def partition_counts(self) -> Mapping[str, int]:
+        self.faults.call()
+        return self.kafka.counts
+
+    async def bounds(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, tuple[int, int]]:
+        self.faults.call()
+        return {each: (self.kafka.begins[each], len(self.kafka.logs[each])) for each in partitions}
+
+    async def offsets_for_times(self, times: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
+        found = {
+            place: next((at for at, entry in enumerate(self.kafka.logs[place]) if entry.timestamp_ms >= time_ms), None)
+            for place, time_ms in times.items()
+        }
+        return {place: offset for place, offset in found.items() if offset is not None}
+
+    async def delete_records(self, before: Mapping[TopicPartition, int]) -> None:
+        self.faults.call()
+        self.kafka.begins.update(before)
+
+    async def close(self) -> None:
+        self.is_closed = True
+
+
+class FakeMembership:
+    """A member whose events the test says."""
+
+    statuses: tuple[StreamsGroupHeartbeatStatus, ...] = ()
+
+    def __init__(self, kafka: FakeKafka, faults: Faults | None = None) -> None:
+        self.kafka = kafka
+        self.faults = faults or Faults()
+        self.events: list[StreamsMembershipEvent] = []
+        self.confirmed: list[TasksRevoked | TasksLost] = []
+        self.is_lost = self.has_left = self.shutdown_requested = False
+
+    def assign(self, *tasks: str, standby: Iterable[str] = ()) -> None:
+        active, kept = (frozenset(map(TaskId.parse, each)) for each in (tasks, standby))
+        self.events.append(TasksAssigned(MemberTasks(active=active, standby=kept), 1))
+
+    def revoke(self, *tasks: str) -> TasksRevoked:
+        event = TasksRevoked(MemberTasks(active=map(TaskId.parse, tasks)))
+        self.events.append(event)
+        return event
+
+    def promote(self, task: str) -> None:
+        tasks = frozenset([TaskId.parse(task)])
+        self.events.append(TasksRevoked(MemberTasks(standby=tasks), then=MemberTasks(active=tasks)))
+        self.assign(task)
+
+    def lose(self, *tasks: str) -> TasksLost:
+        event = TasksLost(MemberTasks(active=map(TaskId.parse, tasks)))
+        self.events.append(event)
+        return event
+
+    async def join(self) -> None: ...
+
+    async def poll(self) -> tuple[StreamsMembershipEvent, ...]:
+        events, self.events = tuple(self.events), []
+        return events
+
+    async def confirm(self, event: TasksRevoked | TasksLost) -> None:
+        self.faults.call()
+        self.confirmed.append(event)
+
+    async def commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
+        if self.is_lost:
+            raise TasksLostError("another member has the tasks")
+        self.faults.call()
+        self.kafka.committed.update(offsets)
+        self.faults.call()
+
+    async def committed(
+        self, partitions: Iterable[TopicPartition]
+    ) -> Mapping[TopicPartition, OffsetAndMetadata | None]:
+        self.faults.call()
+        return {each: self.kafka.committed.get(each) for each in partitions}
+
+    async def request_shutdown(self) -> None:
+        self.shutdown_requested = True
+
+    async def close(self, timeout_s: float | None, operation: GroupMembershipOperation) -> None:
+        self.has_left = operation is not GroupMembershipOperation.REMAIN_IN_GROUP

@@ -1,0 +1,257 @@
+"""Workers over brokers in memory: processes are killed, and tasks are revoked and lost, between any two calls."""
+
+from collections import Counter
+
+import pytest
+
+from kafka_groups.errors import DeliveryFailedError
+from kafka_groups.streams import StreamsBuilder, StreamsError, Topology, serdes
+from kafka_groups.streams.runtime.assigned import TaskRole
+from kafka_groups.types import TaskId, TopicPartition
+from tests.support.fake_kafka import FakeKafka, Faults, Killed
+from tests.unit.streams.runtime.counting import CHANGELOG, INPUT, OUTPUT, Process, brokers, restored
+
+WORDS = ("to", "be", "or", "not", "to", "be")
+TASK = TaskId("0", 0)
+LOGGED = TopicPartition(CHANGELOG, 0)
+
+
+def with_words(words: tuple[str, ...] = WORDS) -> FakeKafka:
+    kafka = brokers()
+    for at, word in enumerate(words):
+        kafka.produce("words", word, "", timestamp_ms=at)
+    return kafka
+
+
+async def counted(kafka: FakeKafka, faults: Faults | None = None) -> Process:
+    """Let one process with the task count to the end."""
+    process = Process(kafka, faults)
+    process.member.assign("0_0")
+    await process.worker.start()
+    await process.turn_until(lambda: process.worker.is_running and process.has_committed(len(kafka.logs[INPUT])))
+    return process
+
+
+async def test_words_are_counted_and_committed_after_the_changelog_has_them() -> None:
+    kafka = with_words()
+    process = await counted(kafka)
+    assert process.worker.is_running
+    assert restored(kafka) == Counter(WORDS)
+    assert [entry.key for entry in kafka.values(OUTPUT)] == [b"or", b"not", b"to", b"be"]
+
+
+async def test_a_process_that_is_started_again_continues_the_counts() -> None:
+    kafka = with_words()
+    first = await counted(kafka)
+    await first.worker.close()
+    assert first.member.has_left
+    assert first.plane.is_closed
+    kafka.produce("words", "be", "")
+    await counted(kafka)
+    assert restored(kafka) == Counter((*WORDS, "be"))
+
+
+async def test_whenever_a_process_is_killed_every_word_is_counted_at_least_once() -> None:
+    kills = 0
+    for at in range(1, 1_000):
+        kafka, faults = with_words(), Faults(at)
+        try:
+            await counted(kafka, faults)
+        except Killed:
+            kills += 1
+        await counted(kafka)
+        assert restored(kafka) >= Counter(WORDS), f"killed at call {at}"
+        assert process_state_equals_changelog(await counted(kafka), kafka)
+        if faults.calls < at:
+            break
+    assert kills > 15
+
+
+def process_state_equals_changelog(process: Process, kafka: FakeKafka) -> bool:
+    table = process.worker.tasks[TASK].engine.table("counts")
+    kept = {key.decode(): int.from_bytes(value[8:], "big") for key, value in table.scan(b"", None)}
+    return Counter(kept) == restored(kafka)
+
+
+async def test_a_revoked_task_is_committed_and_closed_before_it_is_confirmed() -> None:
+    kafka = with_words()
+    process = Process(kafka, commit_interval_ms=10**9)
+    process.member.assign("0_0")
+    await process.worker.start()
+    await process.turn_until(lambda: process.plane.sources.positions.get(INPUT) == len(WORDS))
+    event = process.member.revoke("0_0")
+    await process.turn_until(lambda: process.member.confirmed)
+    assert process.member.confirmed == [event]
+    assert process.has_committed(len(WORDS))
+    assert not process.worker.tasks
+    assert not process.plane.sources.positions
+
+
+async def test_a_lost_task_is_closed_without_a_commit() -> None:
+    kafka = with_words()
+    process = Process(kafka, commit_interval_ms=10**9)
+    process.member.assign("0_0")
+    await process.worker.start()
+    await process.turn_until(lambda: process.plane.sources.positions.get(INPUT) == len(WORDS))
+    committed = dict(kafka.committed)
+    event = process.member.lose("0_0")
+    await process.turn_until(lambda: process.member.confirmed)
+    assert process.member.confirmed == [event]
+    assert kafka.committed == committed
+    await counted(kafka)
+    assert restored(kafka) == Counter(WORDS)
+
+
+async def test_a_member_that_has_lost_its_tasks_commits_no_state() -> None:
+    kafka = with_words()
+    process = Process(kafka)
+    process.member.is_lost = True
+    process.member.assign("0_0")
+    await process.worker.start()
+    await process.turn_until(lambda: kafka.values(CHANGELOG))
+    assert process.worker.tasks[TASK].engine.table("counts").scan(b"", None) == []
+    assert not kafka.committed
+
+
+async def test_an_error_of_the_flush_commits_no_offsets_and_ends_the_worker() -> None:
+    kafka = with_words()
+    process = Process(kafka)
+
+    async def refused(timeout_ms: int) -> None:
+        raise DeliveryFailedError("too large", failed=1, unanswered=0)
+
+    process.plane.flush = refused  # type: ignore[method-assign]
+    process.member.assign("0_0")
+    await process.worker.start()
+    with pytest.raises(DeliveryFailedError):
+        await process.turn_until(lambda: kafka.committed)
+    assert not kafka.committed
+
+
+async def test_the_commit_waits_while_brokers_do_not_answer() -> None:
+    kafka = with_words()
+    process = Process(kafka)
+    flush, refusals = process.plane.flush, [1, 2, 3]
+
+    async def slow(timeout_ms: int) -> None:
+        if refusals:
+            refusals.pop()
+            raise DeliveryFailedError("no answer", failed=0, unanswered=4)
+        await flush(timeout_ms)
+
+    process.plane.flush = slow  # type: ignore[method-assign]
+    process.member.assign("0_0")
+    await process.worker.start()
+    await process.turn_until(lambda: process.has_committed(len(WORDS)))
+    assert not refusals
+
+
+async def test_a_standby_follows_the_changelog_and_runs_at_once_when_it_is_promoted() -> None:
+    kafka = with_words()
+    await (await counted(kafka)).worker.close()
+    standby = Process(kafka)
+    standby.member.assign(standby=["0_0"])
+    await standby.worker.start()
+    await standby.turn_until(standby.worker.positions)
+    task = standby.worker.tasks[TASK]
+    await standby.turn_until(lambda: task.applied[LOGGED] == len(kafka.logs[LOGGED]))
+    assert task.role is TaskRole.STANDBY
+    assert not standby.plane.sources.positions
+    standby.member.promote("0_0")
+    await standby.turn_until(lambda: standby.worker.is_running and standby.worker.tasks[TASK].role is TaskRole.ACTIVE)
+    assert standby.worker.tasks[TASK] is task, "its stores stay open"
+    kafka.produce("words", "be", "")
+    await standby.turn_until(lambda: standby.has_committed(len(WORDS) + 1))
+    assert restored(kafka) == Counter((*WORDS, "be"))
+
+
+async def test_a_standby_whose_changelog_was_truncated_is_wiped_and_restored(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    kafka = with_words()
+    await (await counted(kafka)).worker.close()
+    standby = Process(kafka)
+    standby.member.assign(standby=["0_0"])
+    await standby.worker.start()
+    end = len(kafka.logs[LOGGED])
+    await standby.turn_until(lambda: standby.worker.positions() and standby.worker.tasks[TASK].applied[LOGGED] == end)
+    kafka.logs[LOGGED].extend(kafka.logs[LOGGED])
+    kafka.begins[LOGGED] = end + 1
+    await standby.turn_until(lambda: standby.worker.tasks[TASK].applied.get(LOGGED) == 2 * end)
+    assert "changelogs of task 0_0" in caplog.text
+    assert len(standby.worker.tasks[TASK].engine.table("counts").scan(b"", None)) == end - 1
+
+
+async def test_offsets_that_are_out_of_range_begin_again_by_the_rule_of_the_source() -> None:
+    kafka = with_words()
+    await (await counted(kafka)).worker.close()
+    kafka.produce("words", "lost", "")
+    kafka.produce("words", "kept", "")
+    kafka.begins[INPUT] = len(WORDS) + 1
+    await counted(kafka)
+    assert restored(kafka) == Counter((*WORDS, "kept"))
+
+
+async def test_repartitioned_records_go_through_both_tasks() -> None:
+    kafka = FakeKafka({"lines": 1, "app-by-word-repartition": 1, "app-words-changelog": 1, OUTPUT: 1})
+    builder = StreamsBuilder()
+    lines = builder.stream("lines", key=serdes.string, value=serdes.string).flat_map_values(str.split)
+    words = lines.group_by(lambda _, word: word, key=serdes.string, value=serdes.string, name="by-word")
+    words.count(store="words").to_stream().to(OUTPUT)
+    kafka.produce("lines", "a", "to be or not to be")
+    process = Process(kafka, topology=builder.build())
+    process.member.assign("0_0", "1_0")
+    await process.worker.start()
+    await process.turn_until(lambda: process.has_committed(6, TopicPartition("app-by-word-repartition", 0)))
+    last = {entry.key: int.from_bytes(entry.value or b"", "big") for entry in kafka.values(OUTPUT)}
+    assert last == {b"to": 2, b"be": 2, b"or": 1, b"not": 1}
+
+
+def enriched() -> Topology:
+    builder = StreamsBuilder()
+    names = builder.global_table("names", key=serdes.string, value=serdes.string)
+    orders = builder.stream("orders", key=serdes.string, value=serdes.string)
+    orders.join(names, lambda order, name: f"{order} of {name}", on=lambda key, _: key).to("named", value=serdes.string)
+    return builder.build()
+
+
+async def test_global_tables_are_loaded_before_anything_is_processed_and_followed() -> None:
+    kafka = FakeKafka({"names": 2, "orders": 1, "named": 1})
+    kafka.produce("names", "a", "ann", partition=0)
+    kafka.produce("names", "b", "ben", partition=1)
+    kafka.produce("orders", "b", "tea")
+    process = Process(kafka, topology=enriched())
+    process.member.assign("1_0")
+    await process.worker.start()
+    orders = TopicPartition("orders", 0)
+    await process.turn_until(lambda: process.has_committed(1, orders))
+    kafka.produce("names", "b", "bea", partition=1)
+    await process.turn_until(lambda: process.plane.changelogs.positions[TopicPartition("names", 1)] == 2)
+    kafka.produce("orders", "b", "rice")
+    await process.turn_until(lambda: process.has_committed(2, orders))
+    assert [entry.value for entry in kafka.values("named")] == [b"tea of ben", b"rice of bea"]
+
+
+async def test_a_sink_of_a_topic_that_does_not_exist_names_it() -> None:
+    kafka = with_words()
+    del kafka.counts[OUTPUT]
+    with pytest.raises(StreamsError, match="'totals' does not exist"):
+        await counted(kafka)
+    assert not kafka.committed
+
+
+async def test_full_buffers_pause_a_partition_and_it_is_read_again_later() -> None:
+    kafka = with_words(WORDS * 40)
+    process = Process(kafka, buffered_records=5, max_poll_records=30)
+    paused, pause = [], process.plane.pause
+
+    async def noted(partitions: list[TopicPartition]) -> None:
+        paused.extend(partitions)
+        await pause(partitions)
+
+    process.plane.pause = noted  # type: ignore[method-assign, assignment]
+    process.member.assign("0_0")
+    await process.worker.start()
+    await process.turn_until(lambda: process.has_committed(len(WORDS) * 40))
+    assert paused
+    assert not process.plane.sources.paused
