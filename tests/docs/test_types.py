@@ -8,7 +8,7 @@ import pytest
 
 from tests.docs.blocks import PAGES, ROOT, files_of, programs
 
-TOPOLOGIES = [program for program in programs() if "TopologyTestDriver(" in program.code]
+TOPOLOGIES = [program for program in programs() if "StreamsBuilder()" in program.code or "Topology()" in program.code]
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
