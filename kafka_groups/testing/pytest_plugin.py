@@ -7,7 +7,8 @@ reason is given, except where `KAFKA_GROUPS_REQUIRE_REAL_KAFKA=1` says that this
 
 import os
 from collections.abc import Iterator
-from typing import Literal, cast, get_args
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 import pytest
 
@@ -22,6 +23,9 @@ from kafka_groups.testing.kafka_jars import (
 )
 from kafka_groups.testing.kafka_process import KafkaProcess
 
+if TYPE_CHECKING:
+    from kafka_groups.testing.topology_driver import TopologyTestDriver
+
 __all__ = [
     "IMAGE_VARIABLE",
     "REQUIRE_VARIABLE",
@@ -30,6 +34,7 @@ __all__ = [
     "embedded_cluster",
     "kafka_container",
     "real_kafka",
+    "topology_driver",
 ]
 
 REQUIRE_VARIABLE = "KAFKA_GROUPS_REQUIRE_REAL_KAFKA"
@@ -81,6 +86,21 @@ def embedded_cluster() -> Iterator[EmbeddedCluster]:
     """An embedded cluster with one broker and `FAST_SETTINGS`: a new one for each `embedded_cluster_scope`, or test."""
     with EmbeddedCluster(settings=FAST_SETTINGS) as cluster:
         yield cluster
+
+
+@pytest.fixture
+def topology_driver() -> Iterator[type["TopologyTestDriver"]]:
+    """The class `TopologyTestDriver`. The drivers that a test makes with it are closed at the end of the test."""
+    from kafka_groups.testing.topology_driver import TopologyTestDriver  # noqa: PLC0415 - many tests have no topology
+
+    with ExitStack() as made:
+
+        class ClosedDriver(TopologyTestDriver):
+            def __init__(self, *arguments: Any, **options: Any) -> None:
+                super().__init__(*arguments, **options)
+                made.callback(self.close)
+
+        yield ClosedDriver
 
 
 @pytest.fixture(scope="session")

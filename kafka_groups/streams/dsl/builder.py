@@ -16,7 +16,7 @@ from kafka_groups.streams.state.stores import Changelog, KeyValueDefinition, Sto
 from kafka_groups.streams.topology.arguments import check_kind
 from kafka_groups.streams.topology.context import Processor
 from kafka_groups.streams.topology.node_graph import NodeGraph
-from kafka_groups.streams.topology.nodes import SourceNode, TimestampExtractor
+from kafka_groups.streams.topology.nodes import OffsetReset, SourceNode, TimestampExtractor
 from kafka_groups.streams.topology.records import Record
 from kafka_groups.streams.topology.topology import Topology
 from kafka_groups.streams.topology.user_processors import user_operator
@@ -55,7 +55,7 @@ class StreamsBuilder:
         value: Serde[V],
         name: str | None = None,
         timestamp: TimestampExtractor | None = None,
-        offset_reset: object = None,
+        offset_reset: OffsetReset | None = None,
     ) -> KStream[K, V]:
         """Read topics as a stream of records.
 
@@ -65,7 +65,8 @@ class StreamsBuilder:
             value: The serde of values.
             name: The source's name.
             timestamp: Overrides the application's timestamp extractor.
-            offset_reset: Where to begin in a topic without committed offset.
+            offset_reset: Where to begin in a partition without committed offset: "earliest", "latest", a timedelta
+                to begin so long ago, or "none" to fail. None: as the application says.
         """
         node_name = self._graph.named(name, "KSTREAM-SOURCE-")
         source = SourceNode(
@@ -88,6 +89,7 @@ class StreamsBuilder:
         name: str | None = None,
         store: str | KeyValueDefinition[K, V] | None = None,
         timestamp: TimestampExtractor | None = None,
+        offset_reset: OffsetReset | None = None,
         caching: bool | None = None,
         changelog: Changelog | None = None,
     ) -> KTable[K, V]:
@@ -101,10 +103,14 @@ class StreamsBuilder:
             store: A name or definition of the table's store, to query it. Without one, the table has a store only if
                 an operator needs it.
             timestamp: Overrides the application's timestamp extractor.
+            offset_reset: Where to begin in a partition without committed offset: "earliest", "latest", a timedelta
+                to begin so long ago, or "none" to fail. None: as the application says.
             caching: False to forward every update.
             changelog: False for a store that is lost with its worker; a mapping gives configs of the changelog topic.
         """
-        source = SourceNode(name="", topics=(topic,), key=key, value=value, timestamp=timestamp)
+        source = SourceNode(
+            name="", topics=(topic,), key=key, value=value, timestamp=timestamp, offset_reset=offset_reset
+        )
         return add_table_source(self._graph, source, StoreOptions(store, caching, changelog), name=name)
 
     def global_table(

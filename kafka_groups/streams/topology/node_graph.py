@@ -9,6 +9,7 @@ from kafka_groups.streams.member.rules.topology_builder import TopologyError
 from kafka_groups.streams.state.stores import StoreDefinition
 from kafka_groups.streams.topology.arguments import check_kind
 from kafka_groups.streams.topology.nodes import (
+    OffsetReset,
     Operator,
     ProcessorNode,
     SinkNode,
@@ -79,6 +80,12 @@ class NodeGraph:
     def copartitioned(self) -> tuple[tuple[str, ...], ...]:
         """Groups of source nodes whose topics need the same number of partitions."""
         return tuple(self._copartitioned)
+
+    @property
+    def offset_resets(self) -> Mapping[str, OffsetReset]:
+        """Where to begin in topics without committed offset, for those whose sources say it. A topic has one source."""
+        sources = (node for node in self._nodes.values() if isinstance(node, SourceNode))
+        return {topic: node.offset_reset for node in sources if node.offset_reset is not None for topic in node.topics}
 
     def add_operator(self, name: str, operator: Operator, parents: Iterable[str], stores: Iterable[str] = ()) -> Self:
         """Add a processor that does what an operator says. `add_processor` adds your own."""

@@ -1,7 +1,8 @@
 """The nodes of a topology, as values, and what an operator is."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from datetime import timedelta
+from typing import Any, Literal, Protocol, get_args
 
 from attrs import Attribute, field, frozen
 
@@ -14,6 +15,7 @@ from kafka_groups.types import Headers
 __all__ = [
     "NodeContext",
     "NodeStep",
+    "OffsetReset",
     "Operator",
     "Partitioner",
     "ProcessorNode",
@@ -34,6 +36,12 @@ TimestampExtractor = Callable[[Any, int], int]
 Partitioner = Callable[[str, Any, Any, int], int | Sequence[int] | None]
 """Gets topic, key, value and the number of partitions. Returns a partition, several (KIP-837: none drops the record),
 or None for the default."""
+
+OffsetResetWord = Literal["earliest", "latest", "none"]
+
+OffsetReset = OffsetResetWord | timedelta
+"""Says where to begin in a partition without a committed offset: at its beginning, at its end, with the records of the
+last minutes or days (KIP-1106), or nowhere (`"none"`): then the application fails."""
 
 TopicName = Callable[[Any, Any, RecordContext], str]
 """Gets key, value and context of a record, and returns the topic to write it to."""
@@ -109,6 +117,16 @@ def _topic(node: object, _attribute: object, given: Any) -> None:
         check_topic_name(_kind(node), given)
 
 
+def _offset_reset(node: object, _attribute: object, given: object) -> None:
+    is_word = isinstance(given, str) and given in get_args(OffsetResetWord)
+    is_duration = isinstance(given, timedelta) and given >= timedelta(0)
+    if given is not None and not is_word and not is_duration:
+        raise TopologyError(
+            f"{_kind(node)}: offset_reset={given!r} says not where to begin. Give 'earliest', 'latest', 'none', or a "
+            "timedelta that is not negative, to begin so long ago."
+        )
+
+
 def _kind(node: Any) -> str:
     kind = "Source" if isinstance(node, SourceNode) else "Sink"
     return f"{kind} {node.name!r}" if node.name else f"A {kind.lower()}"
@@ -124,7 +142,7 @@ class SourceNode:
         key: The serde of keys.
         value: The serde of values.
         timestamp: Overrides the application's timestamp extractor.
-        offset_reset: Overrides where to begin in a topic without committed offset.
+        offset_reset: Where to begin in a partition without committed offset. None: as the application says.
         gives_changes: Whether its records are changes of a table, with new and old values.
     """
 
@@ -133,7 +151,7 @@ class SourceNode:
     key: Serde[Any] = field(validator=_serde)
     value: Serde[Any] = field(validator=_serde)
     timestamp: TimestampExtractor | None = field(default=None, validator=_function)
-    offset_reset: object = None
+    offset_reset: OffsetReset | None = field(default=None, validator=_offset_reset)
     gives_changes: bool = False
     parents: tuple[str, ...] = field(default=(), init=False)
 

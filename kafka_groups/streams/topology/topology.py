@@ -13,6 +13,7 @@ from kafka_groups.streams.topology.drawing import has_graphviz, to_dot, to_merma
 from kafka_groups.streams.topology.internal_topics import group_topology
 from kafka_groups.streams.topology.node_graph import NodeGraph
 from kafka_groups.streams.topology.nodes import (
+    OffsetReset,
     Partitioner,
     ProcessorNode,
     SinkNode,
@@ -61,7 +62,7 @@ class Topology:
         key: Serde[Any],
         value: Serde[Any],
         timestamp: TimestampExtractor | None = None,
-        offset_reset: object = None,
+        offset_reset: OffsetReset | None = None,
     ) -> Self:
         """Add a source that reads topics, and return the topology.
 
@@ -71,10 +72,11 @@ class Topology:
             key: The serde of keys.
             value: The serde of values.
             timestamp: Overrides the application's timestamp extractor.
-            offset_reset: Where to begin in a topic without committed offset.
+            offset_reset: Where to begin in a partition without committed offset: "earliest", "latest", a timedelta
+                to begin so long ago, or "none" to fail. None: as the application says.
 
         Raises:
-            TopologyError: A name is taken, or a topic is read already.
+            TopologyError: A name is taken, a topic is read already, or `offset_reset` is none of these.
         """
         self.graph.add_node(
             SourceNode(name=name, topics=topics, key=key, value=value, timestamp=timestamp, offset_reset=offset_reset)

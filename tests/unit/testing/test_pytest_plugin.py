@@ -80,3 +80,39 @@ def test_tests_share_a_cluster_if_the_project_says_so(pytester: pytest.Pytester)
     shared.assert_outcomes(passed=2)
     wrong = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-o", "embedded_cluster_scope=always")
     wrong.stderr.fnmatch_lines(["*embedded_cluster_scope = always: use one of function, class, *"])
+
+
+def test_drivers_of_topologies_are_closed_at_the_end_of_a_test(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest(f"pytest_plugins = [{PLUGIN!r}]")
+    pytester.makepyfile(
+        """
+        from kafka_groups import serdes
+        from kafka_groups.streams import Processor, Topology
+        from kafka_groups.testing.topology_driver import TopologyTestDriver
+
+        closed = []
+
+        class Noted(Processor):
+            def process(self, record):
+                self.context.forward(record)
+
+            def close(self):
+                closed.append(self)
+
+        def build():
+            topology = Topology().add_source("read", "in", key=serdes.string, value=serdes.string)
+            topology.add_processor("noted", factory=Noted, parents=["read"])
+            return topology.add_sink("write", "out", parents=["noted"], key=serdes.string, value=serdes.string)
+
+        def test_first(topology_driver):
+            for driver in (topology_driver(build()), topology_driver(build(), partitions={"in": 2})):
+                assert isinstance(driver, TopologyTestDriver)
+                driver.input_topic("in", serdes.string, serdes.string).pipe("k", "v")
+                assert driver.output_topic("out", serdes.string, serdes.string).read().value == "v"
+            assert closed == []
+
+        def test_second():
+            assert len(closed) == 3
+        """
+    )
+    pytester.runpytest_subprocess("-p", "no:cacheprovider").assert_outcomes(passed=2)

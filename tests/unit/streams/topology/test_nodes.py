@@ -1,6 +1,7 @@
 """Topics that Kafka refuses, and what is no serde, are refused where they are given."""
 
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -54,3 +55,31 @@ def test_what_is_no_serde_is_refused_where_it_is_given() -> None:
         StreamsBuilder().stream("in", key=wrong, value=TEXT)
     with pytest.raises(TypeError, match=r"Sink 'KSTREAM-SINK-0000000001': value=<class 'str'> is not a serde"):
         stream(StreamsBuilder()).to("out", value=wrong)
+
+
+def test_sources_say_where_to_begin_in_their_topics() -> None:
+    builder = StreamsBuilder()
+    builder.stream("early", "also-early", key=TEXT, value=TEXT, offset_reset="earliest")
+    builder.stream("lately", key=TEXT, value=TEXT, offset_reset=timedelta(hours=1))
+    builder.stream("somewhere", key=TEXT, value=TEXT)
+    builder.table("table", key=TEXT, value=TEXT, offset_reset="none")
+    topology = builder.build().add_source("late", "late", key=TEXT, value=TEXT, offset_reset="latest")
+    assert topology.graph.offset_resets == {
+        "early": "earliest",
+        "also-early": "earliest",
+        "lately": timedelta(hours=1),
+        "table": "none",
+        "late": "latest",
+    }
+
+
+@pytest.mark.parametrize("given", ["Earliest", "by_duration:PT1H", "", 5, timedelta(seconds=-1), object()])
+def test_another_offset_reset_is_refused_where_it_is_given(given: Any) -> None:
+    reads: list[Callable[[], object]] = [
+        lambda: StreamsBuilder().stream("in", key=TEXT, value=TEXT, offset_reset=given),
+        lambda: StreamsBuilder().table("in", key=TEXT, value=TEXT, offset_reset=given),
+        lambda: Topology().add_source("read", "in", key=TEXT, value=TEXT, offset_reset=given),
+    ]
+    for read in reads:
+        with pytest.raises(TopologyError, match=r"offset_reset=.* says not where to begin\. Give 'earliest', 'latest'"):
+            read()
