@@ -12,6 +12,8 @@ from kafka_groups.streams.processors import aggregating, lookup_joins, tables, u
 from kafka_groups.streams.processors.lookup_joins import JoinSide
 from kafka_groups.streams.state.held import Held, HeldUpdates
 from kafka_groups.streams.state.timed_rows import TimedRows
+from kafka_groups.streams.tasks.choosing import EarliestFirst
+from kafka_groups.streams.tasks.queues import PartitionQueue
 from tests.support.planted_defects import Patch, by_name
 
 __all__ = ["DEFECTS"]
@@ -124,6 +126,17 @@ def null_keys_are_repartitioned(patch: Patch) -> None:
     patch.setattr(repartitioning, "_has_key", lambda _key, _value: True)
 
 
+def queues_of_equal_times_take_no_turns(patch: Patch) -> None:
+    """A task takes all records of one partition before those of another with the same time."""
+
+    def first(self: EarliestFirst, timestamp_ms: int, queue: PartitionQueue) -> None:
+        self._heap.insert(0, (timestamp_ms, queue))
+        self._heap.sort(key=lambda entry: entry[0])
+
+    patch.setattr(EarliestFirst, "offer", first)
+    patch.setattr(EarliestFirst, "poll", lambda self: self._heap.pop(0)[1] if self._heap else None)
+
+
 DEFECTS = by_name(
     given_names_burn_no_index,
     late_limit_is_off_by_one,
@@ -137,4 +150,5 @@ DEFECTS = by_name(
     caches_forget_the_old_value,
     windows_never_expire,
     null_keys_are_repartitioned,
+    queues_of_equal_times_take_no_turns,
 )

@@ -21,6 +21,7 @@ __all__ = [
     "encoded",
     "random_script",
     "script_for",
+    "with_restarts",
 ]
 
 Headers: TypeAlias = tuple[tuple[str, bytes | None], ...]
@@ -134,6 +135,14 @@ def script_for(topology: str, seed: int, inputs: Sequence[str], records: int) ->
     if topology.startswith("unreadable"):
         return _changed(seed, script, lambda record: evolve(record, value=b"bad"))
     return script
+
+
+def with_restarts(seed: int, script: Script) -> tuple[Step, ...]:
+    """A script with two restarts, somewhere after its first step."""
+    rng, steps = random.Random(seed), list(script)
+    for _ in range(2):
+        steps.insert(rng.randint(1, len(steps)), Restart())
+    return tuple(steps)
 
 
 def _changed(seed: int, script: Script, change: Callable[[Pipe], Pipe]) -> tuple[Step, ...]:

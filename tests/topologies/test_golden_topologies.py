@@ -3,7 +3,7 @@
 import pytest
 
 from tests.topologies.golden import DIRECTORY, golden_names, read_golden
-from tests.topologies.scripts import Pipe, Restart, random_script, script_for
+from tests.topologies.scripts import Pipe, Restart, random_script, script_for, with_restarts
 
 MOST_BYTES = 1_000_000
 
@@ -41,6 +41,15 @@ def test_scripts_come_from_the_seed() -> None:
     times = [step.timestamp_ms for step in piped]
     assert times != sorted(times)
     assert min(times) >= 0
+
+
+def test_restarts_come_after_the_first_step() -> None:
+    script = script_for("count", 1, ("in",), 5)
+    for seed in range(20):
+        restarted = with_restarts(seed, script)
+        assert restarted[0] == script[0]
+        assert [step for step in restarted if not isinstance(step, Restart)] == list(script)
+        assert restarted.count(Restart()) == 2
 
 
 def test_scripts_have_what_a_topology_is_about() -> None:

@@ -12,7 +12,7 @@ from kafka_groups.streams.state.sessions import SessionState
 from kafka_groups.streams.state.windows import WindowState
 from kafka_groups.testing.topology_driver import TopologyTestDriver
 from tests.topologies.catalogue import Twin
-from tests.topologies.scripts import Advance, Output, Pipe, Run, Script, Step, StoreContents
+from tests.topologies.scripts import Advance, Output, Pipe, Restart, Run, Script, Step, StoreContents
 
 __all__ = ["differences", "run_twin"]
 
@@ -56,6 +56,8 @@ class _RecordingDriver(TopologyTestDriver):
                 self._pipe(step.topic, step.key, step.value, step.timestamp_ms, step.headers, 0)
             case Advance():
                 self.advance_wall_clock(timedelta(milliseconds=step.by_ms))
+            case Restart():
+                self.restart()
             case _:
                 raise NotImplementedError(step)
 

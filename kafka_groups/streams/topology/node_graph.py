@@ -83,7 +83,7 @@ class NodeGraph:
 
     @property
     def offset_resets(self) -> Mapping[str, OffsetReset]:
-        """Where to begin in topics without committed offset, for those whose sources say it. A topic has one source."""
+        """The offset resets of the topics whose sources have one."""
         sources = (node for node in self._nodes.values() if isinstance(node, SourceNode))
         return {topic: node.offset_reset for node in sources if node.offset_reset is not None for topic in node.topics}
 

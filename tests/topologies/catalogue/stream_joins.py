@@ -10,7 +10,10 @@ from tests.topologies.catalogue.functions import (
     ms,
     numbers,
     texts,
+    upper,
+    words,
 )
+from tests.topologies.catalogue.processing import stamped
 from tests.topologies.catalogue.registry import Twins
 
 __all__ = ["graceful", "left", "right", "self_join", "strict", "twins"]
@@ -112,6 +115,30 @@ twins.dsl(
         .left_join(texts(builder, "third"), joined, windows=graceful())
     ),
 )
+
+
+def _words(read: KStream[str, str], topic: str) -> KStream[str, str]:
+    """Words that go through a topic of their own, so that many records of one time wait in one task."""
+    return read.flat_map_values(words, value=TEXT).repartition(name=topic)
+
+
+def equal_times_joined(builder: StreamsBuilder) -> None:
+    """Records of equal times wait in two queues."""
+    read = texts(builder, "in")
+    first, second = _words(read, "first"), _words(read.map_values(upper, value=TEXT), "second")
+    out(first.join(second, joined, windows=strict()))
+
+
+def equal_times_merged(builder: StreamsBuilder) -> None:
+    """Records of equal times, and later ones, wait in four queues."""
+    read = texts(builder, "in")
+    later = read.process(stamped, key=TEXT, value=TEXT).repartition(name="later")
+    first, second = _words(read, "first"), _words(read.map_values(upper, value=TEXT), "second")
+    out(first.merge(second).merge(later).merge(_words(read, "third")))
+
+
+twins.dsl("equal_times_joined", equal_times_joined)
+twins.dsl("equal_times_merged", equal_times_merged)
 twins.dsl(
     "stream_join_numbers",
     lambda builder: out(left(builder).outer_join(numbers(builder, "numbers"), joined, windows=graceful())),

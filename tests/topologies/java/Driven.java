@@ -14,9 +14,11 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Queue;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.header.Headers;
 import org.apache.kafka.common.record.TimestampType;
 import org.apache.kafka.streams.TopologyTestDriver;
@@ -87,9 +89,22 @@ final class Driven {
     /** Goes on with a new driver, whose stores are restored from the topics that are their changelogs. */
     void restart() {
         driver.close();
+        Map<TopicPartition, AtomicLong> offsets = offsets();
         create();
+        Set<String> global = globalTopics();
+        offsets.forEach((partition, offset) -> {
+            if (!global.contains(partition.topic())) {
+                offsets().put(partition, offset);
+            }
+        });
         Restoring.restore((StreamTask) field("task"), logs);
-        globalTopics().forEach(topic -> logs.getOrDefault(topic, List.of()).forEach(record -> feed(record)));
+        global.forEach(topic -> logs.getOrDefault(topic, List.of()).forEach(record -> feed(record)));
+    }
+
+    /** The offset that each partition has come to. They are those of one topic before and after a restart. */
+    @SuppressWarnings("unchecked")
+    private Map<TopicPartition, AtomicLong> offsets() {
+        return (Map<TopicPartition, AtomicLong>) field("offsetsByTopicOrPatternPartition");
     }
 
     private Set<String> globalTopics() {

@@ -2,6 +2,7 @@ import java.time.Duration;
 import org.apache.kafka.streams.StreamsBuilder;
 import org.apache.kafka.streams.kstream.JoinWindows;
 import org.apache.kafka.streams.kstream.KStream;
+import org.apache.kafka.streams.kstream.Repartitioned;
 import org.apache.kafka.streams.kstream.StreamJoined;
 
 /** Joins of streams with streams. */
@@ -40,11 +41,29 @@ final class StreamJoinTopologies {
         all.dsl("stream_self_join", StreamJoinTopologies::selfJoin);
         all.dsl("stream_join_three", builder -> left(builder).join(right(builder), Functions::joined, graceful())
                 .leftJoin(Functions.texts(builder, "third"), Functions::joined, graceful()).to("out"));
+        all.dsl("equal_times_joined", builder -> {
+            KStream<String, String> read = Functions.texts(builder, "in");
+            words(read, "first").join(words(read.mapValues(Functions::upper), "second"), Functions::joined, strict())
+                    .to("out");
+        });
+        all.dsl("equal_times_merged", StreamJoinTopologies::equalTimesMerged);
         all.dsl("stream_join_numbers", builder -> left(builder).outerJoin(Functions.numbers(builder, "numbers"),
                 (text, number) -> text + "+" + number, graceful(),
                 StreamJoined.with(Functions.TEXT, Functions.TEXT, Functions.LONG)).to("out"));
         all.dsl("stream_join_unlogged", builder -> left(builder).leftJoin(right(builder), Functions::joined, graceful(),
                 StreamJoined.with(Functions.TEXT, Functions.TEXT, Functions.TEXT).withLoggingDisabled()).to("out"));
+    }
+
+    /** Words that go through a topic of their own, so that many records of one time wait in one task. */
+    private static KStream<String, String> words(KStream<String, String> read, String topic) {
+        return read.flatMapValues(Functions::words).repartition(Repartitioned.as(topic));
+    }
+
+    private static void equalTimesMerged(StreamsBuilder builder) {
+        KStream<String, String> read = Functions.texts(builder, "in");
+        KStream<String, String> later = read.process(Processors.Stamped::new).repartition(Repartitioned.as("later"));
+        words(read, "first").merge(words(read.mapValues(Functions::upper), "second")).merge(later)
+                .merge(words(read, "third")).to("out");
     }
 
     static KStream<String, String> left(StreamsBuilder builder) {
