@@ -17,8 +17,10 @@ from kafka_groups.streams.state.stores import (
     WindowDefinition,
 )
 from kafka_groups.streams.state.windows import WindowStore
+from kafka_groups.streams.topology.arguments import check_kind
+from kafka_groups.streams.topology.functions import check_functions
 from kafka_groups.streams.topology.nodes import NodeContext
-from kafka_groups.streams.topology.records import Record, RecordMetadata
+from kafka_groups.streams.topology.records import Record, RecordMetadata, refused_record
 from kafka_groups.types import TaskId
 
 __all__ = ["Cancellable", "Processor", "ProcessorContext", "PunctuationType", "TaskServices"]
@@ -104,11 +106,15 @@ class ProcessorContext(Generic[KOut, VOut]):
 
         Raises:
             StreamsError: There is no child with this name.
+            TypeError: It is no record.
+            ValueError: Its timestamp is negative.
         """
         step = self._node.forward if to is None else self._node.children.get(to)
         if step is None:
             known = ", ".join(self._node.children) or "none"
             raise StreamsError(f"Processor {self._node.name!r} has no child {to!r}. Its children are: {known}.")
+        if not isinstance(record, Record) or record.timestamp_ms < 0:  # type: ignore[redundant-expr]
+            raise refused_record(record)
         step(record.key, record.value, record.timestamp_ms, record.headers)
 
     @overload
@@ -147,11 +153,20 @@ class ProcessorContext(Generic[KOut, VOut]):
             start_ms: The time of the first call. Later ones come at multiples of the interval after it.
 
         Raises:
-            ValueError: The interval is shorter than 1 ms.
+            TypeError: An argument has another type, or the function gives no value because it is asynchronous.
+            ValueError: The interval is shorter than 1 ms, or the start is negative.
         """
-        interval_ms = round(interval.total_seconds() * 1000)
+        where = f"Processor {self._node.name!r}"
+        check_kind(f"{where}: schedule: interval", interval, timedelta, "a timedelta, such as timedelta(minutes=1)")
+        check_kind(f"{where}: schedule: clock", clock, PunctuationType, "a PunctuationType")
+        if callback is None:
+            raise TypeError(f"{where}: schedule: callback=None is not a function. Give one of the time in ms.")
+        check_functions(f"{where}: schedule", callback=callback)
+        interval_ms = interval // timedelta(milliseconds=1)
         if interval_ms < 1:
-            raise ValueError(f"The interval of a punctuation is {interval}. Use at least 1 ms.")
+            raise ValueError(f"{where}: the interval of a punctuation is {interval}. Use at least 1 ms.")
+        if start_ms is not None and start_ms < 0:
+            raise ValueError(f"{where}: the start of a punctuation is {start_ms}. Use a time from 1970 on.")
         return self._task.schedule(interval_ms, clock, callback, start_ms)
 
     def commit(self) -> None:

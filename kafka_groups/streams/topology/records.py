@@ -6,7 +6,7 @@ from attrs import evolve, frozen
 
 from kafka_groups.types import Header, Headers
 
-__all__ = ["Record", "RecordMetadata", "SourceRecord"]
+__all__ = ["Record", "RecordMetadata", "SourceRecord", "refused_record"]
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -45,6 +45,15 @@ class Record(Generic[K, V]):
     def with_headers(self, *headers: Header) -> "Record[K, V]":
         """Return a copy with other headers."""
         return evolve(self, headers=headers)
+
+
+def refused_record(given: object) -> Exception:
+    """Return the error for what a processor gives to its children if it is no record, or has a negative timestamp."""
+    if isinstance(given, Record):
+        return ValueError(
+            f"The record to forward has the timestamp {given.timestamp_ms}. Give it one that is not negative."
+        )
+    return TypeError(f"{given!r} is to be forwarded, which is no Record. Use record.with_value(…), or Record(…).")
 
 
 @frozen

@@ -8,7 +8,7 @@ from attrs import frozen
 from kafka_groups.streams.topology.context import Processor, ProcessorContext, open_store
 from kafka_groups.streams.topology.functions import check_functions
 from kafka_groups.streams.topology.nodes import NodeContext, NodeStep, Operator
-from kafka_groups.streams.topology.records import Record
+from kafka_groups.streams.topology.records import Record, refused_record
 from kafka_groups.types import Headers
 
 __all__ = ["UserFunction", "UserProcessor", "user_operator"]
@@ -31,12 +31,14 @@ class UserFunction:
 
         def step(key: Any, value: Any, timestamp_ms: int, headers: Headers) -> None:
             context.timestamp_ms, context.headers = timestamp_ms, headers
-            results: Iterator[Record[Any, Any]] | None = None
+            results: Iterator[Any] | None = None
             while True:
                 try:
                     if results is None:
                         results = iter(function(Record(key, value, timestamp_ms, headers), *stores) or ())
                     result = next(results)
+                    if not isinstance(result, Record) or result.timestamp_ms < 0:
+                        raise refused_record(result)
                     if keeps_key and result.key is not key and result.key != key:
                         raise ValueError(
                             f"process_values got the key {key!r} and returned {result.key!r}. Use process."
