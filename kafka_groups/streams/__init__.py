@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from kafka_groups.streams.state.key_value import KeyValueStore, TimestampedKeyValueStore, ValueAndTimestamp
     from kafka_groups.streams.state.sessions import SessionStore
     from kafka_groups.streams.state.windows import WindowStore
-    from kafka_groups.streams.tasks.failures import ErrorContext, ErrorResponse
+    from kafka_groups.streams.tasks.error_context import ErrorContext, ErrorResponse, UncaughtErrorResponse
     from kafka_groups.streams.topology.context import Cancellable, Processor, ProcessorContext, PunctuationType
     from kafka_groups.streams.topology.records import Record, RecordMetadata, SourceRecord
     from kafka_groups.streams.topology.topology import Topology
@@ -121,6 +121,7 @@ __all__ = [
     "TimestampedKeyValueStore",
     "Topology",
     "TopologyError",
+    "UncaughtErrorResponse",
     "UnlimitedWindows",
     "UserEndpoint",
     "ValueAndTimestamp",
@@ -140,8 +141,8 @@ _MODULES = MappingProxyType({
     "CogroupedKStream": "dsl.cogrouped",
     "EmitStrategy": "dsl.windows",
     "EndpointPartitions": "member.rules.known_group",
-    "ErrorContext": "tasks.failures",
-    "ErrorResponse": "tasks.failures",
+    "ErrorContext": "tasks.error_context",
+    "ErrorResponse": "tasks.error_context",
     "GlobalKTable": "dsl.global_table",
     "GroupMembershipOperation": "member.rules.member_events",
     "GroupTopology": "member.rules.topology",
@@ -189,6 +190,7 @@ _MODULES = MappingProxyType({
     "TimestampedKeyValueStore": "state.key_value",
     "Topology": "topology.topology",
     "TopologyError": "member.rules.topology_builder",
+    "UncaughtErrorResponse": "tasks.error_context",
     "UnlimitedWindows": "dsl.windows",
     "UserEndpoint": ".protocol.messages.streams_group",
     "ValueAndTimestamp": "state.key_value",

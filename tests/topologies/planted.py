@@ -100,7 +100,7 @@ def caches_keep_the_first_place(patch: Patch) -> None:
     def hold(self: HeldUpdates, key_bytes: bytes, key: Any, stored: bytes | None, headers: Any) -> None:
         record, earlier = self._record, self._held.get(key_bytes)
         before = stored if earlier is None else earlier.stored
-        self._held[key_bytes] = Held(key, before, record.topic, record.partition, record.offset, headers)
+        self._held[key_bytes] = Held(key, before, record.topic, record.partition, record.offset, headers, record.raw)
 
     patch.setattr(HeldUpdates, "hold", hold)
 

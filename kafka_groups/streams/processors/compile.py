@@ -45,6 +45,9 @@ class Failures(Protocol):
     def processing(self, node: str, error: Exception, record: tuple[Any, Any, int, Headers]) -> None:
         """Raise, or return to skip the record."""
 
+    def production(self, node: str, error: Exception, topic: str, record: tuple[Any, Any, int, Headers]) -> object:
+        """Raise, or return to skip a record that cannot be serialised."""
+
     def dropped(self, node: str, reason: str) -> None:
         """Count and log a record that an operator drops."""
 
@@ -183,8 +186,6 @@ def _sink_step(sink: SinkNode, surroundings: Surroundings) -> NodeStep:
         context.timestamp_ms, context.headers = timestamp_ms, headers
         try:
             topic = fixed if fixed is not None else sink.topic(key, value, context)  # type: ignore[operator]
-            writer = writers.get(topic) or writers.setdefault(topic, _Writer(sink, topic))
-            key_bytes, value_bytes, sent = writer.bytes(key, value, headers)
             partitions = (
                 _BY_DEFAULT
                 if partitioner is None
@@ -192,6 +193,12 @@ def _sink_step(sink: SinkNode, surroundings: Surroundings) -> NodeStep:
             )
         except Exception as error:
             failures.processing(sink.name, error, (key, value, timestamp_ms, headers))
+            return
+        try:
+            writer = writers.get(topic) or writers.setdefault(topic, _Writer(sink, topic))
+            key_bytes, value_bytes, sent = writer.bytes(key, value, headers)
+        except Exception as error:
+            failures.production(sink.name, error, topic, (key, value, timestamp_ms, headers))
             return
         for partition in partitions:
             collector.send(topic, key_bytes, value_bytes, timestamp_ms, sent, partition)

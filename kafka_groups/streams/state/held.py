@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from kafka_groups.streams.state.store import RecordContext
+from kafka_groups.streams.state.store import RawRecord, RecordContext
 from kafka_groups.types import Headers
 
 __all__ = ["Held", "HeldUpdates"]
@@ -19,6 +19,7 @@ class Held(NamedTuple):
         partition: Its partition.
         offset: Its offset.
         headers: Its headers.
+        raw: That record as its topic has it.
     """
 
     key: Any
@@ -27,6 +28,7 @@ class Held(NamedTuple):
     partition: int
     offset: int
     headers: Headers
+    raw: RawRecord | None
 
 
 class HeldUpdates:
@@ -42,13 +44,18 @@ class HeldUpdates:
         record = self._record
         earlier = self._held.pop(key_bytes, None)
         before = stored if earlier is None else earlier.stored
-        self._held[key_bytes] = Held(key, before, record.topic, record.partition, record.offset, headers)
+        self._held[key_bytes] = Held(key, before, record.topic, record.partition, record.offset, headers, record.raw)
 
     def flush(self) -> None:
         """Forward what waits, each with the context of the record that made it."""
         held, self._held = self._held, {}
         record = self._record
         for key_bytes, each in held.items():
-            record.topic, record.partition, record.offset = each.topic, each.partition, each.offset
+            record.topic, record.partition, record.offset, record.raw = (
+                each.topic,
+                each.partition,
+                each.offset,
+                each.raw,
+            )
             if self.forward is not None:
                 self.forward(key_bytes, each)

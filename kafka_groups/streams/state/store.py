@@ -8,7 +8,7 @@ from attrs import define, frozen
 from kafka_groups.streams.state.engine import Engine
 from kafka_groups.types import Headers
 
-__all__ = ["ChangelogRecord", "RecordContext", "StateStore", "StoreSurroundings"]
+__all__ = ["ChangelogRecord", "RawRecord", "RecordContext", "StateStore", "StoreSurroundings"]
 
 
 class ChangelogRecord(NamedTuple):
@@ -27,6 +27,18 @@ class ChangelogRecord(NamedTuple):
     headers: Headers = ()
 
 
+class RawRecord(Protocol):
+    """A record as its topic has it."""
+
+    @property
+    def key(self) -> bytes | None:
+        """Its key."""
+
+    @property
+    def value(self) -> bytes | None:
+        """Its value."""
+
+
 @define
 class RecordContext:
     """The record that a task is processing. There is one for each task, and operators change it.
@@ -37,6 +49,7 @@ class RecordContext:
         offset: Its offset, -1 in a punctuation.
         timestamp_ms: The timestamp of the record that a processor of the user's has.
         headers: The headers of that record.
+        raw: The record as its topic has it, or None in a punctuation.
     """
 
     topic: str | None = None
@@ -44,6 +57,7 @@ class RecordContext:
     offset: int = -1
     timestamp_ms: int = 0
     headers: Headers = ()
+    raw: RawRecord | None = None
 
 
 @frozen(kw_only=True)

@@ -1,104 +1,170 @@
-"""Decisions about exceptions of the user's code and about bytes that cannot be decoded."""
+"""Decisions about exceptions of the user's code, and about records that cannot be read or written."""
 
-import enum
-from collections.abc import Callable
-from typing import Any
-
-from attrs import frozen
+from typing import Any, Protocol
 
 from kafka_groups.streams.errors import StreamsError
 from kafka_groups.streams.state.store import RecordContext
+from kafka_groups.streams.tasks.dead_letters import dead_letter
+from kafka_groups.streams.tasks.error_context import ErrorContext, ErrorHandler, ErrorHandlers, ErrorResponse
 from kafka_groups.streams.topology.records import Record
 from kafka_groups.types import Headers, TaskId, TopicPartition
 
-__all__ = ["ErrorContext", "ErrorResponse", "TaskFailures"]
+__all__ = ["TaskFailures"]
+
+_ALLOWED = (ErrorResponse.FAIL, ErrorResponse.RESUME, ErrorResponse.DEAD_LETTER)
 
 
-class ErrorResponse(enum.Enum):
-    """The decision about a record that cannot be processed."""
+class DeadLetterSink(Protocol):
+    """Writes dead letters: a task's collector."""
 
-    FAIL = "fail"
-    RESUME = "resume"
-
-
-@frozen
-class ErrorContext:
-    """The place of an error.
-
-    Attributes:
-        node: Name of the node.
-        task_id: The task.
-        topic: Topic of the record that the task was processing; None in a punctuation.
-        partition: Its partition.
-        offset: Its offset.
-        timestamp_ms: The timestamp of the record that the node had.
-    """
-
-    node: str
-    task_id: TaskId
-    topic: str | None
-    partition: int
-    offset: int
-    timestamp_ms: int
-
-
-ErrorHandler = Callable[[ErrorContext, Record[Any, Any], Exception], ErrorResponse]
+    def send(
+        self,
+        topic: str,
+        key: bytes | None,
+        value: bytes | None,
+        timestamp_ms: int,
+        headers: Headers,
+        partition: int | None,
+    ) -> None:
+        """Write a record. None as partition: the default partitioner's."""
 
 
 class TaskFailures:
-    """Asks the application's handler about each exception.
+    """Asks the application's handlers about each exception.
 
     Attributes:
         dropped_records: How many records operators dropped, by node and reason.
     """
 
-    def __init__(
-        self,
-        task_id: TaskId,
-        record: RecordContext,
-        processing: ErrorHandler | None,
-        deserialization: ErrorHandler | None,
-    ) -> None:
+    def __init__(self, task_id: TaskId, record: RecordContext, handlers: ErrorHandlers, sink: DeadLetterSink) -> None:
         self._task_id = task_id
         self._record = record
-        self._processing = processing
-        self._deserialization = deserialization
+        self._handlers = handlers
+        self._sink = sink
         self.dropped_records: dict[tuple[str, str], int] = {}
 
     def processing(self, node: str, error: Exception, record: tuple[Any, Any, int, Headers]) -> None:
         """Raise, or return to skip the record."""
         if isinstance(error, StreamsError):  # of a child, and decided there
             raise error
-        key, value, timestamp_ms, headers = record
-        place = self._record
-        context = ErrorContext(node, self._task_id, place.topic, place.partition, place.offset, timestamp_ms)
-        if not _resumes(self._processing, context, Record(key, value, timestamp_ms, headers), error):
-            raise StreamsError(_told(context, key, value, error)) from error
+        context, handler = self._context(node, record), self._handlers.processing
+        response = self._asked("processing_exception_handler", handler, context, Record(*record), error)
+        if response is ErrorResponse.FAIL:
+            text = f"{node} in task {self._task_id} failed at {context.place}: {_told(error)}{_hint(record)}"
+            raise StreamsError(text + _remedy("processing_exception_handler", handler)) from error
 
     def deserialization(
         self, node: str, error: Exception, partition: TopicPartition, offset: int, record: Record[Any, Any]
     ) -> None:
         """Raise, or return to skip a record of a source that cannot be decoded; its key and value are bytes."""
-        place = ErrorContext(node, self._task_id, partition.topic, partition.partition, offset, record.timestamp_ms)
-        if not _resumes(self._deserialization, place, record, error):
+        place = (partition.topic, partition.partition, offset, record.timestamp_ms)
+        context = ErrorContext(node, self._task_id, *place, record.headers, record.key, record.value)
+        handler = self._handlers.deserialization
+        response = self._asked("deserialization_exception_handler", handler, context, record, error)
+        if response is ErrorResponse.FAIL:
             text = f"{node} in task {self._task_id} cannot decode {partition} offset {offset}: {error}"
-            raise StreamsError(text) from error
+            raise StreamsError(text + _remedy("deserialization_exception_handler", handler)) from error
+
+    def production(
+        self,
+        node: str,
+        error: Exception,
+        topic: str,
+        record: tuple[Any, Any, int, Headers],
+        *,
+        is_retriable: bool = False,
+    ) -> ErrorResponse:
+        """Raise, or return RETRY to write the record again, or another response to skip it.
+
+        Args:
+            node: The sink.
+            error: The error.
+            topic: The topic to which the record was to be written.
+            record: Its key, value, timestamp and headers. Key and value are bytes if they could be serialised.
+            is_retriable: Whether the record may be written again.
+        """
+        context, handler = self._context(node, record, topic), self._handlers.production
+        response = self._asked(
+            "production_exception_handler", handler, context, Record(*record), error, may_retry=is_retriable
+        )
+        if response is ErrorResponse.FAIL:
+            text = f"{node} in task {self._task_id} cannot write to {topic} what follows from {context.place}: "
+            raise StreamsError(text + _told(error) + _remedy("production_exception_handler", handler)) from error
+        return response
 
     def dropped(self, node: str, reason: str) -> None:
         """Count a record that an operator drops."""
         self.dropped_records[node, reason] = self.dropped_records.get((node, reason), 0) + 1
 
+    def _context(self, node: str, record: tuple[Any, Any, int, Headers], output: str | None = None) -> ErrorContext:
+        place, (_, _, timestamp_ms, headers) = self._record, record
+        key, value = (None, None) if place.raw is None else (place.raw.key, place.raw.value)
+        source = (place.topic, place.partition, place.offset)
+        return ErrorContext(node, self._task_id, *source, timestamp_ms, headers, key, value, output)
 
-def _resumes(handler: ErrorHandler | None, context: ErrorContext, record: Record[Any, Any], error: Exception) -> bool:
-    return handler is not None and handler(context, record, error) is ErrorResponse.RESUME
+    def _asked(
+        self,
+        name: str,
+        handler: ErrorHandler | None,
+        context: ErrorContext,
+        record: Record[Any, Any],
+        error: Exception,
+        *,
+        may_retry: bool = False,
+    ) -> ErrorResponse:
+        """Return what a handler decides, and write the dead letter that it asks for."""
+        if handler is None:
+            return ErrorResponse.FAIL
+        response = _response(name, handler, context, record, error)
+        if response not in _ALLOWED and not may_retry:
+            why = "is for errors of writing that can be retried, and this is another one"
+            raise StreamsError(_wrong(name, context, error, f"returned {response}, which {why}", "RESUME")) from error
+        if response is ErrorResponse.DEAD_LETTER:
+            self._bury(name, context, error)
+        return response
+
+    def _bury(self, name: str, context: ErrorContext, error: Exception) -> None:
+        topic = self._handlers.dead_letter_topic
+        if topic is None:
+            raise StreamsError(
+                f"{name} returned {ErrorResponse.DEAD_LETTER} about {context.node} at {context.place}, but there is no "
+                f"dead-letter topic. Set errors_dead_letter_queue_topic_name. The error was {_told(error)}"
+            ) from error
+        letter = dead_letter(context, error)
+        self._sink.send(topic, letter.key, letter.value, letter.timestamp_ms, letter.headers, None)
 
 
-def _told(context: ErrorContext, key: Any, value: Any, error: Exception) -> str:
-    place = f"{context.topic}-{context.partition} offset {context.offset}" if context.topic else "a punctuation"
-    text = f"{context.node} in task {context.task_id} failed at {place}: {type(error).__name__}: {error}"
-    nulls = [name for name, each in (("key", key), ("value", value)) if each is None]
-    if nulls:
-        which = " and ".join(nulls)
-        text += f". The record's {which} was null. If your code can't handle that, filter such records first: "
-        text += f".filter(lambda key, value: {nulls[0]} is not None)"
-    return text
+def _response(
+    name: str, handler: ErrorHandler, context: ErrorContext, record: Record[Any, Any], error: Exception
+) -> ErrorResponse:
+    try:
+        response: object = handler(context, record, error)
+    except Exception as raised:
+        text = f"{name} raised {_told(raised)} when it was asked about {context.node} at {context.place}"
+        raise StreamsError(f"{text}, where the error was {_told(error)}") from raised
+    if not isinstance(response, ErrorResponse):
+        raise StreamsError(_wrong(name, context, error, f"returned {response!r}", "FAIL")) from error
+    return response
+
+
+def _wrong(name: str, context: ErrorContext, error: Exception, what: str, example: str) -> str:
+    text = f"{name} {what} about {context.node} at {context.place}. Return an ErrorResponse, such as "
+    return f"{text}ErrorResponse.{example}. The error was {_told(error)}"
+
+
+def _told(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+def _hint(record: tuple[Any, Any, int, Headers]) -> str:
+    nulls = [name for name, each in (("key", record[0]), ("value", record[1])) if each is None]
+    if not nulls:
+        return ""
+    text = f". The record's {' and '.join(nulls)} was null. If your code can't handle that, filter such records first: "
+    return f"{text}.filter(lambda key, value: {nulls[0]} is not None)"
+
+
+def _remedy(name: str, handler: ErrorHandler | None) -> str:
+    if handler is not None:
+        return ""
+    return f". To skip such records or write them to a dead-letter topic, set {name}"

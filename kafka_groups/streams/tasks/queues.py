@@ -33,6 +33,7 @@ class PartitionQueue:
         step: What to do with a record.
         time_ms: The highest timestamp so far, or -1.
         position: The offset after the last record that was taken or skipped.
+        raw: The record that was decoded last, as the partition has it: the one that `take` returns.
     """
 
     def __init__(
@@ -48,6 +49,7 @@ class PartitionQueue:
         self.step = step
         self.time_ms = _NO_TIME
         self.position: int | None = None
+        self.raw: FetchedRecord | None = None
         self._source = source
         self._waiting: deque[FetchedRecord] = deque()
         self._head: Head | None = None
@@ -89,6 +91,7 @@ class PartitionQueue:
         return head
 
     def _decoded(self, record: FetchedRecord) -> Head | None:
+        self.raw = record
         try:
             key = None if record.key is None else self._read_key(record.key, record.headers)
             value = None if record.value is None else self._read_value(record.value, record.headers)

@@ -12,7 +12,8 @@ from kafka_groups.streams.state.opening import open_state
 from kafka_groups.streams.state.read_only import ReadOnlyState
 from kafka_groups.streams.state.store import ChangelogRecord, RecordContext, StateStore, StoreSurroundings
 from kafka_groups.streams.tasks.choosing import EarliestFirst
-from kafka_groups.streams.tasks.failures import ErrorHandler, TaskFailures
+from kafka_groups.streams.tasks.error_context import ErrorHandler, ErrorHandlers
+from kafka_groups.streams.tasks.failures import TaskFailures
 from kafka_groups.streams.tasks.punctuation import Punctuation, Schedule
 from kafka_groups.streams.tasks.queues import PartitionQueue
 from kafka_groups.streams.topology.context import PunctuationType
@@ -45,6 +46,8 @@ class TaskSettings:
         cache_max_bytes: 0 makes operators forward every update (`statestore.cache.max.bytes`).
         processing_handler: Decides about exceptions of the user's code; None fails.
         deserialization_handler: Decides about bytes that cannot be decoded; None fails.
+        production_handler: Decides about records that cannot be serialised or written; None fails.
+        dead_letter_topic: The topic for records for which a handler returns DEAD_LETTER.
     """
 
     topology: NodeGraph
@@ -53,6 +56,18 @@ class TaskSettings:
     cache_max_bytes: int = 10 * 1024 * 1024
     processing_handler: ErrorHandler | None = None
     deserialization_handler: ErrorHandler | None = None
+    production_handler: ErrorHandler | None = None
+    dead_letter_topic: str | None = None
+
+    @property
+    def handlers(self) -> ErrorHandlers:
+        """The handlers of errors."""
+        return ErrorHandlers(
+            deserialization=self.deserialization_handler,
+            processing=self.processing_handler,
+            production=self.production_handler,
+            dead_letter_topic=self.dead_letter_topic,
+        )
 
 
 class StreamTask:
@@ -94,9 +109,7 @@ class StreamTask:
         self.is_commit_requested = False
         self._settings = settings
         self._stream_schedule, self._wall_schedule = Schedule(), Schedule()
-        self._failures = TaskFailures(
-            task_id, self.record, settings.processing_handler, settings.deserialization_handler
-        )
+        self._failures = TaskFailures(task_id, self.record, settings.handlers, collector)
         self.states: dict[str, StateStore] = {}
         self._changelogs: dict[str, str] = {}
         self._restored_from: dict[str, str] = {}
@@ -198,7 +211,7 @@ class StreamTask:
         self.stream_time_ms = max(self.stream_time_ms, head.timestamp_ms)
         record = self.record
         record.topic, record.partition, record.offset = chosen.partition.topic, chosen.partition.partition, head.offset
-        record.timestamp_ms, record.headers = head.timestamp_ms, head.headers
+        record.timestamp_ms, record.headers, record.raw = head.timestamp_ms, head.headers, chosen.raw
         chosen.step(head.key, head.value, head.timestamp_ms, head.headers)
         self._punctuate(self._stream_schedule, self.stream_time_ms)
         return True
@@ -277,7 +290,7 @@ class StreamTask:
     def _punctuate(self, schedule: Schedule, now_ms: int) -> bool:
         record = self.record
         record.topic, record.partition, record.offset = None, _NO_TIME, _NO_TIME
-        record.timestamp_ms, record.headers = now_ms, ()
+        record.timestamp_ms, record.headers, record.raw = now_ms, (), None
         return schedule.run(now_ms)
 
     def _queue(self, partition: TopicPartition) -> PartitionQueue:

@@ -23,7 +23,7 @@ from kafka_groups.streams.state.stores import (
     WindowDefinition,
 )
 from kafka_groups.streams.state.windows import WindowStore
-from kafka_groups.streams.tasks.failures import ErrorHandler
+from kafka_groups.streams.tasks.error_context import ErrorHandler
 from kafka_groups.streams.tasks.task import StreamTask, TaskSettings
 from kafka_groups.streams.topology.checks import check_topology
 from kafka_groups.streams.topology.context import open_view
@@ -70,6 +70,8 @@ class TopologyTestDriver:
         processing_exception_handler: Decides about exceptions of your code; without one they are raised by `pipe`.
         deserialization_exception_handler: Decides about records that cannot be decoded, in the same way. It gets their
             keys and values as bytes.
+        production_exception_handler: Decides about records that cannot be serialised, in the same way.
+        errors_dead_letter_queue_topic_name: The topic for records for which a handler returns DEAD_LETTER.
         on_record: Gets each record that is written to a topic. The driver then keeps none of them, so that it can
             process any number.
 
@@ -90,6 +92,8 @@ class TopologyTestDriver:
         statestore_cache_max_bytes: int = 10 * 1024 * 1024,
         processing_exception_handler: ErrorHandler | None = None,
         deserialization_exception_handler: ErrorHandler | None = None,
+        production_exception_handler: ErrorHandler | None = None,
+        errors_dead_letter_queue_topic_name: str | None = None,
         on_record: Callable[[CapturedRecord], None] | None = None,
     ) -> None:
         if not topology.graph.nodes:
@@ -110,6 +114,8 @@ class TopologyTestDriver:
             cache_max_bytes=statestore_cache_max_bytes,
             processing_handler=processing_exception_handler,
             deserialization_handler=deserialization_exception_handler,
+            production_handler=production_exception_handler,
+            dead_letter_topic=errors_dead_letter_queue_topic_name,
         )
         self._kept: dict[str, list[CapturedRecord]] = {
             place.source_topic: []
