@@ -1,25 +1,24 @@
 """`KafkaStreams`: an application that runs a topology."""
 
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import FrameType, TracebackType
-from typing import Any, Self, TypeVar, overload
+from typing import Any, Self, TypeVar, Unpack, overload
 
+from kafka_groups.config.clients.keywords import StreamsKeywords
 from kafka_groups.errors import ClosedError, IllegalStateError, OperationTimeoutError
 from kafka_groups.streams.errors import StreamsError
 from kafka_groups.streams.member.rules.member_events import GroupMembershipOperation
-from kafka_groups.streams.processors.extractors import fail_on_invalid
 from kafka_groups.streams.queries.committed import committed_view
 from kafka_groups.streams.runtime.application_state import ApplicationLife, StateListener, StreamsState
 from kafka_groups.streams.runtime.assembly import assembled_worker
-from kafka_groups.streams.runtime.settings import WorkerSettings
+from kafka_groups.streams.runtime.configured import configured_application
 from kafka_groups.streams.runtime.worker_thread import WorkerThread
 from kafka_groups.streams.state.key_value import KeyValueStore
 from kafka_groups.streams.state.sessions import SessionStore
 from kafka_groups.streams.state.stores import KeyValueDefinition, SessionDefinition, StoreDefinition, WindowDefinition
 from kafka_groups.streams.state.windows import WindowStore
-from kafka_groups.streams.tasks.task import TaskSettings
 from kafka_groups.streams.topology.topology import Topology
 
 __all__ = ["KafkaStreams"]
@@ -42,46 +41,31 @@ class KafkaStreams:
 
     Args:
         topology: The topology, or a function that returns it.
-        application_id: The id of the application. It is the id of its group and the prefix of its internal topics.
-        bootstrap_servers: The brokers to contact first.
+        config: A dictionary of configuration keys by Kafka's dotted names.
         on_state: Called with the new state and the one before, on the thread that changes it. It must return at once.
-        commit_interval_ms: The longest time between two commits, in ms.
-        max_task_idle_ms: How long a task with records waits for those of its other partitions, in ms. 0 waits for what
-            the brokers have; -1 waits for nothing.
-        statestore_cache_max_bytes: 0 makes operators forward every update instead of the last one of each commit.
-        **keywords: More keys of the clients, such as `security_protocol`.
+        **keywords: Configuration keys by their Python names, such as `bootstrap_servers` and `application_id`. The
+            configuration reference lists them all.
 
     Raises:
         TopologyError: The topology is empty or contradicts itself.
-        ConfigurationError: A key is unknown or invalid (when the application starts).
+        ConfigurationError: A key is unknown, missing, invalid or not supported yet.
     """
 
-    def __init__(  # noqa: PLR0913 - an application's configuration
+    def __init__(
         self,
         topology: Topology | Callable[[], Topology],
+        config: Mapping[str, object] | None = None,
+        /,
         *,
-        application_id: str,
-        bootstrap_servers: str,
         on_state: StateListener | None = None,
-        commit_interval_ms: int = 1_000,
-        max_task_idle_ms: int = 0,
-        statestore_cache_max_bytes: int = 10 * 1024 * 1024,
-        **keywords: object,
+        **keywords: Unpack[StreamsKeywords],
     ) -> None:
         self._topology = topology if isinstance(topology, Topology) else topology()
-        self._topology.group_topology(application_id)  # reports what is wrong before anything starts
+        application = configured_application(self._topology, config, keywords)
         self._life = ApplicationLife(on_state)
-        tasks = TaskSettings(
-            topology=self._topology.graph,
-            application_id=application_id,
-            extractor=fail_on_invalid,
-            cache_max_bytes=statestore_cache_max_bytes,
-        )
-        settings = WorkerSettings(tasks=tasks, commit_interval_ms=commit_interval_ms, max_task_idle_ms=max_task_idle_ms)
-        connection = {"bootstrap_servers": bootstrap_servers, **keywords}
-        self._application_id = application_id
-        name = f"streams-{application_id}-1"
-        self._worker = WorkerThread(lambda: assembled_worker(settings, connection), self._life, name)
+        self._application_id = application.config.application_id
+        name = f"streams-{self._application_id}-1"
+        self._worker = WorkerThread(lambda: assembled_worker(application), self._life, name)
 
     def __repr__(self) -> str:
         return f"<KafkaStreams {self._application_id!r}: {self._life.state.name}>"

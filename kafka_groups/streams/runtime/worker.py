@@ -21,6 +21,7 @@ from kafka_groups.streams.runtime.consuming import Consuming
 from kafka_groups.streams.runtime.global_stores import GlobalStores
 from kafka_groups.streams.runtime.output import WorkerOutput
 from kafka_groups.streams.runtime.plane import DataPlane, WorkerMembership
+from kafka_groups.streams.runtime.purging import Purging
 from kafka_groups.streams.runtime.restoring import Restoration
 from kafka_groups.streams.runtime.settings import WorkerSettings
 from kafka_groups.streams.runtime.shared_engine import SharedEngine
@@ -70,6 +71,9 @@ class StreamsWorker:
         self._restoration = Restoration(plane, member)
         self._consuming = Consuming(plane, settings)
         self._commits = Commits(plane, member, self._output, clock, settings.task_timeout_ms)
+        tasks = settings.tasks
+        repartitioned = [topic_name(tasks.topology, tasks.application_id, t) for t in tasks.topology.repartition_topics]
+        self._purging = Purging(plane, repartitioned, settings.repartition_purge_interval_ms)
         self._statuses = GroupStatuses()
         self._kept: dict[TaskId, AssignedTask] = {}
         self._looked_ms = self._committed_ms = self._retry_ms = 0
@@ -331,6 +335,7 @@ class StreamsWorker:
         if is_asked or now_ms - self._committed_ms >= self._settings.commit_interval_ms:
             self._committed_ms = now_ms
             await self._commits.commit(self.tasks.values())
+            await self._purging.purge_if_due(self.tasks.values(), now_ms)
 
     def _wait_ms(self) -> int:
         due_ms = self._committed_ms + self._settings.commit_interval_ms - self._clock.now_ms()

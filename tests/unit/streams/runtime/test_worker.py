@@ -255,3 +255,17 @@ async def test_full_buffers_pause_a_partition_and_it_is_read_again_later() -> No
     await process.turn_until(lambda: process.has_committed(len(WORDS) * 40))
     assert paused
     assert not process.plane.sources.paused
+
+
+async def test_repartitioned_records_are_deleted_when_they_are_committed() -> None:
+    repartitioned = TopicPartition("app-by-word-repartition", 0)
+    kafka = FakeKafka({"lines": 1, repartitioned.topic: 1, "app-words-changelog": 1})
+    builder = StreamsBuilder()
+    lines = builder.stream("lines", key=serdes.string, value=serdes.string)
+    lines.group_by(lambda _, line: line, key=serdes.string, value=serdes.string, name="by-word").count(store="words")
+    kafka.produce("lines", "a", "to")
+    process = Process(kafka, topology=builder.build(), repartition_purge_interval_ms=5_000)
+    process.member.assign("0_0", "1_0")
+    await process.worker.start()
+    await process.turn_until(lambda: kafka.begins[repartitioned] == 1)
+    assert kafka.begins[TopicPartition("lines", 0)] == 0

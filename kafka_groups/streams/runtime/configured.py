@@ -1,0 +1,109 @@
+"""From the keys of an application to the settings of its workers and clients."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+
+from attrs import fields, frozen
+
+from kafka_groups.config.clients.connection import ClientConfig
+from kafka_groups.config.clients.streams import StreamsConfig, streams_config, streams_keys
+from kafka_groups.config.readers import offset_reset_duration_ms
+from kafka_groups.config.settings import KeyTable
+from kafka_groups.errors import ConfigurationError
+from kafka_groups.streams.processors.extractors import fail_on_invalid
+from kafka_groups.streams.runtime.settings import WorkerSettings
+from kafka_groups.streams.tasks.task import TaskSettings
+from kafka_groups.streams.topology.topology import Topology
+
+__all__ = ["ConfiguredApplication", "configured_application"]
+
+_TABLE = KeyTable(StreamsConfig)
+_SHARED = frozenset({each.name for each in fields(ClientConfig)} | {"client_rack", "metadata_max_age_ms"})
+_LATER = (
+    "errors_dead_letter_queue_topic_name",
+    "num_workers",
+    "probe_address",
+    "production_exception_handler",
+    "statestore_uncommitted_max_bytes",
+    "topic",
+    "uncaught_exception_handler",
+)
+"""Keys that the runtime does not act on yet. To accept them would promise what it does not do."""
+
+
+@frozen(kw_only=True)
+class ConfiguredApplication:
+    """An application as its user configured it.
+
+    Attributes:
+        config: All keys.
+        settings: The limits of its workers, and its topology.
+        connection: The keys that all clients have, as they were given.
+    """
+
+    config: StreamsConfig
+    settings: WorkerSettings
+    connection: Mapping[str, object]
+
+    def consumer(self, purpose: str, isolation_level: str) -> dict[str, object]:
+        """Return the keys of a consumer; those that the user gave for it override the isolation level."""
+        return {**self.connection, "isolation.level": isolation_level, **self.config.consumer_settings(purpose)}
+
+    @property
+    def producer(self) -> dict[str, object]:
+        """The keys of the producer."""
+        return {**self.connection, **dict(self.config.producer)}
+
+
+def configured_application(
+    topology: Topology, mapping: Mapping[str, object] | None, keywords: Mapping[str, object]
+) -> ConfiguredApplication:
+    """Check the keys of an application, and its topology.
+
+    Raises:
+        ConfigurationError: A key is unknown, missing, invalid or not supported yet.
+        TopologyError: The topology is empty or contradicts itself.
+    """
+    config = streams_config(mapping, **keywords)
+    _refuse_later(config)
+    topology.group_topology(config.application_id)
+    given = {**(mapping or {}), **keywords}
+    connection = {name: value for name, value in given.items() if _TABLE.attribute(name) in _SHARED}
+    return ConfiguredApplication(config=config, settings=_settings(config, topology), connection=connection)
+
+
+def _refuse_later(config: StreamsConfig) -> None:
+    keys = streams_keys()
+    for name in _LATER:
+        given, default = getattr(config, name), keys[name].default
+        if given != default and given:
+            raise ConfigurationError(
+                f"{name}={given!r}: applications do not support {keys[name].name} yet. Leave it out."
+            )
+
+
+def _settings(config: StreamsConfig, topology: Topology) -> WorkerSettings:
+    tasks = TaskSettings(
+        topology=topology.graph,
+        application_id=config.application_id,
+        extractor=config.default_timestamp_extractor or fail_on_invalid,
+        cache_max_bytes=config.statestore_cache_max_bytes,
+        processing_handler=config.processing_exception_handler,
+        deserialization_handler=config.deserialization_exception_handler,
+    )
+    return WorkerSettings(
+        tasks=tasks,
+        commit_interval_ms=config.commit_interval_ms,
+        max_task_idle_ms=config.max_task_idle_ms,
+        buffered_records=config.buffered_records_per_partition,
+        max_poll_records=config.max_poll_records,
+        poll_ms=config.poll_ms,
+        task_timeout_ms=config.task_timeout_ms,
+        repartition_purge_interval_ms=config.repartition_purge_interval_ms,
+        offset_reset=_reset(config.auto_offset_reset),
+    )
+
+
+def _reset(strategy: str) -> object:
+    duration_ms = offset_reset_duration_ms(strategy)
+    return strategy if duration_ms is None else timedelta(milliseconds=duration_ms)

@@ -1,0 +1,40 @@
+"""The keys of an application as its workers and clients get them."""
+
+from datetime import timedelta
+
+import pytest
+
+from kafka_groups.errors import ConfigurationError
+from kafka_groups.streams.runtime.configured import configured_application
+from tests.unit.streams.runtime.counting import counting
+
+GIVEN = {"application.id": "app", "bootstrap.servers": "127.0.0.1:1"}
+
+
+def test_limits_are_those_that_were_given() -> None:
+    keywords = {"commit_interval_ms": 7, "max_task_idle_ms": -1, "auto_offset_reset": "by_duration:PT1H"}
+    settings = configured_application(counting(), GIVEN, keywords).settings
+    assert (settings.commit_interval_ms, settings.max_task_idle_ms) == (7, -1)
+    assert settings.offset_reset == timedelta(hours=1)
+
+
+def test_clients_get_their_own_keys_and_those_that_all_have() -> None:
+    keywords = {"client_id": "me", "producer": {"linger.ms": 3}, "restore_consumer": {"fetch.min.bytes": 9}}
+    application = configured_application(counting(), GIVEN, keywords)
+    shared = {"bootstrap.servers": "127.0.0.1:1", "client_id": "me"}
+    assert application.producer == {**shared, "linger.ms": 3}
+    assert application.consumer("main", "read_committed") == {**shared, "isolation.level": "read_committed"}
+    assert application.consumer("restore", "read_committed")["fetch.min.bytes"] == 9
+
+
+@pytest.mark.parametrize(
+    ("keywords", "said"),
+    [
+        ({"num_workers": 4}, "num_workers=4: applications do not support num.workers yet"),
+        ({"topic": {"min.insync.replicas": 2}}, "topic="),
+        ({"commit_interval_msec": 5}, "commit_interval_ms"),
+    ],
+)
+def test_keys_that_nothing_acts_on_are_refused(keywords: dict[str, object], said: str) -> None:
+    with pytest.raises(ConfigurationError, match=said):
+        configured_application(counting(), GIVEN, keywords)
