@@ -5,6 +5,7 @@ from typing import Any
 
 from kafka_groups.streams.errors import StreamsError
 from kafka_groups.streams.runtime.shared_engine import LockedReader, SharedEngine
+from kafka_groups.streams.state.joined import JoinedStates
 from kafka_groups.streams.state.opening import open_state
 from kafka_groups.streams.state.store import RecordContext, StoreSurroundings
 from kafka_groups.streams.topology.context import open_view
@@ -12,9 +13,6 @@ from kafka_groups.streams.topology.internal_topics import changelog_topic
 from kafka_groups.streams.topology.node_graph import StorePlace
 
 __all__ = ["committed_view"]
-
-_GATHERED = frozenset({"all", "fetch", "find", "scan"})
-"""The methods of states that return several rows: those of all tasks, one task after the other."""
 
 
 def committed_view(place: StorePlace, application_id: str, engines: Sequence[SharedEngine]) -> Any:
@@ -43,10 +41,6 @@ class GatheredState:
     def __repr__(self) -> str:
         return f"<GatheredState {self.name!r} of {len(self._engines)} tasks>"
 
-    def get(self, key: bytes) -> Any:
-        """Return value and timestamp of a row, or None."""
-        return next((found for state in self._states() if (found := state.get(key)) is not None), None)
-
     def put(self, *_change: object) -> None:
         """Refuse a change.
 
@@ -56,14 +50,7 @@ class GatheredState:
         raise StreamsError(f"Store {self.name!r} cannot be changed from outside: only its processors write to it.")
 
     def __getattr__(self, name: str) -> Any:
-        states = list(self._states())
-        if name not in _GATHERED:
-            return getattr(states[0], name)
-
-        def gathered(*given: object, **options: object) -> list[Any]:
-            return [row for state in states for row in getattr(state, name)(*given, **options)]
-
-        return gathered
+        return getattr(JoinedStates(tuple(self._states())), name)
 
     def _states(self) -> Iterator[Any]:
         # Made for each question: window and session states index what the engine has at that time.

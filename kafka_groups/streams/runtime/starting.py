@@ -7,7 +7,6 @@ from kafka_groups.streams.errors import StreamsError
 from kafka_groups.streams.runtime.plane import DataPlane
 from kafka_groups.streams.topology.internal_topics import topic_name
 from kafka_groups.streams.topology.node_graph import NodeGraph
-from kafka_groups.streams.topology.nodes import SourceNode
 from kafka_groups.types import TopicPartition
 
 __all__ = ["OffsetResets", "reset_offsets"]
@@ -18,14 +17,8 @@ class OffsetResets:
 
     def __init__(self, topology: NodeGraph, application_id: str, default: object) -> None:
         self._default = default
-        self._rules: dict[str, object] = {
-            topic_name(topology, application_id, topic): "earliest"
-            if topic in topology.repartition_topics
-            else node.offset_reset
-            for node in topology.nodes.values()
-            if isinstance(node, SourceNode)
-            for topic in node.topics
-        }
+        rules: dict[str, object] = {**topology.offset_resets, **dict.fromkeys(topology.repartition_topics, "earliest")}
+        self._rules = {topic_name(topology, application_id, topic): rule for topic, rule in rules.items()}
 
     def rule(self, topic: str) -> object:
         """Return `earliest`, `latest`, `none`, or a duration: begin with records of the last so long."""
