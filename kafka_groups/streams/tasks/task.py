@@ -129,6 +129,7 @@ class StreamTask:
         if partitions is None:
             partitions = [TopicPartition(topic, task_id.partition) for topic in self._program.sources]
         self.queues = {(each.topic, each.partition): self._queue(each) for each in partitions}
+        self._only_queue = next(iter(self.queues.values())) if len(self.queues) == 1 else None
         self._earliest = EarliestFirst()
         self._filled: deque[PartitionQueue] = deque()
 
@@ -188,25 +189,27 @@ class StreamTask:
     def add(self, topic: str, records: list[FetchedRecord], partition: int | None = None) -> None:
         """Add records of one of its topics. None as partition: the task's own."""
         queue = self.queues[topic, self.task_id.partition if partition is None else partition]
-        if not queue:
+        if queue is not self._only_queue and not queue:
             self._filled.append(queue)
         queue.add(records)
 
     @property
     def next_timestamp_ms(self) -> int | None:
         """The timestamp of the record that `process` would take, or None."""
+        if self._only_queue is not None:
+            head = self._only_queue.head()
+            return None if head is None else head.timestamp_ms
         self._offer_filled()
         return self._earliest.time_ms
 
     def process(self, wall_ms: int) -> bool:
         """Process the record with the lowest timestamp. Return False if there is none."""
         self.wall_ms = wall_ms
-        self._offer_filled()
-        chosen = self._earliest.poll()
+        chosen = self._next_queue()
         if chosen is None:
             return False
         head = chosen.take()
-        if chosen:
+        if chosen is not self._only_queue and chosen:
             self._filled.append(chosen)
         self.stream_time_ms = max(self.stream_time_ms, head.timestamp_ms)
         record = self.record
@@ -273,6 +276,13 @@ class StreamTask:
             self._restored_from[name] = topic
         if place.definition.changelog is not None and place.source_topic is None:
             self._changelogs[name] = topic
+
+    def _next_queue(self) -> PartitionQueue | None:
+        only = self._only_queue
+        if only is not None:
+            return None if only.head() is None else only
+        self._offer_filled()
+        return self._earliest.poll()
 
     def _offer_filled(self) -> None:
         """Let queues that have a next record again take part in the choice, in the order in which they got it."""

@@ -254,13 +254,15 @@ class TopologyTestDriver:
         partition: int | None,
     ) -> None:
         """Take a record of a sink."""
-        if partition is None:
+        if self._partitions is None:
+            partition = partition or 0
+        elif partition is None:
             partition = self._partition_for(topic, key)
-        elif self._partitions is not None:
+        else:
             check_partition(topic, partition, self._partitions(topic))
         record = CapturedRecord(topic, partition, key, value, timestamp_ms, headers)
         self._written_record(record)
-        if (topic, self._read_partition(partition)) in self._readers:
+        if (topic, partition if self._partitions is not None else 0) in self._readers:
             self._arrived.append(record)
 
     def log(self, topic: str, partition: int, records: Iterable[ChangelogRecord]) -> None:
@@ -357,10 +359,6 @@ class TopologyTestDriver:
         self._arrived.append(CapturedRecord(topic, partition, key, value, timestamp_ms, headers))
         self._settle()
 
-    def _read_partition(self, partition: int) -> int:
-        """Return the partition that is read in place of one. Without numbers of partitions, every topic has one."""
-        return 0 if self._partitions is None else partition
-
     def _partition_for(self, topic: str, key: bytes | None) -> int:
         """Return the partition of a record that was given none. Those without a key take turns."""
         count = self.partitions(topic)
@@ -374,22 +372,32 @@ class TopologyTestDriver:
     def _settle(self) -> None:
         """Process what has arrived, and what follows from it."""
         while self._arrived or self._ready:
-            while self._arrived:
-                self._hand_over(self._arrived.popleft())
             task = self._next_task()
-            if task is not None:
-                task.process(self._wall_ms)
+            if task is None:
+                continue
+            if task.process(self._wall_ms):
                 self._commit(task)
+            if task.next_timestamp_ms is not None and task not in self._ready:
+                self._ready.append(task)
 
-    def _hand_over(self, record: CapturedRecord) -> None:
-        partition = self._read_partition(record.partition)
+    def _hand_over(self, record: CapturedRecord) -> StreamTask:
+        # Without numbers of partitions, every topic is read as one of one partition.
+        partition = record.partition if self._partitions is not None else 0
         task = self._readers[record.topic, partition]
         task.add(record.topic, [self._fetched(record)], partition)
-        if task not in self._ready:
-            self._ready.append(task)
+        return task
+
+    def _make_ready(self) -> None:
+        while self._arrived:
+            task = self._hand_over(self._arrived.popleft())
+            if task not in self._ready:
+                self._ready.append(task)
 
     def _next_task(self) -> StreamTask | None:
         """Return the task with the earliest record. Of several, the one whose turn was longest ago."""
+        if len(self._arrived) == 1 and not self._ready:
+            return self._hand_over(self._arrived.popleft())
+        self._make_ready()
         chosen, earliest = None, None
         for task in tuple(self._ready):
             timestamp_ms = task.next_timestamp_ms
