@@ -1,9 +1,8 @@
 """Options that all commands for administration have, and what they do with results."""
 
 import functools
-import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -12,8 +11,8 @@ import click
 from attrs import frozen
 
 from kafka_groups.admin import KafkaAdmin, Results
+from kafka_groups.cli.client_keys import SERVERS_VARIABLE, client_keys
 from kafka_groups.cli.output import BOOTSTRAP_OPTIONS, say
-from kafka_groups.config.properties import parse_properties
 from kafka_groups.errors import ConfigurationError, KafkaGroupsError
 
 __all__ = ["BrokerChoice", "connected", "connecting", "report"]
@@ -21,9 +20,6 @@ __all__ = ["BrokerChoice", "connected", "connecting", "report"]
 K = TypeVar("K")
 V = TypeVar("V")
 F = TypeVar("F", bound=Callable[..., Any])
-
-SERVERS_VARIABLE = "KAFKA_GROUPS_BOOTSTRAP_SERVERS"
-"""Environment variable with the brokers, for commands without an option that names them."""
 
 _DEFAULT_TIMEOUT_S = 30.0
 
@@ -76,8 +72,7 @@ def connecting(command: F) -> F:
 def connected(connection: BrokerChoice) -> Iterator[KafkaAdmin]:
     """Run a block with an admin client. An error that it raises ends the command with exit status 1."""
     try:
-        keys = {} if connection.config is None else parse_properties(connection.config.read_text(encoding="utf-8"))
-        given = {**_from_environment(), **keys, **_servers(connection.bootstrap_servers)}
+        given = client_keys(connection.config, connection.bootstrap_servers)
         admin = KafkaAdmin({**given, "default.api.timeout.ms": str(round(connection.timeout * 1000))})
     except ConfigurationError as error:
         raise click.UsageError(str(error)) from error
@@ -86,14 +81,6 @@ def connected(connection: BrokerChoice) -> Iterator[KafkaAdmin]:
             yield admin
     except KafkaGroupsError as error:
         raise click.ClickException(str(error)) from error
-
-
-def _from_environment() -> Mapping[str, str]:
-    return _servers(os.environ.get(SERVERS_VARIABLE) or None)
-
-
-def _servers(text: str | None) -> Mapping[str, str]:
-    return {} if text is None else {"bootstrap.servers": text}
 
 
 def report(

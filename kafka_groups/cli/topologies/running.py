@@ -1,0 +1,74 @@
+"""`kafka-groups streams run`: an application that runs until you stop it."""
+
+import logging
+import sys
+from pathlib import Path
+
+import click
+
+from kafka_groups.cli.client_keys import SERVERS_VARIABLE, client_keys
+from kafka_groups.cli.output import BOOTSTRAP_OPTIONS, say
+from kafka_groups.cli.topologies.loading import load_topology, topology_argument
+from kafka_groups.errors import ConfigurationError, KafkaGroupsError
+from kafka_groups.streams import KafkaStreams, StreamsState
+
+__all__ = ["run_application"]
+
+_LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+
+
+@click.command("run")
+@topology_argument
+@click.option(
+    *BOOTSTRAP_OPTIONS,
+    metavar="HOST:PORT",
+    help=f"The brokers to contact first. Default: those in the configuration, or ${SERVERS_VARIABLE}.",
+)
+@click.option(
+    "--config",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="A properties file with the configuration of the application.",
+)
+@click.option(
+    "--set",
+    "-c",
+    "pairs",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="A key of the configuration, such as application.id=shop. Overrides the file. Can be repeated.",
+)
+@click.option("--workers", type=click.IntRange(1), help="The same as --set num.workers=N. Default: 1.")
+def run_application(
+    build: str, *, bootstrap_servers: str | None, config: Path | None, pairs: tuple[str, ...], workers: int | None
+) -> None:
+    """Run an application until Ctrl-C or SIGTERM, which let it commit and leave its group.
+
+    MODULE:FUNCTION names the function that builds the topology, such as app:build for the function build in app.py.
+
+    Standard output has a line for each new state of the application, and standard error has the log.
+
+    The exit status is 0 after it was told to stop, 1 if an error ended it, and 2 if the configuration is invalid.
+    """
+    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format=_LOG_FORMAT)
+    chosen = {} if workers is None else {"num.workers": workers}
+    keys = {**client_keys(config, bootstrap_servers), **dict(map(_pair, pairs)), **chosen}
+    topology = load_topology(build)
+    try:
+        app = KafkaStreams(topology, keys, on_state=_tell)
+    except ConfigurationError as error:
+        raise click.UsageError(str(error)) from error
+    try:
+        app.run()
+    except KafkaGroupsError as error:
+        raise click.ClickException(str(error)) from error
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not (name.strip() and equals):
+        raise click.BadParameter(f"{text!r} is not of the form KEY=VALUE.", param_hint="--set")
+    return name.strip(), value
+
+
+def _tell(state: StreamsState, _before: StreamsState) -> None:
+    say(state.name)

@@ -1,0 +1,123 @@
+"""`kafka-groups streams run` on an embedded cluster, as users start and stop it."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from kafka_groups.data_plane.reading import BEGINNING, PartitionReader
+from kafka_groups.testing import FAST_SETTINGS, EmbeddedCluster
+from kafka_groups.types import TopicPartition
+from tests.support.conditions import wait_until
+
+COMMAND = [sys.executable, "-W", "error", "-m", "kafka_groups.cli", "streams", "run"]
+PROGRAM = """
+from kafka_groups import serdes
+from kafka_groups.streams import StreamsBuilder, Topology
+
+STRINGS = {"key": serdes.string, "value": serdes.string}
+
+def build() -> Topology:
+    builder = StreamsBuilder()
+    builder.stream("posts", **STRINGS).map_values(str.upper, value=serdes.string).to("shouts")
+    return builder.build()
+
+def numbers() -> Topology:
+    builder = StreamsBuilder()
+    builder.stream("posts", **STRINGS).map_values(int, value=serdes.int64).to("shouts")
+    return builder.build()
+"""
+Start = Callable[..., "subprocess.Popen[str]"]
+
+
+@pytest.fixture
+def cluster() -> Iterator[EmbeddedCluster]:
+    with EmbeddedCluster(settings=FAST_SETTINGS) as cluster:
+        cluster.create_topic("posts", 2)
+        cluster.create_topic("shouts", 1)
+        yield cluster
+
+
+@pytest.fixture
+def start(cluster: EmbeddedCluster, tmp_path: Path) -> Iterator[Start]:
+    """Starts the command in a directory with a program and a file of its configuration."""
+    (tmp_path / "shop.py").write_text(PROGRAM)
+    (tmp_path / "shop.properties").write_text("application.id=overridden\ncommit.interval.ms=100\n")
+    environment = {**os.environ, "KAFKA_GROUPS_BOOTSTRAP_SERVERS": cluster.bootstrap_servers}
+    started: list[subprocess.Popen[str]] = []
+
+    def command(*arguments: str) -> "subprocess.Popen[str]":
+        given = [*COMMAND, *arguments, "--config", "shop.properties"]
+        process = subprocess.Popen(
+            given, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        started.append(process)
+        return process
+
+    yield command
+    for process in started:
+        process.kill()
+        process.communicate(timeout=20)
+
+
+def written(cluster: EmbeddedCluster, count: int) -> set[bytes | None]:
+    """The values of the first records of the output."""
+    found: set[bytes | None] = set()
+
+    def is_complete() -> bool:
+        found.update(each.value for each in reader.read(10, 0.1))
+        return len(found) >= count
+
+    with PartitionReader({"bootstrap.servers": cluster.bootstrap_servers}, "reader") as reader:
+        reader.assign({TopicPartition("shouts", 0): BEGINNING})
+        wait_until(is_complete, 30)
+    return found
+
+
+def wait_for(state: str, process: "subprocess.Popen[str]") -> None:
+    assert process.stdout is not None
+    for line in process.stdout:
+        if line.strip() == state:
+            return
+    pytest.fail(f"It ended before {state}: {process.communicate(timeout=20)[1]}")
+
+
+@pytest.mark.parametrize("number", [pytest.param(signal.SIGINT, marks=pytest.mark.slow), signal.SIGTERM])
+def test_an_application_runs_until_a_signal(cluster: EmbeddedCluster, start: Start, number: signal.Signals) -> None:
+    process = start("shop:build", "--workers", "1", "-c", "application.id=shop")
+    wait_for("RUNNING", process)
+    cluster.produce("posts", ["a", "b"])
+    assert written(cluster, 2) == {b"A", b"B"}
+    process.send_signal(number)
+    out, errors = process.communicate(timeout=30)
+    assert out.splitlines() == ["PENDING_SHUTDOWN", "NOT_RUNNING"]
+    assert (process.returncode, "Traceback" in errors) == (0, False)
+
+
+def test_an_error_of_the_topology_is_the_exit_status(cluster: EmbeddedCluster, start: Start) -> None:
+    cluster.produce("posts", ["four"])
+    process = start("shop:numbers", "-c", "application.id=shop")
+    out, errors = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert out.splitlines()[-1] == "ERROR"
+    assert re.search("Error: .*invalid literal for int.*four", errors)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["shop:build", "-c", "commit.interval.ms=soon"], "commit.interval.ms"),
+        (["shop:build", "-c", "soon"], "'soon' is not of the form KEY=VALUE"),
+        (["shop:build", "--workers", "0"], "--workers"),
+    ],
+)
+def test_a_configuration_that_is_invalid_is_refused(start: Start, arguments: list[str], said: str) -> None:
+    process = start(*arguments)
+    out, errors = process.communicate(timeout=60)
+    assert (process.returncode, out) == (2, "")
+    assert said in " ".join(errors.split())
