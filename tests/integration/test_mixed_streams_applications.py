@@ -1,0 +1,76 @@
+"""Instances in Java (Kafka Streams 4.3.1) and in Python in one group: each continues the other's work.
+
+They are swapped three times while records flow. Everything that one side leaves (stores, times of rows, committed
+offsets with the times of partitions) is what the other side begins with.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from kafka_groups.broker.cluster import EmbeddedCluster
+from kafka_groups.testing.kafka_process import KafkaProcess
+from tests.support.kafka.java_word_count import SETTINGS
+from tests.support.kafka.mixed_application import MixedApplication
+from tests.support.kafka.mixed_topologies import expected
+
+pytestmark = [pytest.mark.real_kafka, pytest.mark.slow]
+
+Make = Callable[[str], MixedApplication]
+
+
+@pytest.fixture(scope="module", params=["embedded", "real"])
+def servers(request: pytest.FixtureRequest) -> Iterator[str]:
+    """A broker with short sessions."""
+    if request.param == "embedded":
+        with EmbeddedCluster(settings=SETTINGS) as cluster:
+            yield cluster.bootstrap_servers
+            assert cluster.unexpected_errors == ()
+    else:
+        settings = {name: str(value) for name, value in SETTINGS.items()}
+        with KafkaProcess(request.getfixturevalue("real_kafka").version, settings) as kafka:
+            yield kafka.bootstrap_servers
+
+
+@pytest.fixture
+def make(servers: str, tmp_path: Path) -> Iterator[Make]:
+    """Make an application."""
+    with ExitStack() as stack:
+
+        def made(kind: str) -> MixedApplication:
+            app = MixedApplication(kind, servers, tmp_path)
+            stack.callback(app.end)
+            return app
+
+        yield made
+
+
+def swap_three_times(app: MixedApplication, check_stores: bool = True) -> None:
+    """Java, Python, Java, Python: both at the same time in between. Each has to have all results when it is alone."""
+    app.write(40)
+    app.start_java()
+    app.wait_until_shared()
+    for start, close, check in (
+        (app.start_python, app.close_java, app.wait_for_python_store),
+        (app.start_java, app.close_python, app.wait_for_java_store),
+        (app.start_python, app.close_java, app.wait_for_python_store),
+    ):
+        with app.flow():
+            start()
+            app.wait_until_shared()
+            close()
+            app.wait_until_shared()
+        if check_stores:
+            check()
+    app.wait_for_output()
+    app.close_python()
+    app.check_committed()
+
+
+@pytest.mark.timeout(300)
+def test_words(make: Make) -> None:
+    app = make("words")
+    swap_three_times(app)
+    assert app.changelog() == expected("words", app.lines)

@@ -1,0 +1,290 @@
+"""An application with instances in Java (Kafka Streams 4.3.1) and in Python: its topics, its instances, its results."""
+
+import struct
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+from confluent_kafka import Consumer, Message, Producer
+from confluent_kafka import TopicPartition as Position
+
+from kafka_groups.admin import KafkaAdmin
+from kafka_groups.data_plane.topics import create_topics
+from kafka_groups.net.clock import SystemClock
+from kafka_groups.serdes import Window, Windowed
+from kafka_groups.streams import KafkaStreams, StreamsError, StreamsState
+from kafka_groups.streams.tasks.commit_metadata import read_commit_metadata
+from tests.support.conditions import wait_until
+from tests.support.kafka.java_program import JavaProgram, pairs
+from tests.support.kafka.kafka_classpath import streams_classpath_or_skip
+from tests.support.kafka.mixed_topologies import STORE, Line, Result, expected, mixed_topology, window_name
+from tests.support.kafka.real_kafka import unique
+from tests.support.members.confluent_reader import PATIENCE_S
+
+__all__ = ["MixedApplication"]
+
+PARTITIONS = 2
+WORDS = ("early", "bird", "worm", "mouse", "cheese", "bush", "trap")
+K = TypeVar("K")
+
+_SERDE = "org.apache.kafka.common.serialization.Serdes$StringSerde"
+_IN_MEMORY = "org.apache.kafka.streams.state.BuiltInDslStoreSuppliers$InMemoryDslStoreSuppliers"
+_AGE_MS, _STEP_MS, _TIMES, _HIGHEST = 5_000_000, 500, 4_000, 20
+_PACE_S = 0.03
+_FIRST = 0
+
+
+class MixedApplication:
+    """An application of a kind (see `KINDS`), with at most one instance in each language at a time.
+
+    Times of lines go to and fro, and the highest ones come first: an instance that did not take over the times of
+    another one would give records lower ones.
+    """
+
+    def __init__(self, kind: str, bootstrap_servers: str, directory: Path) -> None:
+        self.kind, self.servers, self._directory = kind, bootstrap_servers, directory
+        self.application_id, self.source, self.sink = unique(kind), unique("lines"), unique("results")
+        self.lines: list[Line] = []
+        self._begun_ms = SystemClock().wall_ms() - _AGE_MS
+        self._producer = Producer({"bootstrap.servers": bootstrap_servers, "linger.ms": 1})
+        self._java: JavaProgram | None = None
+        self._python: KafkaStreams | None = None
+        create_topics({"bootstrap.servers": bootstrap_servers}, {self.source: PARTITIONS, self.sink: PARTITIONS})
+
+    # ------------------------------------------------------------------------------------------ instances
+
+    def start_java(self) -> None:
+        """Start the instance in Java."""
+        self._java = JavaProgram("MixedInstance", self._directory, streams_classpath_or_skip())
+        properties = {
+            "bootstrap_servers": self.servers, "application_id": self.application_id, "group_protocol": "streams",
+            "state_dir": str(self._directory / unique("state")), "commit_interval_ms": "100",
+            "default_key_serde": _SERDE, "default_value_serde": _SERDE, "auto_offset_reset": "earliest",
+            "dsl_store_suppliers_class": _IN_MEMORY,
+        }  # fmt: skip
+        self._java.say("open", self.kind, self.source, self.sink, *pairs(properties))
+
+    def close_java(self) -> None:
+        """Close it. It leaves the group."""
+        java, self._java = self._java, None
+        assert java is not None
+        java.__exit__(None, None, None)
+
+    def start_python(self) -> None:
+        """Start the instance in Python."""
+        self._python = self.python_instance()
+        self._python.start()
+
+    def python_instance(self) -> KafkaStreams:
+        """Return an instance in Python."""
+        return KafkaStreams(
+            mixed_topology(self.kind, self.source, self.sink), application_id=self.application_id,
+            bootstrap_servers=self.servers, commit_interval_ms=100,
+        )  # fmt: skip
+
+    def close_python(self) -> None:
+        """Close it. It leaves the group."""
+        python, self._python = self._python, None
+        assert python is not None
+        assert python.close(PATIENCE_S)
+        assert python.state is StreamsState.NOT_RUNNING
+
+    def end(self) -> None:
+        """End what still runs."""
+        if self._java is not None:
+            self._java.kill()
+            self._java.__exit__(None, None, None)
+        if self._python is not None:
+            self._python.close(PATIENCE_S)
+
+    def wait_until_shared(self) -> None:
+        """Wait until all instances run, with tasks each."""
+        wait_until(self._is_shared, 2 * PATIENCE_S)
+
+    def _is_shared(self) -> bool:
+        if self._java is not None:
+            state, _, error = self._java.ask_line("state").strip().partition(":")
+            assert not error
+            if state != "RUNNING":
+                return False
+        if self._python is not None:
+            assert self._python.error is None
+            if self._python.state is not StreamsState.RUNNING:
+                return False
+        with KafkaAdmin(bootstrap_servers=self.servers) as admin:
+            group = admin.describe_streams_groups([self.application_id])[self.application_id]
+        instances = sum(each is not None for each in (self._java, self._python))
+        return (
+            group.state == "Stable"
+            and len(group.members) == instances
+            and all(any(member.assignment.active.values()) for member in group.members)
+        )
+
+    # -------------------------------------------------------------------------------------------- records
+
+    @contextmanager
+    def flow(self) -> Iterator[None]:
+        """Write lines all the time, as long as this lasts."""
+        stopped = threading.Event()
+
+        def write() -> None:
+            while not stopped.wait(_PACE_S):
+                self.write(1)
+
+        thread = threading.Thread(target=write, name="lines")
+        thread.start()
+        try:
+            yield
+        finally:
+            stopped.set()
+            thread.join()
+            assert self._producer.flush(PATIENCE_S) == 0
+
+    def write(self, count: int) -> None:
+        """Write lines."""
+        for number in range(len(self.lines), len(self.lines) + count):
+            text = " ".join(WORDS[(number * step) % len(WORDS)] for step in (1, 3))
+            line = Line(f"line-{number}", text, self._time_ms(number))
+            self.lines.append(line)
+            self._producer.produce(self.source, key=line.id, value=line.text, timestamp=line.time_ms)
+        self._producer.poll(0)
+
+    def _time_ms(self, number: int) -> int:
+        assert number < _TIMES, "more lines than times"
+        step = _TIMES + 2 * number if number < _HIGHEST else number * 1_237 % _TIMES
+        return self._begun_ms + step * _STEP_MS
+
+    # -------------------------------------------------------------------------------------------- results
+
+    def values(self) -> dict[str, str]:
+        """What the results must be."""
+        return {key: result.value for key, result in expected(self.kind, self.lines).items()}
+
+    def wait_for_output(self) -> None:
+        """Wait until the last record of each key in the output is the one that it must be, with its timestamp."""
+        found: dict[str, Result] = {}
+        wanted = expected(self.kind, self.lines)
+        with self._reading(self.sink) as consumer:
+            wait_until(lambda: _fold(consumer, found) == wanted, 2 * PATIENCE_S)
+
+    def wait_for_python_store(self) -> None:
+        """Wait until the store in Python, whose instance has all tasks, has all results."""
+        wanted = self.values()
+        wait_until(lambda: self._python_store() == wanted, PATIENCE_S)
+
+    def _python_store(self) -> dict[str, str] | None:
+        assert self._python is not None
+        try:
+            rows = self._python.store(STORE).all()
+        except StreamsError:
+            return None
+        return {window_name(key) if isinstance(key, Windowed) else key: value for key, value in rows}
+
+    def wait_for_java_store(self) -> None:
+        """Wait until the store in Java, whose instance has all tasks, has all results."""
+        wanted = self.values()
+        wait_until(lambda: self._java_store() == wanted, PATIENCE_S)
+
+    def _java_store(self) -> dict[str, str]:
+        assert self._java is not None
+        rows = (each.split("=") for each in self._java.ask("store", *WORDS))
+        return {row[0]: row[1] for row in rows}
+
+    def changelog(self) -> dict[str, Result]:
+        """What a new instance would restore, with keys as in the output."""
+        rows: dict[bytes, Result] = {}
+        with self._reading(f"{self.application_id}-{STORE}-changelog") as consumer:
+            for message in _all(consumer):
+                _apply(rows, message.key() or b"", message)
+        return {self._row_key(key): result for key, result in rows.items()}
+
+    def _row_key(self, row: bytes) -> str:
+        if self.kind == "words":
+            return row.decode()
+        if self.kind == "windows":
+            start_ms, _ = struct.unpack(">qi", row[-12:])
+            return window_name(Windowed(row[:-12].decode(), Window(start_ms, start_ms + 60_000)))
+        end_ms, start_ms = struct.unpack(">qq", row[-16:])
+        return window_name(Windowed(row[:-16].decode(), Window(start_ms, end_ms)))
+
+    def joined_lines(self) -> set[tuple[str, str]]:
+        """Words and lines in both changelogs of the join."""
+        found: set[tuple[str, str]] = set()
+        for side in ("this", "other"):
+            with self._reading(f"{self.application_id}-pairs-{side}-join-store-changelog") as consumer:
+                found |= {
+                    ((message.key() or b"")[:-12].decode(), (message.value() or b"").decode())
+                    for message in _all(consumer)
+                }
+        return found
+
+    def check_committed(self) -> None:
+        """Check that everything is committed, with the highest time of each partition."""
+        highest: dict[int, int] = {}
+        with self._reading(self.source) as consumer:
+            for message in _all(consumer):
+                highest[_partition(message)] = max(highest.get(_partition(message), _FIRST), message.timestamp()[1])
+        with self._consumer(self.application_id) as consumer:
+            places = consumer.committed(_places(self.source), PATIENCE_S)
+            for place in places:
+                assert place.offset == consumer.get_watermark_offsets(place, PATIENCE_S)[1]
+        found = {place.partition: read_commit_metadata(place.metadata) for place in places}
+        assert {partition: each.partition_time_ms for partition, each in found.items()} == highest
+        assert all(each.problem is None for each in found.values())
+
+    @contextmanager
+    def _reading(self, topic: str) -> Iterator[Consumer]:
+        with self._consumer(unique("check")) as consumer:
+            consumer.assign(_places(topic))
+            yield consumer
+
+    @contextmanager
+    def _consumer(self, group: str) -> Iterator[Consumer]:
+        consumer = Consumer({
+            "bootstrap.servers": self.servers, "group.id": group, "enable.auto.commit": False,
+            "auto.offset.reset": "earliest",
+        })  # fmt: skip
+        try:
+            yield consumer
+        finally:
+            consumer.close()
+
+
+def _places(topic: str) -> list[Position]:
+    return [Position(topic, partition, _FIRST) for partition in range(PARTITIONS)]
+
+
+def _partition(message: Message) -> int:
+    partition = message.partition()
+    assert partition is not None
+    return partition
+
+
+def _fold(consumer: Consumer, found: dict[str, Result]) -> Mapping[str, Result]:
+    for message in consumer.consume(1_000, 0.2):
+        assert message.error() is None
+        _apply(found, (message.key() or b"").decode(), message)
+    return found
+
+
+def _apply(found: dict[K, Result], key: K, message: Message) -> None:
+    value = message.value()
+    if value is None:
+        found.pop(key, None)
+    else:
+        found[key] = Result(value.decode(), message.timestamp()[1])
+
+
+def _all(consumer: Consumer) -> Iterator[Message]:
+    """Iterate over what the partitions have now."""
+    ends = {place.partition: consumer.get_watermark_offsets(place, PATIENCE_S)[1] for place in consumer.assignment()}
+    while any(_position(place) < ends[place.partition] for place in consumer.position(consumer.assignment())):
+        for message in consumer.consume(1_000, 0.2):
+            assert message.error() is None
+            yield message
+
+
+def _position(place: Position) -> int:
+    return max(place.offset, _FIRST)  # invalid before the first record

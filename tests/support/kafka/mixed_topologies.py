@@ -1,0 +1,167 @@
+"""Topologies of applications with instances in Java and in Python, and what they must come to.
+
+They are those of `java/MixedInstance.java`. Results are sets of ids of lines, so that a line that is processed twice
+counts once: at least once promises no more.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import timedelta
+from itertools import product
+from typing import NamedTuple
+
+from kafka_groups.serdes import Windowed
+from kafka_groups.streams import (
+    JoinWindows,
+    KGroupedStream,
+    KStream,
+    SessionWindows,
+    StreamsBuilder,
+    TimeWindows,
+    Topology,
+    serdes,
+)
+
+__all__ = ["KINDS", "STORE", "Line", "Result", "expected", "mixed_topology", "window_name"]
+
+KINDS = ("words", "windows", "sessions", "join")
+STORE = "lines"
+SIZE, GRACE = timedelta(minutes=1), timedelta(days=1)
+_SIZE_MS = 60_000
+
+
+class Line(NamedTuple):
+    """A record of the source."""
+
+    id: str
+    text: str
+    time_ms: int
+
+
+class Result(NamedTuple):
+    """The value that a result must have, and its timestamp."""
+
+    value: str
+    time_ms: int
+
+
+def mixed_topology(kind: str, source: str, sink: str) -> Topology:
+    """Return the topology of a kind."""
+    builder = StreamsBuilder()
+    lines = builder.stream(source, key=serdes.string, value=serdes.string)
+    _result(kind, lines).to(sink, key=serdes.string, value=serdes.string)
+    return builder.build()
+
+
+def _result(kind: str, lines: KStream[str, str]) -> KStream[str, str]:
+    if kind == "join":
+        return _joined(lines)
+    words = _grouped(lines)
+    if kind == "words":
+        return words.aggregate(str, _with, value=serdes.string, store=STORE).to_stream()
+    if kind == "windows":
+        windows = words.windowed_by(TimeWindows(SIZE, grace=GRACE))
+        return _named(windows.aggregate(str, _with, value=serdes.string, store=STORE).to_stream())
+    sessions = words.windowed_by(SessionWindows(SIZE, grace=GRACE))
+    return _named(sessions.aggregate(str, _with, _together, value=serdes.string, store=STORE).to_stream())
+
+
+def _joined(lines: KStream[str, str]) -> KStream[str, str]:
+    even = _split(lines.filter(lambda line, _: _is_even(line)))
+    odd = _split(lines.filter_not(lambda line, _: _is_even(line)))
+    pairs = even.join(
+        odd, "{}+{}".format, windows=JoinWindows(before=SIZE, after=SIZE, grace=GRACE), value=serdes.string,
+        name="pairs", store="pairs",
+    )  # fmt: skip
+    return pairs.map(lambda word, pair: (f"{word}:{pair}", pair), key=serdes.string, value=serdes.string)
+
+
+def _is_even(line: str) -> bool:
+    return int(line.partition("-")[2]) % 2 == 0
+
+
+def _split(lines: KStream[str, str]) -> KStream[str, str]:
+    return lines.flat_map(
+        lambda line, text: [(word, line) for word in text.split()], key=serdes.string, value=serdes.string
+    )
+
+
+def _grouped(lines: KStream[str, str]) -> KGroupedStream[str, str]:
+    return _split(lines).group_by_key(key=serdes.string, value=serdes.string, name="words")
+
+
+def _named(windows: KStream[Windowed[str], str]) -> KStream[str, str]:
+    return windows.select_key(lambda window, _: window_name(window), key=serdes.string)
+
+
+def window_name(window: Windowed[str]) -> str:
+    """Return the key that the output has for a window."""
+    return f"{window.key}@{window.window.start_ms}-{window.window.end_ms}"
+
+
+def _with(_word: str, line: str, lines: str) -> str:
+    return _ids([*lines.split(","), line])
+
+
+def _together(_word: str, one: str, other: str) -> str:
+    return _ids([*one.split(","), *other.split(",")])
+
+
+def _ids(lines: Iterable[str]) -> str:
+    return ",".join(sorted(set(lines) - {""}))
+
+
+# ---------------------------------------------------------------------------------------------- what must come of lines
+
+
+def expected(kind: str, lines: Iterable[Line]) -> Mapping[str, Result]:
+    """Return the last record of each key of the output."""
+    found = _by_word(lines)
+    if kind == "join":
+        return {key: result for word, each in found.items() for key, result in _pairs(word, each)}
+    if kind == "words":
+        return {word: _summed(each) for word, each in found.items()}
+    groups = _windows if kind == "windows" else _sessions
+    return {key: _summed(group) for word, each in found.items() for key, group in groups(word, each)}
+
+
+def _by_word(lines: Iterable[Line]) -> Mapping[str, list[Line]]:
+    found: defaultdict[str, list[Line]] = defaultdict(list)
+    for line in lines:
+        for word in set(line.text.split()):
+            found[word].append(line)
+    return found
+
+
+def _summed(lines: list[Line]) -> Result:
+    return Result(_ids(line.id for line in lines), max(line.time_ms for line in lines))
+
+
+def _pairs(word: str, lines: list[Line]) -> Iterator[tuple[str, Result]]:
+    even, odd = ([line for line in lines if _is_even(line.id) is wanted] for wanted in (True, False))
+    for one, other in product(even, odd):
+        if abs(one.time_ms - other.time_ms) <= _SIZE_MS:
+            pair = f"{one.id}+{other.id}"
+            yield f"{word}:{pair}", Result(pair, max(one.time_ms, other.time_ms))
+
+
+def _windows(word: str, lines: list[Line]) -> Iterator[tuple[str, list[Line]]]:
+    for start_ms in {line.time_ms // _SIZE_MS * _SIZE_MS for line in lines}:
+        yield (
+            f"{word}@{start_ms}-{start_ms + _SIZE_MS}",
+            [line for line in lines if line.time_ms // _SIZE_MS * _SIZE_MS == start_ms],
+        )
+
+
+def _sessions(word: str, lines: list[Line]) -> Iterator[tuple[str, list[Line]]]:
+    session: list[Line] = []
+    for line in sorted(lines, key=lambda line: line.time_ms):
+        if session and line.time_ms - session[-1].time_ms > _SIZE_MS:
+            yield _session_name(word, session), session
+            session = []
+        session.append(line)
+    yield _session_name(word, session), session
+
+
+def _session_name(word: str, session: list[Line]) -> str:
+    return f"{word}@{session[0].time_ms}-{session[-1].time_ms}"
