@@ -186,7 +186,8 @@ class StreamsConfig(StreamsMemberConfig):
     production_exception_handler: Callable[..., Any] | None = setting(
         _function(
             "production.exception.handler",
-            "Decides about records that can't be serialised or written. By default, they end the application.",
+            "Decides about records that can't be serialised. By default, they end the application. So do records that "
+            "the brokers refuse, in any case.",
             "default.production.exception.handler",
         )
     )

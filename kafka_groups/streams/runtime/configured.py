@@ -20,10 +20,8 @@ __all__ = ["ConfiguredApplication", "configured_application"]
 _TABLE = KeyTable(StreamsConfig)
 _SHARED = frozenset({each.name for each in fields(ClientConfig)} | {"client_rack", "metadata_max_age_ms"})
 _LATER = (
-    "errors_dead_letter_queue_topic_name",
     "num_workers",
     "probe_address",
-    "production_exception_handler",
     "statestore_uncommitted_max_bytes",
     "topic",
     "uncaught_exception_handler",
@@ -90,6 +88,8 @@ def _settings(config: StreamsConfig, topology: Topology) -> WorkerSettings:
         cache_max_bytes=config.statestore_cache_max_bytes,
         processing_handler=config.processing_exception_handler,
         deserialization_handler=config.deserialization_exception_handler,
+        production_handler=config.production_exception_handler,
+        dead_letter_topic=config.errors_dead_letter_queue_topic_name,
     )
     return WorkerSettings(
         tasks=tasks,

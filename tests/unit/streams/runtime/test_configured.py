@@ -5,7 +5,9 @@ from datetime import timedelta
 import pytest
 
 from kafka_groups.errors import ConfigurationError
+from kafka_groups.streams import ErrorResponse
 from kafka_groups.streams.runtime.configured import configured_application
+from kafka_groups.streams.tasks.error_context import ErrorHandlers
 from tests.unit.streams.runtime.counting import counting
 
 GIVEN = {"application.id": "app", "bootstrap.servers": "127.0.0.1:1"}
@@ -38,3 +40,12 @@ def test_clients_get_their_own_keys_and_those_that_all_have() -> None:
 def test_keys_that_nothing_acts_on_are_refused(keywords: dict[str, object], said: str) -> None:
     with pytest.raises(ConfigurationError, match=said):
         configured_application(counting(), GIVEN, keywords)
+
+
+def test_handlers_and_the_dead_letter_topic_reach_the_tasks() -> None:
+    def decide(*_: object) -> ErrorResponse:
+        return ErrorResponse.RESUME
+
+    keywords = {"production_exception_handler": decide, "errors_dead_letter_queue_topic_name": "dead"}
+    handlers = configured_application(counting(), GIVEN, keywords).settings.tasks.handlers
+    assert handlers == ErrorHandlers(production=decide, dead_letter_topic="dead")
