@@ -1,9 +1,11 @@
 """Ready timestamp extractors."""
 
+from typing import Final
+
 from kafka_groups.streams.errors import StreamsError
 from kafka_groups.streams.topology.records import SourceRecord
 
-__all__ = ["fail_on_invalid", "skip_invalid", "use_partition_time_on_invalid", "wall_clock"]
+__all__ = ["KEEP_VALID", "fail_on_invalid", "skip_invalid", "use_partition_time_on_invalid", "wall_clock"]
 
 
 def fail_on_invalid(record: SourceRecord, partition_time_ms: int) -> int:
@@ -47,3 +49,7 @@ def wall_clock(record: SourceRecord, partition_time_ms: int) -> int:
     """Return the wall-clock time at which the task takes the record, whatever its timestamp is."""
     del partition_time_ms
     return record.wall_ms
+
+
+KEEP_VALID: Final = (fail_on_invalid, skip_invalid, use_partition_time_on_invalid)
+"""The extractors that a record with a timestamp of 0 or later need not be given to: they return its timestamp."""

@@ -92,7 +92,10 @@ class MemoryEngine:
 
     def table(self, name: str) -> MemoryTable:
         """Return a table of this engine."""
-        return self._tables.setdefault(name, MemoryTable())
+        found = self._tables.get(name)
+        if found is None:
+            found = self._tables[name] = MemoryTable()
+        return found
 
     def commit(self, changes: Mapping[str, Mapping[bytes, bytes | None]]) -> None:
         """Apply changes of all tables at once. None deletes a key."""

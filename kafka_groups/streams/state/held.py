@@ -48,6 +48,8 @@ class HeldUpdates:
 
     def flush(self) -> None:
         """Forward what waits, each with the context of the record that made it."""
+        if not self._held:
+            return
         held, self._held = self._held, {}
         record = self._record
         for key_bytes, each in held.items():

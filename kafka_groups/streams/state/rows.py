@@ -82,6 +82,11 @@ class StoreRows:
         del self._times[key]
         self._headers.pop(key, None)
 
+    @property
+    def is_changed(self) -> bool:
+        """Whether there are changes since the last commit."""
+        return bool(self._table.changes)
+
     def flush(self) -> None:
         """Forward updates that were held back."""
         self.held.flush()

@@ -84,6 +84,10 @@ class StateStore(Protocol):
     def name(self) -> str:
         """The store's name."""
 
+    @property
+    def is_changed(self) -> bool:
+        """Whether there are changes since the last commit."""
+
     def flush(self) -> None:
         """Forward updates that were held back."""
 

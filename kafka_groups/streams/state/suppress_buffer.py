@@ -145,6 +145,11 @@ class SuppressBuffer:
         self._note_change(key)
         return key, update
 
+    @property
+    def is_changed(self) -> bool:
+        """Whether there are changes since the last commit."""
+        return bool(self._changed)
+
     def flush(self) -> None:
         """Forward nothing: the operator decides about turns."""
 

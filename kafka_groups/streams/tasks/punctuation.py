@@ -33,6 +33,8 @@ class Schedule:
 
     def run(self, now_ms: int) -> bool:
         """Call what is due, each function once. Return whether any was called."""
+        if not self._all:
+            return False
         due = [each for each in self._all if each.next_ms <= now_ms]
         for each in due:
             if not each.is_cancelled:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from kafka_groups.streams.processors.changes import change_deserializer
+from kafka_groups.streams.processors.extractors import KEEP_VALID
 from kafka_groups.streams.tasks.failures import TaskFailures
 from kafka_groups.streams.topology.nodes import NodeStep, SourceNode, TimestampExtractor
 from kafka_groups.streams.topology.records import Record, SourceRecord
@@ -30,6 +31,7 @@ class PartitionQueue:
 
     Attributes:
         partition: The partition.
+        topic: Its topic.
         step: What to do with a record.
         time_ms: The highest timestamp so far, or -1.
         position: The offset after the last record that was taken or skipped.
@@ -46,6 +48,7 @@ class PartitionQueue:
         wall_ms: Callable[[], int],
     ) -> None:
         self.partition = partition
+        self.topic = partition.topic
         self.step = step
         self.time_ms = _NO_TIME
         self.position: int | None = None
@@ -54,6 +57,7 @@ class PartitionQueue:
         self._waiting: deque[FetchedRecord] = deque()
         self._head: Head | None = None
         self._extractor = source.timestamp or extractor
+        self._keeps_valid = self._extractor in KEEP_VALID
         self._failures = failures
         self._wall_ms = wall_ms
         self._read_key = source.key.deserializer(partition.topic, is_key=True)
@@ -72,9 +76,10 @@ class PartitionQueue:
 
     def head(self) -> Head | None:
         """Return the next record, or None. Records that are skipped are taken away."""
-        while self._head is None and self._waiting:
-            self._head = self._decoded(self._waiting.popleft())
-        return self._head
+        head, waiting = self._head, self._waiting
+        while head is None and waiting:
+            head = self._head = self._decoded(waiting.popleft())
+        return head
 
     def take(self) -> Head:
         """Take the next record away.
@@ -87,22 +92,27 @@ class PartitionQueue:
             raise LookupError(f"No record of {self.partition} is waiting")
         self._head = None
         self.position = head.offset + 1
-        self.time_ms = max(self.time_ms, head.timestamp_ms)
+        if head.timestamp_ms > self.time_ms:
+            self.time_ms = head.timestamp_ms
         return head
 
     def _decoded(self, record: FetchedRecord) -> Head | None:
         self.raw = record
+        offset, key_bytes, value_bytes, timestamp_ms, headers = record
         try:
-            key = None if record.key is None else self._read_key(record.key, record.headers)
-            value = None if record.value is None else self._read_value(record.value, record.headers)
+            key = None if key_bytes is None else self._read_key(key_bytes, headers)
+            value = None if value_bytes is None else self._read_value(value_bytes, headers)
         except Exception as error:
-            given = Record(record.key, record.value, record.timestamp_ms, record.headers)
-            self._failures.deserialization(self._source.name, error, self.partition, record.offset, given)
-            self.position = record.offset + 1
+            given = Record(key_bytes, value_bytes, timestamp_ms, headers)
+            self._failures.deserialization(self._source.name, error, self.partition, offset, given)
+            self.position = offset + 1
             return None
+        if timestamp_ms >= 0 and self._keeps_valid:
+            return Head(offset, key, value, timestamp_ms, headers)
         return self._timed(record, key, value)
 
     def _timed(self, record: FetchedRecord, key: Any, value: Any) -> Head | None:
+        """Return the record with the time that the extractor gives it."""
         topic, partition = self.partition.topic, self.partition.partition
         given = SourceRecord(
             topic, partition, record.offset, key, value, record.timestamp_ms, record.headers, self._wall_ms()

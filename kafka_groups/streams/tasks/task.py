@@ -208,14 +208,14 @@ class StreamTask:
         chosen = self._next_queue()
         if chosen is None:
             return False
-        head = chosen.take()
+        offset, key, value, timestamp_ms, headers = chosen.take()
         if chosen is not self._only_queue and chosen:
             self._filled.append(chosen)
-        self.stream_time_ms = max(self.stream_time_ms, head.timestamp_ms)
+        self.stream_time_ms = max(self.stream_time_ms, timestamp_ms)
         record = self.record
-        record.topic, record.partition, record.offset = chosen.partition.topic, chosen.partition.partition, head.offset
-        record.timestamp_ms, record.headers, record.raw = head.timestamp_ms, head.headers, chosen.raw
-        chosen.step(head.key, head.value, head.timestamp_ms, head.headers)
+        record.topic, record.partition, record.offset = chosen.topic, chosen.partition.partition, offset
+        record.timestamp_ms, record.headers, record.raw = timestamp_ms, headers, chosen.raw
+        chosen.step(key, value, timestamp_ms, headers)
         self._punctuate(self._stream_schedule, self.stream_time_ms)
         return True
 
@@ -251,12 +251,15 @@ class StreamTask:
     def log(self, changelogs: Changelogs) -> None:
         """Write the changes of the stores to their changelogs. Flush before."""
         for name, topic in self._changelogs.items():
-            changelogs.log(topic, self.task_id.partition, self.states[name].changelog())
+            state = self.states[name]
+            if state.is_changed:
+                changelogs.log(topic, self.task_id.partition, state.changelog())
 
     def commit_states(self) -> None:
         """Move the changes into the committed state, when the changelogs have them and the offsets are committed."""
         for state in self.states.values():
-            state.commit()
+            if state.is_changed:
+                state.commit()
         self.is_commit_requested = False
 
     def close(self) -> None:

@@ -1,7 +1,7 @@
 """The topics of a driver: records go in, and come out."""
 
 from collections.abc import Callable, Iterable
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from attrs import frozen
 
@@ -16,8 +16,7 @@ V = TypeVar("V")
 Pipe = Callable[[str, bytes | None, bytes | None, int, Headers, int | None], None]
 
 
-@frozen
-class CapturedRecord:
+class CapturedRecord(NamedTuple):
     """A record that was written to a topic, as bytes.
 
     Attributes:
