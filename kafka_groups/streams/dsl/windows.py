@@ -1,6 +1,5 @@
 """Definitions of windows: how records fall into spans of time."""
 
-from collections.abc import Iterator
 from datetime import timedelta
 
 from kafka_groups.errors import ConfigurationError
@@ -44,12 +43,12 @@ class TimeWindows:
         """The time for which a store must keep a window after its start."""
         return self.size_ms + self.grace_ms
 
-    def windows_for(self, timestamp_ms: int) -> Iterator[Window]:
-        """Iterate over the windows that contain a time, in the order of their starts."""
+    def windows_for(self, timestamp_ms: int) -> list[Window]:
+        """Return the windows that contain a time, in the order of their starts."""
         advance_ms, size_ms = self.advance_ms, self.size_ms
         first_ms = max(0, timestamp_ms - size_ms + advance_ms) // advance_ms * advance_ms
-        for start_ms in range(first_ms, timestamp_ms + 1, advance_ms):
-            yield Window(start_ms, min(start_ms + size_ms, MAX_MS))
+        starts = range(first_ms, timestamp_ms + 1, advance_ms)
+        return [Window(start_ms, min(start_ms + size_ms, MAX_MS)) for start_ms in starts]
 
 
 class UnlimitedWindows:
@@ -71,10 +70,9 @@ class UnlimitedWindows:
     def __repr__(self) -> str:
         return f"<UnlimitedWindows from {self.start_ms}>"
 
-    def windows_for(self, timestamp_ms: int) -> Iterator[Window]:
-        """Iterate over the window, if it contains a time."""
-        if timestamp_ms >= self.start_ms:
-            yield Window(self.start_ms, MAX_MS)
+    def windows_for(self, timestamp_ms: int) -> list[Window]:
+        """Return the window, if it contains a time."""
+        return [Window(self.start_ms, MAX_MS)] if timestamp_ms >= self.start_ms else []
 
 
 class SlidingWindows:

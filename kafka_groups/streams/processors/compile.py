@@ -180,7 +180,7 @@ def _sink_step(sink: SinkNode, surroundings: Surroundings) -> NodeStep:
     if fixed is not None:
         fixed = topic_name(surroundings.topology, surroundings.application_id, fixed)
     writers: dict[str, _Writer] = {}
-    partitioner = sink.partitioner
+    partitioner, send = sink.partitioner, collector.send
 
     def step(key: Any, value: Any, timestamp_ms: int, headers: Headers) -> None:
         context.timestamp_ms, context.headers = timestamp_ms, headers
@@ -196,12 +196,14 @@ def _sink_step(sink: SinkNode, surroundings: Surroundings) -> NodeStep:
             return
         try:
             writer = writers.get(topic) or writers.setdefault(topic, _Writer(sink, topic))
-            key_bytes, value_bytes, sent = writer.bytes(key, value, headers)
+            written = [*headers]
+            key_bytes = None if key is None else writer.key(key, written)
+            value_bytes = None if value is None else writer.value(value, written)
         except Exception as error:
             failures.production(sink.name, error, topic, (key, value, timestamp_ms, headers))
             return
         for partition in partitions:
-            collector.send(topic, key_bytes, value_bytes, timestamp_ms, sent, partition)
+            send(topic, key_bytes, value_bytes, timestamp_ms, tuple(written), partition)
 
     return _paired(step) if sink.takes_changes else step
 
@@ -216,17 +218,11 @@ def _paired(step: NodeStep) -> NodeStep:
 
 
 class _Writer:
-    """The bound serialisers of a sink for one topic."""
+    """The bound serialisers of a sink for one topic, which may append to the headers that they are given."""
 
     def __init__(self, sink: SinkNode, topic: str) -> None:
-        self._key = sink.key.serializer(topic, is_key=True)
-        self._value = _change_writer(sink, topic) if sink.takes_changes else sink.value.serializer(topic, is_key=False)
-
-    def bytes(self, key: Any, value: Any, headers: Headers) -> tuple[bytes | None, bytes | None, Headers]:
-        written = list(headers)
-        key_bytes = None if key is None else self._key(key, written)
-        value_bytes = None if value is None else self._value(value, written)
-        return key_bytes, value_bytes, tuple(written)
+        self.key = sink.key.serializer(topic, is_key=True)
+        self.value = _change_writer(sink, topic) if sink.takes_changes else sink.value.serializer(topic, is_key=False)
 
 
 def _change_writer(sink: SinkNode, topic: str) -> Callable[[Any, list[Header]], bytes]:

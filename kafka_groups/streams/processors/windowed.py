@@ -1,6 +1,6 @@
 """Aggregations of streams by windows that are fixed in time: tumbling, hopping, unlimited."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
 from attrs import define
@@ -31,8 +31,8 @@ class FixedWindows(Protocol):
     def grace_ms(self) -> int:
         """The time after its end in which a window still takes records."""
 
-    def windows_for(self, timestamp_ms: int) -> Iterator[Window]:
-        """Iterate over the windows that contain a time, in the order of their starts."""
+    def windows_for(self, timestamp_ms: int) -> Iterable[Window]:
+        """Return the windows that contain a time, in the order of their starts."""
 
 
 @define

@@ -56,7 +56,9 @@ class MemoryTable:
 
     def apply(self, changes: Mapping[bytes, bytes | None]) -> None:
         """Apply changes. None deletes a key."""
-        values, added, deleted = self._values, [], []
+        values = self._values
+        added: list[bytes] = []
+        deleted: list[bytes] = []
         for key, value in changes.items():
             if value is None:
                 if values.pop(key, None) is not None:
@@ -65,23 +67,22 @@ class MemoryTable:
                 if key not in values:
                     added.append(key)
                 values[key] = value
-        self._follow(added, deleted)
+        if self._sorted is not None:
+            self._follow(self._sorted, added, deleted)
 
     def _index(self) -> list[bytes]:
         if self._sorted is None:
             self._sorted = sorted(self._values)
         return self._sorted
 
-    def _follow(self, added: list[bytes], deleted: list[bytes]) -> None:
-        if self._sorted is None:
-            return
+    def _follow(self, index: list[bytes], added: list[bytes], deleted: list[bytes]) -> None:
         if len(added) + len(deleted) > _FEW:
             self._sorted = None
             return
         for key in added:
-            insort(self._sorted, key)
+            insort(index, key)
         for key in deleted:
-            del self._sorted[bisect_left(self._sorted, key)]
+            del index[bisect_left(index, key)]
 
 
 class MemoryEngine:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from kafka_groups.streams.state.formats import PLAIN, TIMESTAMPED, after_prefix
-from kafka_groups.streams.state.rows import FoundValue, StoreRows, no_headers
+from kafka_groups.streams.state.rows import FoundValue, StoreRows
 from kafka_groups.streams.state.store import RecordContext, StoreSurroundings
 from kafka_groups.streams.state.stores import KeyValueDefinition
 
@@ -38,7 +38,7 @@ class KeyValueState(StoreRows):
 
     def key_bytes(self, key: Any) -> bytes:
         """Return a key as the store has it."""
-        return self._write_key(key, no_headers())
+        return self._write_key(key, [])
 
     def scan(
         self, low: bytes = b"", high: bytes | None = None, *, reverse: bool = False

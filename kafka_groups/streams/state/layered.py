@@ -1,7 +1,7 @@
 """The uncommitted changes of one table over its committed state."""
 
 from bisect import bisect_left, insort
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from kafka_groups.streams.state.engine import KeyedBytes, Table
 
@@ -12,50 +12,49 @@ class LayeredTable:
     """A table whose changes are kept apart until they are committed.
 
     Reads see the changes. A scan is a snapshot: later changes don't alter it.
+
+    Attributes:
+        changes: The changes since the last commit. None marks deleted keys.
     """
 
     def __init__(self, committed: Table) -> None:
         self._committed = committed
-        self._dirty: dict[bytes, bytes | None] = {}
+        self._get_committed = committed.get
+        self.changes: dict[bytes, bytes | None] = {}
         self._ordered: list[bytes] | None = None  # the keys of changes, from the first scan on
 
     def get(self, key: bytes) -> bytes | None:
         """Return the value of a key, or None."""
-        if key in self._dirty:
-            return self._dirty[key]
-        return self._committed.get(key)
+        if key in self.changes:
+            return self.changes[key]
+        return self._get_committed(key)
 
     def put(self, key: bytes, value: bytes | None) -> None:
         """Set the value of a key; None deletes it."""
-        if self._ordered is not None and key not in self._dirty:
+        if self._ordered is not None and key not in self.changes:
             insort(self._ordered, key)
-        self._dirty[key] = value
+        self.changes[key] = value
 
     def scan(self, low: bytes = b"", high: bytes | None = None) -> list[KeyedBytes]:
         """Return the pairs with `low` <= key < `high` in the order of their keys. None: to the last key."""
         committed = self._committed.scan(low, high)
-        if not self._dirty:
+        if not self.changes:
             return committed
         if self._ordered is None:
-            self._ordered = sorted(self._dirty)
+            self._ordered = sorted(self.changes)
         ordered = self._ordered
         dirty = ordered[bisect_left(ordered, low) : None if high is None else bisect_left(ordered, high)]
         return list(self._merged(committed, dirty)) if dirty else committed
 
-    @property
-    def changes(self) -> Mapping[bytes, bytes | None]:
-        """The changes since the last commit. None marks deleted keys."""
-        return self._dirty
-
     def forget(self, key: bytes) -> None:
         """Drop the change of one key."""
-        del self._dirty[key]
+        del self.changes[key]
         if self._ordered is not None:
             del self._ordered[bisect_left(self._ordered, key)]
 
     def forget_changes(self) -> None:
         """Drop the changes: the engine has them, or the transaction was aborted."""
-        self._dirty = {}
+        self.changes = {}
         self._ordered = None
 
     def _merged(self, committed: list[KeyedBytes], dirty: list[bytes]) -> Iterator[KeyedBytes]:
@@ -66,7 +65,7 @@ class LayeredTable:
                 position += 1
             if position < len(committed) and committed[position][0] == key:
                 position += 1
-            value = self._dirty[key]
+            value = self.changes[key]
             if value is not None:
                 yield key, value
         yield from committed[position:]

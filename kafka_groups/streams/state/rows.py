@@ -1,10 +1,9 @@
 """The rows of a store: bytes under a layer of uncommitted changes, and their way into changelog and engine."""
 
-from collections.abc import Iterator
 from typing import Any
 
 from kafka_groups.serdes import Serde
-from kafka_groups.streams.state.formats import NO_TIMESTAMP, PLAIN, ValueFormat
+from kafka_groups.streams.state.formats import NO_TIMESTAMP, ValueFormat, decoder, encoder, value_reader
 from kafka_groups.streams.state.held import HeldUpdates
 from kafka_groups.streams.state.layered import LayeredTable
 from kafka_groups.streams.state.store import ChangelogRecord, StoreSurroundings
@@ -23,6 +22,10 @@ def no_headers() -> list[Header]:
 
 class StoreRows:
     """The rows of a store in one task. A row's key has the bytes that it has in the changelog.
+
+    Attributes:
+        decoded: Returns value and timestamp in stored bytes (-1 in a store without timestamps).
+        value: Returns the value in stored bytes, or None if there are none.
 
     Args:
         name: The store's name.
@@ -43,8 +46,10 @@ class StoreRows:
         self._format = layout
         self._times: dict[bytes, int] = {}
         self._headers: dict[bytes, Headers] = {}
-        self._write_value = value.serializer(surroundings.topic, is_key=False)
-        self._read_value = value.deserializer(surroundings.topic, is_key=False)
+        read = value.deserializer(surroundings.topic, is_key=False)
+        self.decoded = decoder(layout, read)
+        self.value = value_reader(layout, read)
+        self._encode = encoder(layout, value.serializer(surroundings.topic, is_key=False))
 
     def get(self, key: bytes) -> FoundValue | None:
         """Return value and timestamp of a row, or None."""
@@ -59,19 +64,9 @@ class StoreRows:
         """Return the bytes that the store has for a row, or None."""
         return self._table.get(key)
 
-    def value(self, stored: bytes | None) -> Any:
-        """Return the value in stored bytes, or None."""
-        return None if stored is None else self._read_value(self._format.split(stored)[0], ())
-
-    def decoded(self, stored: bytes) -> FoundValue:
-        """Return value and timestamp in stored bytes (-1 in a store without timestamps)."""
-        value, timestamp_ms = self._format.split(stored)
-        return self._read_value(value, ()), timestamp_ms
-
     def put(self, key: bytes, value: Any, timestamp_ms: int, headers: Headers = ()) -> None:
         """Set the value of a row. None deletes it. The changelog gets the headers."""
-        stored = None if value is None else self._format.join(self._write_value(value, no_headers()), timestamp_ms)
-        self._table.put(key, stored)
+        self._table.put(key, None if value is None else self._encode(value, timestamp_ms))
         self._times[key] = timestamp_ms
         if headers or self._headers:
             self._headers[key] = headers
@@ -84,17 +79,20 @@ class StoreRows:
 
     @property
     def is_changed(self) -> bool:
-        """Whether there are changes since the last commit."""
+        """Return whether anything has changed since the last commit."""
         return bool(self._table.changes)
 
     def flush(self) -> None:
         """Forward updates that were held back."""
         self.held.flush()
 
-    def changelog(self) -> Iterator[ChangelogRecord]:
+    def changelog(self) -> list[ChangelogRecord]:
         """Return the changes since the last commit, one for each row."""
-        for key, stored in self._table.changes.items():
-            yield ChangelogRecord(key, *self._logged(key, stored), self._headers.get(key, ()))
+        times, headers, before_value = self._times, self._headers, self._format.before_value
+        return [
+            ChangelogRecord(key, stored and stored[before_value:], times[key], headers.get(key, ()))
+            for key, stored in self._table.changes.items()
+        ]
 
     def commit(self) -> None:
         """Move the changes into the committed state."""
@@ -107,8 +105,3 @@ class StoreRows:
         timestamp_ms = NO_TIMESTAMP if record.timestamp_ms is None else record.timestamp_ms
         stored = None if record.value is None else self._format.join(record.value, timestamp_ms)
         self._engine.commit({self.name: {record.key: stored}})
-
-    def _logged(self, key: bytes, stored: bytes | None) -> tuple[bytes | None, int]:
-        if stored is None or self._format is PLAIN:
-            return stored, self._times[key]
-        return self._format.split(stored)

@@ -6,7 +6,6 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from kafka_groups.serdes import Window, Windowed
 from kafka_groups.streams.state.formats import PLAIN
-from kafka_groups.streams.state.rows import no_headers
 from kafka_groups.streams.state.store import RecordContext, StoreSurroundings
 from kafka_groups.streams.state.stores import SessionDefinition
 from kafka_groups.streams.state.timed_rows import MAX_MS, TimedRows
@@ -63,7 +62,7 @@ class SessionState(TimedRows):
 
     def key_bytes(self, key: Any) -> bytes:
         """Return a key as the store has it."""
-        return self._write_key(key, no_headers())
+        return self._write_key(key, [])
 
     def key(self, key: bytes) -> Any:
         """Return the key with these bytes."""

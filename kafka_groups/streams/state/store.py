@@ -86,7 +86,7 @@ class StateStore(Protocol):
 
     @property
     def is_changed(self) -> bool:
-        """Whether there are changes since the last commit."""
+        """Return whether anything has changed since the last commit."""
 
     def flush(self) -> None:
         """Forward updates that were held back."""

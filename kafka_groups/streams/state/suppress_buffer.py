@@ -147,7 +147,7 @@ class SuppressBuffer:
 
     @property
     def is_changed(self) -> bool:
-        """Whether there are changes since the last commit."""
+        """Return whether anything has changed since the last commit."""
         return bool(self._changed)
 
     def flush(self) -> None:

@@ -23,6 +23,7 @@ class TimedRows(StoreRows):
     same there.
 
     Attributes:
+        oldest_ms: The lowest time of a row that has not expired.
         place_bytes: The length of what follows the key in a row's key.
     """
 
@@ -40,16 +41,11 @@ class TimedRows(StoreRows):
     ) -> None:
         super().__init__(name, value, layout, surroundings, caching=caching)
         self._retention_ms = retention_ms
-        self._newest_ms = -1
+        self.oldest_ms = -retention_ms
         self._rows_at: dict[int, set[bytes]] = {}  # may have rows that were deleted since
         self._ordered_times: list[int] = []
         for row, _ in self._table.scan():
             self._note(row)
-
-    @property
-    def oldest_ms(self) -> int:
-        """The lowest time of a row that has not expired."""
-        return self._newest_ms - self._retention_ms + 1
 
     def time_in(self, row: bytes) -> int:
         """Return the time of a row."""
@@ -86,9 +82,9 @@ class TimedRows(StoreRows):
 
     def _remove_expired(self) -> None:
         # A millisecond later than reads leave them out, as sessions are emitted on close just after their retention.
-        gone = self._forget_before(self.oldest_ms - 1)
-        expired = {row: None for rows in gone for row in rows}
-        if expired:
+        oldest_ms, times = self.oldest_ms - 1, self._ordered_times
+        if times and times[0] < oldest_ms:
+            expired = {row: None for rows in self._forget_before(oldest_ms) for row in rows}
             self._engine.commit({self.name: expired})
 
     def _order(self, row: bytes) -> KeyedBytes:
@@ -96,7 +92,7 @@ class TimedRows(StoreRows):
 
     def _note(self, row: bytes) -> None:
         time_ms = self.time_in(row)
-        self._newest_ms = max(self._newest_ms, time_ms)
+        self.oldest_ms = max(self.oldest_ms, time_ms - self._retention_ms + 1)
         rows = self._rows_at.get(time_ms)
         if rows is None:
             rows = self._rows_at[time_ms] = set()
@@ -105,8 +101,6 @@ class TimedRows(StoreRows):
 
     def _forget_before(self, oldest_ms: int) -> list[set[bytes]]:
         times = self._ordered_times
-        if not times or times[0] >= oldest_ms:
-            return []
         end = bisect_left(times, oldest_ms)
         gone, self._ordered_times = times[:end], times[end:]
         return [self._rows_at.pop(time_ms) for time_ms in gone]

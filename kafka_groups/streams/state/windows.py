@@ -6,7 +6,6 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from kafka_groups.serdes import Window, Windowed
 from kafka_groups.streams.state.formats import PLAIN, TIMESTAMPED
-from kafka_groups.streams.state.rows import no_headers
 from kafka_groups.streams.state.store import ChangelogRecord, RecordContext, StoreSurroundings
 from kafka_groups.streams.state.stores import WindowDefinition
 from kafka_groups.streams.state.timed_rows import MAX_MS, TimedRows
@@ -66,7 +65,7 @@ class WindowState(TimedRows):
 
     def key_bytes(self, key: Any) -> bytes:
         """Return a key as the store has it."""
-        return self._write_key(key, no_headers())
+        return self._write_key(key, [])
 
     def key(self, key: bytes) -> Any:
         """Return the key with these bytes."""

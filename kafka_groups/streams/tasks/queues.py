@@ -92,8 +92,7 @@ class PartitionQueue:
             raise LookupError(f"No record of {self.partition} is waiting")
         self._head = None
         self.position = head.offset + 1
-        if head.timestamp_ms > self.time_ms:
-            self.time_ms = head.timestamp_ms
+        self.time_ms = max(self.time_ms, head.timestamp_ms)
         return head
 
     def _decoded(self, record: FetchedRecord) -> Head | None:

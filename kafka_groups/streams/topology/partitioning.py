@@ -66,6 +66,8 @@ class WindowedPartitioner:
         """Return the partition of a record, or None if it has no key."""
         if key is None:
             return None
+        if partitions == 1:
+            return 0
         write = self._serializers.get(topic)
         if write is None:
             write = self._serializers[topic] = self._inner.serializer(topic, is_key=True)
