@@ -1,4 +1,4 @@
-"""The command: `share`, `end-to-end`, `memory` or `all`; `arrow`; `assignors`; `spark`; `streams`; and `guard`."""
+"""The command with a part for each topic: `share`, `streams`, `topologies`, `guard` and so on; `all` runs several."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -20,6 +20,7 @@ from tests.benchmarks.output import console, finish, say
 from tests.benchmarks.spark_command import spark
 from tests.benchmarks.streams_command import streams
 from tests.benchmarks.topics import RECORDS_PER_BATCH
+from tests.benchmarks.topologies_command import topologies
 
 BATCHES = tuple(RECORDS_PER_BATCH)
 
@@ -53,6 +54,7 @@ main.add_command(assignors)
 main.add_command(guard)
 main.add_command(spark)
 main.add_command(streams)
+main.add_command(topologies)
 
 
 @main.command()

@@ -10,6 +10,7 @@ from click.testing import CliRunner
 from tests.benchmarks.consumers import Task, consume
 from tests.benchmarks.main import main
 from tests.benchmarks.rebalances import JOIN, LEAVE
+from tests.support.kafka.kafka_classpath import driver_classpath_or_skip
 
 
 @pytest.mark.slow
@@ -97,6 +98,21 @@ def test_rebalances_and_heartbeats_of_streams_groups_are_measured(tmp_path: Path
     assert all(0 < runs[0] < 5 for runs in seconds.values())
     assert measured["heartbeats"]["without changes"]["records per heartbeat"] == 0
     assert measured["heartbeats"]["each writes records"]["records per heartbeat"] >= 2
+
+
+@pytest.mark.slow
+@pytest.mark.real_kafka
+@pytest.mark.timeout(120)
+def test_topologies_are_compared_with_javas_driver(tmp_path: Path) -> None:
+    driver_classpath_or_skip()
+    written = tmp_path / "figures.json"
+    arguments = ["topologies", "--records=20", "--rounds=1", "--warm-up=1", "--quick-start", f"--json={written}"]
+    result = CliRunner().invoke(main, arguments, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    measured = json.loads(written.read_text())["topologies"]
+    assert len(measured["ratios"]) == 14
+    assert min(each[kind] for each in measured["ratios"].values() for kind in ("elapsed", "processor")) > 0
+    assert min(measured[cost] for cost in ("chain", "driver_ms", "import_ms", "median")) > 0
 
 
 class _AllAtOnce:

@@ -109,6 +109,7 @@ class Run:
         failed_step: Number of the step that failed; the steps after it were not taken.
         error: The exceptions of that step, from the outermost to the first cause, each with its class.
         elapsed_ns: How long the steps took.
+        processor_ns: How long they took of a processor.
     """
 
     outputs: tuple[Output, ...]
@@ -117,6 +118,7 @@ class Run:
     failed_step: int | None = None
     error: tuple[str, ...] = ()
     elapsed_ns: int = 0
+    processor_ns: int = 0
 
 
 # ------------------------------------------------------------------------------------------------------- random scripts

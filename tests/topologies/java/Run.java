@@ -23,7 +23,7 @@ import org.apache.kafka.common.header.internals.RecordHeaders;
  *
  * The answer's "outputs" are all records that the topology wrote, those of internal topics too, in order: a list of
  * step, topic, partition or null, key, value, timestamp or null, headers. "stores" is what they hold at the end,
- * "elapsed_ns" the time that the steps took. If a step fails, "failed" is its number with the exceptions, and the
+ * "elapsed_ns" the time that the steps took, "processor_ns" what they took of a processor. If a step fails, "failed" is its number with the exceptions, and the
  * steps after it are left out.
  */
 final class Run {
@@ -40,7 +40,8 @@ final class Run {
         ArrayNode snapshots = answer.putArray("snapshots");
         script.forEach(each -> steps.add(step(each, snapshots)));
         try {
-            answer.put("elapsed_ns", driven.open(() -> carryOut(steps, answer)));
+            Driven.Took took = driven.open(() -> carryOut(steps, answer));
+            answer.put("elapsed_ns", took.elapsed()).put("processor_ns", took.processor());
             StoreContents.write(driven.stores(), answer.putObject("stores"));
         } finally {
             driven.close();
