@@ -5,6 +5,7 @@ from typing import Any, TypeVar
 
 from attrs import frozen
 
+from kafka_groups.streams.dsl.aggregated_table import sending_old_values
 from kafka_groups.streams.dsl.graph import GraphNode
 from kafka_groups.streams.dsl.grouping import Grouping
 from kafka_groups.streams.dsl.stream_parts import StreamParts
@@ -75,19 +76,13 @@ class CogroupedStreams:
         sources = frozenset[str]().union(*(stream.sources for stream in above))
         operators = [operator(part.aggregator) for part in self.parts]
 
-        def send_old_values(*, force: bool) -> bool:
-            del force
-            for each in operators:
-                each.send_old = True
-            return True
-
         return TableParts(
             graph=self.stream.graph,
             node=self._add(definition, above, operators, name, sources),
             sources=sources,
             key=definition.key,
             value=definition.value,
-            send_old_values=send_old_values,
+            send_old_values=sending_old_values(*operators),
             view=lambda: view,
             store=None,
         )

@@ -5,12 +5,12 @@ from typing import Any, TypeVar, overload
 
 from kafka_groups import serdes
 from kafka_groups.serdes import Serde
+from kafka_groups.streams.dsl.aggregated_table import aggregated_table
 from kafka_groups.streams.dsl.cogrouped import GroupedBy
 from kafka_groups.streams.dsl.graph import Missing, Slot
 from kafka_groups.streams.dsl.materialized import StoreOptions, key_value_store
 from kafka_groups.streams.dsl.session_windowed import SessionWindowedKStream
 from kafka_groups.streams.dsl.table import KTable
-from kafka_groups.streams.dsl.table_parts import TableParts
 from kafka_groups.streams.dsl.windowed import TimeWindowedKStream
 from kafka_groups.streams.dsl.windows import SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows
 from kafka_groups.streams.processors.aggregating import StreamAggregate, StreamReduce
@@ -19,7 +19,6 @@ from kafka_groups.streams.processors.views import stored_view
 from kafka_groups.streams.state.stores import Changelog, KeyValueDefinition
 from kafka_groups.streams.topology.arguments import check_kind
 from kafka_groups.streams.topology.functions import check_functions
-from kafka_groups.streams.topology.node_graph import NodeGraph
 
 __all__ = ["KGroupedStream"]
 
@@ -127,26 +126,5 @@ class KGroupedStream(GroupedBy[K, V]):
         node_name = graph.named(name, prefix)
         operator = build(definition.name)
         stream = self._grouping.partitioned(word, definition.name)
-
-        def write(topology: NodeGraph, parents: tuple[str, ...]) -> None:
-            topology.add_operator(node_name, operator, parents)
-            topology.add_state_store(definition, node_name)
-
-        def send_old_values(*, force: bool) -> bool:
-            del force
-            operator.send_old = True
-            return True
-
-        node = graph.add(node_name, write, stream.node)
-        return KTable(
-            TableParts(
-                graph=graph,
-                node=node,
-                sources=stream.sources,
-                key=definition.key,
-                value=definition.value,
-                send_old_values=send_old_values,
-                view=lambda: stored_view(definition.name),
-                store=None if options.store is None else definition.name,
-            )
-        )
+        view = stored_view(definition.name)
+        return KTable(aggregated_table(stream, node_name, operator, definition, view, is_named=is_named))

@@ -5,6 +5,7 @@ from typing import Any, Generic, TypeVar
 
 from kafka_groups import serdes
 from kafka_groups.serdes import Serde
+from kafka_groups.streams.dsl.aggregated_table import sending_old_values
 from kafka_groups.streams.dsl.graph import Missing, Slot
 from kafka_groups.streams.dsl.grouping import Grouping
 from kafka_groups.streams.dsl.materialized import StoreOptions, key_value_store
@@ -135,11 +136,6 @@ class KGroupedTable(Generic[K, V]):
             topology.add_operator(node_name, operator, [source_name])
             topology.add_state_store(definition, node_name)
 
-        def send_old_values(*, force: bool) -> bool:
-            del force
-            operator.send_old = True
-            return True
-
         node = graph.add(node_name, write, rows.node)
         return KTable(
             TableParts(
@@ -148,7 +144,7 @@ class KGroupedTable(Generic[K, V]):
                 sources=frozenset({source_name}),
                 key=definition.key,
                 value=definition.value,
-                send_old_values=send_old_values,
+                send_old_values=sending_old_values(operator),
                 view=lambda: stored_view(definition.name),
                 store=None if options.store is None else definition.name,
             )

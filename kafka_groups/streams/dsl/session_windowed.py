@@ -8,12 +8,12 @@ from attrs import evolve, frozen
 
 from kafka_groups import serdes
 from kafka_groups.serdes import Serde, Windowed
+from kafka_groups.streams.dsl.aggregated_table import aggregated_table
 from kafka_groups.streams.dsl.graph import Missing, Slot
 from kafka_groups.streams.dsl.grouping import Grouping
 from kafka_groups.streams.dsl.materialized import with_overrides
 from kafka_groups.streams.dsl.stream_parts import StreamParts
 from kafka_groups.streams.dsl.table import KTable
-from kafka_groups.streams.dsl.table_parts import TableParts
 from kafka_groups.streams.dsl.windows import EmitStrategy, SessionWindows
 from kafka_groups.streams.processors.folding import Folding, aggregating, counting, reducing
 from kafka_groups.streams.processors.sessions import Merger, SessionAggregate, session_view
@@ -21,7 +21,6 @@ from kafka_groups.streams.state.durations import milliseconds
 from kafka_groups.streams.state.stores import Changelog, SessionDefinition
 from kafka_groups.streams.topology.arguments import check_kind
 from kafka_groups.streams.topology.functions import check_functions
-from kafka_groups.streams.topology.node_graph import NodeGraph
 
 __all__ = ["SessionStoreOptions", "SessionWindowedKStream"]
 
@@ -194,29 +193,10 @@ class SessionWindowedKStream(Generic[K, V]):
         windows = self._windows
         operator = SessionAggregate(definition.name, windows.gap_ms, windows.grace_ms, folding, merger, self._on_close)
         stream = self._grouping.partitioned(word, definition.name)
-
-        def write(topology: NodeGraph, parents: tuple[str, ...]) -> None:
-            topology.add_operator(node_name, operator, parents)
-            topology.add_state_store(definition, node_name)
-
-        def send_old_values(*, force: bool) -> bool:
-            del force
-            operator.send_old = True
-            return True
-
-        return KTable(
-            TableParts(
-                graph=graph,
-                node=graph.add(node_name, write, stream.node),
-                sources=stream.sources,
-                key=serdes.session_windowed(definition.key),
-                value=definition.value,
-                send_old_values=send_old_values,
-                view=lambda: session_view(definition.name),
-                store=definition.name if is_named else None,
-                closes_ms=windows.gap_ms + windows.grace_ms,
-            )
-        )
+        view = session_view(definition.name)
+        parts = aggregated_table(stream, node_name, operator, definition, view, is_named=is_named)
+        key = serdes.session_windowed(definition.key)
+        return KTable(evolve(parts, key=key, closes_ms=windows.gap_ms + windows.grace_ms))
 
 
 def _sum(_key: Any, left: int, right: int) -> int:

@@ -99,34 +99,13 @@ def suppress_table(
         TypeError: The rules are none.
         TopologyError: It is to wait for windows, and the table's keys have none.
     """
-    if not isinstance(suppressed, Suppressed):
-        raise TypeError(
-            f"suppress: suppressed={suppressed!r} is no rule. Give Suppressed.until_time_limit(…) or "
-            "Suppressed.until_window_closes()."
-        )
-    graph, wait_ms = table.graph, suppressed.wait_ms if suppressed.wait_ms is not None else table.closes_ms
-    if wait_ms is None:
-        raise TopologyError(
-            f"suppress: the keys of {table.node.name} have no windows that could close. Suppress a windowed "
-            "aggregation, or give Suppressed.until_time_limit(…)."
-        )
+    graph, wait_ms = table.graph, _wait_ms(table, suppressed)
     table.send_old_values(force=True)
     node_name = graph.new_name("KTABLE-SUPPRESS-") if name is None else name
     store = graph.new_store_name("KTABLE-SUPPRESS-") if name is None else f"{name}-store"
-    definition = SuppressDefinition(
-        name=store,
-        key=graph.need(table.key, "suppress"),
-        value=graph.need(table.value, "suppress"),
-        changelog=changelog,
-    )
-    operator = Suppress(
-        store=store,
-        wait_ms=wait_ms,
-        is_until_close=suppressed.wait_ms is None,
-        max_records=suppressed.max_records,
-        max_bytes=suppressed.max_bytes,
-        fails_when_full=suppressed.shut_down_when_full,
-    )
+    key, value = graph.need(table.key, "suppress"), graph.need(table.value, "suppress")
+    definition = SuppressDefinition(name=store, key=key, value=value, changelog=changelog)
+    operator = _operator(suppressed, store, wait_ms)
 
     def write(topology: NodeGraph, parents: tuple[str, ...]) -> None:
         topology.add_operator(node_name, operator, parents)
@@ -140,6 +119,33 @@ def suppress_table(
         send_old_values=_always,
         view=lambda: suppressed_view(table.view(), store),
         store=None,
+    )
+
+
+def _wait_ms(table: TableParts, suppressed: Suppressed[Any]) -> int:
+    """Return how long updates wait, after their own times or after the ends of their windows."""
+    if not isinstance(suppressed, Suppressed):
+        raise TypeError(
+            f"suppress: suppressed={suppressed!r} is no rule. Give Suppressed.until_time_limit(…) or "
+            "Suppressed.until_window_closes()."
+        )
+    wait_ms = suppressed.wait_ms if suppressed.wait_ms is not None else table.closes_ms
+    if wait_ms is None:
+        raise TopologyError(
+            f"suppress: the keys of {table.node.name} have no windows that could close. Suppress a windowed "
+            "aggregation, or give Suppressed.until_time_limit(…)."
+        )
+    return wait_ms
+
+
+def _operator(suppressed: Suppressed[Any], store: str, wait_ms: int) -> Suppress:
+    return Suppress(
+        store=store,
+        wait_ms=wait_ms,
+        is_until_close=suppressed.wait_ms is None,
+        max_records=suppressed.max_records,
+        max_bytes=suppressed.max_bytes,
+        fails_when_full=suppressed.shut_down_when_full,
     )
 
 
