@@ -53,7 +53,7 @@ class BranchedKStream(Generic[K, V, Made]):
 
         self._node = split.stream.graph.add(name, write, split.stream.node, keeps_records=True)
 
-    def branch(self, predicate: Callable[[K, V], object], *, name: str | None = None) -> Made:
+    def branch(self, predicate: Callable[[K, V], bool], *, name: str | None = None) -> Made:
         """Return the records for which a predicate of key and value is true, and those of earlier branches are false.
 
         Args:

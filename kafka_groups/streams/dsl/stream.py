@@ -61,12 +61,12 @@ class KStream(Generic[K, V]):
     def __repr__(self) -> str:
         return f"<KStream {self.parts.node.name}>"
 
-    def filter(self, predicate: Callable[[K, V], object], *, name: str | None = None) -> "KStream[K, V]":
+    def filter(self, predicate: Callable[[K, V], bool], *, name: str | None = None) -> "KStream[K, V]":
         """Keep the records for which a predicate of key and value is true."""
         check_functions("filter", predicate=predicate)
         return self._below("KSTREAM-FILTER-", Filter(predicate), name, keeps_records=True)
 
-    def filter_not(self, predicate: Callable[[K, V], object], *, name: str | None = None) -> "KStream[K, V]":
+    def filter_not(self, predicate: Callable[[K, V], bool], *, name: str | None = None) -> "KStream[K, V]":
         """Keep the records for which a predicate of key and value is false."""
         check_functions("filter_not", predicate=predicate)
         return self._below("KSTREAM-FILTER-", Filter(predicate, keeps=False), name, keeps_records=True)

@@ -77,7 +77,7 @@ class KTable(Generic[K, V]):
 
     def filter(
         self,
-        predicate: Callable[[K, V], object],
+        predicate: Callable[[K, V], bool],
         *,
         name: str | None = None,
         store: str | KeyValueDefinition[K, V] | None = None,
@@ -89,7 +89,7 @@ class KTable(Generic[K, V]):
 
     def filter_not(
         self,
-        predicate: Callable[[K, V], object],
+        predicate: Callable[[K, V], bool],
         *,
         name: str | None = None,
         store: str | KeyValueDefinition[K, V] | None = None,

@@ -16,6 +16,7 @@ __all__ = [
     "SessionDefinition",
     "StoreDefinition",
     "SuppressDefinition",
+    "TimestampedKeyValueDefinition",
     "WindowDefinition",
     "key_value",
     "session",
@@ -111,6 +112,13 @@ class KeyValueDefinition(StoreDefinition, Generic[K, V]):
     timestamped: bool = False
 
 
+@frozen(kw_only=True)
+class TimestampedKeyValueDefinition(KeyValueDefinition[K, V]):
+    """A key-value store whose values processors see with their timestamps. `timestamped_key_value` makes it."""
+
+    timestamped: bool = True
+
+
 def _kept(policy: str, retention_ms: int) -> dict[str, str]:
     """Return the configs of a changelog whose records expire: a day after those of the store, as in Java."""
     return {"cleanup.policy": policy, "retention.ms": str(min(retention_ms + _DAY_MS, _MAX_MS))}
@@ -201,7 +209,7 @@ def key_value(
 
 def timestamped_key_value(
     name: str, key: Serde[K], value: Serde[V], *, persistent: bool = False, changelog: Changelog = True
-) -> KeyValueDefinition[K, V]:
+) -> TimestampedKeyValueDefinition[K, V]:
     """Define a key-value store for processors that keeps a timestamp with each value.
 
     Args:
@@ -211,9 +219,7 @@ def timestamped_key_value(
         persistent: Whether to keep the store on disk. It must be False in this release.
         changelog: False for a store that is lost with its worker; a mapping gives configs of the changelog topic.
     """
-    return KeyValueDefinition(
-        name=name, key=key, value=value, persistent=persistent, changelog=changelog, timestamped=True
-    )
+    return TimestampedKeyValueDefinition(name=name, key=key, value=value, persistent=persistent, changelog=changelog)
 
 
 def window(  # noqa: PLR0913, keywords

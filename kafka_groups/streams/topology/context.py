@@ -14,6 +14,7 @@ from kafka_groups.streams.state.stores import (
     SessionDefinition,
     StoreDefinition,
     SuppressDefinition,
+    TimestampedKeyValueDefinition,
     WindowDefinition,
 )
 from kafka_groups.streams.state.windows import WindowStore
@@ -117,6 +118,10 @@ class ProcessorContext(Generic[KOut, VOut]):
             raise refused_record(record)
         step(record.key, record.value, record.timestamp_ms, record.headers)
 
+    @overload
+    def store(  # type: ignore[overload-overlap]
+        self, store: TimestampedKeyValueDefinition[K, V]
+    ) -> TimestampedKeyValueStore[K, V]: ...
     @overload
     def store(self, store: KeyValueDefinition[K, V]) -> KeyValueStore[K, V]: ...
     @overload

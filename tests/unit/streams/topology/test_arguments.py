@@ -86,7 +86,7 @@ WRONG: dict[str, Callable[[Any], object]] = {
         five, max),
     "join: other=5 is not a table": lambda five: table().join(five, max),
     "join: other=5 is not a tabl": lambda five: table().join(five, max, on=max),
-    "name=5 is not a string": lambda five: stream().filter(max, name=five),
+    "name=5 is not a string": lambda five: stream().peek(max, name=five),
     "add_state_store: definition=5 is not the definition of a store": lambda five: StreamsBuilder().add_state_store(
         five),
     "add_state_store: definition=5 is not": lambda five: Topology().add_state_store(five),
@@ -111,6 +111,6 @@ def test_a_store_of_another_kind_is_refused() -> None:
 @pytest.mark.parametrize("name", ["", "a b", "ä", "x" * 250])
 def test_operators_have_names_that_kafka_streams_allows(name: str) -> None:
     with pytest.raises(TopologyError, match=r"is not the name of an operator. Use up to 249 ASCII"):
-        stream().filter(max, name=name)
+        stream().peek(max, name=name)
     with pytest.raises(TopologyError, match=r"is not the name of an operator. Use up to 249 ASCII"):
         stream().process(max, name=name)
