@@ -74,7 +74,7 @@ class Graph:
     """All operators of a builder, the counter of their names, and mistakes that `build` reports.
 
     Attributes:
-        optimization: What is to be optimized.
+        optimization: The optimizations that `build` makes.
     """
 
     def __init__(self, *, optimization: Optimization = Optimization.NONE, explicit_names: bool = False) -> None:

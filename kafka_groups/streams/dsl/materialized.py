@@ -18,7 +18,7 @@ class StoreOptions:
     Attributes:
         store: A name, a definition, or None.
         caching: Overrides the definition's; the default is to cache.
-        changelog: Overrides the definition's; the default is to have one.
+        changelog: Overrides the definition's. By default there is a changelog.
     """
 
     store: str | KeyValueDefinition[Any, Any] | None = None
@@ -35,7 +35,7 @@ class StoreOverrides(Protocol):
 
     @property
     def changelog(self) -> Changelog | None:
-        """False for no changelog, or its configs. None: as the definition says; the default is to have one."""
+        """False for no changelog, or its configs. None: as the definition says. By default there is one."""
 
 
 def with_overrides(

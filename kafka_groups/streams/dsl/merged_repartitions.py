@@ -58,7 +58,7 @@ def _rewritten(
 def _shared(
     anchor: GraphNode, group: list[tuple[RepartitionNode, list[GraphNode]]], moved: dict[GraphNode, GraphNode]
 ) -> GraphNode:
-    """Return the shared topic, and note what comes directly below it."""
+    """Return the shared topic, and note the operators directly below it."""
     repartitions = [node for node, _ in group]
     shared = repartitions[0].shared(anchor, repartitions)
     for node, between in group:

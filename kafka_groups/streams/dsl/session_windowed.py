@@ -37,7 +37,7 @@ class SessionStoreOptions:
         store: A name, a definition, or None.
         retention: How long to keep sessions, if longer than they need.
         caching: Overrides the definition's; the default is to cache.
-        changelog: Overrides the definition's; the default is to have one.
+        changelog: Overrides the definition's. By default there is a changelog.
     """
 
     store: str | SessionDefinition[Any, Any] | None

@@ -20,7 +20,7 @@ K = TypeVar("K")
 
 
 def _limit(suppressed: object, keyword: Any, given: object) -> None:
-    """Refuse a limit that is no number of updates or bytes."""
+    """Refuse a limit that is not a positive number of updates or bytes."""
     del suppressed
     if given is not None and (isinstance(given, bool) or not isinstance(given, int) or given < 0):
         raise ConfigurationError(f"{keyword.name}={given!r} is not a limit. Give an int from 0 on, or leave it out.")
@@ -55,7 +55,7 @@ class Suppressed(Generic[K]):
             max_bytes: The most bytes that they may have. None: any number.
 
         Raises:
-            ConfigurationError: A limit is no number.
+            ConfigurationError: A limit is not a positive number.
         """
         return Suppressed(wait_ms=None, max_records=max_records, max_bytes=max_bytes, shut_down_when_full=True)
 
@@ -96,8 +96,8 @@ def suppress_table(
     """Add a node that holds updates back, and return the table that it makes.
 
     Raises:
-        TypeError: The rules are none.
-        TopologyError: It is to wait for windows, and the table's keys have none.
+        TypeError: `suppressed` is not a `Suppressed`.
+        TopologyError: It waits until windows close, but the table's keys are not windowed.
     """
     graph, wait_ms = table.graph, _wait_ms(table, suppressed)
     table.send_old_values(force=True)

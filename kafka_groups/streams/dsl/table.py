@@ -364,8 +364,8 @@ class KTable(Generic[K, V]):
             changelog: False for a buffer that is lost with its worker; a mapping gives configs of the changelog topic.
 
         Raises:
-            TypeError: `suppressed` is no `Suppressed`.
-            TopologyError: It is to wait for windows, and the keys have none.
+            TypeError: `suppressed` is not a `Suppressed`.
+            TopologyError: It waits until windows close, but the keys are not windowed.
         """
         given = evolve(
             self.parts,

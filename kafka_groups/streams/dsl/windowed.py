@@ -40,7 +40,7 @@ class WindowStoreOptions:
         store: A name, a definition, or None.
         retention: How long to keep windows, if longer than they need.
         caching: Overrides the definition's; the default is to cache.
-        changelog: Overrides the definition's; the default is to have one.
+        changelog: Overrides the definition's. By default there is a changelog.
     """
 
     store: str | WindowDefinition[Any, Any] | None

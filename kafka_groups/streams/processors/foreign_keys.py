@@ -29,7 +29,7 @@ class WireSerdes:
     """The serdes of keys and left values, as the topic of subscriptions has them.
 
     Attributes:
-        topic: That topic, without the application's prefix. Serdes are told names that begin with it, as in Java.
+        topic: That topic, without the application's prefix. Serdes get names that begin with it, as in Java.
         primary: The serde of the left table's keys.
         foreign: The serde of the right table's keys.
         value: The serde of the left table's values, whose hash is sent.
@@ -238,7 +238,7 @@ class AnswerSubscribers:
 
 @frozen
 class JoinResponses:
-    """Joins each response with the row of the left table that it is for, unless that has changed meanwhile.
+    """Joins each response with the row of the left table that it is for, unless that row has changed since.
 
     Attributes:
         view: Looks rows of the left table up.

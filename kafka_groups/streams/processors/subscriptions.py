@@ -45,7 +45,7 @@ class Subscription:
     """A row of the left table that wants to be told about a row of the right table.
 
     Attributes:
-        instruction: What is to be done.
+        instruction: How the other side handles the subscription.
         value_hash: The hash of the left row's value, or None if the row was deleted.
         primary_key: The left row's key.
         partition: The left row's partition, or None in a subscription of a Java client before 3.2 (version 0).

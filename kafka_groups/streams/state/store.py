@@ -65,7 +65,7 @@ class StoreSurroundings:
     """The parts of a task that a store uses.
 
     Attributes:
-        topic: The topic that its serdes are told: its changelog, or the topic that serves as one.
+        topic: The topic that its serdes get: its changelog, or the topic that serves as one.
         engine: Keeps what is committed.
         record: The record that the task is processing.
         is_caching: Whether the application lets operators hold updates back.

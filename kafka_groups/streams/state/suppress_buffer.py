@@ -46,7 +46,7 @@ class BufferedUpdate(NamedTuple):
 
     @property
     def size_bytes(self) -> int:
-        """Its size without key, as Java counts it: texts by characters, and an old value only if it is no other."""
+        """Its size without key, as Java counts it: texts by characters, an old value once."""
         old = None if self.old == self.prior else self.old
         headers = sum([len(key) + len(value or b"") for key, value in self.headers]) if self.headers else 0
         values = len(self.new or b"") + len(self.prior or b"") + len(old or b"")

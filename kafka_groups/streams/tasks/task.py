@@ -87,7 +87,7 @@ class StreamTask:
         queues: The queues of its partitions, by topic and partition.
         record: The record that it processes.
         stream_time_ms: The highest timestamp that it has taken, or -1.
-        wall_ms: The wall-clock time that it was told last.
+        wall_ms: The last wall-clock time that it got.
     """
 
     def __init__(  # noqa: PLR0913 - the parts of a task

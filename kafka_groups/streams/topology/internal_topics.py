@@ -35,7 +35,7 @@ def topic_name(topology: NodeGraph, application_id: str, topic: str) -> str:
 
 
 def changelog_topic(place: StorePlace, application_id: str) -> str:
-    """Return the topic that a store is restored from, which its serdes are told, too."""
+    """Return the topic that a store is restored from. Its serdes get this name, too."""
     return place.source_topic or f"{application_id}-{place.definition.name}-changelog"
 
 

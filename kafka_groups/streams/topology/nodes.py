@@ -70,7 +70,7 @@ class NodeContext(Protocol):
         """Return the state of a store that the node is connected with."""
 
     def failed(self, error: Exception, key: Any, value: Any, timestamp_ms: int, headers: Headers) -> None:
-        """Let the handler decide about an exception of the user's code. Returns if the record is to be skipped."""
+        """Let the handler decide about an exception of the user's code. Returns if the record must be skipped."""
 
     def dropped(self, reason: str) -> None:
         """Count and log a record that the operator drops."""
