@@ -7,13 +7,15 @@ from types import FrameType, TracebackType
 from typing import Any, Self, TypeVar, Unpack, overload
 
 from kafka_groups.config.clients.keywords import StreamsKeywords
-from kafka_groups.errors import ClosedError, IllegalStateError, OperationTimeoutError
+from kafka_groups.errors import ClosedError, ConfigurationError, IllegalStateError, OperationTimeoutError
 from kafka_groups.streams.errors import StreamsError
 from kafka_groups.streams.member.rules.member_events import GroupMembershipOperation
 from kafka_groups.streams.queries.committed import committed_view
 from kafka_groups.streams.runtime.application_state import ApplicationLife, StateListener, StreamsState
 from kafka_groups.streams.runtime.assembly import assembled_worker
 from kafka_groups.streams.runtime.configured import configured_application
+from kafka_groups.streams.runtime.pickled import checked_program
+from kafka_groups.streams.runtime.supervisor import WorkerSupervisor
 from kafka_groups.streams.runtime.worker_thread import WorkerThread
 from kafka_groups.streams.state.key_value import KeyValueStore
 from kafka_groups.streams.state.sessions import SessionStore
@@ -28,7 +30,7 @@ V = TypeVar("V")
 
 
 class KafkaStreams:
-    """Runs a topology: a member of the application's streams group, with a thread of its own.
+    """Runs a topology: members of the application's streams group, in a thread or in processes of their own.
 
     Every process that runs the same topology with the same `application_id` takes part in the work. Records are
     processed at least once: after a failure, another process continues from the last commit.
@@ -40,7 +42,8 @@ class KafkaStreams:
     ```
 
     Args:
-        topology: The topology, or a function that returns it.
+        topology: The topology, or a function that returns it. With `num_workers` from 2 on, a function at the top level
+            of a module, which each worker process imports.
         config: A dictionary of configuration keys by Kafka's dotted names.
         on_state: Called with the new state and the one before, on the thread that changes it. It must return at once.
         **keywords: Configuration keys by their Python names, such as `bootstrap_servers` and `application_id`. The
@@ -64,8 +67,13 @@ class KafkaStreams:
         application = configured_application(self._topology, config, keywords)
         self._life = ApplicationLife(on_state)
         self._application_id = application.config.application_id
-        name = f"streams-{self._application_id}-1"
-        self._worker = WorkerThread(lambda: assembled_worker(application), self._life, name)
+        self._worker: WorkerThread | WorkerSupervisor
+        if application.config.num_workers == 1:
+            name = f"streams-{self._application_id}-1"
+            self._worker = WorkerThread(lambda: assembled_worker(application), self._life, name)
+        else:
+            program = checked_program(topology, config, keywords)
+            self._worker = WorkerSupervisor(program, application.config, self._life)
 
     def __repr__(self) -> str:
         return f"<KafkaStreams {self._application_id!r}: {self._life.state.name}>"
@@ -94,11 +102,16 @@ class KafkaStreams:
 
         Raises:
             IllegalStateError: It was started before.
+            ConfigurationError: With several workers: another process uses the application's folder in `state_dir`.
         """
         if self._life.state is not StreamsState.CREATED:
             raise IllegalStateError(f"{self!r} was started before. Make another one to run the topology again.")
         self._life.enter(StreamsState.REBALANCING)
-        self._worker.start()
+        try:
+            self._worker.start()
+        except ConfigurationError as error:
+            self._life.enter(StreamsState.ERROR, error)
+            raise
 
     def close(
         self, timeout: float | None = None, *, operation: GroupMembershipOperation = GroupMembershipOperation.DEFAULT
@@ -171,7 +184,8 @@ class KafkaStreams:
 
         Raises:
             LookupError: The topology has no such store.
-            StreamsError: No task of this process has it now, or it is the buffer of a suppressed table.
+            StreamsError: No task of this process has it now, or it is the buffer of a suppressed table. Or there are
+                several workers: their stores are in other processes.
         """
         name = store if isinstance(store, str) else store.name
         place = self._topology.graph.stores.get(name)

@@ -32,12 +32,13 @@ def numbers() -> Topology:
     builder.stream("posts", **STRINGS).map_values(int, value=serdes.int64).to("shouts")
     return builder.build()
 """
+FAST_GROUPS = {"group.streams.heartbeat.interval.ms": 200, "group.streams.session.timeout.ms": 5_000}
 Start = Callable[..., "subprocess.Popen[str]"]
 
 
 @pytest.fixture
 def cluster() -> Iterator[EmbeddedCluster]:
-    with EmbeddedCluster(settings=FAST_SETTINGS) as cluster:
+    with EmbeddedCluster(settings={**FAST_SETTINGS, **FAST_GROUPS}) as cluster:
         cluster.create_topic("posts", 2)
         cluster.create_topic("shouts", 1)
         yield cluster
@@ -97,6 +98,63 @@ def test_an_application_runs_until_a_signal(cluster: EmbeddedCluster, start: Sta
     out, errors = process.communicate(timeout=30)
     assert out.splitlines() == ["PENDING_SHUTDOWN", "NOT_RUNNING"]
     assert (process.returncode, "Traceback" in errors) == (0, False)
+
+
+def workers_of(process: "subprocess.Popen[str]") -> list[int]:
+    """The process ids of the workers, as the command logs them."""
+    assert process.stderr is not None
+    found: list[int] = []
+    while len(found) < 2:
+        line = process.stderr.readline()
+        assert line, f"it ended with status {process.wait(20)}"
+        found.extend(map(int, re.findall(r"Worker \d has process id (\d+)", line)))
+    return found
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+@pytest.mark.slow
+def test_a_worker_process_that_is_killed_is_replaced(cluster: EmbeddedCluster, start: Start, tmp_path: Path) -> None:
+    process = start("shop:build", "--workers", "2", "-c", "application.id=shop", "-c", f"state.dir={tmp_path}")
+    first, _ = workers_of(process)
+    wait_for("RUNNING", process)
+    cluster.produce("posts", ["a"])
+    assert written(cluster, 1) == {b"A"}
+    os.kill(first, signal.SIGKILL)
+    wait_for("REBALANCING", process)
+    wait_for("RUNNING", process)
+    cluster.produce("posts", [*"bcdefgh"])
+    assert written(cluster, 8) == {bytes([each]) for each in b"ABCDEFGH"}
+    process.send_signal(signal.SIGTERM)
+    out, errors = process.communicate(timeout=30)
+    assert (process.returncode, out.splitlines()) == (0, ["PENDING_SHUTDOWN", "NOT_RUNNING"])
+    assert "Worker 1 died with exit status -9 and is replaced" in errors
+
+
+@pytest.mark.slow
+def test_workers_end_with_their_parent(start: Start, tmp_path: Path) -> None:
+    process = start("shop:build", "--workers", "2", "-c", "application.id=shop", "-c", f"state.dir={tmp_path}")
+    workers = workers_of(process)
+    wait_for("RUNNING", process)
+    process.kill()
+    wait_until(lambda: not any(map(is_alive, workers)), 30)
+
+
+@pytest.mark.slow
+def test_an_error_in_a_worker_process_ends_the_application(
+    cluster: EmbeddedCluster, start: Start, tmp_path: Path
+) -> None:
+    cluster.produce("posts", ["four"])
+    process = start("shop:numbers", "--workers", "2", "-c", "application.id=shop", "-c", f"state.dir={tmp_path}")
+    out, errors = process.communicate(timeout=60)
+    assert (process.returncode, out.splitlines()[-1]) == (1, "ERROR")
+    assert re.search("Error: .*Worker [12] ended: .*invalid literal for int.*four", errors)
 
 
 def test_an_error_of_the_topology_is_the_exit_status(cluster: EmbeddedCluster, start: Start) -> None:

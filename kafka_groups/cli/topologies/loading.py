@@ -5,6 +5,7 @@ import inspect
 import sys
 import traceback
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -15,7 +16,7 @@ import kafka_groups
 from kafka_groups.functions import idle_kind
 from kafka_groups.streams import StreamsBuilder, Topology
 
-__all__ = ["load_topology", "place_of", "topology_argument"]
+__all__ = ["load_function", "load_topology", "place_of", "topology_argument"]
 
 _NOT_SHOWN = (str(Path(kafka_groups.__file__).parent), "<frozen ")
 _FORM = "a function without arguments that returns a Topology"
@@ -32,10 +33,19 @@ def load_topology(given: str) -> Topology:
     Raises:
         click.ClickException: There is no such function, it failed, or it returned something else.
     """
+    return load_function(given)()
+
+
+def load_function(given: str) -> Callable[[], Topology]:
+    """Import a module, and return the function that builds a topology. It can be pickled.
+
+    Raises:
+        click.ClickException: There is no such function. The function raises it, too, if the topology cannot be built.
+    """
     module_name, colon, name = given.partition(":")
     if not (module_name and colon and name):
         raise click.BadParameter(f"{given!r} is not of the form MODULE:FUNCTION, such as app:build.")
-    return _built(given, _function(given, _imported(module_name), name))
+    return partial(_built, given, _function(given, _imported(module_name), name))
 
 
 def place_of(error: BaseException) -> str:

@@ -8,7 +8,7 @@ import click
 
 from kafka_groups.cli.client_keys import SERVERS_VARIABLE, client_keys
 from kafka_groups.cli.output import BOOTSTRAP_OPTIONS, say
-from kafka_groups.cli.topologies.loading import load_topology, topology_argument
+from kafka_groups.cli.topologies.loading import load_function, topology_argument
 from kafka_groups.errors import ConfigurationError, KafkaGroupsError
 from kafka_groups.streams import KafkaStreams, StreamsState
 
@@ -52,9 +52,9 @@ def run_application(
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format=_LOG_FORMAT)
     chosen = {} if workers is None else {"num.workers": workers}
     keys = {**client_keys(config, bootstrap_servers), **dict(map(_pair, pairs)), **chosen}
-    topology = load_topology(build)
+    function = load_function(build)
     try:
-        app = KafkaStreams(topology, keys, on_state=_tell)
+        app = KafkaStreams(function, keys, on_state=_tell)
     except ConfigurationError as error:
         raise click.UsageError(str(error)) from error
     try:

@@ -20,7 +20,6 @@ __all__ = ["ConfiguredApplication", "configured_application"]
 _TABLE = KeyTable(StreamsConfig)
 _SHARED = frozenset({each.name for each in fields(ClientConfig)} | {"client_rack", "metadata_max_age_ms"})
 _LATER = (
-    "num_workers",
     "probe_address",
     "statestore_uncommitted_max_bytes",
     "topic",

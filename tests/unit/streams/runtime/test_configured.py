@@ -32,7 +32,7 @@ def test_clients_get_their_own_keys_and_those_that_all_have() -> None:
 @pytest.mark.parametrize(
     ("keywords", "said"),
     [
-        ({"num_workers": 4}, "num_workers=4: applications do not support num.workers yet"),
+        ({"probe_address": "127.0.0.1:80"}, "probe_address=.*: applications do not support probe.address yet"),
         ({"topic": {"min.insync.replicas": 2}}, "topic="),
         ({"commit_interval_msec": 5}, "commit_interval_ms"),
     ],

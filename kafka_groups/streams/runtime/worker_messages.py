@@ -1,0 +1,28 @@
+"""Messages that worker processes and their parent send each other through a pipe."""
+
+from attrs import frozen
+
+from kafka_groups.streams.member.rules.member_events import GroupMembershipOperation
+from kafka_groups.streams.runtime.application_state import StreamsState
+
+__all__ = ["AskShutdown", "StopWorker", "WorkerChanged"]
+
+
+@frozen
+class WorkerChanged:
+    """From a worker: its new state, and the error that ended it, as text."""
+
+    state: StreamsState
+    error: str | None = None
+
+
+@frozen
+class StopWorker:
+    """To a worker: commit, close and leave."""
+
+    operation: GroupMembershipOperation
+
+
+@frozen
+class AskShutdown:
+    """To a worker: ask all members of the group to shut down."""

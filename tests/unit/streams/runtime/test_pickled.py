@@ -1,0 +1,37 @@
+"""What worker processes can get, and what is refused."""
+
+import pickle
+
+import pytest
+
+from kafka_groups.errors import ConfigurationError
+from kafka_groups.streams import KafkaStreams
+from kafka_groups.streams.errors import StreamsError
+from kafka_groups.streams.runtime.pickled import checked_program
+from tests.unit.streams.runtime.counting import counting
+
+GIVEN = {"application.id": "app", "bootstrap.servers": "127.0.0.1:1", "num.workers": 2}
+
+
+def test_a_function_and_its_keys_reach_a_worker() -> None:
+    program = checked_program(counting, GIVEN, {"client_id": "me"})
+    received = pickle.loads(pickle.dumps(program))
+    assert (received.build, received.mapping, received.keywords) == (counting, GIVEN, {"client_id": "me"})
+
+
+def test_a_topology_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match=r"is a topology. With num_workers from 2 on.*give the function"):
+        KafkaStreams(counting(), GIVEN)
+
+
+def test_lambdas_are_refused() -> None:
+    topology = counting()
+    with pytest.raises(ConfigurationError, match=r"topology cannot be pickled .*no lambda or inner function"):
+        KafkaStreams(lambda: topology, GIVEN)
+    with pytest.raises(ConfigurationError, match=r"processing_exception_handler cannot be pickled"):
+        KafkaStreams(counting, GIVEN, processing_exception_handler=lambda *_: None)
+
+
+def test_stores_of_several_workers_cannot_be_read() -> None:
+    with pytest.raises(StreamsError, match=r"in the 2 worker processes.*Use num_workers=1"):
+        KafkaStreams(counting, GIVEN).store("counts")
