@@ -118,7 +118,8 @@ def caches_forget_the_old_value(patch: Patch) -> None:
 
 def windows_never_expire(patch: Patch) -> None:
     """Stores keep windows for ever."""
-    patch.setattr(TimedRows, "oldest_ms", property(lambda _self: 0))
+    never = property(lambda _self: 0, lambda _self, _oldest_ms: None)
+    patch.setattr(TimedRows, "oldest_ms", never, raising=False)
 
 
 def null_keys_are_repartitioned(patch: Patch) -> None:
