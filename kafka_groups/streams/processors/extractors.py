@@ -40,7 +40,7 @@ def use_partition_time_on_invalid(record: SourceRecord, partition_time_ms: int) 
     if partition_time_ms < 0:
         raise StreamsError(
             f"{record.topic}-{record.partition} offset {record.offset} has the timestamp {record.timestamp_ms}, and "
-            "no record before it had a valid one."
+            "no record before it had a valid one. Use another timestamp extractor, such as extractors.skip_invalid."
         )
     return partition_time_ms
 

@@ -5,6 +5,7 @@ from typing import Any, Protocol
 from kafka_groups.streams.errors import StreamsError
 from kafka_groups.streams.state.store import RecordContext
 from kafka_groups.streams.tasks.dead_letters import dead_letter
+from kafka_groups.streams.tasks.dropped import DroppedRecords
 from kafka_groups.streams.tasks.error_context import ErrorContext, ErrorHandler, ErrorHandlers, ErrorResponse
 from kafka_groups.streams.topology.records import Record
 from kafka_groups.types import Headers, TaskId, TopicPartition
@@ -30,10 +31,10 @@ class DeadLetterSink(Protocol):
 
 
 class TaskFailures:
-    """Asks the application's handlers about each exception.
+    """Asks the application's handlers about each exception, and takes note of dropped records.
 
     Attributes:
-        dropped_records: How many records operators dropped, by node and reason.
+        dropped_records: The records that operators dropped.
     """
 
     def __init__(self, task_id: TaskId, record: RecordContext, handlers: ErrorHandlers, sink: DeadLetterSink) -> None:
@@ -41,7 +42,7 @@ class TaskFailures:
         self._record = record
         self._handlers = handlers
         self._sink = sink
-        self.dropped_records: dict[tuple[str, str], int] = {}
+        self.dropped_records = DroppedRecords(task_id)
 
     def processing(self, node: str, error: Exception, record: tuple[Any, Any, int, Headers]) -> None:
         """Raise, or return to skip the record."""
@@ -93,8 +94,22 @@ class TaskFailures:
         return response
 
     def dropped(self, node: str, reason: str) -> None:
-        """Count a record that an operator drops."""
-        self.dropped_records[node, reason] = self.dropped_records.get((node, reason), 0) + 1
+        """Count and log a record that an operator drops."""
+        place = self._record
+        self.dropped_records.add(node, reason, place.topic, place.partition, place.offset)
+
+    def skipped(self, node: str, reason: str, partition: TopicPartition, offset: int) -> None:
+        """Count and log a record that a source drops."""
+        self.dropped_records.add(node, reason, partition.topic, partition.partition, offset)
+
+    def extraction(self, node: str, error: Exception, partition: TopicPartition, offset: int) -> StreamsError:
+        """Return the error for an exception of a timestamp extractor."""
+        if isinstance(error, StreamsError):  # of a ready extractor, whose text names the record
+            return error
+        return StreamsError(
+            f"The timestamp extractor of {node} in task {self._task_id} failed at {partition} offset {offset}: "
+            f"{_told(error)}. Let it return a time in ms since 1970 for such a record, or -1 to drop the record"
+        )
 
     def _context(self, node: str, record: tuple[Any, Any, int, Headers], output: str | None = None) -> ErrorContext:
         place, (_, _, timestamp_ms, headers) = self._record, record

@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable
+from operator import index
 from typing import Any, NamedTuple
 
 from kafka_groups.streams.processors.changes import change_deserializer
@@ -116,9 +117,15 @@ class PartitionQueue:
         given = SourceRecord(
             topic, partition, record.offset, key, value, record.timestamp_ms, record.headers, self._wall_ms()
         )
-        timestamp_ms = self._extractor(given, self.time_ms)
+        timestamp_ms = self._extracted(given)
         if timestamp_ms < 0:
-            self._failures.dropped(self._source.name, f"its timestamp is {timestamp_ms}")
+            self._failures.skipped(self._source.name, "its timestamp is negative", self.partition, record.offset)
             self.position = record.offset + 1
             return None
         return Head(record.offset, key, value, timestamp_ms, record.headers)
+
+    def _extracted(self, given: SourceRecord) -> int:
+        try:
+            return index(self._extractor(given, self.time_ms))
+        except Exception as error:
+            raise self._failures.extraction(self._source.name, error, self.partition, given.offset) from error

@@ -140,7 +140,7 @@ class StreamTask:
     def dropped_records(self) -> Mapping[str, int]:
         """The number of records that each node has dropped, by the node's name."""
         dropped: Counter[str] = Counter()
-        for (node, _reason), count in self._failures.dropped_records.items():
+        for (node, _reason), count in self._failures.dropped_records.counts.items():
             dropped[node] += count
         return dropped
 

@@ -6,6 +6,7 @@ import pytest
 
 from kafka_groups.errors import DeliveryFailedError
 from kafka_groups.streams import StreamsBuilder, StreamsError, Topology, serdes
+from kafka_groups.streams.processors.extractors import skip_invalid
 from kafka_groups.streams.runtime.assigned import TaskRole
 from kafka_groups.types import TaskId, TopicPartition
 from tests.support.fake_kafka import FakeKafka, Faults, Killed
@@ -269,3 +270,17 @@ async def test_repartitioned_records_are_deleted_when_they_are_committed() -> No
     await process.worker.start()
     await process.turn_until(lambda: kafka.begins[repartitioned] == 1)
     assert kafka.begins[TopicPartition("lines", 0)] == 0
+
+
+async def test_a_worker_logs_the_records_that_its_tasks_drop(caplog: pytest.LogCaptureFixture) -> None:
+    builder = StreamsBuilder()
+    read = builder.stream("words", key=serdes.string, value=serdes.string, name="read", timestamp=skip_invalid)
+    read.to("totals")
+    kafka = brokers()
+    kafka.produce("words", "late", "", timestamp_ms=-1)
+    kafka.produce("words", "good", "", timestamp_ms=1)
+    process = Process(kafka, topology=builder.build())
+    process.member.assign("0_0")
+    await process.worker.start()
+    await process.turn_until(lambda: process.has_committed(2))
+    assert "read in task 0_0 dropped a record at words-0 offset 0: its timestamp is negative" in caplog.messages
