@@ -10,7 +10,7 @@ from confluent_kafka import TopicPartition as Position
 from kafka_groups.data_plane.configuration import reader_config
 from kafka_groups.data_plane.failures import error_in, failure_of
 from kafka_groups.data_plane.polled import NOTHING, PolledRecords
-from kafka_groups.errors import ConfigurationError
+from kafka_groups.errors import ConfigurationError, KafkaGroupsError
 from kafka_groups.types import FetchedRecord, TopicPartition
 
 __all__ = ["PartitionPoller"]
@@ -36,6 +36,7 @@ class PartitionPoller:
     def __init__(self, config: Mapping[str, object], group_id: str) -> None:
         self._assigned: set[TopicPartition] = set()
         self._first: Message | None = None
+        self._failures: list[KafkaGroupsError] = []
         settings = {**reader_config(config, group_id), "enable.partition.eof": True, "logger": _log}
         try:
             self._consumer = Consumer(settings)
@@ -79,8 +80,10 @@ class PartitionPoller:
         """Return what has arrived, without waiting.
 
         Raises:
-            KafkaGroupsError: A partition cannot be read.
+            KafkaGroupsError: A partition cannot be read. No record is lost: call it again if the error is retriable.
         """
+        if self._failures:
+            raise self._failures.pop(0)
         messages = self._consumer.consume(most, 0)
         if self._first is not None:
             messages, self._first = [self._first, *messages], None
@@ -116,7 +119,8 @@ class PartitionPoller:
         if place not in self._assigned:
             return
         if error.code() not in _OUT_OF_RANGE:
-            raise failure_of(error, f"{place} cannot be read")
+            self._failures.append(failure_of(error, f"{place} cannot be read"))  # after the records beside it
+            return
         self.unassign([place])
         lost.append(place)
 

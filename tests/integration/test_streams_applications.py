@@ -142,6 +142,24 @@ def test_the_tasks_of_a_process_that_is_killed_are_restored_by_another_one(scene
             victim.join()
 
 
+def test_an_application_continues_after_its_broker_was_away(caplog: pytest.LogCaptureFixture) -> None:
+    with EmbeddedCluster(settings=FAST) as cluster:
+        scene = Scene(cluster.bootstrap_servers, "posts")
+        cluster.create_topic(scene.posts, 2)
+        scene.publish(100)
+        with scene.app() as app:
+            wait_until(lambda: counted(app) == times(100), 60)
+            scene.publish(100)
+            (broker,) = cluster.running_brokers
+            cluster.stop_broker(broker)
+            wait_until(lambda: "Cannot reach a broker" in caplog.text, 60)
+            assert app.error is None
+            cluster.start_broker(broker)
+            scene.publish(100)
+            wait_until(lambda: counted(app) >= times(300), 60)
+            assert app.error is None
+
+
 def test_an_exception_of_the_topology_ends_the_application_with_its_place(scene: Scene) -> None:
     builder = StreamsBuilder()
     builder.stream(scene.posts, key=serdes.string, value=serdes.string).map_values(int).to(

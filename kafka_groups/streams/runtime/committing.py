@@ -8,6 +8,7 @@ from kafka_groups.net.clock import Clock
 from kafka_groups.streams.runtime.assigned import AssignedTask
 from kafka_groups.streams.runtime.output import WorkerOutput
 from kafka_groups.streams.runtime.plane import DataPlane, WorkerMembership
+from kafka_groups.streams.runtime.task_timeout import TaskTimeout
 from kafka_groups.streams.tasks.commit_metadata import CommitMetadata
 from kafka_groups.types import OffsetAndMetadata, TopicPartition
 
@@ -38,7 +39,7 @@ class Commits:
         self._output = output
         self._clock = clock
         self._timeout_ms = task_timeout_ms
-        self._failing_since_ms: int | None = None
+        self._timeout = TaskTimeout(clock, task_timeout_ms)
 
     async def commit(self, tasks: Collection[AssignedTask]) -> bool:
         """Commit tasks. Return False if that did not succeed now, because tasks are lost or brokers do not answer.
@@ -76,19 +77,12 @@ class Commits:
             _log.warning("Not committed: %s", error)
             return False
         except KafkaGroupsError as error:
-            self._check_time(error)
+            self._timeout.note("The commit is repeated", error)
             return False
-        self._failing_since_ms = None
+        self._timeout.end()
         for task in tasks:
             self._committed(task)
         return True
-
-    def _check_time(self, error: KafkaGroupsError) -> None:
-        now_ms = self._clock.now_ms()
-        since_ms = self._failing_since_ms = self._failing_since_ms or now_ms
-        if not error.retriable or now_ms - since_ms >= self._timeout_ms:
-            raise error
-        _log.warning("The commit is repeated: %s", error)
 
     def _committed(self, task: AssignedTask) -> None:
         task.task.commit_states()

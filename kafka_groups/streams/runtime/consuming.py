@@ -2,11 +2,14 @@
 
 import logging
 
-from kafka_groups.data_plane.polled import PolledRecords
+from kafka_groups.data_plane.polled import NOTHING, PolledRecords
+from kafka_groups.errors import KafkaGroupsError
+from kafka_groups.net.clock import Clock
 from kafka_groups.streams.runtime.assigned import AssignedTask, TaskPhase
 from kafka_groups.streams.runtime.plane import DataPlane
 from kafka_groups.streams.runtime.settings import WorkerSettings
 from kafka_groups.streams.runtime.starting import OffsetResets, reset_offsets
+from kafka_groups.streams.runtime.task_timeout import TaskTimeout
 from kafka_groups.types import TopicPartition
 
 __all__ = ["Consuming"]
@@ -18,14 +21,20 @@ _PAUSE_FACTOR, _RESUME_FACTOR = 4, 0.5
 
 
 class Consuming:
-    """Gives the records of source partitions to the tasks that process them."""
+    """Gives the records of source partitions to the tasks that process them.
 
-    def __init__(self, plane: DataPlane, settings: WorkerSettings) -> None:
+    While brokers do not answer, it waits for up to `task.timeout.ms`.
+    """
+
+    def __init__(self, plane: DataPlane, settings: WorkerSettings, clock: Clock) -> None:
         self._plane = plane
         self._resets = OffsetResets(settings.tasks.topology, settings.tasks.application_id, settings.offset_reset)
         self._pause_at = settings.buffered_records * _PAUSE_FACTOR
         self._resume_at = settings.buffered_records * _RESUME_FACTOR
         self._readers: dict[TopicPartition, AssignedTask] = {}
+        self._lost: set[TopicPartition] = set()
+        self._polls = TaskTimeout(clock, settings.task_timeout_ms)
+        self._restarts = TaskTimeout(clock, settings.task_timeout_ms)
 
     def __repr__(self) -> str:
         return f"<Consuming {len(self._readers)} partitions>"
@@ -48,16 +57,38 @@ class Consuming:
     async def stop(self, task: AssignedTask) -> None:
         """Read the sources of a task no more."""
         places = [place for place, reader in self._readers.items() if reader is task]
+        self._lost.difference_update(places)
         for place in places:
             del self._readers[place]
         if places:
             await self._plane.unassign(places)
 
     async def read(self, most: int, wall_ms: int) -> int:
-        """Hand over the records that have arrived. Return their number."""
-        polled = await self._plane.poll(most)
-        if not polled:
-            return 0
+        """Hand over the records that have arrived. Return their number.
+
+        Raises:
+            StreamsError: An offset is out of range, and the source's rule is to fail.
+            KafkaGroupsError: The brokers refused, or did not answer for too long.
+        """
+        polled = await self._polled(most)
+        if polled:
+            self._take(polled)
+        if self._lost and self._restarts.may_try:
+            await self._begin_again(wall_ms)
+        await self._pause_full(polled)
+        return polled.count
+
+    async def _polled(self, most: int) -> PolledRecords:
+        try:
+            polled = await self._plane.poll(most)
+        except KafkaGroupsError as error:
+            self._polls.note("Waiting for records", error)
+            return NOTHING
+        if polled:
+            self._polls.end()
+        return polled
+
+    def _take(self, polled: PolledRecords) -> None:
         for place, records in polled.batches.items():
             task = self._readers[place]
             task.task.add(place.topic, records)
@@ -65,9 +96,9 @@ class Consuming:
             task.is_dirty = True  # also if the records are skipped
         for place in polled.ends:
             self._readers[place].read_to_end.add(place)
-        await self._begin_again(polled, wall_ms)
-        await self._pause_full(polled)
-        return polled.count
+        for place in polled.out_of_range:
+            self._readers[place].paused.discard(place)
+            self._lost.add(place)
 
     async def resume_emptied(self) -> None:
         """Fetch again from partitions whose records have been processed."""
@@ -80,24 +111,35 @@ class Consuming:
                 await self._plane.resume(done)
 
     async def _pause_full(self, polled: PolledRecords) -> None:
-        for place in polled.batches:
+        for place in polled.batches.keys() - self._lost:
             task = self._readers[place]
             if place not in task.paused and len(task.task.queues[place.topic, place.partition]) >= self._pause_at:
                 task.paused.add(place)
                 await self._plane.pause([place])
 
-    async def _begin_again(self, polled: PolledRecords, wall_ms: int) -> None:
-        for place in polled.out_of_range:
-            task = self._readers[place]
-            starts = await self._reset(task, [place], wall_ms)
-            _log.warning(
-                "%s does not have the next offset any more. Task %s goes on at offset %d, by the rule of its "
-                "source (offset_reset).",
-                place,
-                task.task_id,
-                starts[place],
-            )
-            await self._plane.assign(starts)
+    async def _begin_again(self, wall_ms: int) -> None:
+        for place in sorted(self._lost):
+            try:
+                await self._begin_again_in(place, wall_ms)
+            except KafkaGroupsError as error:
+                self._restarts.note(
+                    f"{place} does not have the next offset any more, and its bounds are unknown", error
+                )
+                return
+            self._lost.discard(place)
+        self._restarts.end()
+
+    async def _begin_again_in(self, place: TopicPartition, wall_ms: int) -> None:
+        task = self._readers[place]
+        starts = await self._reset(task, [place], wall_ms)
+        _log.warning(
+            "%s does not have the next offset any more. Task %s goes on at offset %d, by the rule of its "
+            "source (offset_reset).",
+            place,
+            task.task_id,
+            starts[place],
+        )
+        await self._plane.assign(starts)
 
     async def _reset(self, task: AssignedTask, places: list[TopicPartition], wall_ms: int) -> dict[TopicPartition, int]:
         starts = await reset_offsets(self._plane, self._resets, places, wall_ms)

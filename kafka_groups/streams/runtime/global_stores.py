@@ -3,11 +3,14 @@
 from collections.abc import Mapping
 
 from kafka_groups.data_plane.polled import PolledRecords
+from kafka_groups.errors import KafkaGroupsError
+from kafka_groups.net.clock import Clock
 from kafka_groups.streams.errors import StreamsError
 from kafka_groups.streams.runtime.output import WorkerOutput
 from kafka_groups.streams.runtime.plane import DataPlane
 from kafka_groups.streams.runtime.settings import WorkerSettings
 from kafka_groups.streams.runtime.shared_engine import SharedEngine
+from kafka_groups.streams.runtime.task_timeout import TaskTimeout
 from kafka_groups.streams.state.store import StateStore
 from kafka_groups.streams.tasks.task import StreamTask
 from kafka_groups.streams.topology.subtopologies import NodeGroup
@@ -19,7 +22,7 @@ __all__ = ["GlobalStores"]
 class GlobalStores:
     """The tasks that fill global stores, one for each of their sub-topologies."""
 
-    def __init__(self, settings: WorkerSettings, plane: DataPlane, output: WorkerOutput) -> None:
+    def __init__(self, settings: WorkerSettings, plane: DataPlane, output: WorkerOutput, clock: Clock) -> None:
         self._settings = settings.tasks
         self._groups = [group for group in settings.groups().values() if group.is_global]
         self._plane = plane
@@ -28,6 +31,8 @@ class GlobalStores:
         self._all: list[StreamTask] = []
         self._engines: dict[TaskId, SharedEngine] = {}
         self._missing: dict[TopicPartition, int] = {}
+        self._lost: set[TopicPartition] = set()
+        self._restarts = TaskTimeout(clock, settings.task_timeout_ms)
 
     def __repr__(self) -> str:
         return f"<GlobalStores: {len(self.states)} stores, {len(self._missing)} partitions to load>"
@@ -84,13 +89,24 @@ class GlobalStores:
                 self._reached(place, records[-1].offset + 1)
         for place, end in polled.ends.items():
             self._reached(place, end)
+        self._lost.update(place for place in polled.out_of_range if place.topic in self._tasks)
 
-    async def skip_lost(self, polled: PolledRecords) -> None:
-        """Continue with the first record that there is, where records were deleted before they were read."""
-        lost = [place for place in polled.out_of_range if place.topic in self._tasks]
-        if lost:
-            bounds = await self._plane.bounds(lost)
-            await self._plane.assign_restoring({place: begin for place, (begin, _end) in bounds.items()})
+    async def skip_lost(self) -> None:
+        """Continue with the first record that there is, where records were deleted before they were read.
+
+        Raises:
+            KafkaGroupsError: The brokers refused, or did not answer for too long.
+        """
+        if not self._lost or not self._restarts.may_try:
+            return
+        try:
+            bounds = await self._plane.bounds(self._lost)
+        except KafkaGroupsError as error:
+            self._restarts.note("The bounds of global topics are unknown", error)
+            return
+        await self._plane.assign_restoring({place: begin for place, (begin, _end) in bounds.items()})
+        self._lost.clear()
+        self._restarts.end()
 
     def close(self) -> None:
         """Close the processors."""

@@ -1,8 +1,10 @@
 """One worker: a member of the streams group and the tasks that it has, stepped one turn at a time."""
 
 import logging
+from collections import deque
 from collections.abc import Iterable, Mapping
 
+from kafka_groups.data_plane.polled import NOTHING, PolledRecords
 from kafka_groups.errors import KafkaGroupsError, TasksLostError
 from kafka_groups.net.clock import Clock
 from kafka_groups.streams.member.rules.member_events import (
@@ -26,6 +28,7 @@ from kafka_groups.streams.runtime.restoring import Restoration
 from kafka_groups.streams.runtime.settings import WorkerSettings
 from kafka_groups.streams.runtime.shared_engine import SharedEngine
 from kafka_groups.streams.runtime.statuses import GroupStatuses
+from kafka_groups.streams.runtime.task_timeout import TaskTimeout
 from kafka_groups.streams.tasks.readiness import is_ready, still_idle_ms
 from kafka_groups.streams.tasks.task import StreamTask
 from kafka_groups.streams.topology.internal_topics import topic_name
@@ -44,8 +47,6 @@ _TASK_RECORDS, _TURN_MS = 100, 100
 
 _RESTORED_RECORDS, _RESTORED_BESIDE = 10_000, 1_000
 """The changelog records of a turn: with nothing to process, and beside running tasks."""
-
-_RETRY_MS = 200
 
 
 class StreamsWorker:
@@ -67,16 +68,20 @@ class StreamsWorker:
         self._member = member
         self._clock = clock
         self._output = WorkerOutput(plane)
-        self._globals = GlobalStores(settings, plane, self._output)
+        self._globals = GlobalStores(settings, plane, self._output, clock)
         self._restoration = Restoration(plane, member)
-        self._consuming = Consuming(plane, settings)
+        self._consuming = Consuming(plane, settings, clock)
         self._commits = Commits(plane, member, self._output, clock, settings.task_timeout_ms)
         tasks = settings.tasks
         repartitioned = [topic_name(tasks.topology, tasks.application_id, t) for t in tasks.topology.repartition_topics]
         self._purging = Purging(plane, repartitioned, settings.repartition_purge_interval_ms)
         self._statuses = GroupStatuses()
         self._kept: dict[TaskId, AssignedTask] = {}
-        self._looked_ms = self._committed_ms = self._retry_ms = 0
+        self._events: deque[StreamsMembershipEvent] = deque()
+        self._beginning, self._counting, self._restoring = (
+            TaskTimeout(clock, settings.task_timeout_ms) for _ in range(3)
+        )
+        self._looked_ms = self._committed_ms = 0
         self._has_assignment = False
 
     def __repr__(self) -> str:
@@ -116,10 +121,9 @@ class StreamsWorker:
         self._output.wall_ms = wall_ms
         if now_ms - self._looked_ms >= _LOOK_MS or not self._has_running:
             self._looked_ms = now_ms
-            for event in await self._member.poll():
-                await self._handle(event)
+            await self._look()
             self._statuses.check(now_ms)
-        restored = await self._restore(now_ms, wall_ms)
+        restored = await self._restore(wall_ms)
         count = await self._consuming.read(self._settings.max_poll_records, wall_ms)
         processed = self._process(now_ms) if self._globals.is_loaded else 0
         if processed:
@@ -167,9 +171,30 @@ class StreamsWorker:
 
     # ------------------------------------------------------------------------------------ the group
 
-    async def _handle(self, event: StreamsMembershipEvent) -> None:
+    async def _look(self) -> None:
+        self._events.extend(await self._member.poll())
+        while self._events:
+            counts: Mapping[str, int] | None = {}
+            if isinstance(self._events[0], TasksAssigned):
+                counts = await self._partition_counts()
+            if counts is None:
+                return  # later events refer to the tasks of this one
+            await self._handle(self._events.popleft(), counts)
+
+    async def _partition_counts(self) -> Mapping[str, int] | None:
+        if not self._counting.may_try:
+            return None
+        try:
+            counts = await self._plane.partition_counts()
+        except KafkaGroupsError as error:
+            self._counting.note("Tasks cannot begin yet", error)
+            return None
+        self._counting.end()
+        return counts
+
+    async def _handle(self, event: StreamsMembershipEvent, counts: Mapping[str, int]) -> None:
         if isinstance(event, TasksAssigned):
-            await self._assigned(event.tasks)
+            self._assigned(event.tasks, counts)
         elif isinstance(event, TasksRevoked):
             await self._commits.commit(self.tasks.values())
             await self._drop(event.tasks, kept=event.then.active)
@@ -180,14 +205,12 @@ class StreamsWorker:
         elif isinstance(event, StatusesChanged):
             self._statuses.changed(event.statuses, self._clock.now_ms())
 
-    async def _assigned(self, tasks: MemberTasks) -> None:
+    def _assigned(self, tasks: MemberTasks, counts: Mapping[str, int]) -> None:
         self._has_assignment = True
-        counts = await self._plane.partition_counts()
         roles = ((tasks.active, TaskRole.ACTIVE), (tasks.standby, TaskRole.STANDBY), (tasks.warmup, TaskRole.WARMUP))
         added = {task_id: self._task(task_id, role, counts) for ids, role in roles for task_id in sorted(ids)}
         self.tasks = {**self.tasks, **added}
         self._kept = {}
-        self._retry_ms = 0
 
     async def _drop(self, tasks: MemberTasks, kept: Iterable[TaskId] = ()) -> None:
         for task_id in sorted(tasks.ids):
@@ -232,23 +255,33 @@ class StreamsWorker:
 
     # ------------------------------------------------------------------------------------ the steps
 
-    async def _restore(self, now_ms: int, wall_ms: int) -> int:
-        if now_ms >= self._retry_ms:
-            await self._begin_created(now_ms)
-        polled = await self._plane.poll_restoring(_RESTORED_BESIDE if self._has_running else _RESTORED_RECORDS)
+    async def _restore(self, wall_ms: int) -> int:
+        if self._beginning.may_try:
+            await self._begin_created()
+        polled = await self._poll_restoring()
         count = self._restoration.take(polled)
+        await self._globals.skip_lost()
         if polled:
             self._globals.take(polled, wall_ms)
-            await self._globals.skip_lost(polled)
             for task in self._restoration.lost(polled):
                 await self._wipe(task)
         for task in self._waiting(TaskPhase.RESTORING):
-            if task.role is TaskRole.ACTIVE and task.is_restored and self._may_run(now_ms):
+            if task.role is TaskRole.ACTIVE and task.is_restored and self._may_run:
                 await self._run(task, wall_ms)
                 count += 1
         return count + polled.count
 
-    async def _begin_created(self, now_ms: int) -> None:
+    async def _poll_restoring(self) -> PolledRecords:
+        try:
+            polled = await self._plane.poll_restoring(_RESTORED_BESIDE if self._has_running else _RESTORED_RECORDS)
+        except KafkaGroupsError as error:
+            self._restoring.note("Waiting for records of changelogs", error)
+            return NOTHING
+        if polled:
+            self._restoring.end()
+        return polled
+
+    async def _begin_created(self) -> None:
         for task in self._waiting(TaskPhase.CREATED):
             try:
                 if not await self._restoration.begin(task):
@@ -256,27 +289,24 @@ class StreamsWorker:
             except TasksLostError:
                 return  # the next event says so
             except KafkaGroupsError as error:
-                self._try_again(task, error, now_ms)
+                self._beginning.note(f"Task {task.task_id} cannot begin yet", error)
                 return
+            self._beginning.end()
 
     async def _run(self, task: AssignedTask, wall_ms: int) -> None:
         try:
             await self._consuming.start(task, wall_ms)
         except KafkaGroupsError as error:
-            self._try_again(task, error, self._clock.now_ms())
+            self._beginning.note(f"Task {task.task_id} cannot begin yet", error)
             return
+        self._beginning.end()
         await self._restoration.end(task)
         task.is_initialised = True
         task.task.init(wall_ms)
 
-    def _may_run(self, now_ms: int) -> bool:
-        return self._globals.is_loaded and now_ms >= self._retry_ms
-
-    def _try_again(self, task: AssignedTask, error: KafkaGroupsError, now_ms: int) -> None:
-        if not error.retriable:
-            raise error
-        self._retry_ms = now_ms + _RETRY_MS
-        _log.warning("Task %s cannot begin yet: %s", task.task_id, error)
+    @property
+    def _may_run(self) -> bool:
+        return self._globals.is_loaded and self._beginning.may_try
 
     def _waiting(self, phase: TaskPhase) -> list[AssignedTask]:
         return [task for task in self.tasks.values() if task.phase is phase]

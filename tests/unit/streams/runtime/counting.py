@@ -24,6 +24,14 @@ def counting() -> Topology:
     return builder.build()
 
 
+def enriched() -> Topology:
+    builder = StreamsBuilder()
+    names = builder.global_table("names", key=serdes.string, value=serdes.string)
+    orders = builder.stream("orders", key=serdes.string, value=serdes.string)
+    orders.join(names, lambda order, name: f"{order} of {name}", on=lambda key, _: key).to("named", value=serdes.string)
+    return builder.build()
+
+
 def brokers(partitions: int = 1) -> FakeKafka:
     return FakeKafka({"words": partitions, CHANGELOG: partitions, OUTPUT: 1})
 

@@ -5,12 +5,12 @@ from collections import Counter
 import pytest
 
 from kafka_groups.errors import DeliveryFailedError
-from kafka_groups.streams import StreamsBuilder, StreamsError, Topology, serdes
+from kafka_groups.streams import StreamsBuilder, StreamsError, serdes
 from kafka_groups.streams.processors.extractors import skip_invalid
 from kafka_groups.streams.runtime.assigned import TaskRole
 from kafka_groups.types import TaskId, TopicPartition
 from tests.support.fake_kafka import FakeKafka, Faults, Killed
-from tests.unit.streams.runtime.counting import CHANGELOG, INPUT, OUTPUT, Process, brokers, restored
+from tests.unit.streams.runtime.counting import CHANGELOG, INPUT, OUTPUT, Process, brokers, enriched, restored
 
 WORDS = ("to", "be", "or", "not", "to", "be")
 TASK = TaskId("0", 0)
@@ -206,14 +206,6 @@ async def test_repartitioned_records_go_through_both_tasks() -> None:
     await process.turn_until(lambda: process.has_committed(6, TopicPartition("app-by-word-repartition", 0)))
     last = {entry.key: int.from_bytes(entry.value or b"", "big") for entry in kafka.values(OUTPUT)}
     assert last == {b"to": 2, b"be": 2, b"or": 1, b"not": 1}
-
-
-def enriched() -> Topology:
-    builder = StreamsBuilder()
-    names = builder.global_table("names", key=serdes.string, value=serdes.string)
-    orders = builder.stream("orders", key=serdes.string, value=serdes.string)
-    orders.join(names, lambda order, name: f"{order} of {name}", on=lambda key, _: key).to("named", value=serdes.string)
-    return builder.build()
 
 
 async def test_global_tables_are_loaded_before_anything_is_processed_and_followed() -> None:

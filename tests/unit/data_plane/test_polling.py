@@ -1,0 +1,85 @@
+"""Polls of assigned partitions when one of them has an error."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import pytest
+from confluent_kafka import KafkaError
+from confluent_kafka import TopicPartition as Position
+
+from kafka_groups.data_plane import polling
+from kafka_groups.data_plane.polling import PartitionPoller
+from kafka_groups.errors import TopicAuthorizationFailedError, UnknownTopicOrPartitionError
+from kafka_groups.types import TopicPartition
+
+GOOD, BAD = TopicPartition("orders", 0), TopicPartition("orders", 1)
+
+
+class Arrived(NamedTuple):
+    """What the consumer returns for a record or an error."""
+
+    place: TopicPartition
+    at: int = 0
+    code: int | None = None
+
+    def topic(self) -> str:
+        return self.place.topic
+
+    def partition(self) -> int:
+        return self.place.partition
+
+    def error(self) -> KafkaError | None:
+        return None if self.code is None else KafkaError(self.code)
+
+    def offset(self) -> int:
+        return self.at
+
+    def key(self) -> bytes:
+        return b"k"
+
+    def value(self) -> bytes:
+        return b"v"
+
+    def timestamp(self) -> tuple[int, int]:
+        return 1, 5
+
+    def headers(self) -> None:
+        return None
+
+
+class FakeConsumer:
+    """Returns what the test has put into `arrived`."""
+
+    arrived: Sequence[Arrived] = ()
+
+    def __init__(self, config: object) -> None: ...
+
+    def incremental_assign(self, positions: list[Position]) -> None: ...
+
+    def consume(self, _most: int, _timeout_s: float) -> list[Arrived]:
+        found, FakeConsumer.arrived = list(self.arrived), ()
+        return found
+
+
+@pytest.fixture
+def poller(monkeypatch: pytest.MonkeyPatch) -> PartitionPoller:
+    monkeypatch.setattr(polling, "Consumer", FakeConsumer)
+    made = PartitionPoller({"bootstrap.servers": "localhost:9092"}, "app")
+    made.assign({GOOD: 0, BAD: 0})
+    return made
+
+
+def test_records_beside_errors_are_returned_and_each_error_is_raised_once(poller: PartitionPoller) -> None:
+    FakeConsumer.arrived = [
+        Arrived(GOOD, 0),
+        Arrived(BAD, code=KafkaError.UNKNOWN_TOPIC_OR_PART),
+        Arrived(BAD, code=KafkaError.TOPIC_AUTHORIZATION_FAILED),
+        Arrived(GOOD, 1),
+    ]
+    assert [record.offset for record in poller.poll(10).batches[GOOD]] == [0, 1]
+    with pytest.raises(UnknownTopicOrPartitionError, match="orders-1 cannot be read"):
+        poller.poll(10)
+    with pytest.raises(TopicAuthorizationFailedError, match="orders-1 cannot be read"):
+        poller.poll(10)
+    FakeConsumer.arrived = [Arrived(GOOD, 2)]
+    assert [record.offset for record in poller.poll(10).batches[GOOD]] == [2]

@@ -1,0 +1,162 @@
+"""A worker waits while brokers do not answer, for as long as `task.timeout.ms`, and then goes on or ends."""
+
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from kafka_groups.errors import KafkaGroupsError, NetworkError, TopicAuthorizationFailedError
+from kafka_groups.streams.runtime.task_timeout import TaskTimeout
+from kafka_groups.testing.clock import ManualClock
+from kafka_groups.types import TopicPartition
+from tests.support.fake_kafka import FakeKafka, LogEntry
+from tests.unit.streams.runtime.counting import CHANGELOG, INPUT, Process, brokers, enriched, restored
+
+REQUESTS = ("poll", "poll_restoring", "partition_counts", "bounds")
+NAMES = TopicPartition("names", 0)
+
+
+def failing(process: Process, method: str, error: KafkaGroupsError, times: float) -> Callable[[], int]:
+    """Let a method of the plane fail some times. Return what tells how often it has."""
+    answer: Callable[..., Awaitable[Any]] = getattr(process.plane, method)
+    failures = 0
+
+    async def call(*args: object) -> Any:
+        nonlocal failures
+        if failures < times:
+            failures += 1
+            raise error
+        return await answer(*args)
+
+    setattr(process.plane, method, call)
+    return lambda: failures
+
+
+def words(*found: str) -> FakeKafka:
+    """Brokers with words to count, and with a count of before that is restored first."""
+    kafka = brokers()
+    kafka.logs[TopicPartition(CHANGELOG, 0)].append(LogEntry(b"or", (1).to_bytes(8, "big"), 0))
+    for word in found:
+        kafka.produce("words", word, "")
+    return kafka
+
+
+async def started(kafka: FakeKafka, task_timeout_ms: int = 300_000) -> Process:
+    process = Process(kafka, task_timeout_ms=task_timeout_ms)
+    process.member.assign("0_0")
+    await process.worker.start()
+    return process
+
+
+@pytest.mark.parametrize("method", REQUESTS)
+async def test_a_request_that_fails_for_a_while_is_repeated(method: str, caplog: pytest.LogCaptureFixture) -> None:
+    kafka = words("to", "be")
+    process = await started(kafka)
+    failures = failing(process, method, NetworkError("the brokers are away"), 5)
+    await process.turn_until(lambda: process.has_committed(2))
+    assert failures() == 5
+    assert caplog.text.count("the brokers are away") == 5
+    assert restored(kafka) == Counter(["or", "to", "be"])
+
+
+@pytest.mark.parametrize("method", REQUESTS)
+async def test_a_request_that_fails_for_longer_than_the_task_timeout_ends_the_worker(method: str) -> None:
+    process = await started(words("to"), task_timeout_ms=10_000)
+    failures = failing(process, method, NetworkError("the brokers are away"), float("inf"))
+    with pytest.raises(NetworkError, match="the brokers are away"):
+        await process.turn_until(lambda: process.has_committed(1))
+    assert failures() == 11
+
+
+@pytest.mark.parametrize("method", REQUESTS)
+async def test_a_request_that_is_refused_ends_the_worker_at_once(method: str) -> None:
+    process = await started(words("to"))
+    failures = failing(process, method, TopicAuthorizationFailedError("not yours"), float("inf"))
+    with pytest.raises(TopicAuthorizationFailedError):
+        await process.turn_until(lambda: process.has_committed(1))
+    assert failures() == 1
+
+
+async def test_a_task_that_is_revoked_before_its_topics_are_known_is_confirmed() -> None:
+    process = await started(words("to"))
+    failing(process, "partition_counts", NetworkError("the brokers are away"), 3)
+    event = process.member.revoke("0_0")
+    await process.turn_until(lambda: process.member.confirmed)
+    assert process.member.confirmed == [event]
+    assert not process.worker.tasks
+
+
+async def out_of_range(task_timeout_ms: int = 300_000) -> Process:
+    """A running worker whose next record is deleted, while one after it is there."""
+    process = await started(words("to", "be"), task_timeout_ms)
+    await process.turn_until(lambda: process.has_committed(2))
+    process.kafka.produce("words", "lost", "")
+    process.kafka.produce("words", "kept", "")
+    process.kafka.begins[INPUT] = 3
+    return process
+
+
+async def test_a_reset_of_an_offset_that_is_out_of_range_is_repeated() -> None:
+    process = await out_of_range()
+    failures = failing(process, "bounds", NetworkError("the brokers are away"), 5)
+    await process.turn_until(lambda: process.has_committed(4))
+    assert failures() == 5
+    assert restored(process.kafka) == Counter(["or", "to", "be", "kept"])
+
+
+async def test_a_reset_that_fails_for_longer_than_the_task_timeout_ends_the_worker() -> None:
+    process = await out_of_range(task_timeout_ms=10_000)
+    failing(process, "bounds", NetworkError("the brokers are away"), float("inf"))
+    with pytest.raises(NetworkError, match="the brokers are away"):
+        await process.turn_until(lambda: process.has_committed(4))
+
+
+async def test_a_task_whose_reset_is_repeated_can_be_given_up() -> None:
+    process = await out_of_range()
+    failures = failing(process, "bounds", NetworkError("the brokers are away"), float("inf"))
+    await process.turn_until(failures)
+    event = process.member.revoke("0_0")
+    await process.turn_until(lambda: process.member.confirmed)
+    seen = failures()
+    await process.turn_until(lambda: process.clock.now_ms() > 100_000)
+    assert process.member.confirmed == [event]
+    assert failures() == seen
+
+
+async def test_deleted_records_of_a_global_table_are_skipped_when_the_brokers_are_back() -> None:
+    kafka = FakeKafka({"names": 1, "orders": 1, "named": 1})
+    kafka.produce("names", "a", "ann")
+    process = Process(kafka, topology=enriched())
+    process.member.assign("1_0")
+    await process.worker.start()
+    await process.turn_until(lambda: process.worker.is_running)
+    kafka.produce("names", "a", "lost")
+    kafka.produce("names", "b", "ben")
+    kafka.begins[NAMES] = 2
+    failures = failing(process, "bounds", NetworkError("the brokers are away"), 5)
+    await process.turn_until(lambda: process.plane.changelogs.positions.get(NAMES) == 3)
+    assert failures() == 5
+    kafka.produce("orders", "b", "tea")
+    await process.turn_until(lambda: kafka.values("named"))
+    assert [entry.value for entry in kafka.values("named")] == [b"tea of ben"]
+
+
+def test_errors_that_are_far_apart_are_different_outages() -> None:
+    clock = ManualClock()
+    timeout = TaskTimeout(clock, 10_000)
+    for _ in range(5):
+        timeout.note("Waiting", NetworkError("away"))
+        assert not timeout.may_try
+        clock.advance(10_001)
+        assert timeout.may_try
+
+
+def test_a_success_ends_an_outage() -> None:
+    clock = ManualClock()
+    timeout = TaskTimeout(clock, 10_000)
+    for _ in range(5):
+        timeout.note("Waiting", NetworkError("away"))
+        timeout.end()
+        assert timeout.may_try
+        clock.advance(6_000)
