@@ -290,8 +290,9 @@ class StreamsKeywords(StreamsMemberKeywords, total=False):
     end the application."""
 
     production_exception_handler: Callable[..., object] | None
-    """`production.exception.handler`: Decides about records that can't be serialised. By default, they end the
-    application. So do records that the brokers refuse, in any case."""
+    """`production.exception.handler`: Decides about records that can't be serialised, and about those that are larger
+    than the producer's message.max.bytes. By default, they end the application. So do records that the brokers refuse,
+    in any case."""
 
     uncaught_exception_handler: Callable[..., object] | None
     """`uncaught.exception.handler`: Decides what happens when an error ends a worker. By default, it ends the

@@ -5,6 +5,7 @@ from typing import Any, Protocol
 
 from attrs import frozen
 
+from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.streams.errors import StreamsError
 from kafka_groups.streams.processors.changes import change_serializer
 from kafka_groups.streams.state.store import RecordContext
@@ -47,6 +48,9 @@ class Failures(Protocol):
 
     def production(self, node: str, error: Exception, topic: str, record: tuple[Any, Any, int, Headers]) -> object:
         """Raise, or return to skip a record that cannot be serialised."""
+
+    def unwritten(self, node: str, error: KafkaGroupsError, topic: str, record: tuple[Any, Any, int, Headers]) -> None:
+        """Raise, or return to skip a record that the collector does not take."""
 
     def dropped(self, node: str, reason: str) -> None:
         """Count and log a record that an operator drops."""
@@ -202,8 +206,11 @@ def _sink_step(sink: SinkNode, surroundings: Surroundings) -> NodeStep:
         except Exception as error:
             failures.production(sink.name, error, topic, (key, value, timestamp_ms, headers))
             return
-        for partition in partitions:
-            send(topic, key_bytes, value_bytes, timestamp_ms, tuple(written), partition)
+        try:
+            for partition in partitions:
+                send(topic, key_bytes, value_bytes, timestamp_ms, tuple(written), partition)
+        except KafkaGroupsError as error:
+            failures.unwritten(sink.name, error, topic, (key_bytes, value_bytes, timestamp_ms, headers))
 
     return _paired(step) if sink.takes_changes else step
 

@@ -2,6 +2,7 @@
 
 from typing import Any, Protocol
 
+from kafka_groups.errors import KafkaGroupsError, MessageTooLargeError
 from kafka_groups.streams.errors import StreamsError
 from kafka_groups.streams.state.store import RecordContext
 from kafka_groups.streams.tasks.dead_letters import dead_letter
@@ -92,6 +93,18 @@ class TaskFailures:
             text = f"{node} in task {self._task_id} cannot write to {topic} what follows from {context.place}: "
             raise StreamsError(text + _told(error) + _remedy("production_exception_handler", handler)) from error
         return response
+
+    def unwritten(self, node: str, error: KafkaGroupsError, topic: str, record: tuple[Any, Any, int, Headers]) -> None:
+        """Raise, or return to skip a record that is too large for the producer; its key and value are bytes.
+
+        Other errors of the producer are not about the record. They become a StreamsError, so that no operator further
+        up takes them for an exception of the user's code.
+        """
+        if isinstance(error, StreamsError):  # it says what to do
+            raise error
+        if not isinstance(error, MessageTooLargeError):
+            raise StreamsError(f"{node} in task {self._task_id} cannot write to {topic}: {_told(error)}") from error
+        self.production(node, error, topic, record)
 
     def dropped(self, node: str, reason: str) -> None:
         """Count and log a record that an operator drops."""

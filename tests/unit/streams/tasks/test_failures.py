@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from kafka_groups import serdes
-from kafka_groups.streams import ErrorContext, ErrorResponse, Record, StreamsBuilder, StreamsError, Topology
+from kafka_groups.errors import MessageTooLargeError, NetworkError
+from kafka_groups.streams import ErrorContext, ErrorResponse, Processor, Record, StreamsBuilder, StreamsError, Topology
 from kafka_groups.streams.state.store import RecordContext
 from kafka_groups.streams.tasks.error_context import ErrorHandlers
 from kafka_groups.streams.tasks.failures import TaskFailures
@@ -220,3 +221,48 @@ def test_only_errors_that_may_pass_are_retried(is_retriable: bool) -> None:
     else:
         with pytest.raises(StreamsError, match="in-0 offset 3"):
             failures.production("write", TimeoutError("late"), "out", record)
+
+
+def forwarding() -> Topology:
+    """Has a processor of the user's, whose exceptions are decided about, above a sink."""
+    builder = StreamsBuilder()
+    read = builder.stream("in", key=serdes.string, value=serdes.string)
+    read.process(factory=ForwardingProcessor).to("out", key=serdes.string, value=serdes.string, name="write")
+    return builder.build()
+
+
+class ForwardingProcessor(Processor[str, str, str, str]):
+    def process(self, record: Record[str, str]) -> None:
+        self.context.forward(record)
+
+
+def test_a_record_that_is_too_large_for_the_producer_is_a_matter_of_the_production_handler(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = []
+
+    def skip(context: ErrorContext, record: Record[Any, Any], error: Exception) -> ErrorResponse:
+        asked.append((context.node, context.output_topic, record.value, type(error)))
+        return ErrorResponse.RESUME
+
+    monkeypatch.setattr(TopologyTestDriver, "send", refusing(MessageTooLargeError("10 bytes")))
+    chosen = {"production_exception_handler": skip, "processing_exception_handler": always(ErrorResponse.FAIL)}
+    with piped(forwarding(), b"large", handlers=chosen):
+        assert asked == [("write", "out", b"large", MessageTooLargeError)]
+    with pytest.raises(StreamsError, match=r"write in task 0_0 cannot write to out .*set production_exception_handler"):
+        piped(forwarding(), b"large")
+
+
+def test_other_errors_of_the_producer_fail_whatever_the_handlers_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(TopologyTestDriver, "send", refusing(NetworkError("no broker")))
+    names = ("production_exception_handler", "processing_exception_handler")
+    chosen = {name: always(ErrorResponse.RESUME) for name in names}
+    with pytest.raises(StreamsError, match="write in task 0_0 cannot write to out: NetworkError: no broker"):
+        piped(forwarding(), b"x", handlers=chosen)
+
+
+def refusing(error: Exception) -> Callable[..., None]:
+    def send(*_: object) -> None:
+        raise error
+
+    return send
