@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from kafka_groups.protocol.messages.streams_group import UserEndpoint
     from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatStatus, StreamsStatus
     from kafka_groups.serdes import Window, Windowed
+    from kafka_groups.streams.aio import AsyncKafkaStreams
     from kafka_groups.streams.app import KafkaStreams
     from kafka_groups.streams.dsl.branched import BranchedKStream
     from kafka_groups.streams.dsl.builder import StreamsBuilder
@@ -65,6 +66,7 @@ if TYPE_CHECKING:
     from kafka_groups.types import TaskId
 
 __all__ = [
+    "AsyncKafkaStreams",
     "AsyncStreamsGroupMember",
     "BranchedKStream",
     "Cancellable",
@@ -134,6 +136,7 @@ __all__ = [
 ]
 
 _MODULES = MappingProxyType({
+    "AsyncKafkaStreams": "aio",
     "AsyncStreamsGroupMember": "member.aio",
     "BranchedKStream": "dsl.branched",
     "Cancellable": "topology.context",

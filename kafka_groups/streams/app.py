@@ -4,32 +4,18 @@ import signal
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import FrameType, TracebackType
-from typing import Any, Self, TypeVar, Unpack, overload
+from typing import Self, Unpack
 
 from kafka_groups.config.clients.keywords import StreamsKeywords
-from kafka_groups.errors import ClosedError, ConfigurationError, IllegalStateError, OperationTimeoutError
-from kafka_groups.streams.errors import StreamsError
+from kafka_groups.streams.application import _Application
 from kafka_groups.streams.member.rules.member_events import GroupMembershipOperation
-from kafka_groups.streams.queries.committed import committed_view
-from kafka_groups.streams.runtime.application_state import ApplicationLife, StateListener, StreamsState
-from kafka_groups.streams.runtime.assembly import assembled_worker
-from kafka_groups.streams.runtime.configured import configured_application
-from kafka_groups.streams.runtime.pickled import checked_program
-from kafka_groups.streams.runtime.supervisor import WorkerSupervisor
-from kafka_groups.streams.runtime.worker_thread import WorkerThread
-from kafka_groups.streams.state.key_value import KeyValueStore
-from kafka_groups.streams.state.sessions import SessionStore
-from kafka_groups.streams.state.stores import KeyValueDefinition, SessionDefinition, StoreDefinition, WindowDefinition
-from kafka_groups.streams.state.windows import WindowStore
+from kafka_groups.streams.runtime.application_state import StateListener, StreamsState
 from kafka_groups.streams.topology.topology import Topology
 
 __all__ = ["KafkaStreams"]
 
-K = TypeVar("K")
-V = TypeVar("V")
 
-
-class KafkaStreams:
+class KafkaStreams(_Application):
     """Runs a topology: members of the application's streams group, in a thread or in processes of their own.
 
     Every process that runs the same topology with the same `application_id` takes part in the work. Records are
@@ -63,20 +49,7 @@ class KafkaStreams:
         on_state: StateListener | None = None,
         **keywords: Unpack[StreamsKeywords],
     ) -> None:
-        self._topology = topology if isinstance(topology, Topology) else topology()
-        application = configured_application(self._topology, config, keywords)
-        self._life = ApplicationLife(on_state)
-        self._application_id = application.config.application_id
-        self._worker: WorkerThread | WorkerSupervisor
-        if application.config.num_workers == 1:
-            name = f"streams-{self._application_id}-1"
-            self._worker = WorkerThread(lambda: assembled_worker(application), self._life, name)
-        else:
-            program = checked_program(topology, config, keywords)
-            self._worker = WorkerSupervisor(program, application.config, self._life)
-
-    def __repr__(self) -> str:
-        return f"<KafkaStreams {self._application_id!r}: {self._life.state.name}>"
+        super().__init__(topology, config, keywords, on_state)
 
     def __enter__(self) -> Self:
         self.start()
@@ -87,16 +60,6 @@ class KafkaStreams:
     ) -> None:
         self.close()
 
-    @property
-    def state(self) -> StreamsState:
-        """The state of the application."""
-        return self._life.state
-
-    @property
-    def error(self) -> BaseException | None:
-        """The error that ended the application, in the state ERROR."""
-        return self._life.error
-
     def start(self) -> None:
         """Start to work. Does not wait: `wait_until_running` does.
 
@@ -104,14 +67,7 @@ class KafkaStreams:
             IllegalStateError: It was started before.
             ConfigurationError: With several workers: another process uses the application's folder in `state_dir`.
         """
-        if self._life.state is not StreamsState.CREATED:
-            raise IllegalStateError(f"{self!r} was started before. Make another one to run the topology again.")
-        self._life.enter(StreamsState.REBALANCING)
-        try:
-            self._worker.start()
-        except ConfigurationError as error:
-            self._life.enter(StreamsState.ERROR, error)
-            raise
+        self._start()
 
     def close(
         self, timeout: float | None = None, *, operation: GroupMembershipOperation = GroupMembershipOperation.DEFAULT
@@ -155,57 +111,11 @@ class KafkaStreams:
             ClosedError: The application was closed.
             OperationTimeoutError: The time is up.
         """
-        wanted = self._life.wait_for(lambda state: state is StreamsState.RUNNING or self._life.has_ended, timeout)
-        self._raise_error()
-        if self._life.has_ended:
-            raise ClosedError(f"{self!r} was closed.")
-        if not wanted:
-            raise OperationTimeoutError(f"{self!r} does not run after {timeout} s. Its log says what it waits for.")
-
-    def request_shutdown(self) -> None:
-        """Ask all processes of the application to shut down, this one included. Does not wait."""
-        self._worker.request_shutdown()
-
-    @overload
-    def store(self, store: KeyValueDefinition[K, V]) -> KeyValueStore[K, V]: ...
-    @overload
-    def store(self, store: WindowDefinition[K, V]) -> WindowStore[K, V]: ...
-    @overload
-    def store(self, store: SessionDefinition[K, V]) -> SessionStore[K, V]: ...
-    @overload
-    def store(self, store: StoreDefinition | str) -> Any: ...
-    def store(self, store: StoreDefinition | str) -> Any:
-        """Return a store to read what the tasks of this process have committed. Any thread may read it.
-
-        The view covers the tasks that run now: ask again after a rebalance.
-
-        Args:
-            store: Its definition, which makes the result typed, or its name.
-
-        Raises:
-            LookupError: The topology has no such store.
-            StreamsError: No task of this process has it now, or it is the buffer of a suppressed table. Or there are
-                several workers: their stores are in other processes.
-        """
-        name = store if isinstance(store, str) else store.name
-        place = self._topology.graph.stores.get(name)
-        if place is None:
-            known = ", ".join(sorted(self._topology.graph.stores)) or "none"
-            raise LookupError(f"The topology has no store {name!r}. Its stores are: {known}.")
-        engines = self._worker.engines(name)
-        if not engines:
-            raise StreamsError(
-                f"No task of this process has store {name!r} now: {self!r}. Call wait_until_running first; if other "
-                "processes have all tasks, ask them."
-            )
-        return committed_view(place, self._application_id, engines)
+        is_in_time = self._life.wait_for(self._has_come_to_run, timeout)
+        self._check_runs(is_in_time=is_in_time, timeout=timeout)
 
     def _worker_told_to_stop(self) -> None:
         self._life.enter(StreamsState.PENDING_SHUTDOWN)
-
-    def _raise_error(self) -> None:
-        if self._life.error is not None:
-            raise StreamsError(f"{self!r} ended: {self._life.error}") from self._life.error
 
 
 @contextmanager

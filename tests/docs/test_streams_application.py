@@ -15,16 +15,18 @@ QUICK = {
     "group.streams.min.heartbeat.interval.ms": 100,
     "group.streams.heartbeat.interval.ms": 100,
 }
-ENDLESS, TESTING = (each for each in programs() if each.page == ROOT / "docs" / "how-to" / "streams" / "run.md")
+ENDLESS, ASYNCHRONOUS, TESTING = (
+    each for each in programs() if each.page == ROOT / "docs" / "how-to" / "streams" / "run.md"
+)
 TIMEOUT_S = 60.0
 
 
-def start(program: Program, servers: str, folder: Path) -> "subprocess.Popen[str]":
-    path = folder / "application.py"
+def start(program: Program, servers: str, folder: Path, name: str = "application.py") -> "subprocess.Popen[str]":
+    path = folder / name
     path.write_text(program.code.replace("localhost:9092", servers))
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-W", "error", str(path)]
-    return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def test_program_counts_words_until_a_signal(tmp_path: Path) -> None:
@@ -40,6 +42,9 @@ def test_program_counts_words_until_a_signal(tmp_path: Path) -> None:
         finally:
             process.kill()
         assert process.returncode == 0, errors
+        reader = start(ASYNCHRONOUS, cluster.bootstrap_servers, tmp_path, "reader.py")
+        printed, errors = reader.communicate(timeout=TIMEOUT_S)
+        assert (printed, reader.returncode) == ("2\n", 0), errors
 
 
 def counts(cluster: EmbeddedCluster) -> dict[bytes | None, int]:

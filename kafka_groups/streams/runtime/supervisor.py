@@ -76,10 +76,15 @@ class WorkerSupervisor:
 
     def stop(self, timeout_s: float | None, operation: GroupMembershipOperation) -> bool:
         """Stop all workers. Blocks until they have ended, or the time is up; return whether they have ended."""
+        self.tell_to_stop(timeout_s, operation)
         if self._thread.ident is not None:
-            self._send(StopWorker(operation))
             self._thread.join(timeout_s)
         return not self._thread.is_alive()
+
+    def tell_to_stop(self, _timeout_s: float | None, operation: GroupMembershipOperation) -> None:
+        """Stop all workers. Does not wait: the application's state shows when that is done."""
+        if self._thread.is_alive():
+            self._send(StopWorker(operation))
 
     def request_shutdown(self) -> None:
         """Ask all members of the group to shut down."""

@@ -63,11 +63,15 @@ class WorkerThread:
 
     def stop(self, timeout_s: float | None, operation: GroupMembershipOperation) -> bool:
         """Commit, close and leave. Blocks until that is done, or the time is up; return whether it is done."""
-        self._close = {"timeout_s": timeout_s, "operation": operation}
-        self._stopping.set()
+        self.tell_to_stop(timeout_s, operation)
         if self._thread.ident is not None:
             self._thread.join(timeout_s)
         return not self._thread.is_alive()
+
+    def tell_to_stop(self, timeout_s: float | None, operation: GroupMembershipOperation) -> None:
+        """Commit, close and leave, as `stop` does. Does not wait: the application's state shows when that is done."""
+        self._close = {"timeout_s": timeout_s, "operation": operation}
+        self._stopping.set()
 
     def request_shutdown(self) -> None:
         """Ask all members of the group to shut down."""

@@ -1,0 +1,159 @@
+"""`AsyncKafkaStreams`: an application that runs a topology beside the code of an event loop."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import Self, Unpack
+
+from kafka_groups.client.event_loop import check_loop
+from kafka_groups.config.clients.keywords import StreamsKeywords
+from kafka_groups.streams.application import _Application
+from kafka_groups.streams.member.rules.member_events import GroupMembershipOperation
+from kafka_groups.streams.runtime.application_state import StateListener, StreamsState
+from kafka_groups.streams.topology.topology import Topology
+
+__all__ = ["AsyncKafkaStreams"]
+
+_log = logging.getLogger(__name__)
+
+
+class AsyncKafkaStreams(_Application):
+    """Runs a topology as `KafkaStreams` does, for asyncio: waiting for it does not block the event loop.
+
+    The workers run in a thread or in processes of their own, as those of `KafkaStreams` do, and the functions of the
+    topology are called there. An application belongs to one event loop.
+
+    ```python
+    async with AsyncKafkaStreams(build, application_id="shop", bootstrap_servers="localhost:9092") as app:
+        await app.wait_until_running(timeout=60)
+        print(app.store(COUNTS).get("kafka"))
+    ```
+
+    Args:
+        topology: The topology, or a function that returns it. With `num_workers` from 2 on, a function at the top level
+            of a module, which each worker process imports.
+        config: A dictionary of configuration keys by Kafka's dotted names.
+        on_state: Called with the new state and the one before, on the event loop.
+        **keywords: Configuration keys by their Python names, such as `bootstrap_servers` and `application_id`. The
+            configuration reference lists them all.
+
+    Raises:
+        TopologyError: The topology is empty or contradicts itself.
+        ConfigurationError: A key is unknown, missing, invalid or not supported yet.
+    """
+
+    def __init__(
+        self,
+        topology: Topology | Callable[[], Topology],
+        config: Mapping[str, object] | None = None,
+        /,
+        *,
+        on_state: StateListener | None = None,
+        **keywords: Unpack[StreamsKeywords],
+    ) -> None:
+        self._on_state = on_state
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._changed = asyncio.Event()
+        super().__init__(topology, config, keywords, self._changes)
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def start(self) -> None:
+        """Start to work. Does not wait: `wait_until_running` does.
+
+        Raises:
+            IllegalStateError: It was started before, or on another event loop.
+            ConfigurationError: With several workers: another process uses the application's folder in `state_dir`.
+        """
+        self._use_loop()
+        self._start()
+
+    async def close(
+        self,
+        timeout: float | None = None,  # noqa: ASYNC109 - the worker gets it, too
+        *,
+        operation: GroupMembershipOperation = GroupMembershipOperation.DEFAULT,
+    ) -> bool:
+        """Commit, close the tasks and leave the group. Waits until that is done. A second call has no effect.
+
+        If the call is cancelled, the application closes nevertheless.
+
+        Args:
+            timeout: Longest wait, in seconds; None waits until it is done.
+            operation: Whether the member leaves the group, or keeps its tasks until its session expires (KIP-1284).
+
+        Returns:
+            Whether the application has ended.
+        """
+        self._use_loop()
+        if self._life.state is StreamsState.CREATED:
+            self._life.enter(StreamsState.NOT_RUNNING)
+            return True
+        self._worker.tell_to_stop(timeout, operation)
+        return await self._until(lambda _: self._life.has_ended, timeout)
+
+    async def run(self) -> None:
+        """Start, and wait until this call is cancelled or the application ends by itself; then close.
+
+        Ctrl-C cancels the main task of `asyncio.run`. For SIGTERM, let a handler of the event loop cancel the task.
+
+        Raises:
+            StreamsError: The application ended with an error, which is the cause.
+        """
+        await self.start()
+        try:
+            await self._until(lambda _: self._life.has_ended, None)
+        finally:
+            await self.close()
+        self._raise_error()
+
+    async def wait_until_running(self, timeout: float | None = None) -> None:  # noqa: ASYNC109 - as in KafkaStreams
+        """Wait until all tasks of this process run.
+
+        Args:
+            timeout: Longest wait, in seconds; None waits indefinitely.
+
+        Raises:
+            StreamsError: The application ended with an error, which is the cause.
+            ClosedError: The application was closed.
+            OperationTimeoutError: The time is up.
+        """
+        self._use_loop()
+        is_in_time = await self._until(self._has_come_to_run, timeout)
+        self._check_runs(is_in_time=is_in_time, timeout=timeout)
+
+    def _use_loop(self) -> None:
+        check_loop(self, "an application", self._loop)
+        self._loop = asyncio.get_running_loop()
+
+    async def _until(self, wanted: Callable[[StreamsState], bool], timeout_s: float | None) -> bool:
+        try:
+            async with asyncio.timeout(timeout_s):
+                while not wanted(self._life.state):
+                    self._changed.clear()
+                    await self._changed.wait()
+        except TimeoutError:
+            return False
+        return True
+
+    def _changes(self, state: StreamsState, before: StreamsState) -> None:
+        """Tell the event loop of a new state, on the thread that changes it."""
+        if self._loop is None:
+            raise RuntimeError("an application changes its state before it has an event loop")
+        try:
+            self._loop.call_soon_threadsafe(self._hear, state, before)
+        except RuntimeError:
+            _log.debug("The event loop is closed and does not hear that the application is %s", state.name)
+
+    def _hear(self, state: StreamsState, before: StreamsState) -> None:
+        self._changed.set()
+        if self._on_state is not None:
+            self._on_state(state, before)

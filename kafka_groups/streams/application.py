@@ -1,0 +1,120 @@
+"""The parts of an application that its blocking and its asynchronous face share."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar, overload
+
+from kafka_groups.errors import ClosedError, ConfigurationError, IllegalStateError, OperationTimeoutError
+from kafka_groups.streams.errors import StreamsError
+from kafka_groups.streams.queries.committed import committed_view
+from kafka_groups.streams.runtime.application_state import ApplicationLife, StateListener, StreamsState
+from kafka_groups.streams.runtime.assembly import assembled_worker
+from kafka_groups.streams.runtime.configured import configured_application
+from kafka_groups.streams.runtime.pickled import checked_program
+from kafka_groups.streams.runtime.supervisor import WorkerSupervisor
+from kafka_groups.streams.runtime.worker_thread import WorkerThread
+from kafka_groups.streams.state.key_value import KeyValueStore
+from kafka_groups.streams.state.sessions import SessionStore
+from kafka_groups.streams.state.stores import KeyValueDefinition, SessionDefinition, StoreDefinition, WindowDefinition
+from kafka_groups.streams.state.windows import WindowStore
+from kafka_groups.streams.topology.topology import Topology
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class _Application:
+    """A topology, its worker or workers, and their state."""
+
+    def __init__(
+        self,
+        topology: Topology | Callable[[], Topology],
+        config: Mapping[str, object] | None,
+        keywords: Mapping[str, object],
+        listener: StateListener | None,
+    ) -> None:
+        self._topology = topology if isinstance(topology, Topology) else topology()
+        application = configured_application(self._topology, config, keywords)
+        self._life = ApplicationLife(listener)
+        self._application_id = application.config.application_id
+        self._worker: WorkerThread | WorkerSupervisor
+        if application.config.num_workers == 1:
+            name = f"streams-{self._application_id}-1"
+            self._worker = WorkerThread(lambda: assembled_worker(application), self._life, name)
+        else:
+            program = checked_program(topology, config, keywords)
+            self._worker = WorkerSupervisor(program, application.config, self._life)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self._application_id!r}: {self._life.state.name}>"
+
+    @property
+    def state(self) -> StreamsState:
+        """The state of the application."""
+        return self._life.state
+
+    @property
+    def error(self) -> BaseException | None:
+        """The error that ended the application, in the state ERROR."""
+        return self._life.error
+
+    def request_shutdown(self) -> None:
+        """Ask all processes of the application to shut down, this one included. Does not wait."""
+        self._worker.request_shutdown()
+
+    @overload
+    def store(self, store: KeyValueDefinition[K, V]) -> KeyValueStore[K, V]: ...
+    @overload
+    def store(self, store: WindowDefinition[K, V]) -> WindowStore[K, V]: ...
+    @overload
+    def store(self, store: SessionDefinition[K, V]) -> SessionStore[K, V]: ...
+    @overload
+    def store(self, store: StoreDefinition | str) -> Any: ...
+    def store(self, store: StoreDefinition | str) -> Any:
+        """Return a store to read what the tasks of this process have committed. Any thread may read it.
+
+        The view covers the tasks that run now: ask again after a rebalance.
+
+        Args:
+            store: Its definition, which makes the result typed, or its name.
+
+        Raises:
+            LookupError: The topology has no such store.
+            StreamsError: No task of this process has it now, or it is the buffer of a suppressed table. Or there are
+                several workers: their stores are in other processes.
+        """
+        name = store if isinstance(store, str) else store.name
+        place = self._topology.graph.stores.get(name)
+        if place is None:
+            known = ", ".join(sorted(self._topology.graph.stores)) or "none"
+            raise LookupError(f"The topology has no store {name!r}. Its stores are: {known}.")
+        engines = self._worker.engines(name)
+        if not engines:
+            raise StreamsError(
+                f"No task of this process has store {name!r} now: {self!r}. Call wait_until_running first; if other "
+                "processes have all tasks, ask them."
+            )
+        return committed_view(place, self._application_id, engines)
+
+    def _start(self) -> None:
+        if self._life.state is not StreamsState.CREATED:
+            raise IllegalStateError(f"{self!r} was started before. Make another one to run the topology again.")
+        self._life.enter(StreamsState.REBALANCING)
+        try:
+            self._worker.start()
+        except ConfigurationError as error:
+            self._life.enter(StreamsState.ERROR, error)
+            raise
+
+    def _check_runs(self, *, is_in_time: bool, timeout: float | None) -> None:
+        self._raise_error()
+        if self._life.has_ended:
+            raise ClosedError(f"{self!r} was closed.")
+        if not is_in_time:
+            raise OperationTimeoutError(f"{self!r} does not run after {timeout} s. Its log says what it waits for.")
+
+    def _has_come_to_run(self, state: StreamsState) -> bool:
+        return state is StreamsState.RUNNING or self._life.has_ended
+
+    def _raise_error(self) -> None:
+        if self._life.error is not None:
+            raise StreamsError(f"{self!r} ended: {self._life.error}") from self._life.error
