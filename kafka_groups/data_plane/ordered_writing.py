@@ -15,6 +15,8 @@ __all__ = ["OrderedWriter"]
 
 _ANY_PARTITION = -1
 _FULL_SECONDS = 0.1
+_EARLIEST_MS = 1
+"""The time of records of time 0, which librdkafka takes for the present."""
 _DEFAULTS = {"partitioner": "murmur2_random", "message.timeout.ms": 0}
 """Java's partitioner, and no end of attempts: the writer's user decides how long it waits."""
 
@@ -49,7 +51,10 @@ class OrderedWriter:
         headers: Headers,
         partition: int | None,
     ) -> None:
-        """Queue a record. Blocks while the producer's queue is full. `flush` tells whether it was written."""
+        """Queue a record. Blocks while the producer's queue is full. `flush` tells whether it was written.
+
+        The time 0 becomes 1 ms, because librdkafka cannot write it.
+        """
         place = _ANY_PARTITION if partition is None else partition
         self._queue(topic, value, key, place, timestamp_ms, headers, self._delivered)
 
@@ -105,7 +110,7 @@ class OrderedWriter:
                     key,
                     partition,
                     on_delivery=on_delivery,  # type: ignore[arg-type]
-                    timestamp=timestamp_ms,
+                    timestamp=timestamp_ms or _EARLIEST_MS,
                     headers=list(headers) if headers else None,
                 )
             except BufferError:

@@ -19,7 +19,8 @@ class KafkaStreams(_Application):
     """Runs a topology: members of the application's streams group, in a thread or in processes of their own.
 
     Every process that runs the same topology with the same `application_id` takes part in the work. Records are
-    processed at least once: after a failure, another process continues from the last commit.
+    processed at least once: after a failure, another process continues from the last commit. Records with the time 0
+    are written with the time 1 ms.
 
     ```python
     with KafkaStreams(build, application_id="shop", bootstrap_servers="localhost:9092") as app:
