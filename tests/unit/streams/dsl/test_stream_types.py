@@ -8,6 +8,8 @@ import pytest
 
 ROOT = Path(__file__).parents[4]
 
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.xdist_group("topology_types")]
+
 HEAD = """
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -258,14 +260,12 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False).stdout.splitlines()
 
 
-@pytest.mark.slow
 def test_mypy_accepts_the_right_program(said: list[str]) -> None:
     assert [line for line in said if "right_topologies.py" in line] == []
     assert said[-1].startswith("Found ")
     assert said[-1].endswith("in 1 file (checked 2 source files)")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("line", "message"), list(enumerate(WRONG.values())), ids=list(WRONG))
 def test_mypy_refuses_wrong_lines(said: list[str], line: int, message: str) -> None:
     number = HEAD.count("\n") + 1 + line
