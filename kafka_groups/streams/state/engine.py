@@ -67,7 +67,7 @@ class MemoryTable:
                 if key not in values:
                     added.append(key)
                 values[key] = value
-        if self._sorted is not None:
+        if self._sorted is not None and (added or deleted):
             self._follow(self._sorted, added, deleted)
 
     def _index(self) -> list[bytes]:
@@ -101,4 +101,5 @@ class MemoryEngine:
     def commit(self, changes: Mapping[str, Mapping[bytes, bytes | None]]) -> None:
         """Apply changes of all tables at once. None deletes a key."""
         for name, changed in changes.items():
-            self.table(name).apply(changed)
+            table = self._tables.get(name)
+            (self.table(name) if table is None else table).apply(changed)

@@ -26,6 +26,7 @@ class StoreRows:
     Attributes:
         decoded: Returns value and timestamp in stored bytes (-1 in a store without timestamps).
         value: Returns the value in stored bytes, or None if there are none.
+        flush: Forwards updates that were held back.
 
     Args:
         name: The store's name.
@@ -41,9 +42,11 @@ class StoreRows:
         self.name = name
         self.is_caching = surroundings.is_caching and caching
         self.held = HeldUpdates(surroundings.record)
+        self.flush = self.held.flush
         self._engine = surroundings.engine
         self._table = LayeredTable(self._engine.table(name))
         self._format = layout
+        self._before_value = layout.before_value
         self._times: dict[bytes, int] = {}
         self._headers: dict[bytes, Headers] = {}
         read = value.deserializer(surroundings.topic, is_key=False)
@@ -82,13 +85,9 @@ class StoreRows:
         """Return whether anything has changed since the last commit."""
         return bool(self._table.changes)
 
-    def flush(self) -> None:
-        """Forward updates that were held back."""
-        self.held.flush()
-
     def changelog(self) -> list[ChangelogRecord]:
         """Return the changes since the last commit, one for each row."""
-        times, headers, before_value = self._times, self._headers, self._format.before_value
+        times, headers, before_value = self._times, self._headers, self._before_value
         return [
             ChangelogRecord(key, stored and stored[before_value:], times[key], headers.get(key, ()))
             for key, stored in self._table.changes.items()

@@ -88,11 +88,6 @@ class SessionState(TimedRows):
         """Return the sessions that end from `first_ms` to `last_ms`, with those that expired since the last commit."""
         return [self._found(*each) for each in self.scan_times(first_ms, last_ms)]
 
-    def time_in(self, row: bytes) -> int:
-        """Return the end of a row's session."""
-        end_ms: int = _END.unpack_from(row, len(row) - _TIMES.size)[0]
-        return end_ms
-
     def _found(self, row: bytes, stored: bytes) -> StoredSession:
         end_ms, start_ms = _TIMES.unpack(row[-_TIMES.size :])
         return StoredSession(row, row[: -_TIMES.size], Window(start_ms, end_ms), stored)

@@ -1,5 +1,6 @@
 """Rows that have a time and expire: those of window and session stores."""
 
+import struct
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterator
 from typing import Any, ClassVar
@@ -14,17 +15,20 @@ from kafka_groups.types import Headers
 __all__ = ["MAX_MS", "TimedRows"]
 
 MAX_MS = 2**63 - 1
+_TIME = struct.Struct(">q")
 
 
 class TimedRows(StoreRows):
     """Rows that expire by their own time: a row is gone when the highest time that was put is `retention_ms` later.
+
+    A row's key is the key, its time (int64) and more of a fixed length.
 
     Reads leave out what has expired. A commit removes it, without changelog records: the topic's retention does the
     same there.
 
     Attributes:
         oldest_ms: The lowest time of a row that has not expired.
-        place_bytes: The length of what follows the key in a row's key.
+        place_bytes: The length of what follows the key in a row's key, beginning with the time.
     """
 
     place_bytes: ClassVar[int]
@@ -49,11 +53,13 @@ class TimedRows(StoreRows):
 
     def time_in(self, row: bytes) -> int:
         """Return the time of a row."""
-        raise NotImplementedError
+        time_ms: int = _TIME.unpack_from(row, len(row) - self.place_bytes)[0]
+        return time_ms
 
     def stored(self, key: bytes) -> bytes | None:
         """Return the bytes that the store has for a row, or None if there are none or they have expired."""
-        return self._table.get(key) if self.time_in(key) >= self.oldest_ms else None
+        time_ms = _TIME.unpack_from(key, len(key) - self.place_bytes)[0]
+        return self._table.get(key) if time_ms >= self.oldest_ms else None
 
     def put(self, key: bytes, value: Any, timestamp_ms: int, headers: Headers = ()) -> None:
         """Set the value of a row. None deletes it. If it has expired, only the changelog gets it."""
@@ -91,7 +97,7 @@ class TimedRows(StoreRows):
         return row[: -self.place_bytes], row[-self.place_bytes :]
 
     def _note(self, row: bytes) -> None:
-        time_ms = self.time_in(row)
+        time_ms = _TIME.unpack_from(row, len(row) - self.place_bytes)[0]
         self.oldest_ms = max(self.oldest_ms, time_ms - self._retention_ms + 1)
         rows = self._rows_at.get(time_ms)
         if rows is None:

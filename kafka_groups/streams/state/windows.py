@@ -107,11 +107,6 @@ class WindowState(TimedRows):
     def _found(self, row: bytes, stored: bytes) -> StoredWindow:
         return StoredWindow(row, row[: -_PLACE.size], self.time_in(row), stored)
 
-    def time_in(self, row: bytes) -> int:
-        """Return the start of a row's window."""
-        start_ms: int = _START.unpack_from(row, len(row) - _PLACE.size)[0]
-        return start_ms
-
 
 class WindowStore(Generic[K, V]):
     """A window store as processors, queries and tests see it: values by key and start of a window.

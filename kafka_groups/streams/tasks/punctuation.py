@@ -20,27 +20,29 @@ class Punctuation:
 
 
 class Schedule:
-    """The punctuations of one clock."""
+    """The punctuations of one clock.
+
+    Attributes:
+        waiting: What was scheduled and not cancelled.
+    """
 
     def __init__(self) -> None:
-        self._all: list[Punctuation] = []
+        self.waiting: list[Punctuation] = []
 
     def add(self, interval_ms: int, callback: Callable[[int], None], first_ms: int) -> Punctuation:
         """Schedule a function: at `first_ms`, and at multiples of the interval after it."""
         punctuation = Punctuation(interval_ms, callback, first_ms)
-        self._all.append(punctuation)
+        self.waiting.append(punctuation)
         return punctuation
 
     def run(self, now_ms: int) -> bool:
         """Call what is due, each function once. Return whether any was called."""
-        if not self._all:
-            return False
-        due = [each for each in self._all if each.next_ms <= now_ms]
+        due = [each for each in self.waiting if each.next_ms <= now_ms]
         for each in due:
             if not each.is_cancelled:
                 _advance(each, now_ms)
                 each.callback(now_ms)
-        self._all = [each for each in self._all if not each.is_cancelled]
+        self.waiting = [each for each in self.waiting if not each.is_cancelled]
         return bool(due)
 
 

@@ -82,15 +82,11 @@ class PartitionQueue:
             head = self._head = self._decoded(waiting.popleft())
         return head
 
-    def take(self) -> Head:
-        """Take the next record away.
-
-        Raises:
-            LookupError: There is none.
-        """
-        head = self.head()
+    def take(self) -> Head | None:
+        """Take the next record away, and return it, or None if there is none."""
+        head = self.head() if self._head is None else self._head
         if head is None:
-            raise LookupError(f"No record of {self.partition} is waiting")
+            return None
         self._head = None
         self.position = head.offset + 1
         self.time_ms = max(self.time_ms, head.timestamp_ms)

@@ -205,10 +205,11 @@ class StreamTask:
     def process(self, wall_ms: int) -> bool:
         """Process the record with the lowest timestamp. Return False if there is none."""
         self.wall_ms = wall_ms
-        chosen = self._next_queue()
-        if chosen is None:
+        chosen = self._next_queue() if self._only_queue is None else self._only_queue
+        taken = None if chosen is None else chosen.take()
+        if chosen is None or taken is None:
             return False
-        offset, key, value, timestamp_ms, headers = chosen.take()
+        offset, key, value, timestamp_ms, headers = taken
         if chosen is not self._only_queue and chosen:
             self._filled.append(chosen)
         self.stream_time_ms = max(self.stream_time_ms, timestamp_ms)
@@ -245,8 +246,13 @@ class StreamTask:
 
     def commit(self, changelogs: Changelogs) -> None:
         """Write the changes of the stores to their changelogs and into the committed state. Flush before."""
-        self.log(changelogs)
-        self.commit_states()
+        changed = [(name, state) for name, state in self.states.items() if state.is_changed]
+        for name, state in changed:
+            if name in self._changelogs:
+                changelogs.log(self._changelogs[name], self.task_id.partition, state.changelog())
+        for _, state in changed:
+            state.commit()
+        self.is_commit_requested = False
 
     def log(self, changelogs: Changelogs) -> None:
         """Write the changes of the stores to their changelogs. Flush before."""
@@ -281,9 +287,6 @@ class StreamTask:
             self._changelogs[name] = topic
 
     def _next_queue(self) -> PartitionQueue | None:
-        only = self._only_queue
-        if only is not None:
-            return None if only.head() is None else only
         self._offer_filled()
         return self._earliest.poll()
 
@@ -304,7 +307,7 @@ class StreamTask:
         record = self.record
         record.topic, record.partition, record.offset = None, _NO_TIME, _NO_TIME
         record.timestamp_ms, record.headers, record.raw = now_ms, (), None
-        return schedule.run(now_ms)
+        return bool(schedule.waiting) and schedule.run(now_ms)
 
     def _queue(self, partition: TopicPartition) -> PartitionQueue:
         source, step = self._program.sources[partition.topic]

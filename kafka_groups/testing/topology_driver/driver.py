@@ -348,7 +348,8 @@ class TopologyTestDriver:
         headers: Headers,
         partition: int | None,
     ) -> None:
-        self._check_open()
+        if not self._tasks:
+            self._check_open()
         if partition is None:
             partition = self._partition_for(topic, key)
         if (topic, partition) not in self._readers:
@@ -420,10 +421,13 @@ class TopologyTestDriver:
         self._offsets[place] = offset + 1
         if record.topic in self._kept:
             self._kept[record.topic].append(record)
-        return _at(offset, record)
+        return FetchedRecord(offset, record.key, record.value, record.timestamp_ms, record.headers)
 
     def _keep(self, record: CapturedRecord) -> None:
-        self._written(record.topic).append(record)
+        written = self._outputs.get(record.topic)
+        if written is None:
+            written = self._written(record.topic)
+        written.append(record)
 
     def _written(self, topic: str) -> list[CapturedRecord]:
         return self._outputs.setdefault(topic, [])
