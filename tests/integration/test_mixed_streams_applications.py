@@ -74,3 +74,24 @@ def test_words(make: Make) -> None:
     app = make("words")
     swap_three_times(app)
     assert app.changelog() == expected("words", app.lines)
+
+
+@pytest.mark.timeout(300)
+def test_windows(make: Make) -> None:
+    app = make("windows")
+    swap_three_times(app)
+    assert app.changelog() == expected("windows", app.lines)
+
+
+@pytest.mark.timeout(300)
+def test_sessions(make: Make) -> None:
+    app = make("sessions")
+    swap_three_times(app)
+    assert {key: result.value for key, result in app.changelog().items()} == app.values()
+
+
+@pytest.mark.timeout(300)
+def test_join_of_streams(make: Make) -> None:
+    app = make("join")
+    swap_three_times(app, check_stores=False)
+    assert app.joined_lines() == {(word, line.id) for line in app.lines for word in line.text.split()}

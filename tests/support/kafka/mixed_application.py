@@ -17,13 +17,13 @@ from kafka_groups.serdes import Window, Windowed
 from kafka_groups.streams import KafkaStreams, StreamsError, StreamsState
 from kafka_groups.streams.tasks.commit_metadata import read_commit_metadata
 from tests.support.conditions import wait_until
-from tests.support.kafka.java_program import JavaProgram, pairs
+from tests.support.kafka.java_program import LineProgram, java_command, pairs
 from tests.support.kafka.kafka_classpath import streams_classpath_or_skip
 from tests.support.kafka.mixed_topologies import STORE, Line, Result, expected, mixed_topology, window_name
 from tests.support.kafka.real_kafka import unique
 from tests.support.members.confluent_reader import PATIENCE_S
 
-__all__ = ["MixedApplication"]
+__all__ = ["MixedApplication", "python_instance"]
 
 PARTITIONS = 2
 WORDS = ("early", "bird", "worm", "mouse", "cheese", "bush", "trap")
@@ -34,6 +34,12 @@ _IN_MEMORY = "org.apache.kafka.streams.state.BuiltInDslStoreSuppliers$InMemoryDs
 _AGE_MS, _STEP_MS, _TIMES, _HIGHEST = 5_000_000, 500, 4_000, 20
 _PACE_S = 0.03
 _FIRST = 0
+
+
+def python_instance(kind: str, servers: str, application_id: str, source: str, sink: str) -> KafkaStreams:
+    """Return an instance in Python; for other processes."""
+    topology = mixed_topology(kind, source, sink)
+    return KafkaStreams(topology, application_id=application_id, bootstrap_servers=servers, commit_interval_ms=100)
 
 
 class MixedApplication:
@@ -49,7 +55,8 @@ class MixedApplication:
         self.lines: list[Line] = []
         self._begun_ms = SystemClock().wall_ms() - _AGE_MS
         self._producer = Producer({"bootstrap.servers": bootstrap_servers, "linger.ms": 1})
-        self._java: JavaProgram | None = None
+        self._command: list[str] = []
+        self._java: LineProgram | None = None
         self._python: KafkaStreams | None = None
         create_topics({"bootstrap.servers": bootstrap_servers}, {self.source: PARTITIONS, self.sink: PARTITIONS})
 
@@ -57,7 +64,8 @@ class MixedApplication:
 
     def start_java(self) -> None:
         """Start the instance in Java."""
-        self._java = JavaProgram("MixedInstance", self._directory, streams_classpath_or_skip())
+        self._command = self._command or java_command("MixedInstance", self._directory, streams_classpath_or_skip())
+        self._java = LineProgram(self._command)
         properties = {
             "bootstrap_servers": self.servers, "application_id": self.application_id, "group_protocol": "streams",
             "state_dir": str(self._directory / unique("state")), "commit_interval_ms": "100",
@@ -74,15 +82,8 @@ class MixedApplication:
 
     def start_python(self) -> None:
         """Start the instance in Python."""
-        self._python = self.python_instance()
+        self._python = python_instance(self.kind, self.servers, self.application_id, self.source, self.sink)
         self._python.start()
-
-    def python_instance(self) -> KafkaStreams:
-        """Return an instance in Python."""
-        return KafkaStreams(
-            mixed_topology(self.kind, self.source, self.sink), application_id=self.application_id,
-            bootstrap_servers=self.servers, commit_interval_ms=100,
-        )  # fmt: skip
 
     def close_python(self) -> None:
         """Close it. It leaves the group."""
@@ -101,7 +102,7 @@ class MixedApplication:
 
     def wait_until_shared(self) -> None:
         """Wait until all instances run, with tasks each."""
-        wait_until(self._is_shared, 2 * PATIENCE_S)
+        wait_until(self._is_shared, 4 * PATIENCE_S)
 
     def _is_shared(self) -> bool:
         if self._java is not None:
@@ -219,6 +220,11 @@ class MixedApplication:
                     for message in _all(consumer)
                 }
         return found
+
+    def committed(self) -> int:
+        """Return how many records of the source the group has committed."""
+        with self._consumer(self.application_id) as consumer:
+            return sum(_position(place) for place in consumer.committed(_places(self.source), PATIENCE_S))
 
     def check_committed(self) -> None:
         """Check that everything is committed, with the highest time of each partition."""
