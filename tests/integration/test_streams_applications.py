@@ -160,6 +160,33 @@ def test_an_application_continues_after_its_broker_was_away(caplog: pytest.LogCa
             assert app.error is None
 
 
+def test_a_request_to_shut_down_ends_all_processes_with_a_commit(scene: Scene) -> None:
+    scene.publish(100)
+    with scene.app() as first, scene.app() as second:
+        wait_until(lambda: counted(first, second) == times(100), 60)
+        first.request_shutdown()
+        wait_until(lambda: {first.state, second.state} == {StreamsState.NOT_RUNNING}, 60)
+        assert (first.error, second.error) == (None, None)
+    with scene.app() as again:
+        again.wait_until_running(60)
+        wait_until(lambda: counted(again) == times(100), 60)
+
+
+def test_topics_of_a_join_with_different_numbers_of_partitions_end_the_application(scene: Scene) -> None:
+    names = unique("names")
+    create_topics({"bootstrap.servers": scene.servers}, {names: 3})
+    builder = StreamsBuilder()
+    posts = builder.stream(scene.posts, key=serdes.string, value=serdes.string)
+    table = builder.table(names, key=serdes.string, value=serdes.string)
+    posts.join(table, lambda post, name: f"{post} of {name}").foreach(print)
+    app = KafkaStreams(builder.build(), application_id=f"{scene.posts}-join", bootstrap_servers=scene.servers)
+    app.start()
+    wait_until(lambda: app.state is StreamsState.ERROR, 60)
+    with pytest.raises(StreamsError, match=r"INCORRECTLY_PARTITIONED_TOPICS.*numbers of partitions that match"):
+        app.wait_until_running(1)
+    app.close()
+
+
 def test_an_exception_of_the_topology_ends_the_application_with_its_place(scene: Scene) -> None:
     builder = StreamsBuilder()
     builder.stream(scene.posts, key=serdes.string, value=serdes.string).map_values(int).to(

@@ -5,10 +5,11 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from kafka_groups.data_plane.polled import NOTHING, PolledRecords
-from kafka_groups.errors import TasksLostError
-from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatStatus
+from kafka_groups.errors import ApplicationShutdownError, TasksLostError
+from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatStatus, StreamsStatus
 from kafka_groups.streams import GroupMembershipOperation, MemberTasks, TaskId, TasksAssigned, TasksLost, TasksRevoked
-from kafka_groups.streams.member.rules.member_events import StreamsMembershipEvent
+from kafka_groups.streams.member.rules.member_events import StatusesChanged, StreamsMembershipEvent
+from kafka_groups.streams.runtime.statuses import asks_for_shutdown
 from kafka_groups.types import FetchedRecord, Headers, OffsetAndMetadata, TopicPartition
 
 
@@ -207,7 +208,7 @@ class FakeMembership:
         self.faults = faults or Faults()
         self.events: list[StreamsMembershipEvent] = []
         self.confirmed: list[TasksRevoked | TasksLost] = []
-        self.is_lost = self.has_left = self.shutdown_requested = False
+        self.is_lost = self.has_left = self.shutdown_requested = self._shutdown_told = False
 
     def assign(self, *tasks: str, standby: Iterable[str] = ()) -> None:
         active, kept = (frozenset(map(TaskId.parse, each)) for each in (tasks, standby))
@@ -228,10 +229,20 @@ class FakeMembership:
         self.events.append(event)
         return event
 
+    def tell(self, status: StreamsStatus | None, detail: str = "") -> None:
+        """Let the group have a status, or none any more."""
+        told = () if status is None else (StreamsGroupHeartbeatStatus(status_code=status, status_detail=detail),)
+        self.events.append(StatusesChanged(told))
+
     async def join(self) -> None: ...
 
     async def poll(self) -> tuple[StreamsMembershipEvent, ...]:
+        if self._shutdown_told:
+            self.is_lost = True
+            raise ApplicationShutdownError("a member asked all members to shut down")
         events, self.events = tuple(self.events), []
+        told = [each.statuses for each in events if isinstance(each, StatusesChanged)]
+        self._shutdown_told = any(asks_for_shutdown(statuses) for statuses in told)
         return events
 
     async def confirm(self, event: TasksRevoked | TasksLost) -> None:

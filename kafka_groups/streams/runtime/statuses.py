@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatStatus, StreamsStatus
 from kafka_groups.streams.errors import StreamsError
 
-__all__ = ["GroupStatuses"]
+__all__ = ["GroupStatuses", "asks_for_shutdown"]
 
 _log = logging.getLogger(__name__)
 
@@ -49,6 +49,11 @@ class GroupStatuses:
         """
         if self._missing is not None and now_ms - self._missing_since_ms >= _MISSING_MS:
             raise StreamsError(f"{_told(self._missing)}. Create the topics, and start the application again.")
+
+
+def asks_for_shutdown(statuses: Sequence[StreamsGroupHeartbeatStatus]) -> bool:
+    """Return whether a member has asked all members to shut down."""
+    return any(status.status_code == StreamsStatus.SHUTDOWN_APPLICATION for status in statuses)
 
 
 def _told(status: StreamsGroupHeartbeatStatus) -> str:

@@ -27,7 +27,7 @@ from kafka_groups.streams.runtime.purging import Purging
 from kafka_groups.streams.runtime.restoring import Restoration
 from kafka_groups.streams.runtime.settings import WorkerSettings
 from kafka_groups.streams.runtime.shared_engine import SharedEngine
-from kafka_groups.streams.runtime.statuses import GroupStatuses
+from kafka_groups.streams.runtime.statuses import GroupStatuses, asks_for_shutdown
 from kafka_groups.streams.runtime.task_timeout import TaskTimeout
 from kafka_groups.streams.tasks.readiness import is_ready, still_idle_ms
 from kafka_groups.streams.tasks.task import StreamTask
@@ -114,6 +114,7 @@ class StreamsWorker:
         """Do what can be done now. Return how long there is nothing else to do, in ms.
 
         Raises:
+            ApplicationShutdownError: A member has asked all members to shut down. The tasks are committed.
             StreamsError: A record could not be processed.
             KafkaGroupsError: The group or the brokers refused something for good.
         """
@@ -204,6 +205,9 @@ class StreamsWorker:
             await self._member.confirm(event)
         elif isinstance(event, StatusesChanged):
             self._statuses.changed(event.statuses, self._clock.now_ms())
+            if asks_for_shutdown(event.statuses):
+                await self._commits.commit(self.tasks.values())
+                self._events.extend(await self._member.poll())  # leaves the group and raises an error
 
     def _assigned(self, tasks: MemberTasks, counts: Mapping[str, int]) -> None:
         self._has_assignment = True
