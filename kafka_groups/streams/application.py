@@ -35,6 +35,7 @@ class _Application:
         self._topology = topology if isinstance(topology, Topology) else topology()
         application = configured_application(self._topology, config, keywords)
         self._life = ApplicationLife(listener)
+        self._is_paused = False
         self._application_id = application.config.application_id
         self._worker: WorkerThread | WorkerSupervisor
         if application.config.num_workers == 1:
@@ -56,6 +57,27 @@ class _Application:
     def error(self) -> BaseException | None:
         """The error that ended the application, in the state ERROR."""
         return self._life.error
+
+    @property
+    def is_paused(self) -> bool:
+        """True after `pause`, until `resume`."""
+        return self._is_paused
+
+    def pause(self) -> None:
+        """Process nothing until `resume` (KIP-834), from the workers' next turn on. Does not wait.
+
+        This process keeps its tasks and its place in the group. It still fetches records until its buffers are full,
+        commits what it has processed, and follows global tables. It neither punctuates nor restores stores, and its
+        standby tasks stay as they are: tasks that are not restored yet run after `resume`. Other processes are not
+        paused. Before `start`, it lets the application start paused. Any thread may call it.
+        """
+        self._is_paused = True
+        self._worker.pause()
+
+    def resume(self) -> None:
+        """Process again after `pause`. Does not wait. Any thread may call it."""
+        self._is_paused = False
+        self._worker.resume()
 
     def request_shutdown(self) -> None:
         """Ask all processes of the application to shut down, this one included. Does not wait."""

@@ -15,6 +15,7 @@ from kafka_groups.streams import (
     serdes,
     stores,
 )
+from kafka_groups.streams.runtime.application_state import StateListener
 from kafka_groups.testing import FAST_SETTINGS, EmbeddedCluster
 from tests.support.conditions import until
 
@@ -43,6 +44,31 @@ def failing() -> Topology:
     return builder.build()
 
 
+def copying() -> Topology:
+    builder = StreamsBuilder()
+    builder.stream("lines", key=serdes.string, value=serdes.string).to("copies")
+    return builder.build()
+
+
+def counting_app(
+    cluster: EmbeddedCluster, application_id: str, on_state: StateListener | None = None
+) -> AsyncKafkaStreams:
+    return AsyncKafkaStreams(
+        counting,
+        application_id=application_id,
+        bootstrap_servers=cluster.bootstrap_servers,
+        commit_interval_ms=100,
+        on_state=on_state,
+    )
+
+
+async def until_counted(app: AsyncKafkaStreams, key: str, expected: int) -> None:
+    async def counted() -> int | None:
+        return app.store(COUNTS).get(key)
+
+    await until(counted, lambda count: count == expected, WAIT_S)
+
+
 async def test_counts_are_read_and_states_are_told_on_the_event_loop(cluster: EmbeddedCluster) -> None:
     states, threads = [], set()
 
@@ -50,25 +76,51 @@ async def test_counts_are_read_and_states_are_told_on_the_event_loop(cluster: Em
         states.append(state)
         threads.add(threading.current_thread())
 
-    app = AsyncKafkaStreams(
-        counting,
-        application_id="counts",
-        bootstrap_servers=cluster.bootstrap_servers,
-        commit_interval_ms=100,
-        on_state=on_state,
-    )
+    app = counting_app(cluster, "counts", on_state)
     async with app:
         await app.wait_until_running(WAIT_S)
-
-        async def counted() -> int | None:
-            return app.store(COUNTS).get("ann")
-
-        await until(counted, lambda count: count == 2, WAIT_S)
+        await until_counted(app, "ann", 2)
     assert app.state is StreamsState.NOT_RUNNING
     assert app.error is None
     assert states[0] is StreamsState.REBALANCING
     assert states[-2:] == [StreamsState.PENDING_SHUTDOWN, StreamsState.NOT_RUNNING]
     assert threads == {threading.current_thread()}
+
+
+async def test_a_paused_application_keeps_its_tasks_and_processes_nothing(cluster: EmbeddedCluster) -> None:
+    paused, other = counting_app(cluster, "paused"), counting_app(cluster, "other")
+    paused.pause()
+    async with paused, other:
+        await paused.wait_until_running(WAIT_S)
+        await other.wait_until_running(WAIT_S)
+        cluster.produce("posts", ["again"], keys=["ben"])
+        await until_counted(other, "ben", 1)
+        assert (paused.is_paused, other.is_paused) == (True, False)
+        assert paused.state is StreamsState.RUNNING
+        assert list(paused.store(COUNTS).all()) == []
+        paused.resume()
+        await until_counted(paused, "ben", 1)
+
+
+async def test_worker_processes_are_paused_and_resumed(cluster: EmbeddedCluster) -> None:
+    cluster.create_topic("lines", 2)
+    cluster.create_topic("copies")
+    both = AsyncKafkaStreams(copying, application_id="both", bootstrap_servers=cluster.bootstrap_servers, num_workers=2)
+    both.pause()
+    async with both, counting_app(cluster, "beside") as other:
+        await both.wait_until_running(WAIT_S)
+        await other.wait_until_running(WAIT_S)
+        cluster.produce("lines", ["hello"], keys=["eve"])
+        cluster.produce("posts", ["hello"], keys=["eve"])
+        await until_counted(other, "eve", 1)
+        assert cluster.records("copies") == []
+        both.resume()
+
+        async def copied() -> bool:
+            return any(record.key == b"eve" for record in cluster.records("copies"))
+
+        await until(copied, bool, WAIT_S)
+    assert both.state is StreamsState.NOT_RUNNING
 
 
 async def test_a_run_that_is_cancelled_closes_the_application(cluster: EmbeddedCluster) -> None:

@@ -25,6 +25,7 @@ class Restoration:
         self._plane = plane
         self._member = member
         self._readers: dict[TopicPartition, AssignedTask] = {}
+        self._is_paused = False
 
     def __repr__(self) -> str:
         return f"<Restoration of {len(set(map(id, self._readers.values())))} tasks>"
@@ -76,13 +77,26 @@ class Restoration:
         places = [place for place, reader in self._readers.items() if reader is task]
         for place in places:
             del self._readers[place]
-        if places:
+        if places and not self._is_paused:
             await self._plane.unassign_restoring(places)
+
+    async def pause(self) -> None:
+        """Read no changelog for now."""
+        if not self._is_paused and self._readers:
+            await self._plane.unassign_restoring(list(self._readers))
+        self._is_paused = True
+
+    async def resume(self) -> None:
+        """Read the changelogs again, from where the stores are."""
+        if self._is_paused and self._readers:
+            await self._plane.assign_restoring({place: task.applied[place] for place, task in self._readers.items()})
+        self._is_paused = False
 
     async def _read(self, task: AssignedTask, starts: Mapping[TopicPartition, int]) -> None:
         if starts:
             self._readers.update(dict.fromkeys(starts, task))
-            await self._plane.assign_restoring(starts)
+            if not self._is_paused:
+                await self._plane.assign_restoring(starts)
 
     @staticmethod
     def _followed(task: AssignedTask) -> list[TopicPartition]:

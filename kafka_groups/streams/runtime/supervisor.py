@@ -17,7 +17,13 @@ from kafka_groups.streams.runtime.pickled import WorkerProgram
 from kafka_groups.streams.runtime.replacing import Replacements
 from kafka_groups.streams.runtime.shared_engine import SharedEngine
 from kafka_groups.streams.runtime.state_directory import StateDirectory
-from kafka_groups.streams.runtime.worker_messages import AskShutdown, StopWorker, WorkerChanged
+from kafka_groups.streams.runtime.worker_messages import (
+    AskShutdown,
+    PauseWorker,
+    ResumeWorker,
+    StopWorker,
+    WorkerChanged,
+)
 from kafka_groups.streams.runtime.worker_process import work
 
 __all__ = ["WorkerSupervisor"]
@@ -26,6 +32,7 @@ _log = logging.getLogger(__name__)
 
 _SPAWN = multiprocessing.get_context("spawn")
 _ENDED = (StreamsState.ERROR, StreamsState.NOT_RUNNING)
+_ToWorkers = AskShutdown | PauseWorker | ResumeWorker | StopWorker
 
 
 @define(eq=False)
@@ -58,6 +65,7 @@ class WorkerSupervisor:
         self._inbox, self._outbox = _SPAWN.Pipe(duplex=False)
         self._sending = threading.Lock()
         self._stop: StopWorker | None = None
+        self._is_paused = False
         self._error: StreamsError | None = None
         self._thread = threading.Thread(target=self._main, name="streams-supervisor", daemon=True)
 
@@ -90,6 +98,16 @@ class WorkerSupervisor:
         """Ask all members of the group to shut down."""
         self._send(AskShutdown())
 
+    def pause(self) -> None:
+        """Let the workers process nothing, also those that are started later."""
+        self._is_paused = True
+        self._send(PauseWorker())
+
+    def resume(self) -> None:
+        """Let the workers process again."""
+        self._is_paused = False
+        self._send(ResumeWorker())
+
     def engines(self, store: str) -> list[SharedEngine]:
         """Refuse: the stores are in other processes.
 
@@ -101,7 +119,7 @@ class WorkerSupervisor:
             "Use num_workers=1 to read stores."
         )
 
-    def _send(self, message: StopWorker | AskShutdown) -> None:
+    def _send(self, message: _ToWorkers) -> None:
         with self._sending:
             self._outbox.send(message)
 
@@ -138,13 +156,14 @@ class WorkerSupervisor:
     def _spawn(self, place: _Place) -> None:
         ours, theirs = _SPAWN.Pipe()
         name = f"streams-worker-{place.number}"
-        place.process = _SPAWN.Process(target=work, args=(self._program, place.number, theirs), name=name, daemon=True)
+        arguments = (self._program, place.number, theirs, self._is_paused)
+        place.process = _SPAWN.Process(target=work, args=arguments, name=name, daemon=True)
         place.process.start()
         theirs.close()
         place.pipe, place.said, place.start_ms = ours, None, None
         _log.info("Worker %d has process id %s", place.number, place.process.pid)
 
-    def _obey(self, message: StopWorker | AskShutdown) -> None:
+    def _obey(self, message: _ToWorkers) -> None:
         if isinstance(message, StopWorker):
             self._stop_all(message)
         else:
@@ -161,7 +180,7 @@ class WorkerSupervisor:
             self._tell(place, message)
 
     @staticmethod
-    def _tell(place: _Place, message: StopWorker | AskShutdown) -> None:
+    def _tell(place: _Place, message: _ToWorkers) -> None:
         try:
             if place.pipe is not None:
                 place.pipe.send(message)

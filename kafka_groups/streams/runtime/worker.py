@@ -58,10 +58,12 @@ class StreamsWorker:
 
     Attributes:
         tasks: The tasks that it has, by id. Other threads may read it.
+        is_paused: Whether it processes nothing from the next turn on. It keeps its tasks, and fetches and commits.
     """
 
     def __init__(self, settings: WorkerSettings, plane: DataPlane, member: WorkerMembership, clock: Clock) -> None:
         self.tasks: Mapping[TaskId, AssignedTask] = {}
+        self.is_paused = False
         self._settings = settings
         self._groups = settings.groups()
         self._plane = plane
@@ -126,10 +128,7 @@ class StreamsWorker:
             self._statuses.check(now_ms)
         restored = await self._restore(wall_ms)
         count = await self._consuming.read(self._settings.max_poll_records, wall_ms)
-        processed = self._process(now_ms) if self._globals.is_loaded else 0
-        if processed:
-            await self._consuming.resume_emptied()
-        self._punctuate()
+        processed = 0 if self.is_paused else await self._work(now_ms)
         await self._commit_if_due()
         is_busy = restored or count or processed
         return 0 if is_busy else self._wait_ms()
@@ -260,6 +259,7 @@ class StreamsWorker:
     # ------------------------------------------------------------------------------------ the steps
 
     async def _restore(self, wall_ms: int) -> int:
+        await (self._restoration.pause() if self.is_paused else self._restoration.resume())
         if self._beginning.may_try:
             await self._begin_created()
         polled = await self._poll_restoring()
@@ -318,6 +318,13 @@ class StreamsWorker:
     @property
     def _has_running(self) -> bool:
         return any(task.is_running for task in self.tasks.values())
+
+    async def _work(self, now_ms: int) -> int:
+        processed = self._process(now_ms) if self._globals.is_loaded else 0
+        if processed:
+            await self._consuming.resume_emptied()
+        self._punctuate()
+        return processed
 
     def _process(self, begun_ms: int) -> int:
         count, more = 0, [task for task in self.tasks.values() if task.is_running]

@@ -5,7 +5,7 @@ from attrs import frozen
 from kafka_groups.streams.member.rules.member_events import GroupMembershipOperation
 from kafka_groups.streams.runtime.application_state import StreamsState
 
-__all__ = ["AskShutdown", "StopWorker", "WorkerChanged"]
+__all__ = ["AskShutdown", "PauseWorker", "ResumeWorker", "StopWorker", "WorkerChanged"]
 
 
 @frozen
@@ -26,3 +26,13 @@ class StopWorker:
 @frozen
 class AskShutdown:
     """To a worker: ask all members of the group to shut down."""
+
+
+@frozen
+class PauseWorker:
+    """To a worker: process nothing for now."""
+
+
+@frozen
+class ResumeWorker:
+    """To a worker: process again."""

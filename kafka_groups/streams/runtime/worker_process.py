@@ -12,7 +12,13 @@ from kafka_groups.streams.runtime.application_state import ApplicationLife, Stre
 from kafka_groups.streams.runtime.assembly import assembled_worker
 from kafka_groups.streams.runtime.configured import configured_application
 from kafka_groups.streams.runtime.pickled import WorkerProgram
-from kafka_groups.streams.runtime.worker_messages import StopWorker, WorkerChanged
+from kafka_groups.streams.runtime.worker_messages import (
+    AskShutdown,
+    PauseWorker,
+    ResumeWorker,
+    StopWorker,
+    WorkerChanged,
+)
 from kafka_groups.streams.runtime.worker_thread import WorkerThread
 
 __all__ = ["work"]
@@ -29,14 +35,14 @@ class _TerminatedError(Exception):
     """The worker got SIGTERM."""
 
 
-def work(program: WorkerProgram, number: int, pipe: Connection) -> None:
+def work(program: WorkerProgram, number: int, pipe: Connection, is_paused: bool) -> None:  # noqa: FBT001 - a process gets no keywords
     """Run a worker. The exit status is 0 if it ended as it should."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the parent, too, which stops its workers in order
     signal.signal(signal.SIGTERM, _terminated)
     _log_with_number(number, program.log_level)
     life = ApplicationLife(lambda state, _before: _tell(pipe, state, life))
     try:
-        worker = _started(program, number, life)
+        worker = _started(program, number, life, is_paused=is_paused)
     except Exception as error:
         _log.exception("The worker cannot start")
         pipe.send(WorkerChanged(StreamsState.ERROR, str(error)))
@@ -44,10 +50,12 @@ def work(program: WorkerProgram, number: int, pipe: Connection) -> None:
     _obey(worker, pipe)
 
 
-def _started(program: WorkerProgram, number: int, life: ApplicationLife) -> WorkerThread:
+def _started(program: WorkerProgram, number: int, life: ApplicationLife, *, is_paused: bool) -> WorkerThread:
     application = configured_application(program.build(), program.mapping, program.keywords)
     name = f"streams-{application.config.application_id}-{number}"
     worker = WorkerThread(lambda: assembled_worker(application, program.process_id, number), life, name)
+    if is_paused:
+        worker.pause()
     life.enter(StreamsState.REBALANCING)
     worker.start()
     return worker
@@ -56,7 +64,7 @@ def _started(program: WorkerProgram, number: int, life: ApplicationLife) -> Work
 def _obey(worker: WorkerThread, pipe: Connection) -> None:
     try:
         while not isinstance(told := pipe.recv(), StopWorker):
-            worker.request_shutdown()
+            _do(worker, told)
     except (EOFError, OSError):
         _log.warning("The parent process has ended, so its worker ends")
         _leave_soon(worker, 1)
@@ -64,6 +72,15 @@ def _obey(worker: WorkerThread, pipe: Connection) -> None:
         _leave_soon(worker, _TERMINATED)
     else:
         worker.stop(None, told.operation)
+
+
+def _do(worker: WorkerThread, told: AskShutdown | PauseWorker | ResumeWorker) -> None:
+    if isinstance(told, PauseWorker):
+        worker.pause()
+    elif isinstance(told, ResumeWorker):
+        worker.resume()
+    else:
+        worker.request_shutdown()
 
 
 def _leave_soon(worker: WorkerThread, status: int) -> None:

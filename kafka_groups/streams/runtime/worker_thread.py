@@ -45,6 +45,7 @@ class WorkerThread:
         self._life = life
         self._stopping = threading.Event()
         self._shutdown_asked = threading.Event()
+        self._paused = threading.Event()
         self._close: dict[str, Any] = {}
         self._worker: StreamsWorker | None = None
         self._thread = threading.Thread(target=self._main, name=name, daemon=True)
@@ -76,6 +77,14 @@ class WorkerThread:
     def request_shutdown(self) -> None:
         """Ask all members of the group to shut down."""
         self._shutdown_asked.set()
+
+    def pause(self) -> None:
+        """Process nothing from the next turn on."""
+        self._paused.set()
+
+    def resume(self) -> None:
+        """Process again."""
+        self._paused.clear()
 
     def engines(self, store: str) -> list[SharedEngine]:
         """Return the engines of the running tasks that have a store."""
@@ -112,6 +121,7 @@ class WorkerThread:
         if self._shutdown_asked.is_set():
             self._shutdown_asked.clear()
             await running.worker.request_shutdown()
+        running.worker.is_paused = self._paused.is_set()
         wait_ms = await running.worker.turn()
         self._life.enter(StreamsState.RUNNING if running.worker.is_running else StreamsState.REBALANCING)
         if wait_ms:

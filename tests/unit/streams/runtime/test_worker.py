@@ -1,11 +1,20 @@
 """Workers over brokers in memory: processes are killed, and tasks are revoked and lost, between any two calls."""
 
 from collections import Counter
+from datetime import timedelta
 
 import pytest
 
 from kafka_groups.errors import DeliveryFailedError
-from kafka_groups.streams import StreamsBuilder, StreamsError, serdes
+from kafka_groups.streams import (
+    Processor,
+    ProcessorContext,
+    PunctuationType,
+    Record,
+    StreamsBuilder,
+    StreamsError,
+    serdes,
+)
 from kafka_groups.streams.processors.extractors import skip_invalid
 from kafka_groups.streams.runtime.assigned import TaskRole
 from kafka_groups.types import TaskId, TopicPartition
@@ -164,6 +173,112 @@ async def test_a_standby_follows_the_changelog_and_runs_at_once_when_it_is_promo
     kafka.produce("words", "be", "")
     await standby.turn_until(lambda: standby.has_committed(len(WORDS) + 1))
     assert restored(kafka) == Counter((*WORDS, "be"))
+
+
+async def test_a_paused_worker_keeps_its_tasks_and_processes_nothing_until_it_resumes() -> None:
+    kafka = with_words()
+    process = await counted(kafka)
+    process.worker.is_paused = True
+    kafka.produce("words", "be", "")
+    await process.turn_until(lambda: process.plane.sources.positions[INPUT] == len(WORDS) + 1)
+    await process.worker.turn()
+    assert process.worker.is_running
+    assert process.has_committed(len(WORDS))
+    assert restored(kafka) == Counter(WORDS)
+    process.worker.is_paused = False
+    await process.turn_until(lambda: process.has_committed(len(WORDS) + 1))
+    assert restored(kafka) == Counter((*WORDS, "be"))
+
+
+async def test_a_paused_worker_gives_tasks_up_with_what_it_had_processed() -> None:
+    kafka = with_words()
+    process = await counted(kafka)
+    process.worker.is_paused = True
+    kafka.produce("words", "be", "")
+    await process.turn_until(lambda: process.plane.sources.positions[INPUT] == len(WORDS) + 1)
+    process.member.revoke("0_0")
+    await process.turn_until(lambda: process.member.confirmed)
+    assert process.has_committed(len(WORDS))
+    await counted(kafka)
+    assert restored(kafka) == Counter((*WORDS, "be"))
+
+
+async def test_a_paused_standby_stays_behind_and_follows_again() -> None:
+    kafka = with_words()
+    first = await counted(kafka)
+    standby = Process(kafka)
+    standby.member.assign(standby=["0_0"])
+    await standby.worker.start()
+    end = len(kafka.logs[LOGGED])
+    await standby.turn_until(lambda: standby.worker.positions() and standby.worker.tasks[TASK].applied[LOGGED] == end)
+    standby.worker.is_paused = True
+    await standby.worker.turn()
+    kafka.produce("words", "be", "")
+    await first.turn_until(lambda: first.has_committed(len(WORDS) + 1))
+    for _ in range(3):
+        await standby.worker.turn()
+    assert standby.worker.tasks[TASK].applied[LOGGED] == end
+    standby.worker.is_paused = False
+    await standby.turn_until(lambda: standby.worker.tasks[TASK].applied[LOGGED] == len(kafka.logs[LOGGED]))
+    assert process_state_equals_changelog(standby, kafka)
+
+
+async def test_a_worker_that_starts_paused_restores_when_it_resumes() -> None:
+    kafka = with_words()
+    await (await counted(kafka)).worker.close()
+    process = Process(kafka)
+    process.worker.is_paused = True
+    process.member.assign("0_0")
+    await process.worker.start()
+    await process.turn_until(lambda: process.worker.tasks)
+    for _ in range(3):
+        await process.worker.turn()
+    assert process.worker.tasks[TASK].applied == {LOGGED: 0}
+    assert not process.worker.is_running
+    process.worker.is_paused = False
+    await process.turn_until(lambda: process.worker.is_running)
+    assert process_state_equals_changelog(process, kafka)
+
+
+class Ticking(Processor[str, str, str, str]):
+    """Notes the times of its punctuation."""
+
+    def __init__(self, ticks: list[int]) -> None:
+        self._ticks = ticks
+
+    def init(self, context: ProcessorContext[str, str]) -> None:
+        context.schedule(timedelta(seconds=1), PunctuationType.WALL_CLOCK_TIME, self._ticks.append)
+
+    def process(self, record: Record[str, str]) -> None: ...
+
+
+async def test_a_paused_worker_does_not_punctuate() -> None:
+    ticks: list[int] = []
+    builder = StreamsBuilder()
+    builder.stream("words", key=serdes.string, value=serdes.string).process(factory=lambda: Ticking(ticks))
+    process = Process(brokers(), topology=builder.build())
+    process.member.assign("0_0")
+    await process.worker.start()
+    await process.turn_until(lambda: ticks)
+    process.worker.is_paused, seen = True, len(ticks)
+    for _ in range(3):
+        process.clock.advance(1_000)
+        await process.worker.turn()
+    assert len(ticks) == seen
+    process.worker.is_paused = False
+    await process.turn_until(lambda: len(ticks) > seen)
+
+
+async def test_a_paused_worker_follows_global_tables() -> None:
+    kafka = FakeKafka({"names": 2, "orders": 1, "named": 1})
+    process = Process(kafka, topology=enriched())
+    process.member.assign("1_0")
+    await process.worker.start()
+    await process.turn_until(lambda: process.worker.is_running)
+    process.worker.is_paused = True
+    kafka.produce("names", "b", "ben", partition=1)
+    await process.turn_until(lambda: process.plane.changelogs.positions[TopicPartition("names", 1)] == 1)
+    assert process.worker.tasks[TaskId("1", 0)].is_running
 
 
 async def test_a_standby_whose_changelog_was_truncated_is_wiped_and_restored(
