@@ -47,6 +47,8 @@ class TimeWindows:
         """Return the windows that contain a time, in the order of their starts."""
         advance_ms, size_ms = self.advance_ms, self.size_ms
         first_ms = max(0, timestamp_ms - size_ms + advance_ms) // advance_ms * advance_ms
+        if advance_ms == size_ms and timestamp_ms >= 0:
+            return [Window(first_ms, min(first_ms + size_ms, MAX_MS))]
         starts = range(first_ms, timestamp_ms + 1, advance_ms)
         return [Window(start_ms, min(start_ms + size_ms, MAX_MS)) for start_ms in starts]
 

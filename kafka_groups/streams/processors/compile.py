@@ -1,6 +1,6 @@
 """Joins the nodes of a sub-topology to the program of a task: one closure for each source."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from attrs import frozen
@@ -13,7 +13,7 @@ from kafka_groups.streams.topology.context import TaskServices
 from kafka_groups.streams.topology.internal_topics import topic_name
 from kafka_groups.streams.topology.node_graph import NodeGraph
 from kafka_groups.streams.topology.nodes import NodeStep, ProcessorNode, SinkNode, SourceNode, TopologyNode
-from kafka_groups.streams.topology.partitioning import chosen_partitions
+from kafka_groups.streams.topology.partitioning import WindowedPartitioner, chosen_partitions
 from kafka_groups.streams.topology.subtopologies import NodeGroup
 from kafka_groups.types import Header, Headers
 
@@ -185,16 +185,18 @@ def _sink_step(sink: SinkNode, surroundings: Surroundings) -> NodeStep:
         fixed = topic_name(surroundings.topology, surroundings.application_id, fixed)
     writers: dict[str, _Writer] = {}
     partitioner, send = sink.partitioner, collector.send
+    of_windows = partitioner if isinstance(partitioner, WindowedPartitioner) else None
 
     def step(key: Any, value: Any, timestamp_ms: int, headers: Headers) -> None:
         context.timestamp_ms, context.headers = timestamp_ms, headers
         try:
             topic = fixed if fixed is not None else sink.topic(key, value, context)  # type: ignore[operator]
-            partitions = (
-                _BY_DEFAULT
-                if partitioner is None
-                else chosen_partitions(partitioner, topic, key, value, collector.partitions(topic))
-            )
+            if partitioner is None:
+                partitions: Sequence[int | None] = _BY_DEFAULT
+            elif of_windows is not None:  # it chooses one that is right
+                partitions = (of_windows(topic, key, value, collector.partitions(topic)),)
+            else:
+                partitions = chosen_partitions(partitioner, topic, key, value, collector.partitions(topic))
         except Exception as error:
             failures.processing(sink.name, error, (key, value, timestamp_ms, headers))
             return

@@ -96,8 +96,11 @@ class SessionAggregate:
 
 def _united(found: list[StoredSession], timestamp_ms: int) -> Window:
     """Return the window of a record and the sessions that it joins."""
-    starts, ends = [each.window.start_ms for each in found], [each.window.end_ms for each in found]
-    return Window(min([timestamp_ms, *starts]), max([timestamp_ms, *ends]))
+    first_ms = last_ms = timestamp_ms
+    for each in found:
+        start_ms, end_ms = each.window
+        first_ms, last_ms = min(first_ms, start_ms), max(last_ms, end_ms)
+    return Window(first_ms, last_ms)
 
 
 def _waiting(*_update: Any) -> None:
@@ -121,15 +124,15 @@ def _updates(node: NodeContext, state: SessionState, *, send_old: bool) -> Sessi
             return
         tell(each.key, None if found is None else found[0], each.stored, each.headers)
 
-    def update(row: bytes, key: Any, new: Any, stored: bytes | None, headers: Headers) -> None:
-        if state.is_caching:
-            held.hold(row, key, stored, headers)
-        else:
-            # As in Java, a session that comes is told as new, also in place of one with the same times.
-            tell(key, new, stored if new is None else None, ())
+    def hold(row: bytes, key: Any, _new: Any, stored: bytes | None, headers: Headers) -> None:
+        held.hold(row, key, stored, headers)
+
+    def update(_row: bytes, key: Any, new: Any, stored: bytes | None, _headers: Headers) -> None:
+        # As in Java, a session that comes is told as new, also in place of one with the same times.
+        tell(key, new, stored if new is None else None, ())
 
     held.forward = flushed
-    return update
+    return hold if state.is_caching else update
 
 
 def _closed_sessions(node: NodeContext, state: SessionState) -> Callable[[int, Headers], None]:

@@ -1,7 +1,7 @@
 """Engines keep the committed state of a task, as ordered tables of bytes."""
 
 from bisect import bisect_left, insort
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
 __all__ = ["Engine", "KeyedBytes", "MemoryEngine", "MemoryTable", "Table"]
@@ -15,7 +15,7 @@ _FEW = 64  # keys that enter or leave the sorted index one by one; more make it 
 class Table(Protocol):
     """One ordered map from bytes to bytes."""
 
-    def get(self, key: bytes) -> bytes | None:
+    def get(self, key: bytes, /) -> bytes | None:
         """Return the value of a key, or None."""
 
     def scan(self, low: bytes, high: bytes | None) -> list[KeyedBytes]:
@@ -33,18 +33,21 @@ class Engine(Protocol):
 
 
 class MemoryTable:
-    """A table in memory. The index of its keys is made when it is first scanned."""
+    """A table in memory. The index of its keys is made when it is first scanned.
+
+    Attributes:
+        get: Returns the value of a key, or None.
+    """
+
+    get: Callable[[bytes], bytes | None]
 
     def __init__(self) -> None:
         self._values: dict[bytes, bytes] = {}
+        self.get = self._values.get
         self._sorted: list[bytes] | None = None
 
     def __len__(self) -> int:
         return len(self._values)
-
-    def get(self, key: bytes) -> bytes | None:
-        """Return the value of a key, or None."""
-        return self._values.get(key)
 
     def scan(self, low: bytes, high: bytes | None) -> list[KeyedBytes]:
         """Return the pairs with `low` <= key < `high` in the order of their keys. None: to the last key."""

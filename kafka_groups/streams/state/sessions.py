@@ -77,8 +77,13 @@ class SessionState(TimedRows):
         low = key + _END.pack(min(max(earliest_end_ms, self.oldest_ms, 0), MAX_MS))
         length = len(key) + _TIMES.size
         rows = self._table.scan(low, key + b"\xff" * (_TIMES.size + 1))
-        found = [self._found(row, stored) for row, stored in rows if len(row) == length and row.startswith(key)]
-        return [each for each in found if each.window.start_ms <= latest_start_ms]
+        return [
+            self._found(row, stored)
+            for row, stored in rows
+            if len(row) == length
+            and row.startswith(key)
+            and _END.unpack_from(row, length - _END.size)[0] <= latest_start_ms
+        ]
 
     def all(self) -> list[StoredSession]:
         """Return all sessions in order of end, key and start."""

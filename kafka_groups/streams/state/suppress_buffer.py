@@ -1,12 +1,10 @@
 """The buffer of a suppressed table: the last update of each key, until it is taken. Its changelog has Java's bytes."""
 
 import struct
-from collections.abc import Iterator
 from heapq import heappop, heappush
 from typing import Any, NamedTuple
 
 from kafka_groups.errors import DeserializationError
-from kafka_groups.streams.state.rows import no_headers
 from kafka_groups.streams.state.store import ChangelogRecord, StoreSurroundings
 from kafka_groups.streams.state.stores import SuppressDefinition
 from kafka_groups.types import Header, Headers
@@ -88,7 +86,7 @@ class SuppressBuffer:
 
     def key_bytes(self, key: Any) -> bytes:
         """Return a key as the store has it."""
-        return self._write_key(key, no_headers())
+        return self._write_key(key, [])
 
     def key(self, key: bytes) -> Any:
         """Return the key with these bytes."""
@@ -104,7 +102,8 @@ class SuppressBuffer:
 
     def put(self, key: bytes, new: Any, old: Any, timestamp_ms: int, headers: Headers, *, due_ms: int) -> None:
         """Set the last update of a key. It takes the turn of the one that waits already, if there is one."""
-        known, record, old_bytes = self._updates.get(key), self._record, self._bytes(old)
+        known, record, write = self._updates.get(key), self._record, self._write_value
+        old_bytes = None if old is None else write(old, [])
         update = BufferedUpdate(
             due_ms=due_ms if known is None else known.due_ms,
             timestamp_ms=timestamp_ms,
@@ -114,7 +113,7 @@ class SuppressBuffer:
             headers=headers,
             prior=old_bytes if known is None else known.prior,
             old=old_bytes,
-            new=self._bytes(new),
+            new=None if new is None else write(new, []),
         )
         self._set(key, update)
         self._note_change(key)
@@ -153,10 +152,10 @@ class SuppressBuffer:
     def flush(self) -> None:
         """Forward nothing: the operator decides about turns."""
 
-    def changelog(self) -> Iterator[ChangelogRecord]:
+    def changelog(self) -> list[ChangelogRecord]:
         """Return the changes since the last commit, one for each key. They get the time of writing, as in Java."""
-        for key, row in self._rows().items():
-            yield ChangelogRecord(key, row, None, () if row is None else (_VERSION,))
+        rows = self._rows().items()
+        return [ChangelogRecord(key, row, None, () if row is None else (_VERSION,)) for key, row in rows]
 
     def commit(self) -> None:
         """Move the changes into the committed state."""
@@ -182,12 +181,10 @@ class SuppressBuffer:
     def _rows(self) -> dict[bytes, bytes | None]:
         """Return what changed since the last commit, as bytes."""
         if self._written is None:
-            found = {key: self._updates.get(key) for key in self._changed}
-            self._written = {key: None if update is None else _row(update) for key, update in found.items()}
+            self._written = {
+                key: None if (update := self._updates.get(key)) is None else _row(update) for key in self._changed
+            }
         return self._written
-
-    def _bytes(self, value: Any) -> bytes | None:
-        return None if value is None else self._write_value(value, no_headers())
 
     def _set(self, key: bytes, update: BufferedUpdate) -> None:
         size_bytes = len(key) + update.size_bytes

@@ -69,7 +69,9 @@ class TimedRows(StoreRows):
     def commit(self) -> None:
         """Move the changes into the committed state, and remove what has expired."""
         super().commit()
-        self._remove_expired()
+        times = self._ordered_times
+        if times and times[0] < self.oldest_ms - 1:
+            self._remove_expired()
 
     def restore(self, record: ChangelogRecord) -> None:
         """Apply one record of the changelog to the committed state, and remove what has expired."""

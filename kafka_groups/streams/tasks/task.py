@@ -199,7 +199,8 @@ class StreamTask:
         if self._only_queue is not None:
             head = self._only_queue.head()
             return None if head is None else head.timestamp_ms
-        self._offer_filled()
+        if self._filled:
+            self._offer_filled()
         return self._earliest.time_ms
 
     def process(self, wall_ms: int) -> bool:
@@ -246,11 +247,13 @@ class StreamTask:
 
     def commit(self, changelogs: Changelogs) -> None:
         """Write the changes of the stores to their changelogs and into the committed state. Flush before."""
-        changed = [(name, state) for name, state in self.states.items() if state.is_changed]
-        for name, state in changed:
-            if name in self._changelogs:
-                changelogs.log(self._changelogs[name], self.task_id.partition, state.changelog())
-        for _, state in changed:
+        changed = []
+        for name, state in self.states.items():
+            if state.is_changed:
+                changed.append(state)
+                if name in self._changelogs:
+                    changelogs.log(self._changelogs[name], self.task_id.partition, state.changelog())
+        for state in changed:
             state.commit()
         self.is_commit_requested = False
 
@@ -287,7 +290,8 @@ class StreamTask:
             self._changelogs[name] = topic
 
     def _next_queue(self) -> PartitionQueue | None:
-        self._offer_filled()
+        if self._filled:
+            self._offer_filled()
         return self._earliest.poll()
 
     def _offer_filled(self) -> None:
