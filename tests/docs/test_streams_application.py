@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from kafka_groups.testing import EmbeddedCluster
 from tests.docs.blocks import ROOT, Program, programs
 from tests.support.conditions import wait_until
@@ -18,7 +20,9 @@ QUICK = {
 ENDLESS, ASYNCHRONOUS, TESTING = (
     each for each in programs() if each.page == ROOT / "docs" / "how-to" / "streams" / "run.md"
 )
-TIMEOUT_S = 60.0
+TIMEOUT_S = 110.0
+
+pytestmark = pytest.mark.timeout(300)
 
 
 def start(program: Program, servers: str, folder: Path, name: str = "application.py") -> "subprocess.Popen[str]":
@@ -54,5 +58,8 @@ def counts(cluster: EmbeddedCluster) -> dict[bytes | None, int]:
 
 def test_program_that_tests_an_application_ends_well(tmp_path: Path) -> None:
     process = start(TESTING, "", tmp_path)
-    _, errors = process.communicate(timeout=TIMEOUT_S)
+    try:
+        _, errors = process.communicate(timeout=TIMEOUT_S)
+    finally:
+        process.kill()
     assert process.returncode == 0, errors
