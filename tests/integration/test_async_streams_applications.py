@@ -139,3 +139,10 @@ async def test_a_run_ends_with_the_error_of_the_topology(cluster: EmbeddedCluste
         await app.run()
     assert app.state is StreamsState.ERROR
     assert isinstance(app.error, StreamsError)
+
+
+async def test_applications_without_a_task_are_running(cluster: EmbeddedCluster) -> None:
+    """The topic has one partition, so there is a task for one of both."""
+    async with counting_app(cluster, "spare") as first, counting_app(cluster, "spare") as second:
+        await first.wait_until_running(WAIT_S)
+        await second.wait_until_running(WAIT_S)

@@ -201,7 +201,7 @@ class FakePlane:
 class FakeMembership:
     """A member whose events the test says."""
 
-    statuses: tuple[StreamsGroupHeartbeatStatus, ...] = ()
+    is_spare = False
 
     def __init__(self, kafka: FakeKafka, faults: Faults | None = None) -> None:
         self.kafka = kafka

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 from kafka_groups.data_plane.polled import PolledRecords
-from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatStatus
 from kafka_groups.streams.member.member import StreamsGroupMember
 from kafka_groups.streams.member.rules.member_events import (
     GroupMembershipOperation,
@@ -12,6 +11,7 @@ from kafka_groups.streams.member.rules.member_events import (
     TasksLost,
     TasksRevoked,
 )
+from kafka_groups.streams.member.rules.states import MembershipState
 from kafka_groups.types import Headers, OffsetAndMetadata, TopicPartition
 
 __all__ = ["BlockingMembership", "DataPlane", "WorkerMembership"]
@@ -103,8 +103,8 @@ class WorkerMembership(Protocol):
     """A worker's place in the streams group. The documentation is that of `StreamsGroupMember`."""
 
     @property
-    def statuses(self) -> tuple[StreamsGroupHeartbeatStatus, ...]:
-        """The reasons why the group does not work; empty if it works."""
+    def is_spare(self) -> bool:
+        """True if the group works, and has no task for this member."""
 
     async def join(self) -> None:
         """Join the group."""
@@ -140,9 +140,10 @@ class BlockingMembership:
         return f"<BlockingMembership of {self._member!r}>"
 
     @property
-    def statuses(self) -> tuple[StreamsGroupHeartbeatStatus, ...]:
-        """The reasons why the group does not work; empty if it works."""
-        return self._member.statuses
+    def is_spare(self) -> bool:
+        """True if the group works, and has no task for this member."""
+        member = self._member
+        return member.state is MembershipState.STABLE and not member.statuses and not member.tasks.ids
 
     async def join(self) -> None:
         """Join the group."""

@@ -13,6 +13,9 @@ _log = logging.getLogger(__name__)
 _MISSING_MS = 10_000
 """The time for which source topics may be missing: two heartbeat intervals of 5 s, as in Java."""
 
+_PASSING = frozenset({StreamsStatus.ASSIGNMENT_DELAYED, StreamsStatus.MISSING_INTERNAL_TOPICS})
+"""Statuses of every group that starts."""
+
 
 class GroupStatuses:
     """The statuses of the group. Topics that are missing end the worker after a while, wrong ones at once."""
@@ -32,7 +35,8 @@ class GroupStatuses:
         """
         missing = None
         for status in statuses:
-            _log.warning("The streams group says: %s", _told(status))
+            level = logging.INFO if status.status_code in _PASSING else logging.WARNING
+            _log.log(level, "The streams group says: %s", _told(status))
             if status.status_code == StreamsStatus.INCORRECTLY_PARTITIONED_TOPICS:
                 raise StreamsError(f"{_told(status)}. Create the topics with the numbers of partitions that match.")
             if status.status_code == StreamsStatus.MISSING_SOURCE_TOPICS:

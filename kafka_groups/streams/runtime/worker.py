@@ -93,7 +93,8 @@ class StreamsWorker:
     def is_running(self) -> bool:
         """True if the global stores are loaded and all active tasks run."""
         active = [task for task in self.tasks.values() if task.role is TaskRole.ACTIVE]
-        return self._has_assignment and self._globals.is_loaded and all(task.is_running for task in active)
+        is_settled = self._has_assignment or self._member.is_spare
+        return is_settled and self._globals.is_loaded and all(task.is_running for task in active)
 
     def engines(self, store: str) -> list[SharedEngine]:
         """Return the engines of the running tasks that have a store; for queries of other threads."""

@@ -5,8 +5,9 @@ from collections import Counter
 import pytest
 
 from kafka_groups.errors import ApplicationShutdownError
-from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsStatus
+from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatStatus, StreamsStatus
 from kafka_groups.streams import StreamsError
+from kafka_groups.streams.runtime.statuses import GroupStatuses
 from tests.unit.streams.runtime.counting import INPUT, Process, brokers, restored
 
 
@@ -57,3 +58,14 @@ async def test_a_worker_commits_before_it_shuts_down_with_all_others() -> None:
         await process.turn_until(lambda: process.has_committed(0))
     assert process.has_committed(2)
     assert restored(process.kafka) == Counter(["to", "be"])
+
+
+@pytest.mark.parametrize(
+    ("code", "level"), [(StreamsStatus.ASSIGNMENT_DELAYED, "INFO"), (StreamsStatus.MISSING_SOURCE_TOPICS, "WARNING")]
+)
+def test_what_every_group_says_at_its_start_is_no_warning(
+    code: StreamsStatus, level: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level("INFO"):
+        GroupStatuses().changed((StreamsGroupHeartbeatStatus(status_code=code, status_detail=""),), 0)
+    assert [record.levelname for record in caplog.records] == [level]

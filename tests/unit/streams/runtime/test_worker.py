@@ -50,6 +50,15 @@ async def test_words_are_counted_and_committed_after_the_changelog_has_them() ->
     assert [entry.key for entry in kafka.values(OUTPUT)] == [b"or", b"not", b"to", b"be"]
 
 
+async def test_a_worker_for_which_the_group_has_no_task_is_running() -> None:
+    process = Process(with_words())
+    await process.worker.start()
+    await process.worker.turn()
+    assert not process.worker.is_running
+    process.member.is_spare = True
+    assert process.worker.is_running
+
+
 async def test_a_process_that_is_started_again_continues_the_counts() -> None:
     kafka = with_words()
     first = await counted(kafka)
