@@ -35,6 +35,7 @@ class PartitionPoller:
 
     def __init__(self, config: Mapping[str, object], group_id: str) -> None:
         self._assigned: set[TopicPartition] = set()
+        self._paused: set[TopicPartition] = set()
         self._first: Message | None = None
         self._failures: list[KafkaGroupsError] = []
         settings = {**reader_config(config, group_id), "enable.partition.eof": True, "logger": _log}
@@ -65,16 +66,24 @@ class PartitionPoller:
         """Stop reading partitions. `poll` returns no more of their records."""
         ended = self._assigned & set(partitions)
         if ended:
+            self.resume(ended & self._paused)  # librdkafka remembers it beyond the assignment
             self._consumer.incremental_unassign(_positions(ended))
             self._assigned -= ended
+        if self._first is not None and TopicPartition(*_place(self._first)) not in self._assigned:
+            self._first = None
 
     def pause(self, partitions: Iterable[TopicPartition]) -> None:
         """Fetch nothing of some partitions for now. What was fetched already is fetched again later."""
-        self._consumer.pause(_positions(partitions))
+        paused = set(partitions)
+        self._consumer.pause(_positions(paused))
+        self._paused |= paused
 
     def resume(self, partitions: Iterable[TopicPartition]) -> None:
         """Fetch again after `pause`."""
-        self._consumer.resume(_positions(partitions))
+        resumed = set(partitions)
+        if resumed:
+            self._consumer.resume(_positions(resumed))
+            self._paused -= resumed
 
     def poll(self, most: int) -> PolledRecords:
         """Return what has arrived, without waiting.
@@ -98,8 +107,9 @@ class PartitionPoller:
         found: dict[tuple[str, int], list[FetchedRecord]] = {}
         ends: dict[TopicPartition, int] = {}
         lost: list[TopicPartition] = []
+        assigned = frozenset(self._assigned)  # those that turn out to be lost, too: their records come before that
         for message in messages:
-            place = cast("str", message.topic()), cast("int", message.partition())
+            place = _place(message)
             error = message.error()
             if error is None:
                 batch = found.get(place)
@@ -111,8 +121,8 @@ class PartitionPoller:
             else:
                 self._failed(error, TopicPartition(*place), lost)
         batches = {TopicPartition(*place): records for place, records in found.items()}
-        kept = {place: records for place, records in batches.items() if place in self._assigned}
-        reached = {place: end for place, end in ends.items() if place in self._assigned}
+        kept = {place: records for place, records in batches.items() if place in assigned}
+        reached = {place: end for place, end in ends.items() if place in assigned}
         return PolledRecords(kept, reached, tuple(lost))
 
     def _failed(self, error: KafkaError, place: TopicPartition, lost: list[TopicPartition]) -> None:
@@ -163,6 +173,10 @@ class PartitionPoller:
         except KafkaException as error:
             raise failure_of(error_in(error), "the topics are not known") from error
         return {name: len(each.partitions) for name, each in topics.items() if each.partitions}
+
+
+def _place(message: Message) -> tuple[str, int]:
+    return cast("str", message.topic()), cast("int", message.partition())
 
 
 def _positions(partitions: Iterable[TopicPartition]) -> list[Position]:

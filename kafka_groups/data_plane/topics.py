@@ -10,13 +10,14 @@ from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random
 
 from kafka_groups.data_plane.configuration import client_config
 from kafka_groups.data_plane.failures import error_in, failure_of
-from kafka_groups.errors import BrokerError, TopicAlreadyExistsError
+from kafka_groups.errors import BrokerError, OperationTimeoutError, TopicAlreadyExistsError
 from kafka_groups.types import TopicPartition
 
 __all__ = ["create_topics", "delete_records", "delete_topics"]
 
 _CONNECT_SECONDS: Final = 10.0
 _TIMEOUT_SECONDS: Final = 30.0
+_DELETION_SECONDS: Final = 2.0
 _BROKER_DEFAULT: Final = -1
 
 _Attempt = Callable[[], dict[str, Any]]
@@ -59,22 +60,26 @@ def delete_topics(config: Mapping[str, object], topics: Iterable[str]) -> None:
 
 
 def delete_records(config: Mapping[str, object], before: Mapping[TopicPartition, int]) -> None:
-    """Delete the records of partitions before these offsets. Blocks until they are gone.
+    """Delete the records of partitions before these offsets. Blocks until they are gone, for some seconds at most.
 
     Args:
         config: Keys as for `client_config`.
         before: For each partition the first offset to keep.
 
     Raises:
+        OperationTimeoutError: The brokers did not answer in time.
         KafkaGroupsError: No broker can be reached, or the request was refused.
     """
     admin = _admin(config)  # it must live until the responses have arrived
     positions = [Position(at.topic, at.partition, offset) for at, offset in before.items()]
-    for place, future in admin.delete_records(positions).items():
+    for place, future in admin.delete_records(positions, request_timeout=_DELETION_SECONDS).items():
+        what = f"records of {place.topic}-{place.partition} were not deleted"
         try:
-            future.result(timeout=_TIMEOUT_SECONDS)
+            future.result(timeout=2 * _DELETION_SECONDS)
+        except TimeoutError as error:
+            raise OperationTimeoutError(f"{what}: no answer in {2 * _DELETION_SECONDS:g} s") from error
         except KafkaException as error:
-            raise failure_of(error_in(error), f"records of {place.topic}-{place.partition} were not deleted") from error
+            raise failure_of(error_in(error), what) from error
 
 
 def _admin(config: Mapping[str, object]) -> AdminClient:

@@ -108,6 +108,7 @@ class Consuming:
             ]
             if done:
                 task.paused.difference_update(done)
+                task.is_dirty = True  # also if all that waited was skipped
                 await self._plane.resume(done)
 
     async def _pause_full(self, polled: PolledRecords) -> None:

@@ -31,7 +31,9 @@ class Restoration:
         return f"<Restoration of {len(set(map(id, self._readers.values())))} tasks>"
 
     async def begin(self, task: AssignedTask) -> bool:
-        """Begin to restore a task. Return False if its changelog has lost records that its stores do not have.
+        """Begin to restore a task. Return False if its stores and its changelog do not fit together.
+
+        That is so if the changelog has lost records that the stores do not have, or ends before what they have.
 
         Raises:
             TasksLostError: The member has lost the task.
@@ -44,7 +46,7 @@ class Restoration:
                     _committed(task, place, each)
         places = self._followed(task)
         bounds = await self._plane.bounds(places)
-        if any(task.applied.get(place, begin) < begin for place, (begin, _end) in bounds.items()):
+        if not all(begin <= task.applied.get(place, begin) <= end for place, (begin, end) in bounds.items()):
             return False
         task.ends = {place: self._end(task, place, *bounds[place]) for place in places}
         task.phase = TaskPhase.RESTORING

@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Iterable, Mapping
 
 from kafka_groups.data_plane.polled import NOTHING, PolledRecords
-from kafka_groups.errors import KafkaGroupsError, TasksLostError
+from kafka_groups.errors import KafkaGroupsError, TasksLostError, UnknownTopicOrPartitionError
 from kafka_groups.net.clock import Clock
 from kafka_groups.streams.member.rules.member_events import (
     GroupMembershipOperation,
@@ -91,9 +91,9 @@ class StreamsWorker:
 
     @property
     def is_running(self) -> bool:
-        """True if the global stores are loaded and all active tasks run."""
+        """True if the global stores are loaded and all active tasks run, also if the group has none for this member."""
         active = [task for task in self.tasks.values() if task.role is TaskRole.ACTIVE]
-        is_settled = self._has_assignment or self._member.is_spare
+        is_settled = not self._events and (self._has_assignment or self._member.is_spare)
         return is_settled and self._globals.is_loaded and all(task.is_running for task in active)
 
     def engines(self, store: str) -> list[SharedEngine]:
@@ -176,22 +176,31 @@ class StreamsWorker:
         self._events.extend(await self._member.poll())
         while self._events:
             counts: Mapping[str, int] | None = {}
-            if isinstance(self._events[0], TasksAssigned):
-                counts = await self._partition_counts()
+            event = self._events[0]
+            if isinstance(event, TasksAssigned):
+                counts = await self._partition_counts(event.tasks)
             if counts is None:
                 return  # later events refer to the tasks of this one
             await self._handle(self._events.popleft(), counts)
 
-    async def _partition_counts(self) -> Mapping[str, int] | None:
+    async def _partition_counts(self, tasks: MemberTasks) -> Mapping[str, int] | None:
+        """Return the numbers of partitions, or None if the brokers do not know all topics of the tasks yet."""
         if not self._counting.may_try:
             return None
         try:
             counts = await self._plane.partition_counts()
+            self._check_known(tasks, counts)
         except KafkaGroupsError as error:
             self._counting.note("Tasks cannot begin yet", error)
             return None
         self._counting.end()
         return counts
+
+    def _check_known(self, tasks: MemberTasks, counts: Mapping[str, int]) -> None:
+        groups = [self._groups[number] for number in {task_id.subtopology_id for task_id in tasks.ids}]
+        unknown = sorted({topic for group in groups for topic in self._topics(group)} - counts.keys())
+        if unknown:
+            raise UnknownTopicOrPartitionError(f"the brokers do not know {', '.join(unknown)} yet")
 
     async def _handle(self, event: StreamsMembershipEvent, counts: Mapping[str, int]) -> None:
         if isinstance(event, TasksAssigned):
@@ -201,6 +210,7 @@ class StreamsWorker:
             await self._drop(event.tasks, kept=event.then.active)
             await self._member.confirm(event)
         elif isinstance(event, TasksLost):
+            self._has_assignment = False
             await self._drop(event.tasks)
             await self._member.confirm(event)
         elif isinstance(event, StatusesChanged):
@@ -322,7 +332,7 @@ class StreamsWorker:
 
     async def _work(self, now_ms: int) -> int:
         processed = self._process(now_ms) if self._globals.is_loaded else 0
-        if processed:
+        if processed or any(task.paused for task in self.tasks.values()):
             await self._consuming.resume_emptied()
         self._punctuate()
         return processed
@@ -377,6 +387,8 @@ class StreamsWorker:
         if is_asked or now_ms - self._committed_ms >= self._settings.commit_interval_ms:
             self._committed_ms = now_ms
             await self._commits.commit(self.tasks.values())
+            for task in self.tasks.values():
+                task.task.is_commit_requested = False  # also without anything to commit, or in an outage
             await self._purging.purge_if_due(self.tasks.values(), now_ms)
 
     def _wait_ms(self) -> int:

@@ -1,7 +1,7 @@
 """Polls of assigned partitions when one of them has an error."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import pytest
 from confluent_kafka import KafkaError
@@ -51,10 +51,24 @@ class FakeConsumer:
     """Returns what the test has put into `arrived`."""
 
     arrived: Sequence[Arrived] = ()
+    calls: ClassVar[list[tuple[str, int]]] = []
 
     def __init__(self, config: object) -> None: ...
 
     def incremental_assign(self, positions: list[Position]) -> None: ...
+
+    def incremental_unassign(self, positions: list[Position]) -> None:
+        FakeConsumer.calls += [("unassign", each.partition) for each in positions]
+
+    def pause(self, positions: list[Position]) -> None:
+        FakeConsumer.calls += [("pause", each.partition) for each in positions]
+
+    def resume(self, positions: list[Position]) -> None:
+        FakeConsumer.calls += [("resume", each.partition) for each in positions]
+
+    def poll(self, _timeout_s: float) -> Arrived | None:
+        found = self.consume(1, 0)
+        return found[0] if found else None
 
     def consume(self, _most: int, _timeout_s: float) -> list[Arrived]:
         found, FakeConsumer.arrived = list(self.arrived), ()
@@ -64,6 +78,7 @@ class FakeConsumer:
 @pytest.fixture
 def poller(monkeypatch: pytest.MonkeyPatch) -> PartitionPoller:
     monkeypatch.setattr(polling, "Consumer", FakeConsumer)
+    monkeypatch.setattr(FakeConsumer, "calls", [])
     made = PartitionPoller({"bootstrap.servers": "localhost:9092"}, "app")
     made.assign({GOOD: 0, BAD: 0})
     return made
@@ -83,3 +98,33 @@ def test_records_beside_errors_are_returned_and_each_error_is_raised_once(poller
         poller.poll(10)
     FakeConsumer.arrived = [Arrived(GOOD, 2)]
     assert [record.offset for record in poller.poll(10).batches[GOOD]] == [2]
+
+
+def test_what_was_waited_for_is_dropped_with_its_partition(poller: PartitionPoller) -> None:
+    FakeConsumer.arrived = [Arrived(BAD, 1_000)]
+    poller.wait(1.0)
+    poller.unassign([GOOD, BAD])
+    poller.assign({BAD: 0})
+    FakeConsumer.arrived = [Arrived(BAD, 0)]
+    assert [record.offset for record in poller.poll(10).batches[BAD]] == [0]
+
+
+def test_what_was_waited_for_stays_if_another_partition_ends(poller: PartitionPoller) -> None:
+    FakeConsumer.arrived = [Arrived(GOOD, 7)]
+    poller.wait(1.0)
+    poller.unassign([BAD])
+    assert [record.offset for record in poller.poll(10).batches[GOOD]] == [7]
+
+
+def test_a_paused_partition_is_resumed_before_it_ends(poller: PartitionPoller) -> None:
+    poller.pause([GOOD])
+    poller.unassign([GOOD, BAD])
+    assert FakeConsumer.calls[:2] == [("pause", 0), ("resume", 0)]
+    assert ("resume", 1) not in FakeConsumer.calls
+
+
+def test_records_before_an_offset_that_is_lost_are_returned(poller: PartitionPoller) -> None:
+    FakeConsumer.arrived = [Arrived(BAD, 98), Arrived(BAD, code=KafkaError.OFFSET_OUT_OF_RANGE)]
+    polled = poller.poll(10)
+    assert [record.offset for record in polled.batches[BAD]] == [98]
+    assert polled.out_of_range == (BAD,)
