@@ -1,4 +1,4 @@
-"""Writes the records and changelogs of tasks in order, and remembers what failed until the next flush."""
+"""Writes the records and changelogs of tasks in order, and keeps their errors until the next flush."""
 
 from collections.abc import Mapping
 from typing import cast

@@ -33,7 +33,7 @@ class JsonForm:
         read: Returns the value that parsed JSON stands for.
         show: Returns the JSON of a value, to be written by `json.dumps`.
         read_cell: Returns the value that the text of a cell stands for, in a file of comma-separated values.
-        read_row: Returns the value that a row stands for, a dictionary of cells; None if the values are no objects.
+        read_row: Returns the value that a row stands for, a dictionary of cells; None if the values are not objects.
     """
 
     read: Callable[[Any], Any]

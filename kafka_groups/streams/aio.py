@@ -1,4 +1,4 @@
-"""`AsyncKafkaStreams`: an application that runs a topology beside the code of an event loop."""
+"""`AsyncKafkaStreams`: an application that runs a topology in a program of asyncio."""
 
 import asyncio
 import logging

@@ -178,7 +178,7 @@ def _input(text: str) -> tuple[str, Path]:
 
 
 def _columns(option: str, given: Sequence[str], topics: set[str], of_csv: set[str]) -> Iterator[tuple[str, str]]:
-    """Iterate over topics and columns. A name before "=" that is no topic of an input belongs to the column's name."""
+    """Iterate over topics and columns. A name before "=" that is not an input topic belongs to the column's name."""
     seen: set[str] = set()
     for text in given:
         before, equals, column = text.partition("=")

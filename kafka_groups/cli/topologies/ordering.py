@@ -25,7 +25,7 @@ class InputFile:
     Attributes:
         topic: The topic.
         path: The file.
-        read: Iterates over the records in the order of the lines, anew with each call.
+        read: Iterates over the records in the order of the lines, from the first one with each call.
     """
 
     topic: str

@@ -47,7 +47,7 @@ def run_application(
 
     Standard output has a line for each new state of the application, and standard error has the log.
 
-    The exit status is 0 after it was told to stop, 1 if an error ended it, and 2 if the configuration is invalid.
+    The exit status is 0 after a signal to stop, 1 if an error ended it, and 2 if the configuration is invalid.
     """
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format=_LOG_FORMAT)
     chosen = {} if workers is None else {"num.workers": workers}

@@ -45,7 +45,9 @@ class StreamsBuilder:
 
     def __init__(self, *, optimization: Optimization = Optimization.NONE, explicit_names: bool = False) -> None:
         if not isinstance(optimization, Optimization):
-            raise TypeError(f"optimization={optimization!r} is no Optimization. Give one, such as Optimization.ALL.")
+            raise TypeError(
+                f"optimization={optimization!r} is not an Optimization. Give one, such as Optimization.ALL."
+            )
         self._graph = Graph(optimization=optimization, explicit_names=explicit_names)
 
     def stream(

@@ -34,7 +34,7 @@ StateListener = Callable[[StreamsState, StreamsState], None]
 
 
 class ApplicationLife:
-    """The state, the error that ended the application, and what waits for them. Any thread may use it."""
+    """The state, the error that ended the application, and the calls that wait for them. Any thread may use it."""
 
     def __init__(self, listener: StateListener | None) -> None:
         self._changed = threading.Condition()

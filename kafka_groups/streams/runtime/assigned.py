@@ -86,7 +86,7 @@ class AssignedTask:
                 self.applied[place] = max(offset, self.applied.get(place, 0))
 
     def position(self) -> TaskPosition:
-        """Return what the group is told about the task's stores."""
+        """Return the position of the task's stores, for the group."""
         end = sum(max(end, self.applied.get(place, 0)) for place, end in self.ends.items())
         return TaskPosition(sum(self.applied.values()), end if self.ends else None)
 

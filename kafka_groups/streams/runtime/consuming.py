@@ -134,7 +134,7 @@ class Consuming:
         task = self._readers[place]
         starts = await self._reset(task, [place], wall_ms)
         _log.warning(
-            "%s does not have the next offset any more. Task %s goes on at offset %d, by the rule of its "
+            "%s does not have the next offset any more. Task %s continues at offset %d, by the rule of its "
             "source (offset_reset).",
             place,
             task.task_id,

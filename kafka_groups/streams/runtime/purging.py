@@ -1,4 +1,4 @@
-"""Deletes repartitioned records that are processed and committed: their topics keep records for ever otherwise."""
+"""Deletes repartitioned records that are processed and committed: their topics keep records indefinitely otherwise."""
 
 import logging
 from collections.abc import Iterable

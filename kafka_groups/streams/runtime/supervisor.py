@@ -53,7 +53,7 @@ class WorkerSupervisor:
     Args:
         program: What they run.
         config: The keys of the application.
-        life: Is told how the application is.
+        life: Gets the state of the application.
     """
 
     def __init__(self, program: WorkerProgram, config: StreamsConfig, life: ApplicationLife) -> None:

@@ -46,7 +46,7 @@ _TASK_RECORDS, _TURN_MS = 100, 100
 """The records of one task before it is another one's turn, and the length of a worker's turn."""
 
 _RESTORED_RECORDS, _RESTORED_BESIDE = 10_000, 1_000
-"""The changelog records of a turn: with nothing to process, and beside running tasks."""
+"""The changelog records of a turn: with nothing to process, and while tasks run."""
 
 
 class StreamsWorker:

@@ -23,7 +23,7 @@ class ValueFormat(enum.Enum):
 
     @property
     def before_value(self) -> int:
-        """Return the number of bytes in front of the value."""
+        """Return the number of bytes before the value."""
         return self.value
 
     def join(self, value: bytes, timestamp_ms: int) -> bytes:

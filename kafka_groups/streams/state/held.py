@@ -47,7 +47,7 @@ class HeldUpdates:
         self._held[key_bytes] = Held(key, before, record.topic, record.partition, record.offset, headers, record.raw)
 
     def flush(self) -> None:
-        """Forward what waits, each with the context of the record that made it."""
+        """Forward the updates, each with the context of the record that made it."""
         if not self._held:
             return
         held, self._held = self._held, {}

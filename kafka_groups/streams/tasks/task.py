@@ -168,7 +168,7 @@ class StreamTask:
         return tuple(TopicPartition(topic, partition) for topic in dict.fromkeys(self._restored_from.values()))
 
     def resume_time(self, place: TopicPartition, time_ms: int) -> None:
-        """Go on with the time that a partition had at its last commit."""
+        """Continue with the time that a partition had at its last commit."""
         queue = self.queues[place.topic, place.partition]
         queue.time_ms = max(queue.time_ms, time_ms)
         self.stream_time_ms = max(self.stream_time_ms, time_ms)

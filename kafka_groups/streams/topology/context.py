@@ -107,7 +107,7 @@ class ProcessorContext(Generic[KOut, VOut]):
 
         Raises:
             StreamsError: There is no child with this name.
-            TypeError: It is no record.
+            TypeError: It is not a record.
             ValueError: Its timestamp is negative.
         """
         step = self._node.forward if to is None else self._node.children.get(to)

@@ -48,12 +48,12 @@ class Record(Generic[K, V]):
 
 
 def refused_record(given: object) -> Exception:
-    """Return the error for what a processor gives to its children if it is no record, or has a negative timestamp."""
+    """Return the error for a forwarded value that is not a record, or has a negative timestamp."""
     if isinstance(given, Record):
         return ValueError(
             f"The record to forward has the timestamp {given.timestamp_ms}. Give it one that is not negative."
         )
-    return TypeError(f"{given!r} is to be forwarded, which is no Record. Use record.with_value(…), or Record(…).")
+    return TypeError(f"{given!r} was given to forward, and is not a Record. Use record.with_value(…), or Record(…).")
 
 
 @frozen

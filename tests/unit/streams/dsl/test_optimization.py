@@ -53,5 +53,5 @@ def test_all_is_every_optimization_and_other_types_are_refused() -> None:
     assert every is Optimization.ALL
     given: Any
     for given in ("all", True, None):
-        with pytest.raises(TypeError, match=rf"optimization={given!r} is no Optimization.*Optimization\.ALL"):
+        with pytest.raises(TypeError, match=rf"optimization={given!r} is not an Optimization.*Optimization\.ALL"):
             StreamsBuilder(optimization=given)
