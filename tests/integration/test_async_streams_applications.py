@@ -102,6 +102,7 @@ async def test_a_paused_application_keeps_its_tasks_and_processes_nothing(cluste
         await until_counted(paused, "ben", 1)
 
 
+@pytest.mark.slow
 async def test_worker_processes_are_paused_and_resumed(cluster: EmbeddedCluster) -> None:
     cluster.create_topic("lines", 2)
     cluster.create_topic("copies")

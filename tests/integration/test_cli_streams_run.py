@@ -157,6 +157,7 @@ def test_an_error_in_a_worker_process_ends_the_application(
     assert re.search("Error: .*Worker [12] ended: .*invalid literal for int.*four", errors)
 
 
+@pytest.mark.slow
 def test_an_error_of_the_topology_is_the_exit_status(cluster: EmbeddedCluster, start: Start) -> None:
     cluster.produce("posts", ["four"])
     process = start("shop:numbers", "-c", "application.id=shop")

@@ -22,6 +22,7 @@ from tests.recording.golden_records import FILE as RECORDS
 from tests.recording.golden_state import NEWEST, OLDEST, STATE_MEANINGS, STATE_RESPONSES
 from tests.recording.golden_streams_groups import FILE as STREAMS_GROUPS
 from tests.recording.group_messages import FILE as GROUP_MESSAGES
+from tests.recording.java_commit_metadata import GOLDEN as COMMIT_METADATA
 from tests.recording.java_serdes import GOLDEN as SERDES
 from tests.recording.java_topologies import CAPTURED as STREAMS_TOPOLOGIES
 from tests.recording.profile_capture import DIRECTORY as PROFILES
@@ -69,6 +70,7 @@ def test_three_clients_were_captured_and_files_and_manifest_agree() -> None:
         SERDES,
         COORDINATOR_KEYS,
         GROUP_MESSAGES,
+        COMMIT_METADATA,
         *(frame.path for frame in FRAMES),
     }
 

@@ -62,20 +62,20 @@ async def test_a_worker_for_which_the_group_has_no_task_is_running() -> None:
 async def test_a_worker_that_has_lost_its_tasks_is_not_running() -> None:
     process = await counted(with_words())
     process.member.lose("0_0")
-    await process.worker.turn()
+    await process.turn_until(lambda: not process.worker.tasks)
     assert not process.worker.is_running
 
 
 async def test_a_task_waits_for_topics_that_the_brokers_do_not_know_yet() -> None:
     kafka = with_words()
     process = Process(kafka)
-    logs = {place: kafka.logs.pop(place) for place in [INPUT]}
+    count = kafka.counts.pop("words")
     process.member.assign("0_0")
     await process.worker.start()
     await process.worker.turn()
     assert not process.worker.tasks
     assert not process.worker.is_running
-    kafka.logs.update(logs)
+    kafka.counts["words"] = count
     await process.turn_until(lambda: process.worker.is_running and process.has_committed(len(WORDS)))
 
 

@@ -101,7 +101,7 @@ def test_a_child_that_does_not_exist_is_named_with_those_that_do() -> None:
 def test_what_is_no_record_cannot_be_forwarded(given: Any) -> None:
     with (
         driven(lambda: Doing(lambda context, _: context.forward(given))) as driver,
-        pytest.raises(StreamsError, match="which is no Record"),
+        pytest.raises(StreamsError, match="is not a Record"),
     ):
         pipe(driver)
 
@@ -115,7 +115,7 @@ def test_a_record_with_a_negative_timestamp_cannot_be_forwarded() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "message"), [("v", "which is no Record"), (Record("k", "v", -5), "has the timestamp -5")]
+    ("given", "message"), [("v", "is not a Record"), (Record("k", "v", -5), "has the timestamp -5")]
 )
 def test_functions_yield_records_that_can_be_forwarded(given: Any, message: str) -> None:
     def wrong(_record: Texts) -> Iterator[Any]:
