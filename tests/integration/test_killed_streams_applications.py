@@ -68,7 +68,7 @@ def process(app: MixedApplication) -> Iterator[BaseProcess]:
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.long)])
 @pytest.mark.parametrize("kind", ["words", "sessions"])
 def test_nothing_is_lost_by_kills(
     request: pytest.FixtureRequest, servers: str, tmp_path: Path, kind: str, seed: int

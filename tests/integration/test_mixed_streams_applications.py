@@ -76,6 +76,7 @@ def test_words(make: Make) -> None:
     assert app.changelog() == expected("words", app.lines)
 
 
+@pytest.mark.long
 @pytest.mark.timeout(300)
 def test_windows(make: Make) -> None:
     app = make("windows")
@@ -83,6 +84,7 @@ def test_windows(make: Make) -> None:
     assert app.changelog() == expected("windows", app.lines)
 
 
+@pytest.mark.long
 @pytest.mark.timeout(300)
 def test_sessions(make: Make) -> None:
     app = make("sessions")
@@ -90,6 +92,7 @@ def test_sessions(make: Make) -> None:
     assert {key: result.value for key, result in app.changelog().items()} == app.values()
 
 
+@pytest.mark.long
 @pytest.mark.timeout(300)
 def test_join_of_streams(make: Make) -> None:
     app = make("join")
