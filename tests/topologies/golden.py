@@ -68,7 +68,7 @@ def ask(oracle: JavaOracle, name: str) -> Golden:
 def _comparable(name: str, run: Run) -> Run:
     if name in REAL_CLOCK:
         run = evolve(run, outputs=tuple(evolve(each, timestamp_ms=None) for each in run.outputs))
-    return evolve(run, elapsed_ns=0, outputs=tuple(_sorted_suppressions(run.outputs)))
+    return evolve(run, elapsed_ns=0, processor_ns=0, outputs=tuple(_sorted_suppressions(run.outputs)))
 
 
 def _sorted_suppressions(outputs: tuple[Output, ...]) -> Iterator[Output]:
