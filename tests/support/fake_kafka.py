@@ -210,9 +210,9 @@ class FakeMembership:
         self.confirmed: list[TasksRevoked | TasksLost] = []
         self.is_lost = self.has_left = self.shutdown_requested = self._shutdown_told = False
 
-    def assign(self, *tasks: str, standby: Iterable[str] = ()) -> None:
-        active, kept = (frozenset(map(TaskId.parse, each)) for each in (tasks, standby))
-        self.events.append(TasksAssigned(MemberTasks(active=active, standby=kept), 1))
+    def assign(self, *tasks: str, standby: Iterable[str] = (), warmup: Iterable[str] = ()) -> None:
+        active, kept, warmed = (frozenset(map(TaskId.parse, each)) for each in (tasks, standby, warmup))
+        self.events.append(TasksAssigned(MemberTasks(active=active, standby=kept, warmup=warmed), 1))
 
     def revoke(self, *tasks: str) -> TasksRevoked:
         event = TasksRevoked(MemberTasks(active=map(TaskId.parse, tasks)))
@@ -220,9 +220,12 @@ class FakeMembership:
         return event
 
     def promote(self, task: str) -> None:
+        self.change_role(task, "standby", "active")
+
+    def change_role(self, task: str, before: str, then: str) -> None:
         tasks = frozenset([TaskId.parse(task)])
-        self.events.append(TasksRevoked(MemberTasks(standby=tasks), then=MemberTasks(active=tasks)))
-        self.assign(task)
+        self.events.append(TasksRevoked(MemberTasks(**{before: tasks}), then=MemberTasks(**{then: tasks})))
+        self.events.append(TasksAssigned(MemberTasks(**{then: tasks}), 1))
 
     def lose(self, *tasks: str) -> TasksLost:
         event = TasksLost(MemberTasks(active=map(TaskId.parse, tasks)))

@@ -41,7 +41,8 @@ class AssignedTask:
         role: What the worker does with it.
         phase: How far it is.
         applied: For each partition of its changelogs the offset after the last record that its stores have.
-        ends: Where its changelogs ended when the restoration began.
+        ends: Where its changelogs ended when the restoration began; for standby and warm-up tasks, when that was last
+            heard.
         inputs: The source partitions that it reads.
         read_to_end: The inputs of which everything is fetched.
         committed: The offsets that the group has for its inputs, as far as this worker knows.

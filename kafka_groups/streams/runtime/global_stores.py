@@ -20,7 +20,11 @@ __all__ = ["GlobalStores"]
 
 
 class GlobalStores:
-    """The tasks that fill global stores, one for each of their sub-topologies."""
+    """The tasks that fill global stores, one for each of their sub-topologies.
+
+    Attributes:
+        is_open: Whether the stores are there, and being loaded. Tasks that read them can only be made then.
+    """
 
     def __init__(self, settings: WorkerSettings, plane: DataPlane, output: WorkerOutput, clock: Clock) -> None:
         self._settings = settings.tasks
@@ -32,7 +36,8 @@ class GlobalStores:
         self._engines: dict[TaskId, SharedEngine] = {}
         self._missing: dict[TopicPartition, int] = {}
         self._lost: set[TopicPartition] = set()
-        self._restarts = TaskTimeout(clock, settings.task_timeout_ms)
+        self._starts, self._restarts = (TaskTimeout(clock, settings.task_timeout_ms) for _ in range(2))
+        self.is_open = not self._groups
 
     def __repr__(self) -> str:
         return f"<GlobalStores: {len(self.states)} stores, {len(self._missing)} partitions to load>"
@@ -50,36 +55,42 @@ class GlobalStores:
     @property
     def is_loaded(self) -> bool:
         """True if they have everything that their topics had at the start."""
-        return not self._missing
+        return self.is_open and not self._missing
 
-    async def start(self, wall_ms: int) -> None:
-        """Begin to load.
+    async def begin(self, wall_ms: int) -> None:
+        """Begin to load, if that has not happened yet and the brokers answer.
 
         Raises:
             StreamsError: A topic does not exist.
+            KafkaGroupsError: The brokers refused, or did not answer for too long.
         """
-        if not self._groups:
+        if self.is_open or not self._starts.may_try:
             return
-        counts = await self._plane.partition_counts()
-        places = [place for group in self._groups for place in self._open(group, counts)]
-        bounds = await self._plane.bounds(places)
+        try:
+            counts = await self._plane.partition_counts()
+            places = {group.number: _partitions(group, counts) for group in self._groups}
+            bounds = await self._plane.bounds([place for found in places.values() for place in found])
+        except KafkaGroupsError as error:
+            self._starts.note("Global stores cannot be loaded yet", error)
+            return
+        self._starts.end()
+        for group in self._groups:
+            self._open(group, places[group.number])
+        await self._load(bounds, wall_ms)
+
+    async def _load(self, bounds: Mapping[TopicPartition, tuple[int, int]], wall_ms: int) -> None:
         self._missing = {place: end for place, (begin, end) in bounds.items() if end > begin}
+        self.is_open = True
         for task in self._all:
             task.init(wall_ms)
         await self._plane.assign_restoring({place: begin for place, (begin, _end) in bounds.items()})
 
-    def _open(self, group: NodeGroup, counts: Mapping[str, int]) -> list[TopicPartition]:
-        topics = [topic for source in group.sources for topic in source.topics]
-        for topic in topics:
-            if topic not in counts:
-                raise StreamsError(f"Topic {topic!r} of a global store does not exist. Create it first.")
-        places = [TopicPartition(topic, at) for topic in topics for at in range(counts[topic])]
+    def _open(self, group: NodeGroup, places: list[TopicPartition]) -> None:
         task_id, engine = TaskId(str(group.number), 0), SharedEngine()
         task = StreamTask(task_id, group, self._settings, engine, self._output, {}, partitions=places)
         self._engines[task_id] = engine
         self._all.append(task)
-        self._tasks.update(dict.fromkeys(topics, task))
-        return places
+        self._tasks.update(dict.fromkeys((place.topic for place in places), task))
 
     def take(self, polled: PolledRecords, wall_ms: int) -> None:
         """Process the records of global topics among those that were polled."""
@@ -124,3 +135,12 @@ class GlobalStores:
     def _reached(self, place: TopicPartition, offset: int) -> None:
         if offset >= self._missing.get(place, offset + 1):
             del self._missing[place]
+
+
+def _partitions(group: NodeGroup, counts: Mapping[str, int]) -> list[TopicPartition]:
+    """Return the partitions that fill a group's stores."""
+    topics = [topic for source in group.sources for topic in source.topics]
+    for topic in topics:
+        if topic not in counts:
+            raise StreamsError(f"Topic {topic!r} of a global store does not exist. Create it first.")
+    return [TopicPartition(topic, at) for topic in topics for at in range(counts[topic])]

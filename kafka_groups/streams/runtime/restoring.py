@@ -4,14 +4,20 @@ import logging
 from collections.abc import Mapping
 
 from kafka_groups.data_plane.polled import PolledRecords
+from kafka_groups.errors import KafkaGroupsError
+from kafka_groups.net.clock import Clock
 from kafka_groups.streams.runtime.assigned import AssignedTask, TaskPhase, TaskRole
 from kafka_groups.streams.runtime.plane import DataPlane, WorkerMembership
+from kafka_groups.streams.runtime.task_timeout import TaskTimeout
 from kafka_groups.streams.tasks.commit_metadata import read_commit_metadata
 from kafka_groups.types import FetchedRecord, OffsetAndMetadata, TopicPartition
 
 __all__ = ["Restoration"]
 
 _log = logging.getLogger(__name__)
+
+_ENDS_MS = 5_000
+"""The time between two questions where changelogs end that standby and warm-up tasks have not read to their ends."""
 
 
 class Restoration:
@@ -21,10 +27,14 @@ class Restoration:
     changelog before.
     """
 
-    def __init__(self, plane: DataPlane, member: WorkerMembership) -> None:
+    def __init__(self, plane: DataPlane, member: WorkerMembership, clock: Clock, task_timeout_ms: int) -> None:
         self._plane = plane
         self._member = member
+        self._clock = clock
         self._readers: dict[TopicPartition, AssignedTask] = {}
+        self._behind: set[TopicPartition] = set()  # what standby and warm-up tasks may not have read to its end
+        self._asked_ms = 0
+        self._asking = TaskTimeout(clock, task_timeout_ms)
         self._is_paused = False
 
     def __repr__(self) -> str:
@@ -49,6 +59,7 @@ class Restoration:
         if not all(begin <= task.applied.get(place, begin) <= end for place, (begin, end) in bounds.items()):
             return False
         task.ends = {place: self._end(task, place, *bounds[place]) for place in places}
+        self._asked_ms = self._clock.now_ms()
         task.phase = TaskPhase.RESTORING
         starts = {place: task.applied.setdefault(place, bounds[place][0]) for place in places}
         if task.role is TaskRole.ACTIVE:
@@ -64,11 +75,40 @@ class Restoration:
             if task is not None:
                 self._apply(task, place, records)
                 count += len(records)
+                if task.role is not TaskRole.ACTIVE:
+                    self._behind.add(place)
         for place, end in polled.ends.items():
             task = self._readers.get(place)
             if task is not None:
-                task.applied[place] = max(task.applied[place], end)
+                self._reached(task, place, end)
         return count
+
+    def _reached(self, task: AssignedTask, place: TopicPartition, end: int) -> None:
+        task.applied[place] = max(task.applied[place], end)
+        if task.role is not TaskRole.ACTIVE:
+            task.ends[place] = end
+            self._behind.discard(place)
+
+    async def follow_ends(self) -> None:
+        """Ask where the changelogs end that standby and warm-up tasks are behind in, if it is time to.
+
+        The group learns the lag of those tasks from it.
+
+        Raises:
+            KafkaGroupsError: The brokers refused, or did not answer for too long.
+        """
+        now_ms = self._clock.now_ms()
+        if not self._behind or now_ms - self._asked_ms < _ENDS_MS or not self._asking.may_try:
+            return
+        try:
+            bounds = await self._plane.bounds(self._behind)
+        except KafkaGroupsError as error:
+            self._asking.note("The ends of changelogs are unknown", error)
+            return
+        self._asking.end()
+        self._asked_ms = now_ms
+        for place, (_begin, end) in bounds.items():
+            self._readers[place].ends[place] = end
 
     def lost(self, polled: PolledRecords) -> list[AssignedTask]:
         """Return the tasks whose changelogs do not have the next record any more."""
@@ -79,6 +119,7 @@ class Restoration:
         places = [place for place, reader in self._readers.items() if reader is task]
         for place in places:
             del self._readers[place]
+        self._behind.difference_update(places)
         if places and not self._is_paused:
             await self._plane.unassign_restoring(places)
 
@@ -86,6 +127,7 @@ class Restoration:
         """Read no changelog for now."""
         if not self._is_paused and self._readers:
             await self._plane.unassign_restoring(list(self._readers))
+            self._behind.update(place for place, task in self._readers.items() if task.role is not TaskRole.ACTIVE)
         self._is_paused = True
 
     async def resume(self) -> None:
@@ -97,6 +139,8 @@ class Restoration:
     async def _read(self, task: AssignedTask, starts: Mapping[TopicPartition, int]) -> None:
         if starts:
             self._readers.update(dict.fromkeys(starts, task))
+            if task.role is not TaskRole.ACTIVE:
+                self._behind.update(starts)
             if not self._is_paused:
                 await self._plane.assign_restoring(starts)
 

@@ -71,7 +71,7 @@ class StreamsWorker:
         self._clock = clock
         self._output = WorkerOutput(plane)
         self._globals = GlobalStores(settings, plane, self._output, clock)
-        self._restoration = Restoration(plane, member)
+        self._restoration = Restoration(plane, member, clock, settings.task_timeout_ms)
         self._consuming = Consuming(plane, settings, clock)
         self._commits = Commits(plane, member, self._output, clock, settings.task_timeout_ms)
         tasks = settings.tasks
@@ -109,8 +109,13 @@ class StreamsWorker:
     # ------------------------------------------------------------------------------------ the loop
 
     async def start(self) -> None:
-        """Begin to load the global stores, and join the group."""
-        await self._globals.start(self._clock.wall_ms())
+        """Begin to load the global stores, if the brokers answer already, and join the group.
+
+        Raises:
+            StreamsError: The topic of a global store does not exist.
+            KafkaGroupsError: The brokers refused something for good.
+        """
+        await self._globals.begin(self._clock.wall_ms())
         await self._member.join()
 
     async def turn(self) -> int:
@@ -184,8 +189,8 @@ class StreamsWorker:
             await self._handle(self._events.popleft(), counts)
 
     async def _partition_counts(self, tasks: MemberTasks) -> Mapping[str, int] | None:
-        """Return the numbers of partitions, or None if the brokers do not know all topics of the tasks yet."""
-        if not self._counting.may_try:
+        """Return the numbers of partitions, or None if the brokers do not know all topics yet, global ones included."""
+        if not self._globals.is_open or not self._counting.may_try:
             return None
         try:
             counts = await self._plane.partition_counts()
@@ -207,10 +212,10 @@ class StreamsWorker:
             self._assigned(event.tasks, counts)
         elif isinstance(event, TasksRevoked):
             await self._commits.commit(self.tasks.values())
-            await self._drop(event.tasks, kept=event.then.active)
+            await self._drop(event.tasks, kept=event.then.ids)
             await self._member.confirm(event)
         elif isinstance(event, TasksLost):
-            self._has_assignment = False
+            self._has_assignment, self._kept = False, {}
             await self._drop(event.tasks)
             await self._member.confirm(event)
         elif isinstance(event, StatusesChanged):
@@ -270,12 +275,14 @@ class StreamsWorker:
     # ------------------------------------------------------------------------------------ the steps
 
     async def _restore(self, wall_ms: int) -> int:
+        await self._globals.begin(wall_ms)
         await (self._restoration.pause() if self.is_paused else self._restoration.resume())
         if self._beginning.may_try:
             await self._begin_created()
         polled = await self._poll_restoring()
         count = self._restoration.take(polled)
         await self._globals.skip_lost()
+        await self._restoration.follow_ends()
         if polled:
             self._globals.take(polled, wall_ms)
             for task in self._restoration.lost(polled):

@@ -4,9 +4,11 @@ from concurrent.futures import Future
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import TopicPartition as Position
 
 from kafka_groups.data_plane import topics
-from kafka_groups.errors import TopicAlreadyExistsError, TopicAuthorizationFailedError
+from kafka_groups.errors import OperationTimeoutError, TopicAlreadyExistsError, TopicAuthorizationFailedError
+from kafka_groups.types import TopicPartition
 
 
 def answer(error: KafkaError | None) -> dict[str, "Future[None]"]:
@@ -59,3 +61,17 @@ def test_a_topic_that_somebody_else_made_is_an_error() -> None:
     _, taken = operation(KafkaError(KafkaError.TOPIC_ALREADY_EXISTS))
     with pytest.raises(TopicAlreadyExistsError):
         topics._insist(taken)
+
+
+class SilentAdmin:
+    """Sends requests that are never answered."""
+
+    def delete_records(self, positions: list[Position], request_timeout: float) -> dict[Position, "Future[None]"]:
+        return {position: Future() for position in positions}
+
+
+def test_a_deletion_of_records_that_is_not_answered_ends_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(topics, "_admin", lambda _config: SilentAdmin())
+    monkeypatch.setattr(topics, "_DELETION_SECONDS", 0.001)
+    with pytest.raises(OperationTimeoutError, match="records of orders-1 were not deleted: no answer in"):
+        topics.delete_records({}, {TopicPartition("orders", 1): 5})
