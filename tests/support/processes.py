@@ -76,7 +76,12 @@ def _groups(item: pytest.Item) -> Iterator[str]:
     if item.get_closest_marker("container"):
         yield "container"
     if kafka:
-        yield "Kafka"
+        yield f"Kafka in {item.path.name}" if _is_slow_run(item.config) else "Kafka"
+
+
+def _is_slow_run(config: pytest.Config) -> bool:
+    """Slow tests mostly wait for their Kafka: they end sooner if each process has one, and waits at the same time."""
+    return bool(config.getoption("slow") or config.getoption("long"))
 
 
 def _urgency(item: pytest.Item) -> tuple[float, int, tuple[str, ...]]:
