@@ -34,7 +34,7 @@ _directory = pytest.StashKey["tempfile.TemporaryDirectory[str]"]()
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """How thorough the simulation and the runs with faults are."""
-    parser.addoption("--seeds", type=int, default=5, help="seeds of the simulation (5)")
+    parser.addoption("--seeds", type=int, default=3, help="seeds of the simulation (3)")
     parser.addoption("--fault-seeds", type=int, default=1, help="seeds of faults for each design (1)")
     parser.addoption("--fault-brokers", default="embedded", help="where they run (embedded), such as embedded,kafka")
     parser.addoption("--chaos-seconds", type=float, default=20, help="for how long processes are struck (20)")

@@ -149,4 +149,4 @@ def _by_offset(found: tuple[StateBatch, ...]) -> dict[int, tuple[int, int]]:
 
 
 TestShareStates = ShareStates.TestCase
-TestShareStates.settings = settings(max_examples=150, stateful_step_count=40)
+TestShareStates.settings = settings(max_examples=settings().max_examples, stateful_step_count=40)

@@ -365,5 +365,5 @@ class ShareGroupMachine(RuleBasedStateMachine):
         }
 
 
-ShareGroupMachine.TestCase.settings = settings(max_examples=80, stateful_step_count=60)
+ShareGroupMachine.TestCase.settings = settings(max_examples=settings().max_examples, stateful_step_count=60)
 TestShareGroup = ShareGroupMachine.TestCase

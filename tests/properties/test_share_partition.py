@@ -329,5 +329,5 @@ class SharePartitionMachine(RuleBasedStateMachine):
         assert self.partition.fetch_offset == offset
 
 
-SharePartitionMachine.TestCase.settings = settings(max_examples=100, stateful_step_count=60)
+SharePartitionMachine.TestCase.settings = settings(max_examples=settings().max_examples, stateful_step_count=60)
 TestSharePartition = SharePartitionMachine.TestCase

@@ -135,7 +135,9 @@ def test_a_right_application_passes(application: Application, seed: int) -> None
     run(application, seed)
 
 
-@pytest.mark.parametrize("application", WRONG)
+@pytest.mark.parametrize(
+    "application", [*WRONG[:2], *(pytest.param(application, marks=pytest.mark.slow) for application in WRONG[2:])]
+)
 def test_a_wrong_application_is_caught(application: Application) -> None:
     assert any(is_caught(application, seed) for seed in _SEEDS)
 

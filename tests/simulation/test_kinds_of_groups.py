@@ -53,7 +53,14 @@ async def two_groups(world: SimulatedWorld) -> None:
     await world.settle()
 
 
-@pytest.mark.parametrize(("seed", "brokers", "weight"), [(200, 1, 2), (232, 1, 2), (2, 3, 1), (5, 2, 1), (121, 4, 4)])
+@pytest.mark.parametrize(
+    ("seed", "brokers", "weight"),
+    [
+        (200, 1, 2),
+        (2, 3, 1),
+        *(pytest.param(*case, marks=pytest.mark.slow) for case in [(232, 1, 2), (5, 2, 1), (121, 4, 4)]),
+    ],
+)
 def test_nothing_wrong_is_found(seed: int, brokers: int, weight: float) -> None:
     faults = SeededFaults(seconds=240, **dict.fromkeys(FAULT_NAMES, weight))
     report = simulate(two_groups, seed, faults=faults, brokers=brokers)
