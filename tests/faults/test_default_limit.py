@@ -19,7 +19,7 @@ _SHORT_BACKOFF_MS = 50
 """A source that has seen four runs fail waits for three minutes."""
 
 
-def _plan(design: str, name: str, *faults: Fault, **changes: Any) -> Any:
+def _plan(design: str, name: str, *faults: Fault, is_long: bool = False, **changes: Any) -> Any:
     plan = Plan(
         design=design,
         broker="embedded",
@@ -31,12 +31,12 @@ def _plan(design: str, name: str, *faults: Fault, **changes: Any) -> Any:
         delivery_limit=KAFKAS_DELIVERY_LIMIT,
         **changes,
     )
-    return pytest.param(plan, id=f"{design}-{name}")
+    return pytest.param(plan, id=f"{design}-{name}", marks=[pytest.mark.long] if is_long else [])
 
 
 def _outage(design: str, lasts_s: int) -> Any:
     fault = Fault(Kind.SINK_AWAY, Point.BEFORE, after_calls=2, lasts_ms=1_000 * lasts_s)
-    return _plan(design, f"outage-{lasts_s}s", fault)
+    return _plan(design, f"outage-{lasts_s}s", fault, is_long=lasts_s == 10)
 
 
 def _stops(kind: Kind, points: Sequence[Point]) -> tuple[Fault, ...]:
@@ -51,7 +51,7 @@ PLANS = (
     _outage("source", 10),
     _outage("source", 60),
     _plan("workers", "poison", poison=333),
-    _plan("source", "poison", poison=333),
+    _plan("source", "poison", poison=333, is_long=True),
     _plan("workers", "stops", *_stops(Kind.QUERY_STOPPED, (*IN_DRIVER, *IN_TASK))),
     _plan(
         "source",

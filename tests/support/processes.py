@@ -68,7 +68,7 @@ def _groups(item: pytest.Item) -> Iterator[str]:
     kafka = item.get_closest_marker("real_kafka") is not None
     fixtures: tuple[str, ...] = getattr(item, "fixturenames", ())
     if item.get_closest_marker("faults"):
-        yield "faults on Kafka" if kafka else "faults"
+        yield f"{item.path.stem} on {'Kafka' if kafka else 'embedded brokers'}"
     if item.get_closest_marker("simulation"):
         yield f"simulation in {item.path.parent.name}"  # the last test of a folder looks at what struck in all of them
     if "spark_or_skip" in fixtures:

@@ -124,7 +124,7 @@ def test_compact_in_a_program_of_its_own(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("session", ['master("local[2]")', 'remote("local[2]")'])
+@pytest.mark.parametrize("session", ['master("local[2]")', pytest.param('remote("local[2]")', marks=pytest.mark.long)])
 def test_drain_workers_and_compaction(
     session: str, spark_or_skip: None, stored: None, environment: Mapping[str, str], tmp_path: Path
 ) -> None:
