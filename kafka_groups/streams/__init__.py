@@ -55,6 +55,11 @@ if TYPE_CHECKING:
     from kafka_groups.streams.member.rules.topology_builder import GroupTopologyBuilder, TopologyError
     from kafka_groups.streams.processors import extractors
     from kafka_groups.streams.runtime.application_state import StreamsState
+    from kafka_groups.streams.runtime.restore_listeners import (
+        StandbyUpdateListener,
+        StateRestoreListener,
+        SuspendReason,
+    )
     from kafka_groups.streams.state import stores
     from kafka_groups.streams.state.key_value import KeyValueStore, TimestampedKeyValueStore, ValueAndTimestamp
     from kafka_groups.streams.state.sessions import SessionStore
@@ -102,6 +107,8 @@ __all__ = [
     "SessionWindows",
     "SlidingWindows",
     "SourceRecord",
+    "StandbyUpdateListener",
+    "StateRestoreListener",
     "StatusesChanged",
     "StreamsBuilder",
     "StreamsError",
@@ -112,6 +119,7 @@ __all__ = [
     "StreamsStatus",
     "Subtopology",
     "Suppressed",
+    "SuspendReason",
     "TaskId",
     "TaskPosition",
     "TasksAssigned",
@@ -172,6 +180,8 @@ _MODULES = MappingProxyType({
     "SessionWindows": "dsl.windows",
     "SlidingWindows": "dsl.windows",
     "SourceRecord": "topology.records",
+    "StandbyUpdateListener": "runtime.restore_listeners",
+    "StateRestoreListener": "runtime.restore_listeners",
     "StatusesChanged": "member.rules.member_events",
     "StreamsBuilder": "dsl.builder",
     "StreamsError": "errors",
@@ -182,6 +192,7 @@ _MODULES = MappingProxyType({
     "StreamsStatus": ".protocol.messages.streams_group_heartbeat",
     "Subtopology": "member.rules.topology",
     "Suppressed": "dsl.suppressing",
+    "SuspendReason": "runtime.restore_listeners",
     "TaskId": ".types",
     "TaskPosition": "member.rules.task_offsets",
     "TasksAssigned": "member.rules.member_events",

@@ -11,6 +11,11 @@ from kafka_groups.config.clients.keywords import StreamsKeywords
 from kafka_groups.streams.application import _Application
 from kafka_groups.streams.member.rules.member_events import GroupMembershipOperation
 from kafka_groups.streams.runtime.application_state import StateListener, StreamsState
+from kafka_groups.streams.runtime.restore_listeners import (
+    RestoreListeners,
+    StandbyUpdateListener,
+    StateRestoreListener,
+)
 from kafka_groups.streams.topology.topology import Topology
 
 __all__ = ["AsyncKafkaStreams"]
@@ -35,6 +40,9 @@ class AsyncKafkaStreams(_Application):
             of a module, which each worker process imports.
         config: A dictionary of configuration keys by Kafka's dotted names.
         on_state: Called with the new state and the one before, on the event loop.
+        state_restore_listener: Is told how stores are restored. With `num_workers` from 2 on, each worker process has a
+            copy of it.
+        standby_update_listener: Is told how standby and warm-up tasks follow their changelogs, in the same way.
         **keywords: Configuration keys by their Python names, such as `bootstrap_servers` and `application_id`. The
             configuration reference lists them all.
 
@@ -50,12 +58,15 @@ class AsyncKafkaStreams(_Application):
         /,
         *,
         on_state: StateListener | None = None,
+        state_restore_listener: StateRestoreListener | None = None,
+        standby_update_listener: StandbyUpdateListener | None = None,
         **keywords: Unpack[StreamsKeywords],
     ) -> None:
         self._on_state = on_state
         self._loop: asyncio.AbstractEventLoop | None = None
         self._changed = asyncio.Event()
-        super().__init__(topology, config, keywords, self._changes)
+        listeners = RestoreListeners(restore=state_restore_listener, standby=standby_update_listener)
+        super().__init__(topology, config, keywords, self._changes, listeners)
 
     async def __aenter__(self) -> Self:
         await self.start()

@@ -10,6 +10,11 @@ from kafka_groups.config.clients.keywords import StreamsKeywords
 from kafka_groups.streams.application import _Application
 from kafka_groups.streams.member.rules.member_events import GroupMembershipOperation
 from kafka_groups.streams.runtime.application_state import StateListener, StreamsState
+from kafka_groups.streams.runtime.restore_listeners import (
+    RestoreListeners,
+    StandbyUpdateListener,
+    StateRestoreListener,
+)
 from kafka_groups.streams.topology.topology import Topology
 
 __all__ = ["KafkaStreams"]
@@ -33,6 +38,9 @@ class KafkaStreams(_Application):
             of a module, which each worker process imports.
         config: A dictionary of configuration keys by Kafka's dotted names.
         on_state: Called with the new state and the one before, on the thread that changes it. It must return at once.
+        state_restore_listener: Is told how stores are restored. With `num_workers` from 2 on, each worker process has a
+            copy of it.
+        standby_update_listener: Is told how standby and warm-up tasks follow their changelogs, in the same way.
         **keywords: Configuration keys by their Python names, such as `bootstrap_servers` and `application_id`. The
             configuration reference lists them all.
 
@@ -48,9 +56,12 @@ class KafkaStreams(_Application):
         /,
         *,
         on_state: StateListener | None = None,
+        state_restore_listener: StateRestoreListener | None = None,
+        standby_update_listener: StandbyUpdateListener | None = None,
         **keywords: Unpack[StreamsKeywords],
     ) -> None:
-        super().__init__(topology, config, keywords, on_state)
+        listeners = RestoreListeners(restore=state_restore_listener, standby=standby_update_listener)
+        super().__init__(topology, config, keywords, on_state, listeners)
 
     def __enter__(self) -> Self:
         self.start()

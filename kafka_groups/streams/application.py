@@ -10,6 +10,7 @@ from kafka_groups.streams.runtime.application_state import ApplicationLife, Stat
 from kafka_groups.streams.runtime.assembly import assembled_worker
 from kafka_groups.streams.runtime.configured import configured_application
 from kafka_groups.streams.runtime.pickled import checked_program
+from kafka_groups.streams.runtime.restore_listeners import RestoreListeners
 from kafka_groups.streams.runtime.supervisor import WorkerSupervisor
 from kafka_groups.streams.runtime.worker_thread import WorkerThread
 from kafka_groups.streams.state.key_value import KeyValueStore
@@ -31,9 +32,10 @@ class _Application:
         config: Mapping[str, object] | None,
         keywords: Mapping[str, object],
         listener: StateListener | None,
+        restore_listeners: RestoreListeners,
     ) -> None:
         self._topology = topology if isinstance(topology, Topology) else topology()
-        application = configured_application(self._topology, config, keywords)
+        application = configured_application(self._topology, config, keywords, restore_listeners)
         self._life = ApplicationLife(listener)
         self._is_paused = False
         self._application_id = application.config.application_id
@@ -42,7 +44,7 @@ class _Application:
             name = f"streams-{self._application_id}-1"
             self._worker = WorkerThread(lambda: assembled_worker(application), self._life, name)
         else:
-            program = checked_program(topology, config, keywords)
+            program = checked_program(topology, config, keywords, restore_listeners)
             self._worker = WorkerSupervisor(program, application.config, self._life)
 
     def __repr__(self) -> str:

@@ -11,6 +11,7 @@ from kafka_groups.config.readers import offset_reset_duration_ms
 from kafka_groups.config.settings import KeyTable
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.streams.processors.extractors import fail_on_invalid
+from kafka_groups.streams.runtime.restore_listeners import RestoreListeners
 from kafka_groups.streams.runtime.settings import WorkerSettings
 from kafka_groups.streams.tasks.task import TaskSettings
 from kafka_groups.streams.topology.topology import Topology
@@ -53,7 +54,10 @@ class ConfiguredApplication:
 
 
 def configured_application(
-    topology: Topology, mapping: Mapping[str, object] | None, keywords: Mapping[str, object]
+    topology: Topology,
+    mapping: Mapping[str, object] | None,
+    keywords: Mapping[str, object],
+    listeners: RestoreListeners,
 ) -> ConfiguredApplication:
     """Check the keys of an application, and its topology.
 
@@ -66,7 +70,7 @@ def configured_application(
     topology.group_topology(config.application_id)
     given = {**(mapping or {}), **keywords}
     connection = {name: value for name, value in given.items() if _TABLE.attribute(name) in _SHARED}
-    return ConfiguredApplication(config=config, settings=_settings(config, topology), connection=connection)
+    return ConfiguredApplication(config=config, settings=_settings(config, topology, listeners), connection=connection)
 
 
 def _refuse_later(config: StreamsConfig) -> None:
@@ -79,7 +83,7 @@ def _refuse_later(config: StreamsConfig) -> None:
             )
 
 
-def _settings(config: StreamsConfig, topology: Topology) -> WorkerSettings:
+def _settings(config: StreamsConfig, topology: Topology, listeners: RestoreListeners) -> WorkerSettings:
     tasks = TaskSettings(
         topology=topology.graph,
         application_id=config.application_id,
@@ -100,6 +104,7 @@ def _settings(config: StreamsConfig, topology: Topology) -> WorkerSettings:
         task_timeout_ms=config.task_timeout_ms,
         repartition_purge_interval_ms=config.repartition_purge_interval_ms,
         offset_reset=_reset(config.auto_offset_reset),
+        listeners=listeners,
     )
 
 

@@ -8,6 +8,7 @@ from kafka_groups.net.clock import Clock
 from kafka_groups.streams.errors import StreamsError
 from kafka_groups.streams.runtime.output import WorkerOutput
 from kafka_groups.streams.runtime.plane import DataPlane
+from kafka_groups.streams.runtime.restore_listeners import RestoreEvents
 from kafka_groups.streams.runtime.settings import WorkerSettings
 from kafka_groups.streams.runtime.shared_engine import SharedEngine
 from kafka_groups.streams.runtime.task_timeout import TaskTimeout
@@ -26,7 +27,10 @@ class GlobalStores:
         is_open: Whether the stores are there, and being loaded. Tasks that read them can only be made then.
     """
 
-    def __init__(self, settings: WorkerSettings, plane: DataPlane, output: WorkerOutput, clock: Clock) -> None:
+    def __init__(
+        self, settings: WorkerSettings, plane: DataPlane, output: WorkerOutput, clock: Clock, events: RestoreEvents
+    ) -> None:
+        self._events = events
         self._settings = settings.tasks
         self._groups = [group for group in settings.groups().values() if group.is_global]
         self._plane = plane
@@ -83,6 +87,10 @@ class GlobalStores:
         self.is_open = True
         for task in self._all:
             task.init(wall_ms)
+        for place, (begin, end) in bounds.items():
+            self._events.restoring(place, list(self._tasks[place.topic].states), begin, end)
+            if place not in self._missing:
+                self._events.complete(place)
         await self._plane.assign_restoring({place: begin for place, (begin, _end) in bounds.items()})
 
     def _open(self, group: NodeGroup, places: list[TopicPartition]) -> None:
@@ -97,6 +105,7 @@ class GlobalStores:
         for place, records in polled.batches.items():
             if place.topic in self._tasks:
                 self._process(place, records, wall_ms)
+                self._events.restored(place, records[-1].offset, len(records))
                 self._reached(place, records[-1].offset + 1)
         for place, end in polled.ends.items():
             self._reached(place, end)
@@ -135,6 +144,7 @@ class GlobalStores:
     def _reached(self, place: TopicPartition, offset: int) -> None:
         if offset >= self._missing.get(place, offset + 1):
             del self._missing[place]
+            self._events.complete(place)
 
 
 def _partitions(group: NodeGroup, counts: Mapping[str, int]) -> list[TopicPartition]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from attrs import frozen
 
 from kafka_groups.errors import ConfigurationError
+from kafka_groups.streams.runtime.restore_listeners import RestoreListeners
 from kafka_groups.streams.topology.topology import Topology
 
 __all__ = ["WorkerProgram", "checked_program"]
@@ -22,6 +23,7 @@ class WorkerProgram:
         build: Builds the topology.
         mapping: Keys of the application by their dotted names.
         keywords: Keys of the application by their Python names.
+        listeners: The listeners of restoration.
         process_id: The id of the parent, for the group.
         log_level: The level of the parent's root logger.
     """
@@ -29,27 +31,36 @@ class WorkerProgram:
     build: Callable[[], Topology]
     mapping: Mapping[str, object]
     keywords: Mapping[str, object]
+    listeners: RestoreListeners
     process_id: str
     log_level: int
 
 
 def checked_program(
-    build: object, mapping: Mapping[str, object] | None, keywords: Mapping[str, object]
+    build: object, mapping: Mapping[str, object] | None, keywords: Mapping[str, object], listeners: RestoreListeners
 ) -> WorkerProgram:
     """Return a program that can be sent to worker processes, still without the id of the process.
 
     Raises:
-        ConfigurationError: The topology is not a function that a worker can import, or a key cannot be pickled.
+        ConfigurationError: The topology is not a function that a worker can import, or a key or listener cannot be
+            pickled.
     """
     if isinstance(build, Topology):
         raise ConfigurationError(f"topology={build!r} is a topology. {_WHY}: give the function that builds it.")
     _check("topology", build, "Give a function at the top level of a module, and no lambda or inner function.")
-    for name, value in {**(mapping or {}), **keywords}.items():
+    given = {
+        "state_restore_listener": listeners.restore,
+        "standby_update_listener": listeners.standby,
+        **(mapping or {}),
+        **keywords,
+    }
+    for name, value in given.items():
         _check(name, value, "Give something at the top level of a module, and no lambda or inner function.")
     return WorkerProgram(
         build=build,  # type: ignore[arg-type]
         mapping=dict(mapping or {}),
         keywords=dict(keywords),
+        listeners=listeners,
         process_id="",
         log_level=logging.getLogger().getEffectiveLevel(),
     )

@@ -8,6 +8,7 @@ from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.net.clock import Clock
 from kafka_groups.streams.runtime.assigned import AssignedTask, TaskPhase, TaskRole
 from kafka_groups.streams.runtime.plane import DataPlane, WorkerMembership
+from kafka_groups.streams.runtime.restore_listeners import RestoreEvents, SuspendReason
 from kafka_groups.streams.runtime.task_timeout import TaskTimeout
 from kafka_groups.streams.tasks.commit_metadata import read_commit_metadata
 from kafka_groups.types import FetchedRecord, OffsetAndMetadata, TopicPartition
@@ -27,7 +28,10 @@ class Restoration:
     changelog before.
     """
 
-    def __init__(self, plane: DataPlane, member: WorkerMembership, clock: Clock, task_timeout_ms: int) -> None:
+    def __init__(
+        self, plane: DataPlane, member: WorkerMembership, clock: Clock, events: RestoreEvents, task_timeout_ms: int
+    ) -> None:
+        self._events = events
         self._plane = plane
         self._member = member
         self._clock = clock
@@ -64,24 +68,47 @@ class Restoration:
         starts = {place: task.applied.setdefault(place, bounds[place][0]) for place in places}
         if task.role is TaskRole.ACTIVE:
             starts = {place: start for place, start in starts.items() if start < task.ends[place]}
+        self._tell_begin(task)
         await self._read(task, starts)
         return True
+
+    def _tell_begin(self, task: AssignedTask) -> None:
+        for place, end in task.ends.items():
+            stores = task.task.stores_of(place.topic)
+            if task.role is TaskRole.ACTIVE:
+                self._events.restoring(place, stores, task.applied[place], end)
+                self._tell_restored(task, place, 0)
+            else:
+                self._events.following(place, stores, task.applied[place])
 
     def take(self, polled: PolledRecords) -> int:
         """Apply the records of changelogs among those that were polled. Return their number."""
         count = 0
-        for place, records in polled.batches.items():
+        for place in dict.fromkeys([*polled.batches, *polled.ends]):
             task = self._readers.get(place)
             if task is not None:
-                self._apply(task, place, records)
+                records = polled.batches.get(place, [])
                 count += len(records)
-                if task.role is not TaskRole.ACTIVE:
-                    self._behind.add(place)
-        for place, end in polled.ends.items():
-            task = self._readers.get(place)
-            if task is not None:
-                self._reached(task, place, end)
+                self._take(task, place, records, polled.ends.get(place))
         return count
+
+    def _take(self, task: AssignedTask, place: TopicPartition, records: list[FetchedRecord], end: int | None) -> None:
+        is_active = task.role is TaskRole.ACTIVE
+        applied = self._apply(task, place, records) if records else 0
+        if records and not is_active:
+            self._behind.add(place)
+        if end is not None:
+            self._reached(task, place, end)
+        if is_active:
+            self._tell_restored(task, place, applied)
+        elif applied:
+            known_end = max(task.ends[place], task.applied[place])
+            self._events.loaded(place, task.task_id, records[-1].offset, applied, known_end)
+
+    def _tell_restored(self, task: AssignedTask, place: TopicPartition, count: int) -> None:
+        self._events.restored(place, task.applied[place] - 1, count)
+        if task.applied[place] >= task.ends[place]:
+            self._events.complete(place)
 
     def _reached(self, task: AssignedTask, place: TopicPartition, end: int) -> None:
         task.applied[place] = max(task.applied[place], end)
@@ -113,6 +140,14 @@ class Restoration:
     def lost(self, polled: PolledRecords) -> list[AssignedTask]:
         """Return the tasks whose changelogs do not have the next record any more."""
         return [self._readers[place] for place in polled.out_of_range if place in self._readers]
+
+    def stop(self, task: AssignedTask, then: TaskRole | None) -> None:
+        """Tell the listeners that a task ends in its role, unless standby becomes warm-up or the other way round."""
+        if then is None or TaskRole.ACTIVE in {task.role, then}:
+            reason = SuspendReason.PROMOTED if then is TaskRole.ACTIVE else SuspendReason.MIGRATED
+            for place, end in task.ends.items():
+                position = task.applied[place]
+                self._events.stop(place, position, max(position, end), reason)
 
     async def end(self, task: AssignedTask) -> None:
         """Read the changelogs of a task no more."""
@@ -155,13 +190,14 @@ class Restoration:
         return min(task.committed.get(place, begin), end) if place in task.inputs else end
 
     @staticmethod
-    def _apply(task: AssignedTask, place: TopicPartition, records: list[FetchedRecord]) -> None:
+    def _apply(task: AssignedTask, place: TopicPartition, records: list[FetchedRecord]) -> int:
         reached = records[-1].offset + 1
         if place in task.inputs:  # what comes after the committed offset will be processed
             reached = min(reached, task.ends[place])
             records = [record for record in records if record.offset < reached]
         task.task.apply(place.topic, records)
         task.applied[place] = max(task.applied[place], reached)
+        return len(records)
 
 
 def _committed(task: AssignedTask, place: TopicPartition, found: OffsetAndMetadata) -> None:

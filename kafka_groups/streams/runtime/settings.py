@@ -1,7 +1,8 @@
 """The settings that the workers of an application have in common."""
 
-from attrs import frozen
+from attrs import field, frozen
 
+from kafka_groups.streams.runtime.restore_listeners import RestoreListeners
 from kafka_groups.streams.tasks.task import TaskSettings
 from kafka_groups.streams.topology.subtopologies import NodeGroup, node_groups
 
@@ -25,6 +26,7 @@ class WorkerSettings:
         repartition_purge_interval_ms: The time between two deletions of repartitioned records that are done
             (`repartition.purge.interval.ms`).
         offset_reset: Where a source begins that has no offset and no rule of its own (`auto.offset.reset`).
+        listeners: The listeners of restoration.
     """
 
     tasks: TaskSettings
@@ -36,6 +38,7 @@ class WorkerSettings:
     task_timeout_ms: int = 300_000
     repartition_purge_interval_ms: int = 30_000
     offset_reset: object = "earliest"
+    listeners: RestoreListeners = field(factory=RestoreListeners)
 
     def groups(self) -> dict[str, NodeGroup]:
         """Return the sub-topologies by id; those that fill global stores, too."""

@@ -2,7 +2,7 @@
 
 import logging
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from kafka_groups.data_plane.polled import NOTHING, PolledRecords
 from kafka_groups.errors import KafkaGroupsError, TasksLostError, UnknownTopicOrPartitionError
@@ -16,7 +16,7 @@ from kafka_groups.streams.member.rules.member_events import (
     TasksRevoked,
 )
 from kafka_groups.streams.member.rules.task_offsets import TaskPosition
-from kafka_groups.streams.member.rules.tasks import MemberTasks
+from kafka_groups.streams.member.rules.tasks import NO_TASKS, MemberTasks
 from kafka_groups.streams.runtime.assigned import AssignedTask, TaskPhase, TaskRole
 from kafka_groups.streams.runtime.committing import Commits
 from kafka_groups.streams.runtime.consuming import Consuming
@@ -24,6 +24,7 @@ from kafka_groups.streams.runtime.global_stores import GlobalStores
 from kafka_groups.streams.runtime.output import WorkerOutput
 from kafka_groups.streams.runtime.plane import DataPlane, WorkerMembership
 from kafka_groups.streams.runtime.purging import Purging
+from kafka_groups.streams.runtime.restore_listeners import RestoreEvents
 from kafka_groups.streams.runtime.restoring import Restoration
 from kafka_groups.streams.runtime.settings import WorkerSettings
 from kafka_groups.streams.runtime.shared_engine import SharedEngine
@@ -70,8 +71,9 @@ class StreamsWorker:
         self._member = member
         self._clock = clock
         self._output = WorkerOutput(plane)
-        self._globals = GlobalStores(settings, plane, self._output, clock)
-        self._restoration = Restoration(plane, member, clock, settings.task_timeout_ms)
+        events = RestoreEvents(settings.listeners)
+        self._globals = GlobalStores(settings, plane, self._output, clock, events)
+        self._restoration = Restoration(plane, member, clock, events, settings.task_timeout_ms)
         self._consuming = Consuming(plane, settings, clock)
         self._commits = Commits(plane, member, self._output, clock, settings.task_timeout_ms)
         tasks = settings.tasks
@@ -168,6 +170,7 @@ class StreamsWorker:
     def _close_tasks(self) -> None:
         tasks, self.tasks = self.tasks, {}
         for task in tasks.values():
+            self._restoration.stop(task, None)
             task.close()
         self._globals.close()
 
@@ -212,7 +215,7 @@ class StreamsWorker:
             self._assigned(event.tasks, counts)
         elif isinstance(event, TasksRevoked):
             await self._commits.commit(self.tasks.values())
-            await self._drop(event.tasks, kept=event.then.ids)
+            await self._drop(event.tasks, event.then)
             await self._member.confirm(event)
         elif isinstance(event, TasksLost):
             self._has_assignment, self._kept = False, {}
@@ -231,12 +234,13 @@ class StreamsWorker:
         self.tasks = {**self.tasks, **added}
         self._kept = {}
 
-    async def _drop(self, tasks: MemberTasks, kept: Iterable[TaskId] = ()) -> None:
+    async def _drop(self, tasks: MemberTasks, then: MemberTasks = NO_TASKS) -> None:
         for task_id in sorted(tasks.ids):
-            task = self.tasks[task_id]
+            task, role = self.tasks[task_id], _role_in(then, task_id)
+            self._restoration.stop(task, role)
             await self._restoration.end(task)
             await self._consuming.stop(task)
-            if task_id in kept and task.role is not TaskRole.ACTIVE:
+            if role is not None and task.role is not TaskRole.ACTIVE:
                 self._kept[task_id] = task
             task.close()
         self.tasks = {task_id: task for task_id, task in self.tasks.items() if task_id not in tasks.ids}
@@ -268,6 +272,7 @@ class StreamsWorker:
             "restored from what there is.",
             task.task_id,
         )
+        self._restoration.stop(task, None)
         await self._restoration.end(task)
         fresh = self._task(task.task_id, task.role, {place.topic: place.partition + 1 for place in task.inputs})
         self.tasks = {**self.tasks, task.task_id: fresh}
@@ -401,3 +406,8 @@ class StreamsWorker:
     def _wait_ms(self) -> int:
         due_ms = self._committed_ms + self._settings.commit_interval_ms - self._clock.now_ms()
         return max(min(self._settings.poll_ms, due_ms), 1)
+
+
+def _role_in(tasks: MemberTasks, task_id: TaskId) -> TaskRole | None:
+    roles = ((tasks.active, TaskRole.ACTIVE), (tasks.standby, TaskRole.STANDBY), (tasks.warmup, TaskRole.WARMUP))
+    return next((role for ids, role in roles if task_id in ids), None)

@@ -51,7 +51,7 @@ def work(program: WorkerProgram, number: int, pipe: Connection, is_paused: bool)
 
 
 def _started(program: WorkerProgram, number: int, life: ApplicationLife, *, is_paused: bool) -> WorkerThread:
-    application = configured_application(program.build(), program.mapping, program.keywords)
+    application = configured_application(program.build(), program.mapping, program.keywords, program.listeners)
     name = f"streams-{application.config.application_id}-{number}"
     worker = WorkerThread(lambda: assembled_worker(application, program.process_id, number), life, name)
     if is_paused:

@@ -167,6 +167,10 @@ class StreamTask:
         partition = self.task_id.partition
         return tuple(TopicPartition(topic, partition) for topic in dict.fromkeys(self._restored_from.values()))
 
+    def stores_of(self, changelog: str) -> list[str]:
+        """Return the names of the stores that are restored from a topic."""
+        return [name for name, topic in self._restored_from.items() if topic == changelog]
+
     def resume_time(self, place: TopicPartition, time_ms: int) -> None:
         """Continue with the time that a partition had at its last commit."""
         queue = self.queues[place.topic, place.partition]

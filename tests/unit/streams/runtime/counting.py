@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from kafka_groups.streams import StreamsBuilder, Topology, serdes, stores
 from kafka_groups.streams.processors.extractors import fail_on_invalid
+from kafka_groups.streams.runtime.restore_listeners import RestoreListeners
 from kafka_groups.streams.runtime.settings import WorkerSettings
 from kafka_groups.streams.runtime.worker import StreamsWorker
 from kafka_groups.streams.tasks.task import TaskSettings
@@ -40,14 +41,20 @@ class Process:
     """One process of the application."""
 
     def __init__(
-        self, kafka: FakeKafka, faults: Faults | None = None, topology: Topology | None = None, **settings: int
+        self,
+        kafka: FakeKafka,
+        faults: Faults | None = None,
+        topology: Topology | None = None,
+        listeners: RestoreListeners = RestoreListeners(),  # noqa: B008 - frozen
+        **settings: int,
     ) -> None:
         self.kafka = kafka
         self.clock = ManualClock()
         self.plane, self.member = FakePlane(kafka, faults), FakeMembership(kafka, faults)
         graph = (topology or counting()).graph
         tasks = TaskSettings(topology=graph, application_id="app", extractor=fail_on_invalid)
-        self.worker = StreamsWorker(WorkerSettings(tasks=tasks, **settings), self.plane, self.member, self.clock)
+        given = WorkerSettings(tasks=tasks, listeners=listeners, **settings)
+        self.worker = StreamsWorker(given, self.plane, self.member, self.clock)
 
     async def turn_until(self, done: Callable[[], object], most: int = 200) -> None:
         """Step the worker until a condition holds; a commit is due in each turn."""

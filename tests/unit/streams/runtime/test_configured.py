@@ -7,6 +7,7 @@ import pytest
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.streams import ErrorResponse
 from kafka_groups.streams.runtime.configured import configured_application
+from kafka_groups.streams.runtime.restore_listeners import RestoreListeners
 from kafka_groups.streams.tasks.error_context import ErrorHandlers
 from tests.unit.streams.runtime.counting import counting
 
@@ -15,14 +16,14 @@ GIVEN = {"application.id": "app", "bootstrap.servers": "127.0.0.1:1"}
 
 def test_limits_are_those_that_were_given() -> None:
     keywords = {"commit_interval_ms": 7, "max_task_idle_ms": -1, "auto_offset_reset": "by_duration:PT1H"}
-    settings = configured_application(counting(), GIVEN, keywords).settings
+    settings = configured_application(counting(), GIVEN, keywords, RestoreListeners()).settings
     assert (settings.commit_interval_ms, settings.max_task_idle_ms) == (7, -1)
     assert settings.offset_reset == timedelta(hours=1)
 
 
 def test_clients_get_their_own_keys_and_those_that_all_have() -> None:
     keywords = {"client_id": "me", "producer": {"linger.ms": 3}, "restore_consumer": {"fetch.min.bytes": 9}}
-    application = configured_application(counting(), GIVEN, keywords)
+    application = configured_application(counting(), GIVEN, keywords, RestoreListeners())
     shared = {"bootstrap.servers": "127.0.0.1:1", "client_id": "me"}
     assert application.producer == {**shared, "linger.ms": 3}
     assert application.consumer("main", "read_committed") == {**shared, "isolation.level": "read_committed"}
@@ -39,7 +40,7 @@ def test_clients_get_their_own_keys_and_those_that_all_have() -> None:
 )
 def test_keys_that_nothing_acts_on_are_refused(keywords: dict[str, object], said: str) -> None:
     with pytest.raises(ConfigurationError, match=said):
-        configured_application(counting(), GIVEN, keywords)
+        configured_application(counting(), GIVEN, keywords, RestoreListeners())
 
 
 def test_handlers_and_the_dead_letter_topic_reach_the_tasks() -> None:
@@ -47,5 +48,5 @@ def test_handlers_and_the_dead_letter_topic_reach_the_tasks() -> None:
         return ErrorResponse.RESUME
 
     keywords = {"production_exception_handler": decide, "errors_dead_letter_queue_topic_name": "dead"}
-    handlers = configured_application(counting(), GIVEN, keywords).settings.tasks.handlers
+    handlers = configured_application(counting(), GIVEN, keywords, RestoreListeners()).settings.tasks.handlers
     assert handlers == ErrorHandlers(production=decide, dead_letter_topic="dead")

@@ -5,16 +5,17 @@ import pickle
 import pytest
 
 from kafka_groups.errors import ConfigurationError
-from kafka_groups.streams import KafkaStreams
+from kafka_groups.streams import KafkaStreams, StateRestoreListener
 from kafka_groups.streams.errors import StreamsError
 from kafka_groups.streams.runtime.pickled import checked_program
+from kafka_groups.streams.runtime.restore_listeners import RestoreListeners
 from tests.unit.streams.runtime.counting import counting
 
 GIVEN = {"application.id": "app", "bootstrap.servers": "127.0.0.1:1", "num.workers": 2}
 
 
 def test_a_function_and_its_keys_reach_a_worker() -> None:
-    program = checked_program(counting, GIVEN, {"client_id": "me"})
+    program = checked_program(counting, GIVEN, {"client_id": "me"}, RestoreListeners())
     received = pickle.loads(pickle.dumps(program))
     assert (received.build, received.mapping, received.keywords) == (counting, GIVEN, {"client_id": "me"})
 
@@ -30,6 +31,19 @@ def test_lambdas_are_refused() -> None:
         KafkaStreams(lambda: topology, GIVEN)
     with pytest.raises(ConfigurationError, match=r"processing_exception_handler cannot be pickled"):
         KafkaStreams(counting, GIVEN, processing_exception_handler=lambda *_: None)
+
+
+def test_listeners_of_restoration_reach_a_worker() -> None:
+    program = checked_program(counting, GIVEN, {}, RestoreListeners(restore=StateRestoreListener()))
+    received = pickle.loads(pickle.dumps(program))
+    assert isinstance(received.listeners.restore, StateRestoreListener)
+
+
+def test_a_listener_that_cannot_be_pickled_is_refused() -> None:
+    class Local(StateRestoreListener): ...
+
+    with pytest.raises(ConfigurationError, match=r"state_restore_listener cannot be pickled"):
+        KafkaStreams(counting, GIVEN, state_restore_listener=Local())
 
 
 def test_stores_of_several_workers_cannot_be_read() -> None:
