@@ -8,8 +8,10 @@ from types import ModuleType
 import pytest
 
 import kafka_groups
+import kafka_groups.assignment
 import kafka_groups.share
 import kafka_groups.spark
+import kafka_groups.streams.processors
 import kafka_groups.testing
 from kafka_groups.cli import entry
 from tests.benchmarks.footprint import installed_mib, measured
@@ -85,7 +87,17 @@ def test_importing_a_package_loads_none_of_the_modules_that_define_its_names(pac
     assert set(done.stdout.split()) - {package} == {"kafka_groups.lazy_exports"}
 
 
-@pytest.mark.parametrize("package", [kafka_groups, kafka_groups.share, kafka_groups.spark, kafka_groups.testing])
+@pytest.mark.parametrize(
+    "package",
+    [
+        kafka_groups,
+        kafka_groups.assignment,
+        kafka_groups.share,
+        kafka_groups.spark,
+        kafka_groups.streams.processors,
+        kafka_groups.testing,
+    ],
+)
 def test_every_public_name_is_there_and_listed(package: ModuleType) -> None:
     names = package.__all__
     assert all(getattr(package, name) is not None for name in names)

@@ -5,9 +5,9 @@ from typing import Generic, TypeVar
 
 from attrs import evolve, frozen
 
+from kafka_groups.streams import processors
 from kafka_groups.streams.dsl.graph import GraphNode
 from kafka_groups.streams.dsl.stream_parts import StreamParts
-from kafka_groups.streams.processors.stateless import Branch, PassThrough
 from kafka_groups.streams.topology.functions import check_functions
 from kafka_groups.streams.topology.node_graph import NodeGraph
 
@@ -45,7 +45,7 @@ class BranchedKStream(Generic[K, V, Made]):
 
     def __init__(self, split: SplitStream[Made]) -> None:
         self._split = split
-        self._operator = Branch()
+        self._operator = processors.Branch()
         operator, name = self._operator, split.name
 
         def write(topology: NodeGraph, parents: tuple[str, ...]) -> None:
@@ -82,6 +82,6 @@ class BranchedKStream(Generic[K, V, Made]):
         child_name = f"{self._split.name}{suffix}"
 
         def write(topology: NodeGraph, parents: tuple[str, ...]) -> None:
-            topology.add_operator(child_name, PassThrough(), parents)
+            topology.add_operator(child_name, processors.PassThrough(), parents)
 
         return self._split.stream.graph.add(child_name, write, self._node, keeps_records=True)

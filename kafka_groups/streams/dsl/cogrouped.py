@@ -6,6 +6,7 @@ from typing import Generic, TypeVar, overload
 from attrs import evolve
 
 from kafka_groups.serdes import Serde
+from kafka_groups.streams import processors
 from kafka_groups.streams.dsl.cogrouping import CogroupAggregator, CogroupedPart, CogroupedStreams
 from kafka_groups.streams.dsl.graph import Missing, Slot
 from kafka_groups.streams.dsl.grouping import Grouping
@@ -13,7 +14,6 @@ from kafka_groups.streams.dsl.materialized import StoreOptions, key_value_store
 from kafka_groups.streams.dsl.table import KTable
 from kafka_groups.streams.dsl.windowed_cogrouped import SessionWindowedCogroupedKStream, TimeWindowedCogroupedKStream
 from kafka_groups.streams.dsl.windows import SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows
-from kafka_groups.streams.processors.aggregating import StreamAggregate
 from kafka_groups.streams.processors.views import stored_view
 from kafka_groups.streams.state.stores import Changelog, KeyValueDefinition
 from kafka_groups.streams.topology.arguments import check_kind
@@ -109,7 +109,7 @@ class CogroupedKStream(Generic[K, A]):
         )
         table = group.table(
             definition,
-            lambda aggregator: StreamAggregate(definition.name, initializer, aggregator),
+            lambda aggregator: processors.StreamAggregate(definition.name, initializer, aggregator),
             stored_view(definition.name),
             name,
         )

@@ -1,21 +1,17 @@
 """Aggregations of several streams into one store, as the DSL writes them."""
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from attrs import frozen
 
+from kafka_groups.streams import processors
 from kafka_groups.streams.dsl.aggregated_table import sending_old_values
 from kafka_groups.streams.dsl.graph import GraphNode
 from kafka_groups.streams.dsl.grouping import Grouping
 from kafka_groups.streams.dsl.stream_parts import StreamParts
 from kafka_groups.streams.dsl.table_parts import TableParts
-from kafka_groups.streams.processors.aggregating import StreamAggregate
-from kafka_groups.streams.processors.sessions import SessionAggregate
-from kafka_groups.streams.processors.sliding import SlidingAggregate
-from kafka_groups.streams.processors.tables import TableMerge
 from kafka_groups.streams.processors.views import TableView
-from kafka_groups.streams.processors.windowed import WindowedAggregate
 from kafka_groups.streams.state.stores import KeyValueDefinition, SessionDefinition, WindowDefinition
 from kafka_groups.streams.topology.node_graph import NodeGraph
 
@@ -27,7 +23,10 @@ A = TypeVar("A")
 
 CogroupAggregator = Callable[[K, V, A], A]
 
-AggregatingOperator = StreamAggregate | WindowedAggregate | SlidingAggregate | SessionAggregate
+AggregatingOperator: TypeAlias = (
+    "processors.StreamAggregate | processors.WindowedAggregate | processors.SlidingAggregate"
+    " | processors.SessionAggregate"
+)
 
 AggregateDefinition = KeyValueDefinition[Any, Any] | WindowDefinition[Any, Any] | SessionDefinition[Any, Any]
 
@@ -106,7 +105,7 @@ class CogroupedStreams:
             for node_name, operator, parent in zip(names, operators, parents, strict=True):
                 topology.add_operator(node_name, operator, [parent])
             topology.add_state_store(definition, *names)
-            topology.add_operator(merge, TableMerge(), names)
+            topology.add_operator(merge, processors.TableMerge(), names)
             topology.copartition(sources)
 
         return graph.add(merge, write, *(stream.node for stream in above))

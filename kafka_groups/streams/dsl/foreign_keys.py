@@ -7,20 +7,11 @@ from attrs import frozen
 
 from kafka_groups import serdes
 from kafka_groups.serdes import Serde
+from kafka_groups.streams import processors
 from kafka_groups.streams.dsl.graph import Graph, Slot
 from kafka_groups.streams.dsl.lazy_store import LazyStore
 from kafka_groups.streams.dsl.materialized import StoreOptions, key_value_store
 from kafka_groups.streams.dsl.table_parts import TableParts
-from kafka_groups.streams.processors.foreign_keys import (
-    AnswerSubscribers,
-    JoinResponses,
-    KeepSubscriptions,
-    LookUpForeignRow,
-    Subscribe,
-    WireSerdes,
-)
-from kafka_groups.streams.processors.subscriptions import SUBSCRIPTION, SubscriptionResponse, SubscriptionResponseSerde
-from kafka_groups.streams.processors.tables import TableMerge
 from kafka_groups.streams.processors.views import TableView
 from kafka_groups.streams.state.stores import KeyValueDefinition
 from kafka_groups.streams.topology.functions import check_functions
@@ -108,7 +99,7 @@ def join_by_foreign_key(left: TableParts, right: TableParts, join: ForeignKeyJoi
     graph = left.graph
     names = _names(graph, join.name)
     left.send_old_values(force=True)
-    result = TableMerge()
+    result = processors.TableMerge()
     kept = _result_store(graph, left.key, join, result)
     row: Serde[Any] = graph.need(right.value, join.word)
     writer = _JoinWriter(
@@ -116,13 +107,13 @@ def join_by_foreign_key(left: TableParts, right: TableParts, join: ForeignKeyJoi
         join=join,
         views=(left.view(), right.view()),
         sources=(left.sources, right.sources),
-        wire=WireSerdes(
+        wire=processors.WireSerdes(
             topic=names.subscriptions,
             primary=graph.need(left.key, join.word),
             foreign=graph.need(right.key, join.word),
             value=graph.need(left.value, join.word),
         ),
-        responses=SubscriptionResponseSerde("response of a foreign-key join", is_immutable=False, value=row),
+        responses=processors.SubscriptionResponseSerde("response of a foreign-key join", is_immutable=False, value=row),
         result=result,
         kept=kept,
     )
@@ -132,7 +123,7 @@ def join_by_foreign_key(left: TableParts, right: TableParts, join: ForeignKeyJoi
     return kept.parts(graph, node, left.sources | {names.response_source}, slots)
 
 
-def _result_store(graph: Graph, key: Slot, join: ForeignKeyJoin, result: TableMerge) -> LazyStore:
+def _result_store(graph: Graph, key: Slot, join: ForeignKeyJoin, result: "processors.TableMerge") -> LazyStore:
     is_named = join.options.store is not None
     default_name = "" if is_named else graph.new_store_name(f"{_PREFIX}OUTPUT-")
     kept = LazyStore(result, lambda: key_value_store(graph, join.word, join.options, default_name, (key, join.value)))
@@ -149,9 +140,9 @@ class _JoinWriter:
     join: ForeignKeyJoin
     views: tuple[TableView, TableView]
     sources: tuple[frozenset[str], frozenset[str]]
-    wire: WireSerdes
-    responses: SubscriptionResponseSerde
-    result: TableMerge
+    wire: "processors.WireSerdes"
+    responses: "processors.SubscriptionResponseSerde"
+    result: "processors.TableMerge"
     kept: LazyStore
 
     def write(self, topology: NodeGraph, parents: tuple[str, ...]) -> None:
@@ -165,7 +156,9 @@ class _JoinWriter:
 
     def _subscribe(self, topology: NodeGraph, left: str) -> None:
         names = self.names
-        topology.add_operator(names.subscribe, Subscribe(self.join.on, self.wire, self.join.keeps_unmatched), [left])
+        topology.add_operator(
+            names.subscribe, processors.Subscribe(self.join.on, self.wire, self.join.keeps_unmatched), [left]
+        )
         topology.add_repartition_topic(names.subscriptions, None)
         topology.add_node(
             SinkNode(
@@ -173,7 +166,7 @@ class _JoinWriter:
                 parents=(names.subscribe,),
                 topic=names.subscriptions,
                 key=serdes.bytes_,
-                value=SUBSCRIPTION,
+                value=processors.SUBSCRIPTION,
             )
         )
 
@@ -181,12 +174,15 @@ class _JoinWriter:
         names, view = self.names, self.views[1]
         topology.add_node(
             SourceNode(
-                name=names.subscription_source, topics=(names.subscriptions,), key=serdes.bytes_, value=SUBSCRIPTION
+                name=names.subscription_source,
+                topics=(names.subscriptions,),
+                key=serdes.bytes_,
+                value=processors.SUBSCRIPTION,
             )
         )
-        topology.add_operator(names.keep, KeepSubscriptions(names.store), [names.subscription_source])
-        topology.add_operator(names.look_up, LookUpForeignRow(view, self.wire), [names.keep], view.stores)
-        topology.add_operator(names.answer, AnswerSubscribers(names.store, self.wire), [right])
+        topology.add_operator(names.keep, processors.KeepSubscriptions(names.store), [names.subscription_source])
+        topology.add_operator(names.look_up, processors.LookUpForeignRow(view, self.wire), [names.keep], view.stores)
+        topology.add_operator(names.answer, processors.AnswerSubscribers(names.store, self.wire), [right])
         topology.add_state_store(_subscription_store(names.store), names.keep, names.answer)
         topology.add_repartition_topic(names.responses, None)
         topology.add_node(
@@ -207,7 +203,7 @@ class _JoinWriter:
                 name=names.response_source, topics=(names.responses,), key=self.wire.primary, value=self.responses
             )
         )
-        resolver = JoinResponses(view, self.wire, join.joiner, join.keeps_unmatched)
+        resolver = processors.JoinResponses(view, self.wire, join.joiner, join.keeps_unmatched)
         topology.add_operator(names.resolve, resolver, [names.response_source], view.stores)
         topology.add_operator(names.result, self.result, [names.resolve])
         if self.kept.definition is not None:
@@ -215,8 +211,12 @@ class _JoinWriter:
 
 
 def _subscription_store(name: str) -> KeyValueDefinition[Any, Any]:
-    return KeyValueDefinition(name=name, key=serdes.bytes_, value=SUBSCRIPTION, timestamped=True, caching=False)
+    return KeyValueDefinition(
+        name=name, key=serdes.bytes_, value=processors.SUBSCRIPTION, timestamped=True, caching=False
+    )
 
 
-def _partition_of_left_row(_topic: str, _key: Any, response: SubscriptionResponse, _partitions: int) -> int | None:
+def _partition_of_left_row(
+    _topic: str, _key: Any, response: "processors.SubscriptionResponse", _partitions: int
+) -> int | None:
     return response.partition

@@ -5,12 +5,11 @@ from typing import Any, Generic, TypeVar
 
 from attrs import evolve
 
+from kafka_groups.streams import processors
 from kafka_groups.streams.dsl.graph import Graph, Missing
 from kafka_groups.streams.dsl.materialized import StoreOptions, key_value_store
 from kafka_groups.streams.dsl.stream_parts import StreamParts
 from kafka_groups.streams.member.rules.topology_builder import TopologyError
-from kafka_groups.streams.processors.lookup_joins import KeyedJoiner, StreamTableJoin
-from kafka_groups.streams.processors.tables import TableSource
 from kafka_groups.streams.processors.views import TableView, stored_view
 from kafka_groups.streams.state.stores import StoreDefinition
 from kafka_groups.streams.topology.functions import check_functions
@@ -53,7 +52,7 @@ def add_global_table(graph: Graph, source: SourceNode, options: StoreOptions, na
     is_named = options.store is not None
     default_name = "" if is_named else graph.new_store_name(f"{source.topics[0]}-")
     definition = key_value_store(graph, "global_table", options, default_name, (source.key, source.value))
-    add_global_store(graph, definition, source, TableSource(store=definition.name), name)
+    add_global_store(graph, definition, source, processors.TableSource(store=definition.name), name)
     return GlobalKTable(graph, definition.name, is_queryable=is_named)
 
 
@@ -74,7 +73,7 @@ def add_global_store(
 def join_stream_with_global_table(
     stream: StreamParts,
     table: GlobalKTable[Any, Any],
-    joiner: KeyedJoiner,
+    joiner: "processors.KeyedJoiner",
     on: Callable[[Any, Any], Any] | None,
     *,
     keeps_unmatched: bool,
@@ -95,7 +94,7 @@ def join_stream_with_global_table(
             f"{word} of {stream.node.name!r} with a table of another builder. Use one builder for both."
         )
     node_name = stream.graph.named(name, "KSTREAM-LEFTJOIN-")  # for both kinds, as in Java
-    operator = StreamTableJoin(table.view, joiner, keeps_unmatched, on)
+    operator = processors.StreamTableJoin(table.view, joiner, keeps_unmatched, on)
 
     def write(topology: NodeGraph, parents: tuple[str, ...]) -> None:
         topology.add_operator(node_name, operator, parents)

@@ -5,6 +5,7 @@ from typing import Any, TypeVar, overload
 
 from kafka_groups import serdes
 from kafka_groups.serdes import Serde
+from kafka_groups.streams import processors
 from kafka_groups.streams.dsl.aggregated_table import aggregated_table
 from kafka_groups.streams.dsl.cogrouped import GroupedBy
 from kafka_groups.streams.dsl.graph import Missing, Slot
@@ -13,7 +14,6 @@ from kafka_groups.streams.dsl.session_windowed import SessionWindowedKStream
 from kafka_groups.streams.dsl.table import KTable
 from kafka_groups.streams.dsl.windowed import TimeWindowedKStream
 from kafka_groups.streams.dsl.windows import SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows
-from kafka_groups.streams.processors.aggregating import StreamAggregate, StreamReduce
 from kafka_groups.streams.processors.folding import one_more, zero
 from kafka_groups.streams.processors.views import stored_view
 from kafka_groups.streams.state.stores import Changelog, KeyValueDefinition
@@ -42,8 +42,8 @@ class KGroupedStream(GroupedBy[K, V]):
         if store is None and caching is not None:
             self._grouping.stream.graph.new_store_name("KSTREAM-AGGREGATE-")  # as Java does for a store without a name
 
-        def build(store_name: str) -> StreamAggregate:
-            return StreamAggregate(store_name, zero, one_more)
+        def build(store_name: str) -> "processors.StreamAggregate":
+            return processors.StreamAggregate(store_name, zero, one_more)
 
         return self._aggregated(
             "count", "KSTREAM-AGGREGATE-", build, serdes.int64, StoreOptions(store, caching, changelog), name
@@ -61,8 +61,8 @@ class KGroupedStream(GroupedBy[K, V]):
         """Combine the values of each key by a function of the result so far and the next value."""
         check_functions("reduce", reducer=reducer)
 
-        def build(store_name: str) -> StreamReduce:
-            return StreamReduce(store_name, reducer)
+        def build(store_name: str) -> "processors.StreamReduce":
+            return processors.StreamReduce(store_name, reducer)
 
         return self._aggregated(
             "reduce",
@@ -87,8 +87,8 @@ class KGroupedStream(GroupedBy[K, V]):
         """Combine the values of each key by a function of key, value and the result so far."""
         check_functions("aggregate", initializer=initializer, aggregator=aggregator)
 
-        def build(store_name: str) -> StreamAggregate:
-            return StreamAggregate(store_name, initializer, aggregator)
+        def build(store_name: str) -> "processors.StreamAggregate":
+            return processors.StreamAggregate(store_name, initializer, aggregator)
 
         slot: Slot = value if value is not None else Missing("aggregate", "value")
         return self._aggregated(
@@ -114,7 +114,7 @@ class KGroupedStream(GroupedBy[K, V]):
         self,
         word: str,
         prefix: str,
-        build: Callable[[str], StreamAggregate | StreamReduce],
+        build: "Callable[[str], processors.StreamAggregate | processors.StreamReduce]",
         value: Slot,
         options: StoreOptions,
         name: str | None,

@@ -5,13 +5,13 @@ from typing import Any, Generic, TypeVar
 
 from kafka_groups import serdes
 from kafka_groups.serdes import Serde
+from kafka_groups.streams import processors
 from kafka_groups.streams.dsl.aggregated_table import sending_old_values
 from kafka_groups.streams.dsl.graph import Missing, Slot
 from kafka_groups.streams.dsl.grouping import Grouping
 from kafka_groups.streams.dsl.materialized import StoreOptions, key_value_store
 from kafka_groups.streams.dsl.table import KTable
 from kafka_groups.streams.dsl.table_parts import TableParts
-from kafka_groups.streams.processors.aggregating import TableAggregate, TableReduce
 from kafka_groups.streams.processors.folding import one_more, zero
 from kafka_groups.streams.processors.views import stored_view
 from kafka_groups.streams.state.stores import Changelog, KeyValueDefinition
@@ -42,8 +42,8 @@ class KGroupedTable(Generic[K, V]):
     ) -> KTable[K, int]:
         """Count the rows of each new key."""
 
-        def build(store_name: str) -> TableAggregate:
-            return TableAggregate(store_name, zero, one_more, _one_less)
+        def build(store_name: str) -> "processors.TableAggregate":
+            return processors.TableAggregate(store_name, zero, one_more, _one_less)
 
         options = StoreOptions(store, caching, changelog)
         return self._aggregated("count", "KTABLE-AGGREGATE-", build, serdes.int64, options, name)
@@ -70,8 +70,8 @@ class KGroupedTable(Generic[K, V]):
         """
         check_functions("reduce", adder=adder, subtractor=subtractor)
 
-        def build(store_name: str) -> TableReduce:
-            return TableReduce(store_name, adder, subtractor)
+        def build(store_name: str) -> "processors.TableReduce":
+            return processors.TableReduce(store_name, adder, subtractor)
 
         options = StoreOptions(store, caching, changelog)
         return self._aggregated("reduce", "KTABLE-REDUCE-", build, self._grouping.stream.value, options, name)
@@ -102,8 +102,8 @@ class KGroupedTable(Generic[K, V]):
         """
         check_functions("aggregate", initializer=initializer, adder=adder, subtractor=subtractor)
 
-        def build(store_name: str) -> TableAggregate:
-            return TableAggregate(store_name, initializer, adder, subtractor)
+        def build(store_name: str) -> "processors.TableAggregate":
+            return processors.TableAggregate(store_name, initializer, adder, subtractor)
 
         slot: Slot = value if value is not None else Missing("aggregate", "value")
         return self._aggregated(
@@ -114,7 +114,7 @@ class KGroupedTable(Generic[K, V]):
         self,
         word: str,
         prefix: str,
-        build: Callable[[str], TableAggregate | TableReduce],
+        build: "Callable[[str], processors.TableAggregate | processors.TableReduce]",
         value: Slot,
         options: StoreOptions,
         name: str | None,

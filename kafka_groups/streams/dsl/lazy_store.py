@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
+from kafka_groups.streams import processors
 from kafka_groups.streams.dsl.graph import Graph, GraphNode, Slot
 from kafka_groups.streams.dsl.table_parts import TableParts
-from kafka_groups.streams.processors.tables import TableMerge, TableSource
 from kafka_groups.streams.processors.views import stored_view
 from kafka_groups.streams.state.stores import KeyValueDefinition
 
@@ -15,7 +15,11 @@ __all__ = ["LazyStore"]
 class LazyStore:
     """The store of a table that has one only if somebody needs it."""
 
-    def __init__(self, operator: TableSource | TableMerge, define: Callable[[], KeyValueDefinition[Any, Any]]) -> None:
+    def __init__(
+        self,
+        operator: "processors.TableSource | processors.TableMerge",
+        define: Callable[[], KeyValueDefinition[Any, Any]],
+    ) -> None:
         self._operator = operator
         self._define = define
         self.definition: KeyValueDefinition[Any, Any] | None = None

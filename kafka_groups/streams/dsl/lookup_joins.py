@@ -4,12 +4,11 @@ from typing import Any
 
 from attrs import evolve, frozen
 
+from kafka_groups.streams import processors
 from kafka_groups.streams.dsl.graph import Graph, Missing, Slot
 from kafka_groups.streams.dsl.materialized import StoreOptions, key_value_store
 from kafka_groups.streams.dsl.stream_parts import StreamParts
 from kafka_groups.streams.dsl.table_parts import TableParts
-from kafka_groups.streams.processors.lookup_joins import JoinSide, KeyedJoiner, StreamTableJoin, TableJoin, joined_view
-from kafka_groups.streams.processors.tables import TableMerge
 from kafka_groups.streams.processors.views import TableView, stored_view
 from kafka_groups.streams.state.stores import KeyValueDefinition
 from kafka_groups.streams.topology.functions import check_functions
@@ -18,7 +17,7 @@ from kafka_groups.streams.topology.node_graph import NodeGraph
 __all__ = ["join_stream_with_table", "join_tables", "keyed"]
 
 
-def keyed(word: str, joiner: Any, with_key: Any) -> KeyedJoiner:
+def keyed(word: str, joiner: Any, with_key: Any) -> "processors.KeyedJoiner":
     """Return a joiner of key, left and right value.
 
     Raises:
@@ -27,12 +26,12 @@ def keyed(word: str, joiner: Any, with_key: Any) -> KeyedJoiner:
     if (joiner is None) == (with_key is None):
         raise TypeError(f"{word} takes a function of both values, or `with_key=` one of key and both values. Give one.")
     check_functions(word, joiner=joiner, with_key=with_key)
-    found: KeyedJoiner = with_key if joiner is None else (lambda _key, left, right: joiner(left, right))
+    found: processors.KeyedJoiner = with_key if joiner is None else (lambda _key, left, right: joiner(left, right))
     return found
 
 
 def join_stream_with_table(
-    stream: StreamParts, table: TableParts, joiner: KeyedJoiner, *, keeps_unmatched: bool, name: str | None
+    stream: StreamParts, table: TableParts, joiner: "processors.KeyedJoiner", *, keeps_unmatched: bool, name: str | None
 ) -> StreamParts:
     """Add a join of a stream with a table, and return the stream of its results."""
     word, prefix = ("left_join", "KSTREAM-LEFTJOIN-") if keeps_unmatched else ("join", "KSTREAM-JOIN-")
@@ -40,7 +39,7 @@ def join_stream_with_table(
     side = stream.partitioned(word, name or graph.unnamed_topic(stream.node.name), keeps_null_keys=keeps_unmatched)
     node_name = graph.named(name, prefix)
     view = table.view()
-    operator = StreamTableJoin(view, joiner, keeps_unmatched)
+    operator = processors.StreamTableJoin(view, joiner, keeps_unmatched)
     sources = side.sources | table.sources
 
     def write(topology: NodeGraph, parents: tuple[str, ...]) -> None:
@@ -65,7 +64,7 @@ class TablesToJoin:
 
     left: TableParts
     right: TableParts
-    joiner: KeyedJoiner
+    joiner: "processors.KeyedJoiner"
     needs_left: bool
     needs_right: bool
 
@@ -82,14 +81,14 @@ class TablesToJoin:
         return max(self.left.closes_ms, self.right.closes_ms)
 
     @property
-    def left_side(self) -> JoinSide:
+    def left_side(self) -> "processors.JoinSide":
         """The left side as its operator sees it."""
-        return JoinSide(is_left=True, needs_own=self.needs_left, needs_other=self.needs_right)
+        return processors.JoinSide(is_left=True, needs_own=self.needs_left, needs_other=self.needs_right)
 
     @property
-    def right_side(self) -> JoinSide:
+    def right_side(self) -> "processors.JoinSide":
         """The right side as its operator sees it."""
-        return JoinSide(is_left=False, needs_own=self.needs_right, needs_other=self.needs_left)
+        return processors.JoinSide(is_left=False, needs_own=self.needs_right, needs_other=self.needs_left)
 
     def send_old_values(self) -> None:
         """Make both tables tell the old values of their changes."""
@@ -144,9 +143,9 @@ class _JoinNodes:
         self._side_names = side_names
         self._definition = definition
         self._views = tables.left.view(), tables.right.view()
-        self._this = TableJoin(self._views[1], tables.joiner, tables.left_side)
-        self._other = TableJoin(self._views[0], tables.joiner, tables.right_side)
-        self._merge = TableMerge(None if definition is None else definition.name)
+        self._this = processors.TableJoin(self._views[1], tables.joiner, tables.left_side)
+        self._other = processors.TableJoin(self._views[0], tables.joiner, tables.right_side)
+        self._merge = processors.TableMerge(None if definition is None else definition.name)
 
     def write(self, topology: NodeGraph, parents: tuple[str, ...]) -> None:
         """Add the nodes to a topology."""
@@ -169,7 +168,7 @@ class _JoinNodes:
         """Return how to look rows of the result up."""
         if self._definition is not None:
             return stored_view(self._definition.name)
-        return joined_view(*self._views, self._tables.joiner, self._tables.left_side)
+        return processors.joined_view(*self._views, self._tables.joiner, self._tables.left_side)
 
 
 def _side_names(graph: Graph, name: str | None) -> tuple[str, str]:

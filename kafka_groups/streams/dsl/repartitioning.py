@@ -7,9 +7,9 @@ from typing import Any
 from attrs import Attribute, evolve, field, frozen
 
 from kafka_groups.serdes import Serde
+from kafka_groups.streams import processors
 from kafka_groups.streams.dsl.graph import Graph, GraphNode
 from kafka_groups.streams.member.rules.topology_builder import TopologyError, check_topic_name
-from kafka_groups.streams.processors.stateless import Filter
 from kafka_groups.streams.topology.functions import check_functions
 from kafka_groups.streams.topology.node_graph import NodeGraph
 from kafka_groups.streams.topology.nodes import Partitioner, ProcessorNode, SinkNode, SourceNode
@@ -123,7 +123,7 @@ class RepartitionNode(GraphNode):
         given, names = self._given, self._names
         topology.add_repartition_topic(given.topic, given.partitions)
         kept = _is_any if given.keeps_null_keys else _has_key
-        topology.add_node(ProcessorNode(name=names.null_filter, parents=parents, operator=Filter(kept)))
+        topology.add_node(ProcessorNode(name=names.null_filter, parents=parents, operator=processors.Filter(kept)))
         topology.add_node(
             SinkNode(
                 name=names.sink,

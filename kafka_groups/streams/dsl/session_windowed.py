@@ -8,6 +8,7 @@ from attrs import evolve, frozen
 
 from kafka_groups import serdes
 from kafka_groups.serdes import Serde, Windowed
+from kafka_groups.streams import processors
 from kafka_groups.streams.dsl.aggregated_table import aggregated_table
 from kafka_groups.streams.dsl.graph import Missing, Slot
 from kafka_groups.streams.dsl.grouping import Grouping
@@ -16,7 +17,6 @@ from kafka_groups.streams.dsl.stream_parts import StreamParts
 from kafka_groups.streams.dsl.table import KTable
 from kafka_groups.streams.dsl.windows import EmitStrategy, SessionWindows
 from kafka_groups.streams.processors.folding import Folding, aggregating, counting, reducing
-from kafka_groups.streams.processors.sessions import Merger, SessionAggregate, session_view
 from kafka_groups.streams.state.durations import milliseconds
 from kafka_groups.streams.state.stores import Changelog, SessionDefinition
 from kafka_groups.streams.topology.arguments import check_kind
@@ -180,7 +180,7 @@ class SessionWindowedKStream(Generic[K, V]):
         self,
         prefixed: tuple[str, str],
         folding: Folding,
-        merger: Merger,
+        merger: "processors.Merger",
         value: Slot,
         options: SessionStoreOptions,
         name: str | None,
@@ -191,9 +191,11 @@ class SessionWindowedKStream(Generic[K, V]):
         definition = options.definition(self._grouping.stream, word, value, self._windows, default_name)
         node_name = graph.named(name, prefix)
         windows = self._windows
-        operator = SessionAggregate(definition.name, windows.gap_ms, windows.grace_ms, folding, merger, self._on_close)
+        operator = processors.SessionAggregate(
+            definition.name, windows.gap_ms, windows.grace_ms, folding, merger, self._on_close
+        )
         stream = self._grouping.partitioned(word, definition.name)
-        view = session_view(definition.name)
+        view = processors.session_view(definition.name)
         parts = aggregated_table(stream, node_name, operator, definition, view, is_named=is_named)
         key = serdes.session_windowed(definition.key)
         return KTable(evolve(parts, key=key, closes_ms=windows.gap_ms + windows.grace_ms))

@@ -6,6 +6,7 @@ from typing import IO, Any, Generic, TypeVar, overload
 from attrs import evolve
 
 from kafka_groups.serdes import Serde
+from kafka_groups.streams import processors
 from kafka_groups.streams.dsl.branched import BranchedKStream, SplitStream
 from kafka_groups.streams.dsl.global_table import GlobalKTable, join_stream_with_global_table
 from kafka_groups.streams.dsl.graph import Missing, Slot
@@ -19,20 +20,6 @@ from kafka_groups.streams.dsl.stream_parts import StreamParts
 from kafka_groups.streams.dsl.table import KTable, table_of_stream
 from kafka_groups.streams.dsl.used_stores import UsedStores
 from kafka_groups.streams.dsl.windows import JoinWindows
-from kafka_groups.streams.processors.lookup_joins import KeyedJoiner
-from kafka_groups.streams.processors.printing import printer
-from kafka_groups.streams.processors.stateless import (
-    Filter,
-    FlatMap,
-    FlatMapValues,
-    Foreach,
-    Map,
-    MapValues,
-    MapValuesWithKey,
-    PassThrough,
-    Peek,
-    SelectKey,
-)
 from kafka_groups.streams.state.stores import Changelog, KeyValueDefinition, StoreDefinition
 from kafka_groups.streams.topology.arguments import check_kind
 from kafka_groups.streams.topology.context import Processor
@@ -64,12 +51,12 @@ class KStream(Generic[K, V]):
     def filter(self, predicate: Callable[[K, V], bool], *, name: str | None = None) -> "KStream[K, V]":
         """Keep the records for which a predicate of key and value is true."""
         check_functions("filter", predicate=predicate)
-        return self._below("KSTREAM-FILTER-", Filter(predicate), name, keeps_records=True)
+        return self._below("KSTREAM-FILTER-", processors.Filter(predicate), name, keeps_records=True)
 
     def filter_not(self, predicate: Callable[[K, V], bool], *, name: str | None = None) -> "KStream[K, V]":
         """Keep the records for which a predicate of key and value is false."""
         check_functions("filter_not", predicate=predicate)
-        return self._below("KSTREAM-FILTER-", Filter(predicate, keeps=False), name, keeps_records=True)
+        return self._below("KSTREAM-FILTER-", processors.Filter(predicate, keeps=False), name, keeps_records=True)
 
     def map(
         self,
@@ -82,7 +69,7 @@ class KStream(Generic[K, V]):
         """Replace each record by the pair that a function of key and value returns."""
         check_functions("map", function=function)
         slots = _slot(key, "map", "key"), _slot(value, "map", "value")
-        return self._below("KSTREAM-MAP-", Map(function), name, slots, changes_key=True)
+        return self._below("KSTREAM-MAP-", processors.Map(function), name, slots, changes_key=True)
 
     def flat_map(
         self,
@@ -95,7 +82,7 @@ class KStream(Generic[K, V]):
         """Replace each record by the pairs that a function of key and value returns."""
         check_functions("flat_map", yields=True, function=function)
         slots = _slot(key, "flat_map", "key"), _slot(value, "flat_map", "value")
-        return self._below("KSTREAM-FLATMAP-", FlatMap(function), name, slots, changes_key=True)
+        return self._below("KSTREAM-FLATMAP-", processors.FlatMap(function), name, slots, changes_key=True)
 
     def map_values(
         self,
@@ -106,7 +93,9 @@ class KStream(Generic[K, V]):
         name: str | None = None,
     ) -> "KStream[K, V2]":
         """Replace each value by a function of it, or of key and value."""
-        operator: Operator = _one_of("map_values", function, with_key, MapValues, MapValuesWithKey)
+        operator: Operator = _one_of(
+            "map_values", function, with_key, processors.MapValues, processors.MapValuesWithKey
+        )
         return self._below("KSTREAM-MAPVALUES-", operator, name, (self.parts.key, _slot(value, "map_values", "value")))
 
     def flat_map_values(
@@ -118,7 +107,9 @@ class KStream(Generic[K, V]):
         name: str | None = None,
     ) -> "KStream[K, V2]":
         """Replace each value by those that a function of it, or of key and value, returns."""
-        operator: Operator = _one_of("flat_map_values", function, with_key, FlatMapValues, _flat_map_values_with_key)
+        operator: Operator = _one_of(
+            "flat_map_values", function, with_key, processors.FlatMapValues, _flat_map_values_with_key
+        )
         slots = self.parts.key, _slot(value, "flat_map_values", "value")
         return self._below("KSTREAM-FLATMAPVALUES-", operator, name, slots)
 
@@ -128,23 +119,23 @@ class KStream(Generic[K, V]):
         """Replace each key by a function of key and value."""
         check_functions("select_key", function=function)
         slots = _slot(key, "select_key", "key"), self.parts.value
-        return self._below("KSTREAM-KEY-SELECT-", SelectKey(function), name, slots, changes_key=True)
+        return self._below("KSTREAM-KEY-SELECT-", processors.SelectKey(function), name, slots, changes_key=True)
 
     def peek(self, action: Callable[[K, V], object], *, name: str | None = None) -> "KStream[K, V]":
         """Call a function with key and value of each record, and pass the record on."""
         check_functions("peek", action=action)
-        return self._below("KSTREAM-PEEK-", Peek(action), name, keeps_records=True)
+        return self._below("KSTREAM-PEEK-", processors.Peek(action), name, keeps_records=True)
 
     def foreach(self, action: Callable[[K, V], object], *, name: str | None = None) -> None:
         """Call a function with key and value of each record."""
         check_functions("foreach", action=action)
-        self._below("KSTREAM-FOREACH-", Foreach(action), name)
+        self._below("KSTREAM-FOREACH-", processors.Foreach(action), name)
 
     def merge(self, other: "KStream[K, V]", *, name: str | None = None) -> "KStream[K, V]":
         """Return a stream of the records of both. There is no order between them."""
         check_kind("merge: other", other, KStream, "a stream. A table becomes one by to_stream")
         node_name = self.parts.graph.named(name, "KSTREAM-MERGE-")
-        write = _writer(node_name, PassThrough())
+        write = _writer(node_name, processors.PassThrough())
         node = self.parts.graph.add(node_name, write, self.parts.node, other.parts.node, keeps_records=True)
         mine, theirs = self.parts, other.parts
         needs_partitioning = mine.needs_partitioning or theirs.needs_partitioning
@@ -211,7 +202,9 @@ class KStream(Generic[K, V]):
         """
         node_name = self.parts.graph.named(name, "KSTREAM-PRINTER-")
         shown = label or self.parts.node.name
-        self.parts.graph.add(node_name, _writer(node_name, Foreach(printer(shown, file))), self.parts.node)
+        self.parts.graph.add(
+            node_name, _writer(node_name, processors.Foreach(processors.printer(shown, file))), self.parts.node
+        )
 
     def split(self, *, name: str | None = None) -> "BranchedKStream[K, V, KStream[K, V]]":
         """Split the stream by predicates. Records go to the first branch whose predicate is true.
@@ -510,7 +503,7 @@ class KStream(Generic[K, V]):
         check_functions("group_by", function=function)
         node_name = self.parts.graph.named(name, "KSTREAM-KEY-SELECT-")
         node = self.parts.graph.add(
-            node_name, _writer(node_name, SelectKey(function)), self.parts.node, changes_key=True
+            node_name, _writer(node_name, processors.SelectKey(function)), self.parts.node, changes_key=True
         )
         stream = evolve(self._given(_slot(key, "group_by", "key"), value), node=node, needs_partitioning=True)
         return KGroupedStream(Grouping(stream, name))
@@ -522,7 +515,7 @@ class KStream(Generic[K, V]):
     def _looking_up(
         self,
         other: KTable[Any, Any] | GlobalKTable[Any, Any],
-        joiner: KeyedJoiner,
+        joiner: "processors.KeyedJoiner",
         on: Callable[[Any, Any], Any] | None,
         *,
         keeps_unmatched: bool,
@@ -576,8 +569,8 @@ def _writer(name: str, operator: Operator) -> Callable[[NodeGraph, tuple[str, ..
     return write
 
 
-def _flat_map_values_with_key(function: Callable[[Any, Any], Iterable[Any]]) -> FlatMapValues:
-    return FlatMapValues(function, with_key=True)
+def _flat_map_values_with_key(function: Callable[[Any, Any], Iterable[Any]]) -> "processors.FlatMapValues":
+    return processors.FlatMapValues(function, with_key=True)
 
 
 def _one_of(word: str, function: Any, with_key: Any, plain: Any, keyed: Any) -> Operator:

@@ -6,14 +6,11 @@ from typing import Any
 from attrs import evolve, frozen
 
 from kafka_groups.serdes import Serde
+from kafka_groups.streams import processors
 from kafka_groups.streams.dsl.graph import Graph, Missing, Slot
 from kafka_groups.streams.dsl.optimization import Optimization
 from kafka_groups.streams.dsl.stream_parts import StreamParts
 from kafka_groups.streams.dsl.windows import JoinWindows
-from kafka_groups.streams.processors.lookup_joins import KeyedJoiner
-from kafka_groups.streams.processors.self_joins import SelfJoin
-from kafka_groups.streams.processors.stateless import PassThrough
-from kafka_groups.streams.processors.stream_joins import JoinedSide, JoinReach, OuterStreamJoin, StreamJoin
 from kafka_groups.streams.state.stores import StoreDefinition, WindowDefinition
 from kafka_groups.streams.state.unjoined import UnjoinedDefinition
 from kafka_groups.streams.topology.node_graph import NodeGraph
@@ -77,7 +74,9 @@ def refuse_options(word: str, **given: object) -> None:
             raise TypeError(f"{word} with a table has no `{keyword}=`: it is for joins of two streams. Leave it out.")
 
 
-def join_streams(left: StreamParts, right: StreamParts, joiner: KeyedJoiner, options: StreamJoinOptions) -> StreamParts:
+def join_streams(
+    left: StreamParts, right: StreamParts, joiner: "processors.KeyedJoiner", options: StreamJoinOptions
+) -> StreamParts:
     """Add a join of streams, and return the stream of its results."""
     graph, word = left.graph, options.word
     sides = _partitioned(left, right, options)
@@ -129,7 +128,11 @@ class _JoinedStreams:
     """The nodes and stores of a join."""
 
     def __init__(
-        self, sides: list[StreamParts], joiner: KeyedJoiner, options: StreamJoinOptions, names: _StreamJoinNames
+        self,
+        sides: list[StreamParts],
+        joiner: "processors.KeyedJoiner",
+        options: StreamJoinOptions,
+        names: _StreamJoinNames,
     ) -> None:
         self.names = names
         self.sources = sides[0].sources | sides[1].sources
@@ -148,13 +151,13 @@ class _JoinedStreams:
 
     def _write_self_join(self, topology: NodeGraph, parent: str) -> None:
         names, windows = self.names, self._options.windows
-        reach = JoinReach(windows.before_ms, windows.after_ms)
+        reach = processors.JoinReach(windows.before_ms, windows.after_ms)
         topology.add_state_store(_window_store(names.this_store, self._sides[0], self._options))
         topology.add_operator(
-            names.this_windowed, JoinedSide(names.this_store, keeps_first=True), [parent], [names.this_store]
+            names.this_windowed, processors.JoinedSide(names.this_store, keeps_first=True), [parent], [names.this_store]
         )
         retention_ms = windows.retention_ms
-        join = SelfJoin(store=names.this_store, joiner=self._joiner, reach=reach, retention_ms=retention_ms)
+        join = processors.SelfJoin(store=names.this_store, joiner=self._joiner, reach=reach, retention_ms=retention_ms)
         topology.add_operator(names.merge, join, [names.this_windowed], [names.this_store])
 
     def _write_sides(self, topology: NodeGraph, parents: tuple[str, ...]) -> None:
@@ -163,37 +166,39 @@ class _JoinedStreams:
         unjoined = [names.unjoined] if self._has_unjoined else []
         for definition in self._definitions():
             topology.add_state_store(definition)
-        topology.add_operator(names.this_windowed, JoinedSide(names.this_store), parents[:1], this_stores)
-        topology.add_operator(names.other_windowed, JoinedSide(names.other_store), parents[1:], other_stores)
+        topology.add_operator(names.this_windowed, processors.JoinedSide(names.this_store), parents[:1], this_stores)
+        topology.add_operator(names.other_windowed, processors.JoinedSide(names.other_store), parents[1:], other_stores)
         topology.add_operator(names.this, self._left(), [names.this_windowed], other_stores + unjoined)
         topology.add_operator(names.other, self._right(), [names.other_windowed], this_stores + unjoined)
-        topology.add_operator(names.merge, PassThrough(), [names.this, names.other])
+        topology.add_operator(names.merge, processors.PassThrough(), [names.this, names.other])
 
     def _left(self) -> Operator:
         windows = self._options.windows
-        join = StreamJoin(
+        join = processors.StreamJoin(
             other=self.names.other_store,
             joiner=self._joiner,
             is_left=True,
-            reach=JoinReach(windows.before_ms, windows.after_ms),
+            reach=processors.JoinReach(windows.before_ms, windows.after_ms),
         )
         return self._kept(join, keeps_own=self._options.keeps_left)
 
     def _right(self) -> Operator:
         windows = self._options.windows
-        join = StreamJoin(
+        join = processors.StreamJoin(
             other=self.names.this_store,
             joiner=self._joiner,
             is_left=False,
-            reach=JoinReach(windows.after_ms, windows.before_ms),
+            reach=processors.JoinReach(windows.after_ms, windows.before_ms),
         )
         return self._kept(join, keeps_own=self._options.keeps_right)
 
-    def _kept(self, join: StreamJoin, *, keeps_own: bool) -> Operator:
+    def _kept(self, join: "processors.StreamJoin", *, keeps_own: bool) -> Operator:
         if not self._has_unjoined:
             return join
         grace_ms = self._options.windows.grace_ms
-        return OuterStreamJoin(join=join, unjoined=self.names.unjoined, keeps_own=keeps_own, grace_ms=grace_ms)
+        return processors.OuterStreamJoin(
+            join=join, unjoined=self.names.unjoined, keeps_own=keeps_own, grace_ms=grace_ms
+        )
 
     def _definitions(self) -> Iterator[StoreDefinition]:
         names, options, (left, right) = self.names, self._options, self._sides

@@ -7,9 +7,9 @@ from attrs import evolve, field, frozen
 
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.serdes import Windowed
+from kafka_groups.streams import processors
 from kafka_groups.streams.dsl.table_parts import TableParts
 from kafka_groups.streams.member.rules.topology_builder import TopologyError
-from kafka_groups.streams.processors.suppressing import Suppress, suppressed_view
 from kafka_groups.streams.state.durations import milliseconds
 from kafka_groups.streams.state.stores import Changelog, SuppressDefinition
 from kafka_groups.streams.topology.node_graph import NodeGraph
@@ -117,7 +117,7 @@ def suppress_table(
         key=definition.key,
         value=definition.value,
         send_old_values=_always,
-        view=lambda: suppressed_view(table.view(), store),
+        view=lambda: processors.suppressed_view(table.view(), store),
         store=None,
     )
 
@@ -138,8 +138,8 @@ def _wait_ms(table: TableParts, suppressed: Suppressed[Any]) -> int:
     return wait_ms
 
 
-def _operator(suppressed: Suppressed[Any], store: str, wait_ms: int) -> Suppress:
-    return Suppress(
+def _operator(suppressed: Suppressed[Any], store: str, wait_ms: int) -> "processors.Suppress":
+    return processors.Suppress(
         store=store,
         wait_ms=wait_ms,
         is_until_close=suppressed.wait_ms is None,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 from attrs import evolve
 
 from kafka_groups.serdes import Serde
+from kafka_groups.streams import processors
 from kafka_groups.streams.dsl.foreign_keys import ForeignKeyJoin, join_by_foreign_key
 from kafka_groups.streams.dsl.graph import Graph, GraphNode, Missing, Slot
 from kafka_groups.streams.dsl.grouping import Grouping
@@ -17,15 +18,6 @@ from kafka_groups.streams.dsl.stream_parts import StreamParts
 from kafka_groups.streams.dsl.suppressing import Suppressed, suppress_table
 from kafka_groups.streams.dsl.table_parts import TableParts
 from kafka_groups.streams.dsl.used_stores import UsedStores
-from kafka_groups.streams.processors.changes import RegroupTable
-from kafka_groups.streams.processors.lookup_joins import KeyedJoiner
-from kafka_groups.streams.processors.tables import (
-    TableFilter,
-    TableMapValues,
-    TableSource,
-    TableToStream,
-    TableTransformValues,
-)
 from kafka_groups.streams.processors.views import TableView, computed_view, stored_view
 from kafka_groups.streams.state.stores import Changelog, KeyValueDefinition, StoreDefinition
 from kafka_groups.streams.topology.arguments import check_kind
@@ -70,7 +62,7 @@ class KTable(Generic[K, V]):
         node_name = self.parts.graph.named(name, "KTABLE-TOSTREAM-")
 
         def write(topology: NodeGraph, parents: tuple[str, ...]) -> None:
-            topology.add_operator(node_name, TableToStream(), parents)
+            topology.add_operator(node_name, processors.TableToStream(), parents)
 
         node = self.parts.graph.add(node_name, write, self.parts.node)
         return KStream(self._stream(node))
@@ -122,7 +114,7 @@ class KTable(Generic[K, V]):
         return self._computed(
             "map_values",
             "KTABLE-MAPVALUES-",
-            TableMapValues(apply),
+            processors.TableMapValues(apply),
             slot,
             StoreOptions(store, caching, changelog),
             name=name,
@@ -152,7 +144,7 @@ class KTable(Generic[K, V]):
         """
         check_functions("transform_values", function=function)
         used = UsedStores("transform_values", stores)
-        operator = TableTransformValues(function, used.names)
+        operator = processors.TableTransformValues(function, used.names)
         slot: Slot = value if value is not None else Missing("transform_values", "value")
         if isinstance(store, KeyValueDefinition):
             slot = store.value
@@ -330,7 +322,7 @@ class KTable(Generic[K, V]):
         node_name = self.parts.graph.named(name, "KTABLE-SELECT-")
 
         def write(topology: NodeGraph, parents: tuple[str, ...]) -> None:
-            topology.add_operator(node_name, RegroupTable(function), parents)
+            topology.add_operator(node_name, processors.RegroupTable(function), parents)
 
         rows = evolve(
             self._stream(self.parts.graph.add(node_name, write, self.parts.node)),
@@ -381,7 +373,7 @@ class KTable(Generic[K, V]):
         return KTable(join_tables(tables, options, slot, name))
 
     def _beside(
-        self, other: "KTable[K, Any]", joiner: KeyedJoiner, *, needs_left: bool, needs_right: bool
+        self, other: "KTable[K, Any]", joiner: "processors.KeyedJoiner", *, needs_left: bool, needs_right: bool
     ) -> TablesToJoin:
         check_kind("join: other", other, KTable, "a table")
         return TablesToJoin(
@@ -409,14 +401,14 @@ class KTable(Generic[K, V]):
     def _filtered(self, predicate: Any, name: str | None, options: StoreOptions, *, keeps: bool) -> "KTable[K, V]":
         check_functions("filter" if keeps else "filter_not", predicate=predicate)
         # Where old values are free, changes from nothing to nothing are dropped.
-        operator = TableFilter(predicate, keeps=keeps, send_old=self.parts.send_old_values(force=False))
+        operator = processors.TableFilter(predicate, keeps=keeps, send_old=self.parts.send_old_values(force=False))
         return self._computed("filter", "KTABLE-FILTER-", operator, self.parts.value, options, name=name)
 
     def _computed(
         self,
         word: str,
         prefix: str,
-        operator: TableFilter | TableMapValues | TableTransformValues,
+        operator: "processors.TableFilter | processors.TableMapValues | processors.TableTransformValues",
         value: Slot,
         options: StoreOptions,
         *,
@@ -459,7 +451,7 @@ def table_of_stream(stream: StreamParts, options: StoreOptions, *, name: str | N
     is_named = options.store is not None
     default_name = "" if is_named else graph.new_store_name("KSTREAM-TOTABLE-")
     side = stream.partitioned("to_table", node_name)
-    operator = TableSource(store=None)
+    operator = processors.TableSource(store=None)
     lazily = LazyStore(operator, lambda: key_value_store(graph, "to_table", options, default_name, serdes))
     if is_named:
         lazily.open()
@@ -484,7 +476,7 @@ def add_table_source(graph: Graph, source: SourceNode, options: StoreOptions, *,
         graph.new_name("KSTREAM-SOURCE-") if name is None else graph.named(f"{name}-source", "KSTREAM-SOURCE-")
     )
     table_name = graph.named(name, "KTABLE-SOURCE-")
-    operator = TableSource(store=None)
+    operator = processors.TableSource(store=None)
     lazily = LazyStore(operator, lambda: key_value_store(graph, "table", options, default_name, serdes))
     if is_named:
         lazily.open()

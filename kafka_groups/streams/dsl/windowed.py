@@ -8,6 +8,7 @@ from attrs import evolve, frozen
 
 from kafka_groups import serdes
 from kafka_groups.serdes import Serde, Windowed
+from kafka_groups.streams import processors
 from kafka_groups.streams.dsl.aggregated_table import aggregated_table
 from kafka_groups.streams.dsl.graph import Missing, Slot
 from kafka_groups.streams.dsl.grouping import Grouping
@@ -16,8 +17,6 @@ from kafka_groups.streams.dsl.stream_parts import StreamParts
 from kafka_groups.streams.dsl.table import KTable
 from kafka_groups.streams.dsl.windows import EmitStrategy, SlidingWindows, TimeWindows, UnlimitedWindows
 from kafka_groups.streams.processors.folding import Folding, aggregating, counting, reducing
-from kafka_groups.streams.processors.sliding import SlidingAggregate
-from kafka_groups.streams.processors.windowed import WindowedAggregate, windowed_view
 from kafka_groups.streams.state.durations import milliseconds
 from kafka_groups.streams.state.stores import Changelog, WindowDefinition
 from kafka_groups.streams.topology.arguments import check_kind
@@ -197,7 +196,7 @@ class TimeWindowedKStream(Generic[K, V]):
         node_name = graph.named(name, prefix)
         operator = window_operator(self._windows, definition.name, folding, on_close=self._on_close)
         stream = self._grouping.partitioned(word, definition.name)
-        view = windowed_view(definition.name)
+        view = processors.windowed_view(definition.name)
         parts = aggregated_table(stream, node_name, operator, definition, view, is_named=is_named)
         key = windowed_key(definition.key, self._windows)
         return KTable(evolve(parts, key=key, closes_ms=self._windows.grace_ms))
@@ -205,11 +204,11 @@ class TimeWindowedKStream(Generic[K, V]):
 
 def window_operator(
     windows: FixedOrSlidingWindows, store: str, folding: Folding, *, on_close: bool = False
-) -> WindowedAggregate | SlidingAggregate:
+) -> "processors.WindowedAggregate | processors.SlidingAggregate":
     """Return the operator that aggregates by windows."""
     if isinstance(windows, SlidingWindows):
-        return SlidingAggregate(store, windows.difference_ms, windows.grace_ms, folding, on_close)
-    return WindowedAggregate(store, windows, folding, on_close)
+        return processors.SlidingAggregate(store, windows.difference_ms, windows.grace_ms, folding, on_close)
+    return processors.WindowedAggregate(store, windows, folding, on_close)
 
 
 def windowed_key(key: Serde[K], windows: FixedOrSlidingWindows) -> Serde[Windowed[K]]:

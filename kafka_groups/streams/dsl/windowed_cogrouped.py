@@ -8,6 +8,7 @@ from attrs import evolve
 
 from kafka_groups import serdes
 from kafka_groups.serdes import Serde, Windowed
+from kafka_groups.streams import processors
 from kafka_groups.streams.dsl.cogrouping import CogroupedPart, CogroupedStreams
 from kafka_groups.streams.dsl.graph import Missing, Slot
 from kafka_groups.streams.dsl.session_windowed import SessionStoreOptions
@@ -15,8 +16,6 @@ from kafka_groups.streams.dsl.table import KTable
 from kafka_groups.streams.dsl.windowed import FixedOrSlidingWindows, WindowStoreOptions, window_operator, windowed_key
 from kafka_groups.streams.dsl.windows import SessionWindows
 from kafka_groups.streams.processors.folding import aggregating
-from kafka_groups.streams.processors.sessions import SessionAggregate, session_view
-from kafka_groups.streams.processors.windowed import windowed_view
 from kafka_groups.streams.state.stores import Changelog, SessionDefinition, WindowDefinition
 from kafka_groups.streams.topology.functions import check_functions
 
@@ -70,7 +69,7 @@ class TimeWindowedCogroupedKStream(Generic[K, A]):
         table = streams.table(
             definition,
             lambda aggregator: window_operator(windows, definition.name, aggregating(initializer, aggregator)),
-            windowed_view(definition.name),
+            processors.windowed_view(definition.name),
             name,
         )
         key, closes_ms = windowed_key(definition.key, windows), windows.grace_ms
@@ -122,10 +121,10 @@ class SessionWindowedCogroupedKStream(Generic[K, A]):
         definition = options.definition(streams.stream, "aggregate", slot, windows, default_name)
         table = streams.table(
             definition,
-            lambda aggregator: SessionAggregate(
+            lambda aggregator: processors.SessionAggregate(
                 definition.name, windows.gap_ms, windows.grace_ms, aggregating(initializer, aggregator), merger
             ),
-            session_view(definition.name),
+            processors.session_view(definition.name),
             name,
         )
         key, closes_ms = serdes.session_windowed(definition.key), windows.gap_ms + windows.grace_ms

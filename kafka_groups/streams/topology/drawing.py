@@ -1,7 +1,5 @@
 """Topologies as pictures: Mermaid and DOT, and SVG where Graphviz is installed."""
 
-import shutil
-import subprocess
 from collections.abc import Iterator
 
 from attrs import frozen
@@ -83,7 +81,7 @@ def to_dot(graph: NodeGraph) -> str:
 
 def has_graphviz() -> bool:
     """Return whether Graphviz is installed."""
-    return shutil.which("dot") is not None
+    return _graphviz() is not None
 
 
 def to_svg(graph: NodeGraph) -> str:
@@ -92,7 +90,9 @@ def to_svg(graph: NodeGraph) -> str:
     Raises:
         StreamsError: Graphviz is not installed, or failed.
     """
-    command = shutil.which("dot")
+    import subprocess  # noqa: PLC0415 - costs milliseconds, and few draw
+
+    command = _graphviz()
     if command is None:
         raise StreamsError(
             "An SVG picture needs Graphviz's command 'dot', which was not found. Install Graphviz, or use Mermaid."
@@ -103,6 +103,12 @@ def to_svg(graph: NodeGraph) -> str:
     if done.returncode:
         raise StreamsError(f"Graphviz failed with status {done.returncode}: {done.stderr.strip()}")
     return done.stdout
+
+
+def _graphviz() -> str | None:
+    import shutil  # noqa: PLC0415 - costs milliseconds, and few draw
+
+    return shutil.which("dot")
 
 
 def _target(sink: SinkNode) -> str:

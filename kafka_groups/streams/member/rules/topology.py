@@ -8,17 +8,15 @@ there.
 """
 
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from attrs import field, frozen
 
 from kafka_groups.assignment.java_order import copied, grown, in_hash_order, set_hash, string_hash
-from kafka_groups.protocol.messages.streams_group import (
-    CopartitionGroup,
-    KeyValue,
-    StreamsSubtopology,
-    StreamsTopicInfo,
-)
-from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatTopology
+
+if TYPE_CHECKING:  # messages are imported when a topology is sent: whoever only builds or tests one needs no protocol
+    from kafka_groups.protocol.messages.streams_group import CopartitionGroup, StreamsSubtopology, StreamsTopicInfo
+    from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatTopology
 
 __all__ = ["ChangelogTopic", "GroupTopology", "RepartitionTopic", "Subtopology"]
 
@@ -47,7 +45,7 @@ class ChangelogTopic:
     def __str__(self) -> str:
         return _shown(self, None)
 
-    def to_wire(self) -> StreamsTopicInfo:
+    def to_wire(self) -> "StreamsTopicInfo":
         """Return the topic as a heartbeat has it."""
         return _topic_info(self, _DERIVED)
 
@@ -71,7 +69,7 @@ class RepartitionTopic:
     def __str__(self) -> str:
         return _shown(self, self.partitions)
 
-    def to_wire(self) -> StreamsTopicInfo:
+    def to_wire(self) -> "StreamsTopicInfo":
         """Return the topic as a heartbeat has it."""
         return _topic_info(self, self.partitions or _DERIVED)
 
@@ -112,13 +110,15 @@ class Subtopology:
         lines = [f"  {role} {each}" for role, found in parts.items() for each in found]
         return "\n".join([f"Sub-topology {self.subtopology_id}", *lines])
 
-    def to_wire(self, copartitioned: int | None = None) -> StreamsSubtopology:
+    def to_wire(self, copartitioned: int | None = None) -> "StreamsSubtopology":
         """Return the sub-topology as a heartbeat has it.
 
         Args:
             copartitioned: How many topics of the whole topology are copartitioned, on which the order of the groups
                 depends. None: those of this sub-topology.
         """
+        from kafka_groups.protocol.messages.streams_group import StreamsSubtopology  # noqa: PLC0415 - see above
+
         sources = tuple(sorted(self.source_topics))
         repartition = sorted(self.repartition_sources, key=_by_name)
         names = [topic.name for topic in repartition]
@@ -177,14 +177,20 @@ class GroupTopology:
         # The ids are sorted as text, so "10" comes before "2".
         return sorted(self.subtopologies, key=lambda each: each.subtopology_id)
 
-    def to_wire(self) -> StreamsGroupHeartbeatTopology:
+    def to_wire(self) -> "StreamsGroupHeartbeatTopology":
         """Return the topology as a heartbeat that joins has it."""
+        from kafka_groups.protocol.messages.streams_group_heartbeat import (  # noqa: PLC0415 - see above
+            StreamsGroupHeartbeatTopology,
+        )
+
         copartitioned = _copartitioned(self.subtopologies)
         parts = tuple(each.to_wire(copartitioned) for each in self._ordered)
         return StreamsGroupHeartbeatTopology(epoch=self.epoch, subtopologies=parts)
 
 
-def _topic_info(topic: ChangelogTopic | RepartitionTopic, partitions: int) -> StreamsTopicInfo:
+def _topic_info(topic: ChangelogTopic | RepartitionTopic, partitions: int) -> "StreamsTopicInfo":
+    from kafka_groups.protocol.messages.streams_group import KeyValue, StreamsTopicInfo  # noqa: PLC0415 - see above
+
     return StreamsTopicInfo(
         name=topic.name,
         partitions=partitions,
@@ -193,7 +199,9 @@ def _topic_info(topic: ChangelogTopic | RepartitionTopic, partitions: int) -> St
     )
 
 
-def _positions(group: frozenset[str], sources: tuple[str, ...], repartition: list[str]) -> CopartitionGroup:
+def _positions(group: frozenset[str], sources: tuple[str, ...], repartition: list[str]) -> "CopartitionGroup":
+    from kafka_groups.protocol.messages.streams_group import CopartitionGroup  # noqa: PLC0415 - see above
+
     topics = in_hash_order(sorted(group), string_hash, grown(len(group)))
     return CopartitionGroup(
         source_topics=tuple(sources.index(name) for name in topics if name in sources),
