@@ -44,10 +44,18 @@ class Commits:
     async def commit(self, tasks: Collection[AssignedTask]) -> bool:
         """Commit tasks. Return False if that did not succeed now, because tasks are lost or brokers do not answer.
 
+        Requests for a commit are answered then, also if it did not succeed: the interval decides about the next one.
+
         Raises:
             DeliveryFailedError: A record was refused.
             KafkaGroupsError: The group refused the offsets, or no broker answered for too long.
         """
+        is_done = await self._commit(tasks)
+        for task in tasks:
+            task.task.is_commit_requested = False
+        return is_done
+
+    async def _commit(self, tasks: Collection[AssignedTask]) -> bool:
         changed = [task for task in tasks if task.is_running and task.is_dirty]
         if not changed:
             return True

@@ -22,7 +22,6 @@ _TABLE = KeyTable(StreamsConfig)
 _SHARED = frozenset({each.name for each in fields(ClientConfig)} | {"client_rack", "metadata_max_age_ms"})
 _LATER = (
     "probe_address",
-    "statestore_uncommitted_max_bytes",
     "topic",
     "uncaught_exception_handler",
 )
@@ -97,6 +96,7 @@ def _settings(config: StreamsConfig, topology: Topology, listeners: RestoreListe
     return WorkerSettings(
         tasks=tasks,
         commit_interval_ms=config.commit_interval_ms,
+        uncommitted_max_bytes=config.statestore_uncommitted_max_bytes,
         max_task_idle_ms=config.max_task_idle_ms,
         buffered_records=config.buffered_records_per_partition,
         max_poll_records=config.max_poll_records,

@@ -16,6 +16,8 @@ class WorkerSettings:
     Attributes:
         tasks: The settings of its tasks.
         commit_interval_ms: The longest time between two commits (`commit.interval.ms`).
+        uncommitted_max_bytes: The memory of uncommitted changes with which a worker commits at once
+            (`statestore.uncommitted.max.bytes`).
         max_task_idle_ms: How long a task waits for records of a partition that may have some (`max.task.idle.ms`);
             -1 does not wait at all.
         buffered_records: Records that a partition may have in a task before it is read more slowly
@@ -31,6 +33,7 @@ class WorkerSettings:
 
     tasks: TaskSettings
     commit_interval_ms: int = 1_000
+    uncommitted_max_bytes: int = 64 * 1024 * 1024
     max_task_idle_ms: int = 0
     buffered_records: int = 1_000
     max_poll_records: int = 1_000

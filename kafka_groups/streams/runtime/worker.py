@@ -86,6 +86,7 @@ class StreamsWorker:
             TaskTimeout(clock, settings.task_timeout_ms) for _ in range(3)
         )
         self._looked_ms = self._committed_ms = 0
+        self._is_committed = True  # whether the last commit succeeded
         self._has_assignment = False
 
     def __repr__(self) -> str:
@@ -354,6 +355,8 @@ class StreamsWorker:
         while more:
             rest = []
             for task in more:
+                if self._is_full():
+                    return count
                 done = self._process_task(task)
                 count += done
                 if task.task.is_commit_requested:
@@ -396,12 +399,22 @@ class StreamsWorker:
     async def _commit_if_due(self) -> None:
         now_ms = self._clock.now_ms()
         is_asked = any(task.task.is_commit_requested for task in self.tasks.values())
+        is_asked = is_asked or (self._is_committed and self._is_full())
         if is_asked or now_ms - self._committed_ms >= self._settings.commit_interval_ms:
             self._committed_ms = now_ms
-            await self._commits.commit(self.tasks.values())
-            for task in self.tasks.values():
-                task.task.is_commit_requested = False  # also without anything to commit, or in an outage
+            self._is_committed = await self._commits.commit(self.tasks.values())
             await self._purging.purge_if_due(self.tasks.values(), now_ms)
+
+    def _is_full(self) -> bool:
+        """Return whether the changes of the stores need a commit before anything else is processed."""
+        limit_bytes = self._settings.uncommitted_max_bytes
+        tasks = [task.task for task in self.tasks.values() if task.is_running]
+        if sum(task.uncommitted_bytes for task in tasks) < limit_bytes:
+            return False
+        for task in tasks:
+            task.recount()
+        # Half of it is enough, so that keys that change again and again are not counted anew after every few records.
+        return 2 * sum(task.uncommitted_bytes for task in tasks) >= limit_bytes
 
     def _wait_ms(self) -> int:
         due_ms = self._committed_ms + self._settings.commit_interval_ms - self._clock.now_ms()

@@ -6,7 +6,7 @@ from kafka_groups.serdes import Serde
 from kafka_groups.streams.state.formats import NO_TIMESTAMP, ValueFormat, decoder, encoder, value_reader
 from kafka_groups.streams.state.held import HeldUpdates
 from kafka_groups.streams.state.layered import LayeredTable
-from kafka_groups.streams.state.store import ChangelogRecord, StoreSurroundings
+from kafka_groups.streams.state.store import ENTRY_BYTES, ChangelogRecord, StoreSurroundings
 from kafka_groups.types import Header, Headers
 
 __all__ = ["FoundValue", "StoreRows", "no_headers"]
@@ -27,6 +27,7 @@ class StoreRows:
         decoded: Returns value and timestamp in stored bytes (-1 in a store without timestamps).
         value: Returns the value in stored bytes, or None if there are none.
         flush: Forwards updates that were held back.
+        uncommitted_bytes: The memory of the changes since the last commit. Earlier changes of the same row count, too.
 
     Args:
         name: The store's name.
@@ -43,6 +44,7 @@ class StoreRows:
         self.is_caching = surroundings.is_caching and caching
         self.held = HeldUpdates(surroundings.record)
         self.flush = self.held.flush
+        self.uncommitted_bytes = 0
         self._engine = surroundings.engine
         self._table = LayeredTable(self._engine.table(name))
         self._format = layout
@@ -69,7 +71,9 @@ class StoreRows:
 
     def put(self, key: bytes, value: Any, timestamp_ms: int, headers: Headers = ()) -> None:
         """Set the value of a row. None deletes it. The changelog gets the headers."""
-        self._table.put(key, None if value is None else self._encode(value, timestamp_ms))
+        stored = None if value is None else self._encode(value, timestamp_ms)
+        self._table.put(key, stored)
+        self.uncommitted_bytes += ENTRY_BYTES + len(key) + (0 if stored is None else len(stored))
         self._times[key] = timestamp_ms
         if headers or self._headers:
             self._headers[key] = headers
@@ -85,6 +89,13 @@ class StoreRows:
         """Return whether anything has changed since the last commit."""
         return bool(self._table.changes)
 
+    def recount(self) -> None:
+        """Count `uncommitted_bytes` again, each row once."""
+        changes = self._table.changes
+        self.uncommitted_bytes = sum(
+            ENTRY_BYTES + len(key) + (0 if stored is None else len(stored)) for key, stored in changes.items()
+        )
+
     def changelog(self) -> list[ChangelogRecord]:
         """Return the changes since the last commit, one for each row."""
         times, headers, before_value = self._times, self._headers, self._before_value
@@ -98,6 +109,7 @@ class StoreRows:
         self._engine.commit({self.name: self._table.changes})
         self._table.forget_changes()
         self._times, self._headers = {}, {}
+        self.uncommitted_bytes = 0
 
     def restore(self, record: ChangelogRecord) -> None:
         """Apply one record of the changelog to the committed state."""

@@ -8,7 +8,10 @@ from attrs import define, frozen
 from kafka_groups.streams.state.engine import Engine
 from kafka_groups.types import Headers
 
-__all__ = ["ChangelogRecord", "RawRecord", "RecordContext", "StateStore", "StoreSurroundings"]
+__all__ = ["ENTRY_BYTES", "ChangelogRecord", "RawRecord", "RecordContext", "StateStore", "StoreSurroundings"]
+
+ENTRY_BYTES = 200
+"""The memory of an uncommitted change besides its key and its value: measured for small ones, 250 bytes in all."""
 
 
 class ChangelogRecord(NamedTuple):
@@ -78,7 +81,13 @@ class StoreSurroundings:
 
 
 class StateStore(Protocol):
-    """A store of one task."""
+    """A store of one task.
+
+    Attributes:
+        uncommitted_bytes: The memory of the changes since the last commit. Earlier changes of the same key count, too.
+    """
+
+    uncommitted_bytes: int
 
     @property
     def name(self) -> str:
@@ -87,6 +96,9 @@ class StateStore(Protocol):
     @property
     def is_changed(self) -> bool:
         """Return whether anything has changed since the last commit."""
+
+    def recount(self) -> None:
+        """Count `uncommitted_bytes` again, each key once."""
 
     def flush(self) -> None:
         """Forward updates that were held back."""

@@ -5,7 +5,7 @@ from heapq import heappop, heappush
 from typing import Any, NamedTuple
 
 from kafka_groups.errors import DeserializationError
-from kafka_groups.streams.state.store import ChangelogRecord, StoreSurroundings
+from kafka_groups.streams.state.store import ENTRY_BYTES, ChangelogRecord, StoreSurroundings
 from kafka_groups.streams.state.stores import SuppressDefinition
 from kafka_groups.types import Header, Headers
 
@@ -60,12 +60,13 @@ class SuppressBuffer:
 
     Attributes:
         size_bytes: The size of all updates with their keys, as Java counts it.
+        uncommitted_bytes: The memory of the changes since the last commit. Earlier changes of the same key count, too.
     """
 
     def __init__(self, definition: SuppressDefinition[Any, Any], surroundings: StoreSurroundings) -> None:
         self.name = definition.name
         self.definition = definition
-        self.size_bytes = 0
+        self.size_bytes = self.uncommitted_bytes = 0
         self._engine = surroundings.engine
         self._record = surroundings.record
         self._changed: dict[bytes, None] = {}
@@ -149,6 +150,10 @@ class SuppressBuffer:
         """Return whether anything has changed since the last commit."""
         return bool(self._changed)
 
+    def recount(self) -> None:
+        """Count `uncommitted_bytes` again, each key once."""
+        self.uncommitted_bytes = sum(ENTRY_BYTES + self._sizes.get(key, len(key)) for key in self._changed)
+
     def flush(self) -> None:
         """Forward nothing: the operator decides about turns."""
 
@@ -161,6 +166,7 @@ class SuppressBuffer:
         """Move the changes into the committed state."""
         self._engine.commit({self.name: self._rows()})
         self._changed, self._written = {}, None
+        self.uncommitted_bytes = 0
 
     def restore(self, record: ChangelogRecord) -> None:
         """Apply one record of the changelog to the committed state.
@@ -177,6 +183,7 @@ class SuppressBuffer:
     def _note_change(self, key: bytes) -> None:
         self._changed[key] = None
         self._written = None
+        self.uncommitted_bytes += ENTRY_BYTES + self._sizes.get(key, len(key))
 
     def _rows(self) -> dict[bytes, bytes | None]:
         """Return what changed since the last commit, as bytes."""

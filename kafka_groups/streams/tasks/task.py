@@ -88,6 +88,7 @@ class StreamTask:
         record: The record that it processes.
         stream_time_ms: The highest timestamp that it has taken, or -1.
         wall_ms: The last wall-clock time that it got.
+        is_commit_requested: Whether a processor has asked for a commit. The one who commits resets it.
     """
 
     def __init__(  # noqa: PLR0913 - the parts of a task
@@ -143,6 +144,16 @@ class StreamTask:
         for (node, _reason), count in self._failures.dropped_records.counts.items():
             dropped[node] += count
         return dropped
+
+    @property
+    def uncommitted_bytes(self) -> int:
+        """The memory of the stores' changes since the last commit. Earlier changes of the same key count, too."""
+        return sum(state.uncommitted_bytes for state in self.states.values())
+
+    def recount(self) -> None:
+        """Count `uncommitted_bytes` again, each key once."""
+        for state in self.states.values():
+            state.recount()
 
     def init(self, wall_ms: int) -> None:
         """Prepare the processors, parents first."""
@@ -259,7 +270,6 @@ class StreamTask:
                     changelogs.log(self._changelogs[name], self.task_id.partition, state.changelog())
         for state in changed:
             state.commit()
-        self.is_commit_requested = False
 
     def log(self, changelogs: Changelogs) -> None:
         """Write the changes of the stores to their changelogs. Flush before."""
@@ -273,7 +283,6 @@ class StreamTask:
         for state in self.states.values():
             if state.is_changed:
                 state.commit()
-        self.is_commit_requested = False
 
     def close(self) -> None:
         """Close the processors, parents first."""

@@ -15,6 +15,8 @@ GIVEN = {"application.id": "app", "bootstrap.servers": "127.0.0.1:1"}
 
 
 def test_limits_are_those_that_were_given() -> None:
+    keywords: dict[str, object] = {"statestore_uncommitted_max_bytes": 9}
+    assert configured_application(counting(), GIVEN, keywords, RestoreListeners()).settings.uncommitted_max_bytes == 9
     keywords = {"commit_interval_ms": 7, "max_task_idle_ms": -1, "auto_offset_reset": "by_duration:PT1H"}
     settings = configured_application(counting(), GIVEN, keywords, RestoreListeners()).settings
     assert (settings.commit_interval_ms, settings.max_task_idle_ms) == (7, -1)
