@@ -236,6 +236,7 @@ def _window_store(name: str, side: StreamParts, options: StreamJoinOptions) -> W
         size_ms=options.windows.size_ms,
         retention_ms=options.windows.retention_ms,
         retain_duplicates=True,
+        starts_before_records=True,
         caching=False,
         changelog=options.changelog,
     )

@@ -67,6 +67,7 @@ class WindowStoreOptions:
             return evolve(
                 store,
                 timestamped=True,
+                starts_before_records=True,
                 caching=caching,
                 changelog=changelog,
                 size_ms=windows.size_ms,
@@ -81,6 +82,7 @@ class WindowStoreOptions:
             size_ms=windows.size_ms,
             retention_ms=max(asked_ms, windows.retention_ms),
             timestamped=True,
+            starts_before_records=True,
             caching=caching,
             changelog=changelog,
         )

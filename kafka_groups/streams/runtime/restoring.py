@@ -20,6 +20,9 @@ _log = logging.getLogger(__name__)
 _ENDS_MS = 5_000
 """The time between two questions where changelogs end that standby and warm-up tasks have not read to their ends."""
 
+_RECENT_PART = 4
+"""Changelogs of windows are read in part if their newest record is younger than this part of what the store keeps."""
+
 
 class Restoration:
     """Reads the changelogs of tasks that do not run: active ones up to their ends, standby and warm-up ones on and on.
@@ -62,15 +65,32 @@ class Restoration:
         bounds = await self._plane.bounds(places)
         if not all(begin <= task.applied.get(place, begin) <= end for place, (begin, end) in bounds.items()):
             return False
+        fresh = {place: begin for place, (begin, end) in bounds.items() if place not in task.applied and begin < end}
+        kept = await self._first_kept(task, fresh)
         task.ends = {place: self._end(task, place, *bounds[place]) for place in places}
         self._asked_ms = self._clock.now_ms()
         task.phase = TaskPhase.RESTORING
-        starts = {place: task.applied.setdefault(place, bounds[place][0]) for place in places}
+        starts = {place: task.applied.setdefault(place, kept.get(place, bounds[place][0])) for place in places}
         if task.role is TaskRole.ACTIVE:
             starts = {place: start for place, start in starts.items() if start < task.ends[place]}
         self._tell_begin(task)
         await self._read(task, starts)
         return True
+
+    async def _first_kept(
+        self, task: AssignedTask, begins: Mapping[TopicPartition, int]
+    ) -> Mapping[TopicPartition, int]:
+        """Return where to begin in changelogs of windows, so that no record is read whose window has expired.
+
+        Windows expire by the time of records, so this needs a record that is recent by the wall clock: the newest one
+        is not older. If there is none, the changelog is read from its beginning.
+        """
+        now_ms, ages = self._clock.wall_ms(), {place: task.task.restored_ms(place.topic) for place in begins}
+        recent = {place: now_ms - age // _RECENT_PART for place, age in ages.items() if age is not None}
+        found = await self._plane.offsets_for_times({place: max(since, 0) for place, since in recent.items()})
+        oldest = {place: max(recent[place] - (ages[place] or 0), 0) for place in found}
+        firsts = await self._plane.offsets_for_times(oldest)
+        return {place: max(first, begins[place]) for place, first in firsts.items()}
 
     def _tell_begin(self, task: AssignedTask) -> None:
         for place, end in task.ends.items():

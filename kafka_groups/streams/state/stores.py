@@ -92,6 +92,11 @@ class StoreDefinition:
     changelog: Configs | None = field(default=(), converter=_frozen_configs, validator=_configs)
     caching: bool | None = None
 
+    @property
+    def restored_ms(self) -> int | None:
+        """The age of changelog records that are not needed any more; None if any may be needed."""
+        return None
+
     def changelog_defaults(self) -> Mapping[str, str]:
         """Return the configs that the changelog topic of such a store has by itself."""
         return {"cleanup.policy": "compact"}
@@ -135,6 +140,8 @@ class WindowDefinition(StoreDefinition, Generic[K, V]):
         retention_ms: How long a window is kept after its start.
         retain_duplicates: Whether it keeps several values of a key and window.
         timestamped: Whether it keeps the timestamp of each value.
+        starts_before_records: Whether no window starts after the time of the record that changes it, or more than its
+            size before. That is so for operators of the DSL; processors may put what they like.
     """
 
     key: Serde[K] = field(validator=_serde)
@@ -143,6 +150,12 @@ class WindowDefinition(StoreDefinition, Generic[K, V]):
     retention_ms: int
     retain_duplicates: bool = False
     timestamped: bool = False
+    starts_before_records: bool = False
+
+    @property
+    def restored_ms(self) -> int | None:
+        """The age of changelog records that are not needed any more; None if any may be needed."""
+        return self.retention_ms + self.size_ms if self.starts_before_records else None
 
     def changelog_defaults(self) -> Mapping[str, str]:
         """Return the configs that the changelog topic of such a store has by itself."""

@@ -114,6 +114,7 @@ class StreamTask:
         self.states: dict[str, StateStore] = {}
         self._changelogs: dict[str, str] = {}
         self._restored_from: dict[str, str] = {}
+        self._restored_ms: dict[str, int | None] = {}
         for place in group.stores:
             self._open_store(place, engine)
         self._program = compile_group(
@@ -181,6 +182,12 @@ class StreamTask:
     def stores_of(self, changelog: str) -> list[str]:
         """Return the names of the stores that are restored from a topic."""
         return [name for name, topic in self._restored_from.items() if topic == changelog]
+
+    def restored_ms(self, changelog: str) -> int | None:
+        """Return the age of records of a changelog that its stores do not need any more, or None."""
+        ages = [self._restored_ms[store] for store in self.stores_of(changelog)]
+        known = [age for age in ages if age is not None]
+        return max(known) if known and len(known) == len(ages) else None
 
     def resume_time(self, place: TopicPartition, time_ms: int) -> None:
         """Continue with the time that a partition had at its last commit."""
@@ -299,6 +306,7 @@ class StreamTask:
         )
         if place.definition.changelog is not None or place.source_topic is not None:
             self._restored_from[name] = topic
+            self._restored_ms[name] = place.definition.restored_ms
         if place.definition.changelog is not None and place.source_topic is None:
             self._changelogs[name] = topic
 
