@@ -76,11 +76,13 @@ def _groups(item: pytest.Item) -> Iterator[str]:
     if item.get_closest_marker("container"):
         yield "container"
     if kafka:
-        yield f"Kafka in {item.path.name}" if _is_slow_run(item.config) else "Kafka"
+        yield (
+            "Kafka" if not _is_slow_run(item.config) or "conformance" in item.path.parts else "Kafka, but for scenarios"
+        )
 
 
 def _is_slow_run(config: pytest.Config) -> bool:
-    """Slow tests mostly wait for their Kafka: they end sooner if each process has one, and waits at the same time."""
+    """Slow tests mostly wait for their Kafka. They end sooner in two processes, each with a Kafka of its own."""
     return bool(config.getoption("slow") or config.getoption("long"))
 
 
