@@ -4,7 +4,7 @@ import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import NamedTuple, cast
+from typing import Final, NamedTuple, cast
 
 from attrs import define, field, frozen
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
@@ -12,12 +12,16 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 from kafka_groups.errors import ConfigurationError, DeliveryFailedError
 from kafka_groups.types import Header, TopicPartition
 
-__all__ = ["Deliveries", "OutgoingRecord", "new_producer"]
+__all__ = ["EARLIEST_MS", "Deliveries", "OutgoingRecord", "new_producer"]
 
 _log = logging.getLogger(__name__)
 
+EARLIEST_MS: Final = 1
+"""The time of records of time 0, which librdkafka takes for the present."""
+
 _ANY_PARTITION = -1
 _NOW = 0
+"""librdkafka's time of records without one."""
 _QUEUE_FULL_POLL_SECONDS = 0.1
 
 
@@ -45,7 +49,7 @@ class OutgoingRecord(NamedTuple):
         value: The value; None is a null value.
         headers: Keys and values, in order.
         partition: The partition; None lets the producer choose by key.
-        timestamp_ms: Milliseconds since the epoch; None is now.
+        timestamp_ms: Milliseconds since the epoch; None is now. 0 is written as 1, because librdkafka cannot write it.
     """
 
     topic: str
@@ -95,7 +99,7 @@ class Deliveries:
             record.value,
             record.key,
             partition=_ANY_PARTITION if record.partition is None else record.partition,
-            timestamp=record.timestamp_ms or _NOW,
+            timestamp=_NOW if record.timestamp_ms is None else record.timestamp_ms or EARLIEST_MS,
             headers=[*record.headers] or None,
             on_delivery=self._reported,
         )

@@ -6,7 +6,7 @@ from typing import cast
 from confluent_kafka import KafkaError, KafkaException, Message
 
 from kafka_groups.data_plane.configuration import producer_config
-from kafka_groups.data_plane.deliveries import new_producer
+from kafka_groups.data_plane.deliveries import EARLIEST_MS, new_producer
 from kafka_groups.data_plane.failures import failure_of
 from kafka_groups.errors import DeliveryFailedError, KafkaGroupsError
 from kafka_groups.types import Headers, TopicPartition
@@ -15,8 +15,6 @@ __all__ = ["OrderedWriter"]
 
 _ANY_PARTITION = -1
 _FULL_SECONDS = 0.1
-_EARLIEST_MS = 1
-"""The time of records of time 0, which librdkafka takes for the present."""
 _DEFAULTS = {"partitioner": "murmur2_random", "message.timeout.ms": 0}
 """Java's partitioner, and no end of attempts: the writer's user decides how long it waits."""
 
@@ -110,7 +108,7 @@ class OrderedWriter:
                     key,
                     partition,
                     on_delivery=on_delivery,  # type: ignore[arg-type]
-                    timestamp=timestamp_ms or _EARLIEST_MS,
+                    timestamp=timestamp_ms or EARLIEST_MS,
                     headers=list(headers) if headers else None,
                 )
             except BufferError:

@@ -65,7 +65,8 @@ class DurableProducer:
             value: The value; None is a null value.
             headers: Keys and values, in order.
             partition: The partition; None lets the producer choose by key.
-            timestamp_ms: Milliseconds since the epoch; None is now.
+            timestamp_ms: Milliseconds since the epoch; None is now. 0 is written as 1, because librdkafka cannot write
+                it.
         """
         self._deliveries.send(self._producer(), OutgoingRecord(topic, key, value, headers, partition, timestamp_ms))
 

@@ -184,22 +184,27 @@ def _sink_step(sink: SinkNode, surroundings: Surroundings) -> NodeStep:
     if fixed is not None:
         fixed = topic_name(surroundings.topology, surroundings.application_id, fixed)
     writers: dict[str, _Writer] = {}
-    partitioner, send = sink.partitioner, collector.send
-    of_windows = partitioner if isinstance(partitioner, WindowedPartitioner) else None
+    choose, send = _partition_choice(sink), collector.send
 
     def step(key: Any, value: Any, timestamp_ms: int, headers: Headers) -> None:
         context.timestamp_ms, context.headers = timestamp_ms, headers
         try:
             topic = fixed if fixed is not None else sink.topic(key, value, context)  # type: ignore[operator]
-            if partitioner is None:
-                partitions: Sequence[int | None] = _BY_DEFAULT
-            elif of_windows is not None:  # it chooses one that is right
-                partitions = (of_windows(topic, key, value, collector.partitions(topic)),)
-            else:
-                partitions = chosen_partitions(partitioner, topic, key, value, collector.partitions(topic))
         except Exception as error:
             failures.processing(sink.name, error, (key, value, timestamp_ms, headers))
             return
+        partitions: Sequence[int | None] = _BY_DEFAULT
+        if choose is not None:
+            try:
+                count = collector.partitions(topic)
+            except KafkaGroupsError as error:
+                failures.unwritten(sink.name, error, topic, (None, None, timestamp_ms, headers))
+                return
+            try:
+                partitions = choose(topic, key, value, count)
+            except Exception as error:
+                failures.processing(sink.name, error, (key, value, timestamp_ms, headers))
+                return
         try:
             writer = writers.get(topic) or writers.setdefault(topic, _Writer(sink, topic))
             written = [*headers]
@@ -215,6 +220,16 @@ def _sink_step(sink: SinkNode, surroundings: Surroundings) -> NodeStep:
             failures.unwritten(sink.name, error, topic, (key_bytes, value_bytes, timestamp_ms, headers))
 
     return _paired(step) if sink.takes_changes else step
+
+
+def _partition_choice(sink: SinkNode) -> Callable[[str, Any, Any, int], Sequence[int | None]] | None:
+    """Return the function that chooses the partitions of a record, or None for the default partitioner."""
+    partitioner = sink.partitioner
+    if partitioner is None:
+        return None
+    if isinstance(partitioner, WindowedPartitioner):  # it chooses one that is right
+        return lambda topic, key, value, count: (partitioner(topic, key, value, count),)
+    return lambda topic, key, value, count: chosen_partitions(partitioner, topic, key, value, count)
 
 
 def _paired(step: NodeStep) -> NodeStep:

@@ -1,11 +1,13 @@
 """A writer of one's own: it knows where its records are, and its transactions succeed as a whole or not at all."""
 
+import time
 from collections.abc import Iterator
 
 import pytest
 
 from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.data_plane.deliveries import OutgoingRecord
+from kafka_groups.data_plane.producing import DurableProducer
 from kafka_groups.data_plane.reading import BEGINNING, PartitionReader
 from kafka_groups.data_plane.writing import RecordWriter, TransactionFailedError
 from kafka_groups.errors import ConfigurationError, DeliveryFailedError
@@ -38,6 +40,22 @@ def test_a_writer_knows_where_its_records_are(cluster: EmbeddedCluster) -> None:
     assert sorted(places) == [("t-0", 0), ("t-0", 1), ("t-1", 0)]
     assert (writer.written, writer.failed) == (3, 0)
     assert [each.value for each in cluster.records("t")] == [b"a", b"c", b"b"]
+
+
+def test_the_time_0_is_written_as_1_and_a_record_without_time_as_now(cluster: EmbeddedCluster) -> None:
+    writer, producer = (
+        kind({"bootstrap.servers": cluster.bootstrap_servers}) for kind in (RecordWriter, DurableProducer)
+    )
+    for time_ms in (0, 1, None):
+        writer.write(OutgoingRecord("t", b"k", b"v", partition=0, timestamp_ms=time_ms))
+        producer.produce("t", key=b"k", value=b"v", partition=1, timestamp_ms=time_ms)
+    begun_ms = time.time_ns() // 1_000_000 - 3_600_000
+    writer.flush(PATIENCE_S)
+    producer.flush(PATIENCE_S)
+    for partition in (0, 1):
+        times = [each.timestamp_ms for each in cluster.records("t") if each.partition == partition]
+        assert times[:2] == [1, 1]
+        assert times[2] > begun_ms
 
 
 def test_a_record_that_is_refused_is_reported_once(cluster: EmbeddedCluster) -> None:

@@ -8,6 +8,7 @@ from kafka_groups.streams.processors.extractors import fail_on_invalid
 from kafka_groups.streams.runtime.restore_listeners import RestoreListeners
 from kafka_groups.streams.runtime.settings import WorkerSettings
 from kafka_groups.streams.runtime.worker import StreamsWorker
+from kafka_groups.streams.tasks.error_context import ErrorHandlers
 from kafka_groups.streams.tasks.task import TaskSettings
 from kafka_groups.testing.clock import ManualClock
 from kafka_groups.types import TopicPartition
@@ -46,13 +47,22 @@ class Process:
         faults: Faults | None = None,
         topology: Topology | None = None,
         listeners: RestoreListeners = RestoreListeners(),  # noqa: B008 - frozen
+        handlers: ErrorHandlers | None = None,
         **settings: int,
     ) -> None:
         self.kafka = kafka
         self.clock = ManualClock()
         self.plane, self.member = FakePlane(kafka, faults), FakeMembership(kafka, faults)
         graph = (topology or counting()).graph
-        tasks = TaskSettings(topology=graph, application_id="app", extractor=fail_on_invalid)
+        known = handlers or ErrorHandlers()
+        tasks = TaskSettings(
+            topology=graph,
+            application_id="app",
+            extractor=fail_on_invalid,
+            processing_handler=known.processing,
+            production_handler=known.production,
+            dead_letter_topic=known.dead_letter_topic,
+        )
         given = WorkerSettings(tasks=tasks, listeners=listeners, **settings)
         self.worker = StreamsWorker(given, self.plane, self.member, self.clock)
 

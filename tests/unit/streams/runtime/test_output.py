@@ -1,0 +1,44 @@
+"""What a worker writes, and what it does if the brokers do not say where."""
+
+import pytest
+
+from kafka_groups.errors import KafkaGroupsError, TopicAuthorizationFailedError
+from kafka_groups.streams import ErrorContext, ErrorResponse, Record, StreamsBuilder, StreamsError, Topology, serdes
+from kafka_groups.streams.tasks.error_context import ErrorHandlers
+from tests.support.fake_kafka import FakeKafka
+from tests.unit.streams.runtime.counting import Process
+
+
+def partitioned() -> Topology:
+    """Writes words to the partition that a function chooses."""
+    builder = StreamsBuilder()
+    words = builder.stream("words", key=serdes.string, value=serdes.string)
+    words.to("totals", partitioner=lambda *_: 0)
+    return builder.build()
+
+
+def with_words(*words: str) -> FakeKafka:
+    kafka = FakeKafka({"words": 1, "totals": 1})
+    for word in words:
+        kafka.produce("words", word, word)
+    return kafka
+
+
+async def test_an_error_of_the_brokers_is_not_taken_for_one_of_a_partitioner() -> None:
+    asked: list[Exception] = []
+
+    def skip(_context: ErrorContext, _record: Record[object, object], error: Exception) -> ErrorResponse:
+        asked.append(error)
+        return ErrorResponse.RESUME
+
+    def refused(_topic: str) -> int:
+        raise TopicAuthorizationFailedError("not yours")
+
+    process = Process(with_words("to"), topology=partitioned(), handlers=ErrorHandlers(processing=skip))
+    process.plane.partitions = refused  # type: ignore[method-assign]
+    process.member.assign("0_0")
+    await process.worker.start()
+    with pytest.raises(StreamsError, match="cannot write to totals: .*not yours") as raised:
+        await process.turn_until(lambda: process.has_committed(1))
+    assert isinstance(raised.value.__cause__, KafkaGroupsError)
+    assert not asked
