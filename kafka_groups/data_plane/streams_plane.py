@@ -10,7 +10,9 @@ from kafka_groups.types import TopicPartition
 
 __all__ = ["LibrdkafkaPlane"]
 
-_METADATA_SECONDS = 30.0
+_TOPICS_SECONDS = 5.0
+_OFFSETS_SECONDS = 1.0
+"""The time that a worker waits for offsets, in which it does nothing else. It repeats what fails."""
 _SHARED_WAIT_SECONDS = 0.005
 """The time that the worker waits on one consumer while the other one may have something, too."""
 
@@ -111,21 +113,31 @@ class LibrdkafkaPlane:
     def partitions(self, topic: str) -> int | None:
         """Return a topic's number of partitions, or None if there is no such topic. Blocks the first time."""
         if topic not in self._counts:
-            self._counts = self._ends.partition_counts(_METADATA_SECONDS)
+            self._counts = self._ends.partition_counts(_TOPICS_SECONDS)
         return self._counts.get(topic)
 
     async def partition_counts(self) -> Mapping[str, int]:
         """Return the number of partitions of all topics that there are now."""
-        self._counts = self._ends.partition_counts(_METADATA_SECONDS)
+        self._counts = self._ends.partition_counts(_TOPICS_SECONDS)
         return self._counts
 
     async def bounds(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, tuple[int, int]]:
-        """Return where logs begin, and where they end with the records of open transactions."""
-        return {each: self._ends.bounds(each, _METADATA_SECONDS) for each in partitions}
+        """Return where logs begin, and where they end with the records of open transactions. Blocks briefly.
+
+        Raises:
+            KafkaGroupsError: A broker did not answer within a second, or refused.
+        """
+        return {each: self._ends.bounds(each, _OFFSETS_SECONDS) for each in partitions}
 
     async def offsets_for_times(self, times: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
-        """Return the first offset at or after a time (ms since the epoch); partitions without one are left out."""
-        return self._ends.offsets_for_times(times, _METADATA_SECONDS)
+        """Return the first offset at or after a time (ms since the epoch); partitions without one are left out.
+
+        Blocks briefly.
+
+        Raises:
+            KafkaGroupsError: A broker did not answer within a second, or refused.
+        """
+        return self._ends.offsets_for_times(times, _OFFSETS_SECONDS)
 
     async def delete_records(self, before: Mapping[TopicPartition, int]) -> None:
         """Delete records before these offsets."""

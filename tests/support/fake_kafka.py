@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from kafka_groups.data_plane.polled import NOTHING, PolledRecords
-from kafka_groups.errors import ApplicationShutdownError, TasksLostError
+from kafka_groups.errors import ApplicationShutdownError, LeaderNotAvailableError, TasksLostError
 from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatStatus, StreamsStatus
 from kafka_groups.streams import GroupMembershipOperation, MemberTasks, TaskId, TasksAssigned, TasksLost, TasksRevoked
 from kafka_groups.streams.member.rules.member_events import StatusesChanged, StreamsMembershipEvent
@@ -32,6 +32,7 @@ class FakeKafka:
         self.logs: defaultdict[TopicPartition, list[LogEntry]] = defaultdict(list)
         self.begins: defaultdict[TopicPartition, int] = defaultdict(int)
         self.committed: dict[TopicPartition, OffsetAndMetadata] = {}
+        self.leaderless: set[TopicPartition] = set()
 
     def produce(self, topic: str, key: str, value: str, timestamp_ms: int = 0, partition: int = 0) -> None:
         entry = LogEntry(key.encode(), value.encode(), timestamp_ms)
@@ -181,7 +182,12 @@ class FakePlane:
 
     async def bounds(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, tuple[int, int]]:
         self.faults.call()
-        return {each: (self.kafka.begins[each], len(self.kafka.logs[each])) for each in partitions}
+        return {each: self._bounds(each) for each in partitions}
+
+    def _bounds(self, place: TopicPartition) -> tuple[int, int]:
+        if place in self.kafka.leaderless:
+            raise LeaderNotAvailableError(f"{place} has no leader")
+        return self.kafka.begins[place], len(self.kafka.logs[place])
 
     async def offsets_for_times(self, times: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
         found = {

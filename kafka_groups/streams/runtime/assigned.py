@@ -7,6 +7,7 @@ from attrs import define, field
 
 from kafka_groups.streams.member.rules.task_offsets import TaskPosition
 from kafka_groups.streams.runtime.shared_engine import SharedEngine
+from kafka_groups.streams.runtime.task_timeout import TaskTimeout
 from kafka_groups.streams.tasks.task import StreamTask
 from kafka_groups.types import TaskId, TopicPartition
 
@@ -39,6 +40,7 @@ class AssignedTask:
         task: What processes its records and has its stores.
         engine: Keeps the committed state.
         role: What the worker does with it.
+        beginning: The outage that keeps it from beginning, apart from those of other tasks.
         phase: How far it is.
         applied: For each partition of its changelogs the offset after the last record that its stores have.
         ends: Where its changelogs ended when the restoration began; for standby and warm-up tasks, when that was last
@@ -53,6 +55,7 @@ class AssignedTask:
     task: StreamTask
     engine: SharedEngine
     role: TaskRole
+    beginning: TaskTimeout
     phase: TaskPhase = TaskPhase.CREATED
     applied: dict[TopicPartition, int] = field(factory=dict)
     ends: dict[TopicPartition, int] = field(factory=dict)

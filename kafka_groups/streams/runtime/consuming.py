@@ -32,9 +32,9 @@ class Consuming:
         self._pause_at = settings.buffered_records * _PAUSE_FACTOR
         self._resume_at = settings.buffered_records * _RESUME_FACTOR
         self._readers: dict[TopicPartition, AssignedTask] = {}
-        self._lost: set[TopicPartition] = set()
+        self._lost: dict[TopicPartition, TaskTimeout] = {}
+        self._clock, self._timeout_ms = clock, settings.task_timeout_ms
         self._polls = TaskTimeout(clock, settings.task_timeout_ms)
-        self._restarts = TaskTimeout(clock, settings.task_timeout_ms)
 
     def __repr__(self) -> str:
         return f"<Consuming {len(self._readers)} partitions>"
@@ -57,8 +57,8 @@ class Consuming:
     async def stop(self, task: AssignedTask) -> None:
         """Read the sources of a task no more."""
         places = [place for place, reader in self._readers.items() if reader is task]
-        self._lost.difference_update(places)
         for place in places:
+            self._lost.pop(place, None)
             del self._readers[place]
         if places:
             await self._plane.unassign(places)
@@ -73,7 +73,7 @@ class Consuming:
         polled = await self._polled(most)
         if polled:
             self._take(polled)
-        if self._lost and self._restarts.may_try:
+        if self._lost:
             await self._begin_again(wall_ms)
         await self._pause_full(polled)
         return polled.count
@@ -81,12 +81,20 @@ class Consuming:
     async def _polled(self, most: int) -> PolledRecords:
         try:
             polled = await self._plane.poll(most)
+            is_answered = bool(polled) or await self._is_answered()
         except KafkaGroupsError as error:
             self._polls.note("Waiting for records", error)
             return NOTHING
-        if polled:
+        if is_answered:
             self._polls.end()
         return polled
+
+    async def _is_answered(self) -> bool:
+        """Ask for bounds if there was an outage and no record came since, as there may be none for a long time."""
+        if not self._polls.is_question_due or not self._readers:
+            return False
+        await self._plane.bounds(self._readers)
+        return True
 
     def _take(self, polled: PolledRecords) -> None:
         for place, records in polled.batches.items():
@@ -98,7 +106,7 @@ class Consuming:
             self._readers[place].read_to_end.add(place)
         for place in polled.out_of_range:
             self._readers[place].paused.discard(place)
-            self._lost.add(place)
+            self._lost[place] = TaskTimeout(self._clock, self._timeout_ms)
 
     async def resume_emptied(self) -> None:
         """Fetch again from partitions whose records have been processed."""
@@ -112,23 +120,22 @@ class Consuming:
                 await self._plane.resume(done)
 
     async def _pause_full(self, polled: PolledRecords) -> None:
-        for place in polled.batches.keys() - self._lost:
+        for place in polled.batches.keys() - self._lost.keys():
             task = self._readers[place]
             if place not in task.paused and len(task.task.queues[place.topic, place.partition]) >= self._pause_at:
                 task.paused.add(place)
                 await self._plane.pause([place])
 
     async def _begin_again(self, wall_ms: int) -> None:
-        for place in sorted(self._lost):
+        for place, outage in sorted(self._lost.items(), key=lambda each: each[0]):
+            if not outage.may_try:
+                continue
             try:
                 await self._begin_again_in(place, wall_ms)
             except KafkaGroupsError as error:
-                self._restarts.note(
-                    f"{place} does not have the next offset any more, and its bounds are unknown", error
-                )
-                return
-            self._lost.discard(place)
-        self._restarts.end()
+                outage.note(f"{place} does not have the next offset any more, and its bounds are unknown", error)
+                return  # the attempt may have taken a second: the others have their turn
+            del self._lost[place]
 
     async def _begin_again_in(self, place: TopicPartition, wall_ms: int) -> None:
         task = self._readers[place]

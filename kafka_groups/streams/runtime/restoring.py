@@ -191,6 +191,17 @@ class Restoration:
             await self._plane.assign_restoring({place: task.applied[place] for place, task in self._readers.items()})
         self._is_paused = False
 
+    async def is_answered(self, outage: TaskTimeout) -> bool:
+        """Ask for bounds of changelogs if there was an outage and no record came since. Return whether they are known.
+
+        Raises:
+            KafkaGroupsError: The brokers did not answer, or refused.
+        """
+        if not outage.is_question_due or not self._readers:
+            return False
+        await self._plane.bounds(self._readers)
+        return True
+
     async def _read(self, task: AssignedTask, starts: Mapping[TopicPartition, int]) -> None:
         if starts:
             self._readers.update(dict.fromkeys(starts, task))

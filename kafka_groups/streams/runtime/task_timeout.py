@@ -9,7 +9,11 @@ __all__ = ["TaskTimeout"]
 
 _log = logging.getLogger(__name__)
 
-_RETRY_MS = 200
+_FIRST_PAUSE_MS, _LONGEST_PAUSE_MS = 200, 5_000
+"""The time between two attempts. It grows, because an attempt may block the worker for a second."""
+
+_FIRST_SILENCE_MS, _LONGEST_SILENCE_MS = 1_000, 60_000
+"""The time between two warnings about one outage, which grows, too."""
 
 
 class TaskTimeout:
@@ -24,7 +28,8 @@ class TaskTimeout:
         self._clock = clock
         self._timeout_ms = timeout_ms
         self._since_ms: int | None = None
-        self._last_ms = 0
+        self._last_ms = self._logged_ms = 0
+        self._pause_ms = self._silence_ms = 0
 
     def __repr__(self) -> str:
         return f"<TaskTimeout: errors since {self._since_ms}>"
@@ -32,22 +37,39 @@ class TaskTimeout:
     @property
     def may_try(self) -> bool:
         """False for a short time after an error."""
-        return self._since_ms is None or self._clock.now_ms() - self._last_ms >= _RETRY_MS
+        return self._since_ms is None or self._clock.now_ms() - self._last_ms >= self._pause_ms
+
+    @property
+    def is_question_due(self) -> bool:
+        """True if there was an error and no success yet, and it is time to ask whether the brokers answer again."""
+        return self._since_ms is not None and self.may_try
 
     def note(self, what: str, error: KafkaGroupsError) -> None:
-        """Log an error.
+        """Log an error, at growing intervals while an outage lasts.
 
         Raises:
             KafkaGroupsError: It, if repeating does not help, or the outage has lasted too long.
         """
         now_ms = self._clock.now_ms()
-        if self._since_ms is None or now_ms - self._last_ms > self._timeout_ms:
-            self._since_ms = now_ms
-        self._last_ms = now_ms
-        if not error.retriable or now_ms - self._since_ms >= self._timeout_ms:
+        since_ms = self._continued(now_ms)
+        if not error.retriable or now_ms - since_ms >= self._timeout_ms:
             raise error
-        _log.warning("%s: %s", what, error)
+        if now_ms - self._logged_ms >= self._silence_ms:
+            self._logged_ms = now_ms
+            self._silence_ms = min(max(2 * self._silence_ms, _FIRST_SILENCE_MS), _LONGEST_SILENCE_MS)
+            _log.warning("%s, for %d s: %s", what, (now_ms - since_ms) // 1_000, error)
 
     def end(self) -> None:
         """Note that a request has succeeded."""
         self._since_ms = None
+
+    def _continued(self, now_ms: int) -> int:
+        """Note the time of an error. Return that of the first one of the outage."""
+        since_ms = self._since_ms
+        if since_ms is None or now_ms - self._last_ms > self._timeout_ms + self._pause_ms:
+            since_ms = self._since_ms = now_ms
+            self._pause_ms, self._silence_ms = _FIRST_PAUSE_MS, 0
+        else:
+            self._pause_ms = min(2 * self._pause_ms, _LONGEST_PAUSE_MS)
+        self._last_ms = now_ms
+        return since_ms

@@ -82,9 +82,7 @@ class StreamsWorker:
         self._statuses = GroupStatuses()
         self._kept: dict[TaskId, AssignedTask] = {}
         self._events: deque[StreamsMembershipEvent] = deque()
-        self._beginning, self._counting, self._restoring = (
-            TaskTimeout(clock, settings.task_timeout_ms) for _ in range(3)
-        )
+        self._counting, self._restoring = (TaskTimeout(clock, settings.task_timeout_ms) for _ in range(2))
         self._looked_ms = self._committed_ms = 0
         self._is_committed = True  # whether the last commit succeeded
         self._has_assignment = False
@@ -259,7 +257,8 @@ class StreamsWorker:
         task = StreamTask(
             task_id, group, self._settings.tasks, engine, self._output, self._globals.states, partitions=inputs
         )
-        return AssignedTask(task, engine, role, inputs=inputs)
+        timeout = TaskTimeout(self._clock, self._settings.task_timeout_ms)
+        return AssignedTask(task, engine, role, timeout, inputs=inputs)
 
     def _topics(self, group: NodeGroup) -> list[str]:
         tasks = self._settings.tasks
@@ -283,8 +282,7 @@ class StreamsWorker:
     async def _restore(self, wall_ms: int) -> int:
         await self._globals.begin(wall_ms)
         await (self._restoration.pause() if self.is_paused else self._restoration.resume())
-        if self._beginning.may_try:
-            await self._begin_created()
+        await self._begin_created()
         polled = await self._poll_restoring()
         count = self._restoration.take(polled)
         await self._globals.skip_lost()
@@ -294,47 +292,51 @@ class StreamsWorker:
             for task in self._restoration.lost(polled):
                 await self._wipe(task)
         for task in self._waiting(TaskPhase.RESTORING):
-            if task.role is TaskRole.ACTIVE and task.is_restored and self._may_run:
+            if task.role is TaskRole.ACTIVE and task.is_restored and self._may_run(task):
                 await self._run(task, wall_ms)
+                if not task.is_running:
+                    break  # the attempt may have taken a second: the others have their turn
                 count += 1
         return count + polled.count
 
     async def _poll_restoring(self) -> PolledRecords:
         try:
             polled = await self._plane.poll_restoring(_RESTORED_BESIDE if self._has_running else _RESTORED_RECORDS)
+            is_answered = bool(polled) or await self._restoration.is_answered(self._restoring)
         except KafkaGroupsError as error:
             self._restoring.note("Waiting for records of changelogs", error)
             return NOTHING
-        if polled:
+        if is_answered:
             self._restoring.end()
         return polled
 
     async def _begin_created(self) -> None:
         for task in self._waiting(TaskPhase.CREATED):
+            if not task.beginning.may_try:
+                continue
             try:
                 if not await self._restoration.begin(task):
                     await self._wipe(task)
             except TasksLostError:
                 return  # the next event says so
             except KafkaGroupsError as error:
-                self._beginning.note(f"Task {task.task_id} cannot begin yet", error)
-                return
-            self._beginning.end()
+                task.beginning.note(f"Task {task.task_id} cannot begin yet", error)
+                return  # the attempt may have taken a second: the others have their turn
+            task.beginning.end()
 
     async def _run(self, task: AssignedTask, wall_ms: int) -> None:
         try:
             await self._consuming.start(task, wall_ms)
         except KafkaGroupsError as error:
-            self._beginning.note(f"Task {task.task_id} cannot begin yet", error)
+            task.beginning.note(f"Task {task.task_id} cannot begin yet", error)
             return
-        self._beginning.end()
+        task.beginning.end()
         await self._restoration.end(task)
         task.is_initialised = True
         task.task.init(wall_ms)
 
-    @property
-    def _may_run(self) -> bool:
-        return self._globals.is_loaded and self._beginning.may_try
+    def _may_run(self, task: AssignedTask) -> bool:
+        return self._globals.is_loaded and task.beginning.may_try
 
     def _waiting(self, phase: TaskPhase) -> list[AssignedTask]:
         return [task for task in self.tasks.values() if task.phase is phase]

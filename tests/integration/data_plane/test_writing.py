@@ -1,6 +1,5 @@
 """A writer of one's own: it knows where its records are, and its transactions succeed as a whole or not at all."""
 
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -11,6 +10,7 @@ from kafka_groups.data_plane.producing import DurableProducer
 from kafka_groups.data_plane.reading import BEGINNING, PartitionReader
 from kafka_groups.data_plane.writing import RecordWriter, TransactionFailedError
 from kafka_groups.errors import ConfigurationError, DeliveryFailedError
+from kafka_groups.net.clock import SystemClock
 from kafka_groups.testing.kafka_process import KafkaProcess
 from kafka_groups.types import TopicPartition
 from tests.support.kafka.real_kafka import unique
@@ -49,7 +49,7 @@ def test_the_time_0_is_written_as_1_and_a_record_without_time_as_now(cluster: Em
     for time_ms in (0, 1, None):
         writer.write(OutgoingRecord("t", b"k", b"v", partition=0, timestamp_ms=time_ms))
         producer.produce("t", key=b"k", value=b"v", partition=1, timestamp_ms=time_ms)
-    begun_ms = time.time_ns() // 1_000_000 - 3_600_000
+    begun_ms = SystemClock().wall_ms() - 3_600_000
     writer.flush(PATIENCE_S)
     producer.flush(PATIENCE_S)
     for partition in (0, 1):

@@ -38,7 +38,7 @@ async def test_an_error_of_the_brokers_is_not_taken_for_one_of_a_partitioner() -
     process.plane.partitions = refused  # type: ignore[method-assign]
     process.member.assign("0_0")
     await process.worker.start()
-    with pytest.raises(StreamsError, match="cannot write to totals: .*not yours") as raised:
+    with pytest.raises(StreamsError, match=r"cannot write to totals: .*not yours") as raised:
         await process.turn_until(lambda: process.has_committed(1))
     assert isinstance(raised.value.__cause__, KafkaGroupsError)
     assert not asked

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from kafka_groups.errors import KafkaGroupsError, NetworkError, TopicAuthorizationFailedError
+from kafka_groups.errors import KafkaGroupsError, LeaderNotAvailableError, NetworkError, TopicAuthorizationFailedError
 from kafka_groups.streams.runtime.task_timeout import TaskTimeout
 from kafka_groups.testing.clock import ManualClock
-from kafka_groups.types import TopicPartition
+from kafka_groups.types import TaskId, TopicPartition
 from tests.support.fake_kafka import FakeKafka, LogEntry
 from tests.unit.streams.runtime.counting import CHANGELOG, INPUT, Process, brokers, enriched, restored
 
@@ -56,7 +56,7 @@ async def test_a_request_that_fails_for_a_while_is_repeated(method: str, caplog:
     failures = failing(process, method, NetworkError("the brokers are away"), 5)
     await process.turn_until(lambda: process.has_committed(2))
     assert failures() == 5
-    assert caplog.text.count("the brokers are away") == 5
+    assert "the brokers are away" in caplog.text
     assert restored(kafka) == Counter(["or", "to", "be"])
 
 
@@ -64,9 +64,11 @@ async def test_a_request_that_fails_for_a_while_is_repeated(method: str, caplog:
 async def test_a_request_that_fails_for_longer_than_the_task_timeout_ends_the_worker(method: str) -> None:
     process = await started(words("to"), task_timeout_ms=10_000)
     failures = failing(process, method, NetworkError("the brokers are away"), float("inf"))
+    begun_ms = process.clock.now_ms()
     with pytest.raises(NetworkError, match="the brokers are away"):
         await process.turn_until(lambda: process.has_committed(1))
-    assert failures() == 11
+    assert 10_000 <= process.clock.now_ms() - begun_ms <= 20_000
+    assert failures() > 3
 
 
 @pytest.mark.parametrize("method", REQUESTS)
@@ -142,13 +144,116 @@ async def test_deleted_records_of_a_global_table_are_skipped_when_the_brokers_ar
     assert [entry.value for entry in kafka.values("named")] == [b"tea of ben"]
 
 
+LOST, KEPT = TaskId("0", 0), TaskId("0", 1)
+
+
+async def two_tasks(leaderless: TopicPartition, task_timeout_ms: int = 300_000) -> Process:
+    """Two tasks, while a partition of one has no leader."""
+    kafka = brokers(2)
+    for partition in (0, 1):
+        kafka.produce("words", "to", "", partition=partition)
+    kafka.leaderless.add(leaderless)
+    process = Process(kafka, task_timeout_ms=task_timeout_ms)
+    process.member.assign("0_0", "0_1")
+    await process.worker.start()
+    return process
+
+
+@pytest.mark.parametrize("leaderless", [INPUT, TopicPartition(CHANGELOG, 0)])
+async def test_a_partition_without_leader_keeps_only_its_own_task_from_beginning(leaderless: TopicPartition) -> None:
+    process = await two_tasks(leaderless)
+    await process.turn_until(lambda: process.has_committed(1, TopicPartition("words", 1)))
+    assert process.worker.tasks[KEPT].is_running
+    assert not process.worker.tasks[LOST].is_running
+    process.kafka.leaderless.clear()
+    await process.turn_until(lambda: process.has_committed(1))
+
+
+async def test_a_task_that_cannot_begin_for_too_long_ends_the_worker_though_others_run() -> None:
+    process = await two_tasks(INPUT, task_timeout_ms=10_000)
+    with pytest.raises(LeaderNotAvailableError):
+        await process.turn_until(lambda: False)
+    assert process.has_committed(1, TopicPartition("words", 1))
+
+
+async def test_a_partition_without_leader_does_not_keep_others_from_resetting_their_offsets() -> None:
+    process = await two_tasks(TopicPartition("elsewhere", 0))
+    await process.turn_until(lambda: process.has_committed(1) and process.has_committed(1, TopicPartition("words", 1)))
+    process.kafka.leaderless.add(INPUT)
+    for partition in (0, 1):
+        process.kafka.produce("words", "lost", "", partition=partition)
+        process.kafka.produce("words", "kept", "", partition=partition)
+        process.kafka.begins[TopicPartition("words", partition)] = 2
+    await process.turn_until(lambda: process.has_committed(3, TopicPartition("words", 1)))
+    assert not process.has_committed(3)
+    process.kafka.leaderless.clear()
+    await process.turn_until(lambda: process.has_committed(3))
+
+
+@pytest.mark.parametrize("method", ["poll", "poll_restoring"])
+async def test_an_outage_ends_when_the_brokers_answer_though_no_record_comes(method: str) -> None:
+    """Two errors that are less than the timeout apart, with answers and no records between them."""
+    process = await started(words(), task_timeout_ms=10_000)
+    process.member.assign(standby=["0_1"])
+    process.kafka.counts |= dict.fromkeys(("words", CHANGELOG), 2)
+    await process.turn_until(lambda: process.worker.is_running and len(process.worker.positions()) == 2)
+    for _ in range(5):
+        failures = failing(process, method, NetworkError("a short outage"), 1)
+        await process.turn_until(failures)
+        for _ in range(6):
+            process.clock.advance(1_000)
+            await process.worker.turn()
+
+
+async def test_an_outage_in_which_no_record_comes_and_no_broker_answers_ends_the_worker() -> None:
+    process = await started(words(), task_timeout_ms=10_000)
+    await process.turn_until(lambda: process.worker.is_running)
+    process.kafka.leaderless.add(INPUT)
+    failing(process, "poll", NetworkError("a short outage"), 1)
+    with pytest.raises(LeaderNotAvailableError):
+        await process.turn_until(lambda: False)
+
+
+def test_warnings_about_an_outage_come_at_growing_intervals(caplog: pytest.LogCaptureFixture) -> None:
+    clock = ManualClock()
+    timeout = TaskTimeout(clock, 300_000)
+    for _ in range(100):
+        timeout.note("Waiting", NetworkError("away"))
+        clock.advance(1_000)
+    assert [record.getMessage() for record in caplog.records] == [
+        f"Waiting, for {seconds} s: away" for seconds in (0, 1, 3, 7, 15, 31, 63)
+    ]
+
+
+def test_attempts_in_an_outage_are_made_at_growing_intervals() -> None:
+    clock = ManualClock()
+    timeout = TaskTimeout(clock, 300_000)
+    pauses = []
+    for _ in range(7):
+        timeout.note("Waiting", NetworkError("away"))
+        begun_ms = clock.now_ms()
+        while not timeout.may_try:
+            clock.advance(100)
+        pauses.append(clock.now_ms() - begun_ms)
+    assert pauses == [200, 400, 800, 1_600, 3_200, 5_000, 5_000]
+
+
+def test_an_outage_ends_the_worker_also_if_attempts_are_rarer_than_the_timeout() -> None:
+    clock = ManualClock()
+    timeout = TaskTimeout(clock, 100)
+    timeout.note("Waiting", NetworkError("away"))
+    clock.advance(200)
+    with pytest.raises(NetworkError):
+        timeout.note("Waiting", NetworkError("away"))
+
+
 def test_errors_that_are_far_apart_are_different_outages() -> None:
     clock = ManualClock()
     timeout = TaskTimeout(clock, 10_000)
     for _ in range(5):
         timeout.note("Waiting", NetworkError("away"))
         assert not timeout.may_try
-        clock.advance(10_001)
+        clock.advance(10_201)
         assert timeout.may_try
 
 
