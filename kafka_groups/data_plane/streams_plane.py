@@ -88,9 +88,11 @@ class LibrdkafkaPlane:
         return self._restorer.poll(most) if self._restorer.assigned else NOTHING
 
     async def wait(self, timeout_ms: int) -> None:
-        """Wait until there may be something to poll, or the time is up."""
+        """Wait until there may be something to poll or room to write, or the time is up."""
         timeout_s = timeout_ms / 1000
-        if not self._restorer.assigned:
+        if not self._writer.has_room:
+            self._writer.wait_for_room(timeout_s)
+        elif not self._restorer.assigned:
             self._sources.wait(timeout_s)
         elif not self._sources.assigned:
             self._restorer.wait(timeout_s)
@@ -99,6 +101,11 @@ class LibrdkafkaPlane:
             self._sources.wait(timeout_s)
 
     # ----------------------------------------------------------------------------------------- writing
+
+    @property
+    def has_room(self) -> bool:
+        """False while records wait for room in the producer's queue: process nothing then, or more of them wait."""
+        return self._writer.has_room
 
     async def flush(self, timeout_ms: int) -> None:
         """Wait until the brokers have confirmed all records.

@@ -103,6 +103,7 @@ class FakePlane:
         self.sources, self.changelogs = FakeReader(kafka), FakeReader(kafka)
         self.queued: list[tuple[TopicPartition, LogEntry]] = []
         self.is_closed = False
+        self.has_room = True
 
     async def assign(self, starts: Mapping[TopicPartition, int]) -> None:
         self.faults.call()

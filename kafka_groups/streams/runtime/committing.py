@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Collection
 
-from kafka_groups.errors import DeliveryFailedError, KafkaGroupsError, TasksLostError
+from kafka_groups.errors import DeliveryFailedError, KafkaGroupsError, OperationTimeoutError, TasksLostError
 from kafka_groups.net.clock import Clock
 from kafka_groups.streams.runtime.assigned import AssignedTask
 from kafka_groups.streams.runtime.output import WorkerOutput
@@ -16,14 +16,15 @@ __all__ = ["Commits"]
 
 _log = logging.getLogger(__name__)
 
-_FLUSH_SLICE_MS = 5_000
+_FLUSH_SLICE_MS = 500
+"""The time in which a worker waits for the producer and does nothing else."""
 
 
 class Commits:
     """Commits the tasks of a worker together.
 
     An error of the flush never commits offsets. A commit that fails because brokers do not answer is repeated, until
-    that has lasted for `task.timeout.ms`.
+    that has lasted for `task.timeout.ms`. While the brokers have not confirmed its records, it is pending.
     """
 
     def __init__(
@@ -38,16 +39,23 @@ class Commits:
         self._member = member
         self._output = output
         self._clock = clock
-        self._timeout_ms = task_timeout_ms
-        self._timeout = TaskTimeout(clock, task_timeout_ms)
+        self._pending: list[AssignedTask] = []
+        self._flushes, self._timeout = TaskTimeout(clock, task_timeout_ms), TaskTimeout(clock, task_timeout_ms)
+
+    @property
+    def is_pending(self) -> bool:
+        """True if a commit waits for the brokers. Process nothing until `commit` has ended it."""
+        return bool(self._pending)
 
     async def commit(self, tasks: Collection[AssignedTask]) -> bool:
-        """Commit tasks. Return False if that did not succeed now, because tasks are lost or brokers do not answer.
+        """Commit tasks, or go on with a pending commit. Blocks briefly.
+
+        Return False if that did not succeed now, because tasks are lost or brokers do not answer.
 
         Requests for a commit are answered then, also if it did not succeed: the interval decides about the next one.
 
         Raises:
-            DeliveryFailedError: A record was refused.
+            DeliveryFailedError: A record was refused, or not confirmed for too long.
             KafkaGroupsError: The group refused the offsets, or no broker answered for too long.
         """
         is_done = await self._commit(tasks)
@@ -56,26 +64,52 @@ class Commits:
         return is_done
 
     async def _commit(self, tasks: Collection[AssignedTask]) -> bool:
-        changed = [task for task in tasks if task.is_running and task.is_dirty]
-        if not changed:
+        if not self._pending:
+            self._pending = self._written(tasks)
+        if not self._pending:
             return True
+        if not await self._flush():
+            return False
+        flushed, self._pending = [task for task in self._pending if task in tasks], []
+        return await self._commit_offsets(flushed)
+
+    async def finish(self, tasks: Collection[AssignedTask], timeout_s: float | None) -> None:
+        """Commit tasks, and wait until the brokers have confirmed all records.
+
+        Args:
+            tasks: The tasks.
+            timeout_s: Longest wait, in seconds. `task.timeout.ms` limits it, too.
+
+        Raises:
+            OperationTimeoutError: The time is up.
+            KafkaGroupsError: As for `commit`.
+        """
+        begun_ms = self._clock.now_ms()
+        while not await self.commit(tasks) and self._pending:
+            if timeout_s is not None and self._clock.now_ms() - begun_ms >= timeout_s * 1_000:
+                raise OperationTimeoutError(
+                    f"The last commit was given up after {timeout_s:g} s, because the brokers have not confirmed its "
+                    "records. Records since the commit before will be processed again."
+                )
+
+    def _written(self, tasks: Collection[AssignedTask]) -> list[AssignedTask]:
+        """Write the changes of tasks, and return those that have any."""
+        changed = [task for task in tasks if task.is_running and task.is_dirty]
         for task in changed:
             task.task.flush()
             task.task.log(self._output)
-        await self._flush()
-        return await self._commit_offsets(changed)
+        return changed
 
-    async def _flush(self) -> None:
-        begun_ms = self._clock.now_ms()
-        while True:
-            try:
-                await self._plane.flush(_FLUSH_SLICE_MS)
-            except DeliveryFailedError as error:
-                if error.failed or self._clock.now_ms() - begun_ms >= self._timeout_ms:
-                    raise
-                _log.warning("Waiting for the brokers: %s", error)
-            else:
-                return
+    async def _flush(self) -> bool:
+        try:
+            await self._plane.flush(_FLUSH_SLICE_MS)
+        except DeliveryFailedError as error:
+            if error.failed:
+                raise
+            self._flushes.note("A commit waits for the brokers", error)
+            return False
+        self._flushes.end()
+        return True
 
     async def _commit_offsets(self, tasks: Collection[AssignedTask]) -> bool:
         offsets = {place: each for task in tasks for place, each in _offsets(task).items()}

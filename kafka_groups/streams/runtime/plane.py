@@ -49,7 +49,11 @@ class DataPlane(Protocol):
         """Return records of changelogs and global topics that have arrived."""
 
     async def wait(self, timeout_ms: int) -> None:
-        """Wait until there may be something to poll, or the time is up."""
+        """Wait until there may be something to poll or room to write, or the time is up."""
+
+    @property
+    def has_room(self) -> bool:
+        """False while records wait for room in the producer's queue: process nothing then, or more of them wait."""
 
     def write(
         self,
@@ -81,13 +85,21 @@ class DataPlane(Protocol):
         """
 
     def partitions(self, topic: str) -> int | None:
-        """Return a topic's number of partitions, or None if there is no such topic. May block the first time."""
+        """Return a topic's number of partitions, or None if there is no such topic. May block the first time.
+
+        Raises:
+            KafkaGroupsError: No broker answered within some seconds, or it refused.
+        """
 
     async def partition_counts(self) -> Mapping[str, int]:
         """Return the number of partitions of all topics that there are now."""
 
     async def bounds(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, tuple[int, int]]:
-        """Return where logs begin, and where they end with the records of open transactions."""
+        """Return where logs begin, and where they end with the records of open transactions.
+
+        Raises:
+            KafkaGroupsError: A broker did not answer soon, or refused.
+        """
 
     async def offsets_for_times(self, times: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
         """Return the first offset at or after a time (ms since the epoch); partitions without one are left out."""

@@ -70,7 +70,7 @@ class StreamsWorker:
         self._plane = plane
         self._member = member
         self._clock = clock
-        self._output = WorkerOutput(plane)
+        self._output = WorkerOutput(plane, clock, settings.task_timeout_ms)
         events = RestoreEvents(settings.listeners)
         self._globals = GlobalStores(settings, plane, self._output, clock, events)
         self._restoration = Restoration(plane, member, clock, events, settings.task_timeout_ms)
@@ -135,7 +135,7 @@ class StreamsWorker:
             self._statuses.check(now_ms)
         restored = await self._restore(wall_ms)
         count = await self._consuming.read(self._settings.max_poll_records, wall_ms)
-        processed = 0 if self.is_paused else await self._work(now_ms)
+        processed = await self._work(now_ms) if self._may_work else 0
         await self._commit_if_due()
         is_busy = restored or count or processed
         return 0 if is_busy else self._wait_ms()
@@ -150,13 +150,13 @@ class StreamsWorker:
         """Commit, close the tasks, leave the group and close all connections.
 
         Args:
-            timeout_s: Longest wait for the group, in seconds.
+            timeout_s: Longest wait for the last commit, and for the group, in seconds.
             operation: Whether the member leaves.
             is_clean: Whether to commit; no after an error.
         """
         try:
             if is_clean:
-                await self._commits.commit(self.tasks.values())
+                await self._commits.finish(self.tasks.values(), timeout_s)
         finally:
             try:
                 self._close_tasks()
@@ -186,9 +186,17 @@ class StreamsWorker:
             event = self._events[0]
             if isinstance(event, TasksAssigned):
                 counts = await self._partition_counts(event.tasks)
-            if counts is None:
+            if counts is None or not await self._is_committed_for(event):
                 return  # later events refer to the tasks of this one
             await self._handle(self._events.popleft(), counts)
+
+    async def _is_committed_for(self, event: StreamsMembershipEvent) -> bool:
+        """Commit before an event that ends tasks. Return False while the brokers have not confirmed all records."""
+        is_shutdown = isinstance(event, StatusesChanged) and asks_for_shutdown(event.statuses)
+        if is_shutdown or isinstance(event, TasksRevoked):
+            await self._commits.commit(self.tasks.values())
+            return not self._commits.is_pending
+        return True
 
     async def _partition_counts(self, tasks: MemberTasks) -> Mapping[str, int] | None:
         """Return the numbers of partitions, or None if the brokers do not know all topics yet, global ones included."""
@@ -213,7 +221,6 @@ class StreamsWorker:
         if isinstance(event, TasksAssigned):
             self._assigned(event.tasks, counts)
         elif isinstance(event, TasksRevoked):
-            await self._commits.commit(self.tasks.values())
             await self._drop(event.tasks, event.then)
             await self._member.confirm(event)
         elif isinstance(event, TasksLost):
@@ -223,7 +230,6 @@ class StreamsWorker:
         elif isinstance(event, StatusesChanged):
             self._statuses.changed(event.statuses, self._clock.now_ms())
             if asks_for_shutdown(event.statuses):
-                await self._commits.commit(self.tasks.values())
                 self._events.extend(await self._member.poll())  # leaves the group and raises an error
 
     def _assigned(self, tasks: MemberTasks, counts: Mapping[str, int]) -> None:
@@ -345,6 +351,10 @@ class StreamsWorker:
     def _has_running(self) -> bool:
         return any(task.is_running for task in self.tasks.values())
 
+    @property
+    def _may_work(self) -> bool:
+        return not self.is_paused and not self._commits.is_pending and self._plane.has_room
+
     async def _work(self, now_ms: int) -> int:
         processed = self._process(now_ms) if self._globals.is_loaded else 0
         if processed or any(task.paused for task in self.tasks.values()):
@@ -354,7 +364,7 @@ class StreamsWorker:
 
     def _process(self, begun_ms: int) -> int:
         count, more = 0, [task for task in self.tasks.values() if task.is_running]
-        while more:
+        while more and self._plane.has_room:
             rest = []
             for task in more:
                 if self._is_full():
@@ -401,7 +411,7 @@ class StreamsWorker:
     async def _commit_if_due(self) -> None:
         now_ms = self._clock.now_ms()
         is_asked = any(task.task.is_commit_requested for task in self.tasks.values())
-        is_asked = is_asked or (self._is_committed and self._is_full())
+        is_asked = is_asked or self._commits.is_pending or (self._is_committed and self._is_full())
         if is_asked or now_ms - self._committed_ms >= self._settings.commit_interval_ms:
             self._committed_ms = now_ms
             self._is_committed = await self._commits.commit(self.tasks.values())

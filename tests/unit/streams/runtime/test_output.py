@@ -2,7 +2,7 @@
 
 import pytest
 
-from kafka_groups.errors import KafkaGroupsError, TopicAuthorizationFailedError
+from kafka_groups.errors import KafkaGroupsError, NetworkError, TopicAuthorizationFailedError
 from kafka_groups.streams import ErrorContext, ErrorResponse, Record, StreamsBuilder, StreamsError, Topology, serdes
 from kafka_groups.streams.tasks.error_context import ErrorHandlers
 from tests.support.fake_kafka import FakeKafka
@@ -42,3 +42,23 @@ async def test_an_error_of_the_brokers_is_not_taken_for_one_of_a_partitioner() -
         await process.turn_until(lambda: process.has_committed(1))
     assert isinstance(raised.value.__cause__, KafkaGroupsError)
     assert not asked
+
+
+async def test_a_worker_waits_while_brokers_do_not_say_how_many_partitions_a_topic_has(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    process, failures = Process(with_words("to"), topology=partitioned()), [1, 2, 3]
+    answered = process.plane.partitions
+
+    def slow(topic: str) -> int | None:
+        if failures:
+            failures.pop()
+            raise NetworkError("the brokers are away")
+        return answered(topic)
+
+    process.plane.partitions = slow  # type: ignore[method-assign]
+    process.member.assign("0_0")
+    await process.worker.start()
+    await process.turn_until(lambda: process.has_committed(1))
+    assert "The number of partitions of totals is unknown, for 0 s: the brokers are away" in caplog.messages
+    assert [entry.value for entry in process.kafka.values("totals")] == [b"to"]
