@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import cast
 
 from confluent_kafka import KafkaError, KafkaException, Message
@@ -9,9 +10,10 @@ from confluent_kafka import KafkaError, KafkaException, Message
 from kafka_groups.data_plane.configuration import producer_config
 from kafka_groups.data_plane.deliveries import EARLIEST_MS, new_producer
 from kafka_groups.data_plane.failures import error_in, failure_of
+from kafka_groups.data_plane.unwritten import UnwrittenRecord
 from kafka_groups.errors import DeliveryFailedError, KafkaGroupsError
 from kafka_groups.net.clock import Clock, SystemClock
-from kafka_groups.types import Header, Headers, TopicPartition
+from kafka_groups.types import Headers, TopicPartition
 
 __all__ = ["OrderedWriter"]
 
@@ -25,7 +27,8 @@ _DEFAULTS = {"partitioner": "murmur2_random", "message.timeout.ms": 0}
 _DeliveryReport = Callable[[KafkaError | None, Message], None]
 
 
-_QueuedRecord = tuple[str, bytes | None, bytes | None, int, _DeliveryReport, int, list[Header] | None]
+_ProducerHeaders = list[tuple[str, str | bytes | None]] | None
+_QueuedRecord = tuple[str, bytes | None, bytes | None, int, _DeliveryReport, int, _ProducerHeaders]
 """The arguments of a producer for one record. A plain tuple, because there is one for each record."""
 
 
@@ -54,6 +57,7 @@ class OrderedWriter:
         self._waiting: deque[_QueuedRecord] = deque()
         self._topics: set[str] = set()
         self._failures: list[KafkaGroupsError] = []
+        self._refused: list[UnwrittenRecord] = []
 
     def __repr__(self) -> str:
         return f"<OrderedWriter to {self._servers}: {len(self._producer) + len(self._waiting)} queued>"
@@ -76,7 +80,7 @@ class OrderedWriter:
             self._producer.poll(min(left_ms, _SLICE_MS) / 1_000)
         return True
 
-    def write(
+    def write(  # noqa: PLR0913, PLR0917 - the parts of a record
         self,
         topic: str,
         key: bytes | None,
@@ -84,16 +88,28 @@ class OrderedWriter:
         timestamp_ms: int,
         headers: Headers,
         partition: int | None,
+        origin: object = None,
     ) -> None:
-        """Queue a record. Blocks for a second at most. `flush` tells whether it was written.
+        """Queue a record. Blocks for a second at most. `flush` waits until it is written.
 
         The time 0 becomes 1 ms, because librdkafka cannot write it.
+
+        Args:
+            topic: Name of the topic.
+            key: The key.
+            value: The value.
+            timestamp_ms: Milliseconds since the epoch.
+            headers: Keys and values, in order.
+            partition: The partition; None lets the producer choose by key.
+            origin: Something that `refused` returns with the record, if the brokers do not take it. None: that is an
+                error of `flush`.
 
         Raises:
             KafkaGroupsError: The producer refuses the record, for example because it is too large.
         """
         place = _ANY_PARTITION if partition is None else partition
-        self._queue(topic, value, key, place, timestamp_ms, headers, self._delivered)
+        report = self._delivered if origin is None else partial(self._reported, headers, origin)
+        self._queue(topic, value, key, place, timestamp_ms, headers, report)
 
     def write_tracked(
         self,
@@ -108,11 +124,11 @@ class OrderedWriter:
         self._queue(topic, value, key, partition, timestamp_ms, headers, self._tracked)
 
     def flush(self, timeout_s: float) -> None:
-        """Wait until the brokers have confirmed all records.
+        """Wait until the brokers have answered about all records.
 
         Raises:
-            DeliveryFailedError: Records were refused, or are not confirmed in time. Those without answer stay queued,
-                and another flush waits for them again.
+            DeliveryFailedError: Records without origin were refused, or records are not confirmed in time. Those
+                without answer stay queued, and another flush waits for them again.
         """
         end_ms = self._clock.now_ms() + round(timeout_s * 1_000)
         self.wait_for_room(timeout_s)
@@ -124,6 +140,11 @@ class OrderedWriter:
         if waiting:
             raise DeliveryFailedError(self._unconfirmed(waiting, timeout_s), failed=0, unanswered=waiting)
         self._topics.clear()
+
+    def refused(self) -> list[UnwrittenRecord]:
+        """Return records with an origin that were refused, each of them once. Ask after a flush."""
+        refused, self._refused = self._refused, []
+        return refused
 
     def close(self) -> None:
         """Drop what is queued."""
@@ -146,7 +167,7 @@ class OrderedWriter:
         report: _DeliveryReport,
     ) -> None:
         self._topics.add(topic)
-        listed = list(headers) if headers else None
+        listed: _ProducerHeaders = list(headers) if headers else None
         record = (topic, value, key, partition, report, timestamp_ms or EARLIEST_MS, listed)
         if self._waiting:
             self._waiting.append(record)
@@ -157,13 +178,23 @@ class OrderedWriter:
 
     def _is_first_done(self) -> bool:
         """Hand over the first record that waits. Return False if there is no room; an error is kept for the flush."""
+        record = self._waiting[0]
         try:
-            if not self._taken(self._waiting[0]):
+            if not self._taken(record):
                 return False
         except KafkaGroupsError as error:
-            self._failures.append(error)
+            self._keep(record, error)
         self._waiting.popleft()
         return True
+
+    def _keep(self, record: _QueuedRecord, error: KafkaGroupsError) -> None:
+        topic, value, key, partition, report, timestamp_ms, _ = record
+        if not isinstance(report, partial):
+            self._failures.append(error)
+            return
+        headers, origin = report.args
+        chosen = None if partition == _ANY_PARTITION else partition
+        self._refused.append(UnwrittenRecord(topic, key, value, timestamp_ms, headers, chosen, error, origin))
 
     def _taken(self, record: _QueuedRecord) -> bool:
         """Hand a record to the producer. Return False if its queue is full."""
@@ -177,6 +208,15 @@ class OrderedWriter:
         except KafkaException as error:
             raise failure_of(error_in(error), f"A record for {topic} cannot be written") from error
         return True
+
+    def _reported(self, headers: Headers, origin: object, error: KafkaError | None, message: Message) -> None:
+        if error is None:
+            return
+        topic, partition = cast("str", message.topic()), message.partition()
+        failure = failure_of(error, f"A record for {topic} was not written")
+        chosen = None if partition == _ANY_PARTITION else partition
+        parts = (topic, message.key(), message.value(), message.timestamp()[1], headers, chosen)
+        self._refused.append(UnwrittenRecord(*parts, failure, origin))
 
     def _delivered(self, error: KafkaError | None, message: Message) -> None:
         if error is not None:

@@ -6,6 +6,7 @@ from kafka_groups.data_plane.ordered_writing import OrderedWriter
 from kafka_groups.data_plane.polled import NOTHING, PolledRecords
 from kafka_groups.data_plane.polling import PartitionPoller
 from kafka_groups.data_plane.topics import delete_records
+from kafka_groups.data_plane.unwritten import UnwrittenRecord
 from kafka_groups.types import TopicPartition
 
 __all__ = ["LibrdkafkaPlane"]
@@ -108,12 +109,16 @@ class LibrdkafkaPlane:
         return self._writer.has_room
 
     async def flush(self, timeout_ms: int) -> None:
-        """Wait until the brokers have confirmed all records.
+        """Wait until the brokers have answered about all records.
 
         Raises:
-            DeliveryFailedError: Records were refused, or are not confirmed in time.
+            DeliveryFailedError: Records without origin were refused, or records are not confirmed in time.
         """
         self._writer.flush(timeout_ms / 1000)
+
+    def refused(self) -> list[UnwrittenRecord]:
+        """Return records with an origin that were refused, each of them once. Ask after a flush."""
+        return self._writer.refused()
 
     # ------------------------------------------------------------------------------------------ asking
 

@@ -1,11 +1,18 @@
 """Logs and a group in memory for workers of streams applications, with a fault at any call."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from kafka_groups.data_plane.polled import NOTHING, PolledRecords
-from kafka_groups.errors import ApplicationShutdownError, LeaderNotAvailableError, TasksLostError
+from kafka_groups.data_plane.unwritten import UnwrittenRecord
+from kafka_groups.errors import (
+    ApplicationShutdownError,
+    DeliveryFailedError,
+    KafkaGroupsError,
+    LeaderNotAvailableError,
+    TasksLostError,
+)
 from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatStatus, StreamsStatus
 from kafka_groups.streams import GroupMembershipOperation, MemberTasks, TaskId, TasksAssigned, TasksLost, TasksRevoked
 from kafka_groups.streams.member.rules.member_events import StatusesChanged, StreamsMembershipEvent
@@ -33,6 +40,7 @@ class FakeKafka:
         self.begins: defaultdict[TopicPartition, int] = defaultdict(int)
         self.committed: dict[TopicPartition, OffsetAndMetadata] = {}
         self.leaderless: set[TopicPartition] = set()
+        self.refusal: Callable[[TopicPartition, LogEntry], KafkaGroupsError | None] = lambda _place, _entry: None
 
     def produce(self, topic: str, key: str, value: str, timestamp_ms: int = 0, partition: int = 0) -> None:
         entry = LogEntry(key.encode(), value.encode(), timestamp_ms)
@@ -101,7 +109,8 @@ class FakePlane:
         self.faults = faults or Faults()
         self.written: dict[TopicPartition, int] = {}
         self.sources, self.changelogs = FakeReader(kafka), FakeReader(kafka)
-        self.queued: list[tuple[TopicPartition, LogEntry]] = []
+        self.queued: list[tuple[TopicPartition, LogEntry, object]] = []
+        self._unwritten: list[UnwrittenRecord] = []
         self.is_closed = False
         self.has_room = True
 
@@ -136,7 +145,7 @@ class FakePlane:
     async def wait(self, timeout_ms: int) -> None:
         """Return at once: tests advance a clock."""
 
-    def write(
+    def write(  # noqa: PLR0917 - the parts of a record
         self,
         topic: str,
         key: bytes | None,
@@ -144,11 +153,12 @@ class FakePlane:
         timestamp_ms: int,
         headers: Headers,
         partition: int | None,
+        origin: object = None,
     ) -> None:
         self.faults.call()
         count = self.kafka.counts[topic]
         place = TopicPartition(topic, sum(key or b"") % count if partition is None else partition)
-        self.queued.append((place, LogEntry(key, value, timestamp_ms, headers)))
+        self.queued.append((place, LogEntry(key, value, timestamp_ms, headers), origin))
 
     def write_tracked(
         self,
@@ -169,10 +179,21 @@ class FakePlane:
         self._append(self.queued)
         self.queued = []
 
-    def _append(self, entries: list[tuple[TopicPartition, LogEntry]]) -> None:
-        for place, entry in entries:
-            self.kafka.logs[place].append(entry)
-            self.written[place] = len(self.kafka.logs[place])
+    def refused(self) -> list[UnwrittenRecord]:
+        refused, self._unwritten = self._unwritten, []
+        return refused
+
+    def _append(self, entries: list[tuple[TopicPartition, LogEntry, object]]) -> None:
+        for place, entry, origin in entries:
+            error = self.kafka.refusal(place, entry)
+            if error is None:
+                self.kafka.logs[place].append(entry)
+                self.written[place] = len(self.kafka.logs[place])
+            elif origin is None:
+                raise DeliveryFailedError(f"A record for {place} was not written: {error}", failed=1, unanswered=0)
+            else:
+                parts = (place.topic, entry.key, entry.value, entry.timestamp_ms, entry.headers, place.partition)
+                self._unwritten.append(UnwrittenRecord(*parts, error, origin))
 
     def partitions(self, topic: str) -> int | None:
         return self.kafka.counts.get(topic)

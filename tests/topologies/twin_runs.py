@@ -61,8 +61,15 @@ class _RecordingDriver(TopologyTestDriver):
             case _:
                 raise NotImplementedError(step)
 
-    def send(
-        self, topic: str, key: bytes | None, value: bytes | None, timestamp_ms: int, headers: Any, partition: int | None
+    def send(  # noqa: PLR0917 - the parts of a record
+        self,
+        topic: str,
+        key: bytes | None,
+        value: bytes | None,
+        timestamp_ms: int,
+        headers: Any,
+        partition: int | None,
+        later: object = None,
     ) -> None:
         self.recorded.append(Output(self.step, topic, partition, key, value, timestamp_ms, headers))
         super().send(topic, key, value, timestamp_ms, headers, partition)

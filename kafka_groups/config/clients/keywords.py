@@ -290,9 +290,8 @@ class StreamsKeywords(StreamsMemberKeywords, total=False):
     end the application."""
 
     production_exception_handler: Callable[..., object] | None
-    """`production.exception.handler`: Decides about records that can't be serialised, and about those that are larger
-    than the producer's message.max.bytes. By default, they end the application. So do records that the brokers refuse,
-    in any case."""
+    """`production.exception.handler`: Decides about records that can't be serialised, are too large for the producer or
+    the topic, or whose topic does not exist or may not be written to. By default, they end the application."""
 
     uncaught_exception_handler: Callable[..., object] | None
     """`uncaught.exception.handler`: Decides what happens when an error ends a worker. By default, it ends the

@@ -186,9 +186,8 @@ class StreamsConfig(StreamsMemberConfig):
     production_exception_handler: Callable[..., Any] | None = setting(
         _function(
             "production.exception.handler",
-            "Decides about records that can't be serialised, and about those that are larger than the producer's "
-            "message.max.bytes. By default, they end the application. So do records that the brokers refuse, in any "
-            "case.",
+            "Decides about records that can't be serialised, are too large for the producer or the topic, or whose "
+            "topic does not exist or may not be written to. By default, they end the application.",
             "default.production.exception.handler",
         )
     )

@@ -22,13 +22,26 @@ __all__ = ["Collector", "Failures", "TaskProgram", "compile_group"]
 _BY_DEFAULT = (None,)
 
 
+LaterRefusal = Callable[[KafkaGroupsError, str, tuple[Any, Any, int, Headers]], Any]
+"""Decides about a record that brokers have refused, by the error, the topic, and key, value, timestamp and headers.
+
+Raises, or returns an `ErrorResponse`: RETRY to write the record again, or another one to skip it.
+"""
+
+
 class Collector(Protocol):
-    """Takes the records of sinks."""
+    """Takes the records of sinks.
+
+    Attributes:
+        refuses_later: True if a record may be refused after `send` has returned.
+    """
+
+    refuses_later: bool
 
     def partitions(self, topic: str) -> int:
         """Return a topic's number of partitions."""
 
-    def send(
+    def send(  # noqa: PLR0913, PLR0917 - the parts of a record
         self,
         topic: str,
         key: bytes | None,
@@ -36,8 +49,9 @@ class Collector(Protocol):
         timestamp_ms: int,
         headers: Headers,
         partition: int | None,
+        later: LaterRefusal | None = None,
     ) -> None:
-        """Write a record. None as partition: the default partitioner's."""
+        """Write a record. None as partition: the default partitioner's. `later` decides if brokers refuse it later."""
 
 
 class Failures(Protocol):
@@ -48,6 +62,9 @@ class Failures(Protocol):
 
     def production(self, node: str, error: Exception, topic: str, record: tuple[Any, Any, int, Headers]) -> object:
         """Raise, or return to skip a record that cannot be serialised."""
+
+    def later(self, node: str) -> LaterRefusal:
+        """Return the function that decides about the record that a sink writes now, if brokers refuse it later."""
 
     def unwritten(self, node: str, error: KafkaGroupsError, topic: str, record: tuple[Any, Any, int, Headers]) -> None:
         """Raise, or return to skip a record that the collector does not take."""
@@ -185,6 +202,7 @@ def _sink_step(sink: SinkNode, surroundings: Surroundings) -> NodeStep:
         fixed = topic_name(surroundings.topology, surroundings.application_id, fixed)
     writers: dict[str, _Writer] = {}
     choose, send = _partition_choice(sink), collector.send
+    later_of = failures.later if collector.refuses_later else None
 
     def step(key: Any, value: Any, timestamp_ms: int, headers: Headers) -> None:
         context.timestamp_ms, context.headers = timestamp_ms, headers
@@ -198,7 +216,7 @@ def _sink_step(sink: SinkNode, surroundings: Surroundings) -> NodeStep:
             try:
                 count = collector.partitions(topic)
             except KafkaGroupsError as error:
-                failures.unwritten(sink.name, error, topic, (None, None, timestamp_ms, headers))
+                failures.unwritten(sink.name, error, topic, (key, value, timestamp_ms, headers))
                 return
             try:
                 partitions = choose(topic, key, value, count)
@@ -214,8 +232,9 @@ def _sink_step(sink: SinkNode, surroundings: Surroundings) -> NodeStep:
             failures.production(sink.name, error, topic, (key, value, timestamp_ms, headers))
             return
         try:
+            later = None if later_of is None else later_of(sink.name)
             for partition in partitions:
-                send(topic, key_bytes, value_bytes, timestamp_ms, tuple(written), partition)
+                send(topic, key_bytes, value_bytes, timestamp_ms, tuple(written), partition, later)
         except KafkaGroupsError as error:
             failures.unwritten(sink.name, error, topic, (key_bytes, value_bytes, timestamp_ms, headers))
 

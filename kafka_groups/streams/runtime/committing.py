@@ -40,7 +40,7 @@ class Commits:
         self._output = output
         self._clock = clock
         self._pending: list[AssignedTask] = []
-        self._flushes, self._timeout = TaskTimeout(clock, task_timeout_ms), TaskTimeout(clock, task_timeout_ms)
+        self._flushes, self._retries, self._timeout = (TaskTimeout(clock, task_timeout_ms) for _ in range(3))
 
     @property
     def is_pending(self) -> bool:
@@ -55,7 +55,9 @@ class Commits:
         Requests for a commit are answered then, also if it did not succeed: the interval decides about the next one.
 
         Raises:
-            DeliveryFailedError: A record was refused, or not confirmed for too long.
+            DeliveryFailedError: A change of a store or a dead letter was refused, or records are not confirmed for too
+                long.
+            StreamsError: A record of a sink was refused.
             KafkaGroupsError: The group refused the offsets, or no broker answered for too long.
         """
         is_done = await self._commit(tasks)
@@ -101,6 +103,21 @@ class Commits:
         return changed
 
     async def _flush(self) -> bool:
+        """Return True if the brokers have all records, but for those that are skipped."""
+        if not self._retries.may_try:
+            return False
+        while True:
+            is_answered = await self._is_answered()
+            settled = self._output.settle()
+            if settled.retried is not None:
+                self._retries.note("Records are written again", settled.retried)
+            if not is_answered or settled.retried is not None:
+                return False
+            if not settled.count:  # otherwise there may be dead letters
+                self._retries.end()
+                return True
+
+    async def _is_answered(self) -> bool:
         try:
             await self._plane.flush(_FLUSH_SLICE_MS)
         except DeliveryFailedError as error:

@@ -1,16 +1,39 @@
 """The output of a worker: records of sinks, and changes of stores."""
 
 from collections.abc import Iterable
+from typing import cast
 
-from kafka_groups.errors import KafkaGroupsError
+from attrs import frozen
+
+from kafka_groups.data_plane.unwritten import UnwrittenRecord
+from kafka_groups.errors import KafkaGroupsError, UnknownTopicOrPartitionError
 from kafka_groups.net.clock import Clock
 from kafka_groups.streams.errors import StreamsError
+from kafka_groups.streams.processors.compile import LaterRefusal
 from kafka_groups.streams.runtime.plane import DataPlane
 from kafka_groups.streams.runtime.task_timeout import TaskTimeout
 from kafka_groups.streams.state.store import ChangelogRecord
+from kafka_groups.streams.tasks.error_context import ErrorResponse
 from kafka_groups.types import Headers
 
-__all__ = ["WorkerOutput"]
+__all__ = ["SettledRefusals", "WorkerOutput"]
+
+
+_MISSING_MS = 1_000
+"""The time for which a topic that does not exist is not asked for again."""
+
+
+@frozen
+class SettledRefusals:
+    """The decisions about records that brokers have refused.
+
+    Attributes:
+        count: The number of these records.
+        retried: The error of one that is written again, or None.
+    """
+
+    count: int
+    retried: KafkaGroupsError | None
 
 
 class WorkerOutput:
@@ -18,25 +41,32 @@ class WorkerOutput:
 
     Attributes:
         wall_ms: The wall-clock time, for changes without a timestamp.
+        refuses_later: True, as brokers answer about records that are queued.
     """
 
     def __init__(self, plane: DataPlane, clock: Clock, task_timeout_ms: int) -> None:
         self.wall_ms = 0
+        self.refuses_later = True
         self._questions = TaskTimeout(clock, task_timeout_ms)
         self._plane = plane
         self._write = plane.write
+        self._clock = clock
+        self._missing: dict[str, int] = {}
         self._counts: dict[str, int] = {}
 
     def partitions(self, topic: str) -> int:
         """Return a topic's number of partitions. Blocks the first time, while brokers do not answer.
 
         Raises:
-            StreamsError: There is no such topic.
+            UnknownTopicOrPartitionError: There is no such topic.
             KafkaGroupsError: The brokers refused, or did not answer for `task.timeout.ms`.
         """
-        count = self._counts.get(topic) or self._asked(topic)
+        count = self._counts.get(topic)
+        if count is None and self._clock.now_ms() >= self._missing.get(topic, 0):
+            count = self._asked(topic)
         if count is None:
-            raise StreamsError(f"Topic {topic!r} does not exist, and a sink writes to it. Create it first.")
+            self._missing.setdefault(topic, self._clock.now_ms() + _MISSING_MS)
+            raise UnknownTopicOrPartitionError(f"Topic {topic!r} does not exist, and a sink writes to it")
         self._counts[topic] = count
         return count
 
@@ -49,9 +79,10 @@ class WorkerOutput:
                 self._questions.note(f"The number of partitions of {topic} is unknown", error)
             else:
                 self._questions.end()
+                self._missing.pop(topic, None)
                 return count
 
-    def send(
+    def send(  # noqa: PLR0913, PLR0917 - the parts of a record
         self,
         topic: str,
         key: bytes | None,
@@ -59,11 +90,13 @@ class WorkerOutput:
         timestamp_ms: int,
         headers: Headers,
         partition: int | None,
+        later: LaterRefusal | None = None,
     ) -> None:
         """Write a record of a sink.
 
         Raises:
-            StreamsError: There is no such topic, or no such partition.
+            StreamsError: There is no such partition.
+            KafkaGroupsError: There is no such topic, or the producer refuses the record.
         """
         count = self._counts.get(topic) or self.partitions(topic)
         if partition is not None and not 0 <= partition < count:
@@ -71,7 +104,26 @@ class WorkerOutput:
                 f"A partitioner chose partition {partition} of topic {topic!r}, which has the partitions 0 to "
                 f"{count - 1}. Return one of them, or None for the default."
             )
-        self._write(topic, key, value, timestamp_ms, headers, partition)
+        self._write(topic, key, value, timestamp_ms, headers, partition, later)
+
+    def settle(self) -> SettledRefusals:
+        """Decide about the records of sinks that brokers have refused since the last call.
+
+        Raises:
+            StreamsError: One of them ends the worker.
+        """
+        refused = self._plane.refused()
+        retried = [each.error for each in refused if self._is_retried(each)]
+        return SettledRefusals(len(refused), retried[0] if retried else None)
+
+    def _is_retried(self, record: UnwrittenRecord) -> bool:
+        """Ask about a record, and write it again if so decided."""
+        topic, key, value, timestamp_ms, headers, partition, error, origin = record
+        decide = cast("LaterRefusal", origin)
+        is_retried = decide(error, topic, (key, value, timestamp_ms, headers)) is ErrorResponse.RETRY
+        if is_retried:
+            self._write(topic, key, value, timestamp_ms, headers, partition, decide)
+        return is_retried
 
     def log(self, topic: str, partition: int, records: Iterable[ChangelogRecord]) -> None:
         """Write changes of a store."""

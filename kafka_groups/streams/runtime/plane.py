@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 from kafka_groups.data_plane.polled import PolledRecords
+from kafka_groups.data_plane.unwritten import UnwrittenRecord
 from kafka_groups.streams.member.member import StreamsGroupMember
 from kafka_groups.streams.member.rules.member_events import (
     GroupMembershipOperation,
@@ -55,7 +56,7 @@ class DataPlane(Protocol):
     def has_room(self) -> bool:
         """False while records wait for room in the producer's queue: process nothing then, or more of them wait."""
 
-    def write(
+    def write(  # noqa: PLR0913, PLR0917 - the parts of a record
         self,
         topic: str,
         key: bytes | None,
@@ -63,8 +64,12 @@ class DataPlane(Protocol):
         timestamp_ms: int,
         headers: Headers,
         partition: int | None,
+        origin: object = None,
     ) -> None:
-        """Queue a record. None as partition: the default partitioner's."""
+        """Queue a record. None as partition: the default partitioner's.
+
+        `refused` returns the origin with the record. None as origin: a refusal is an error of `flush`.
+        """
 
     def write_tracked(
         self,
@@ -78,11 +83,14 @@ class DataPlane(Protocol):
         """Queue a record, and note its offset in `written` when it has been confirmed."""
 
     async def flush(self, timeout_ms: int) -> None:
-        """Wait until the brokers have confirmed all records.
+        """Wait until the brokers have answered about all records.
 
         Raises:
-            DeliveryFailedError: Records were refused, or are not confirmed in time.
+            DeliveryFailedError: Records without origin were refused, or records are not confirmed in time.
         """
+
+    def refused(self) -> list[UnwrittenRecord]:
+        """Return records with an origin that were refused, each of them once. Ask after a flush."""
 
     def partitions(self, topic: str) -> int | None:
         """Return a topic's number of partitions, or None if there is no such topic. May block the first time.

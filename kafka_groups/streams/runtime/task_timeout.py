@@ -57,7 +57,8 @@ class TaskTimeout:
         if now_ms - self._logged_ms >= self._silence_ms:
             self._logged_ms = now_ms
             self._silence_ms = min(max(2 * self._silence_ms, _FIRST_SILENCE_MS), _LONGEST_SILENCE_MS)
-            _log.warning("%s, for %d s: %s", what, (now_ms - since_ms) // 1_000, error)
+            passed_s = (now_ms - since_ms) // 1_000
+            _log.warning("%s: %s%s", what, error, f" (for {passed_s} s now)" if passed_s else "")
 
     def end(self) -> None:
         """Note that a request has succeeded."""

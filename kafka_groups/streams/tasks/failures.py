@@ -1,10 +1,21 @@
 """Decisions about exceptions of the user's code, and about records that cannot be read or written."""
 
+from collections.abc import Mapping
+from functools import partial
 from typing import Any, Protocol
 
-from kafka_groups.errors import KafkaGroupsError, MessageTooLargeError
+from kafka_groups.errors import (
+    InvalidRecordError,
+    InvalidTimestampError,
+    InvalidTopicError,
+    KafkaGroupsError,
+    MessageTooLargeError,
+    TopicAuthorizationFailedError,
+    UnknownTopicOrPartitionError,
+)
 from kafka_groups.streams.errors import StreamsError
-from kafka_groups.streams.state.store import RecordContext
+from kafka_groups.streams.processors.compile import LaterRefusal
+from kafka_groups.streams.state.store import RawRecord, RecordContext
 from kafka_groups.streams.tasks.dead_letters import dead_letter
 from kafka_groups.streams.tasks.dropped import DroppedRecords
 from kafka_groups.streams.tasks.error_context import ErrorContext, ErrorHandler, ErrorHandlers, ErrorResponse
@@ -12,6 +23,26 @@ from kafka_groups.streams.topology.records import Record
 from kafka_groups.types import Headers, TaskId, TopicPartition
 
 __all__ = ["TaskFailures"]
+
+_OF_ONE_RECORD = (
+    InvalidRecordError,
+    InvalidTimestampError,
+    InvalidTopicError,
+    MessageTooLargeError,
+    TopicAuthorizationFailedError,
+    UnknownTopicOrPartitionError,
+)
+"""The errors of a producer that are about a record or its topic. With another one it writes nothing more at all."""
+
+_CURES: Mapping[type[Exception], str] = {
+    MessageTooLargeError: (
+        "Make records smaller, or allow larger ones: max.message.bytes of the topic, and message.max.bytes of the "
+        "producer. The limit of a topic is one for batches, too: batch.size of the producer must not be larger"
+    ),
+    TopicAuthorizationFailedError: "Allow the application's user to write to {topic}",
+    UnknownTopicOrPartitionError: "Create {topic}",
+}
+"""The remedy for each error of writing."""
 
 _ALLOWED = (ErrorResponse.FAIL, ErrorResponse.RESUME, ErrorResponse.DEAD_LETTER)
 
@@ -75,6 +106,7 @@ class TaskFailures:
         record: tuple[Any, Any, int, Headers],
         *,
         is_retriable: bool = False,
+        source: RecordContext | None = None,
     ) -> ErrorResponse:
         """Raise, or return RETRY to write the record again, or another response to skip it.
 
@@ -84,27 +116,54 @@ class TaskFailures:
             topic: The topic to which the record was to be written.
             record: Its key, value, timestamp and headers. Key and value are bytes if they could be serialised.
             is_retriable: Whether the record may be written again.
+            source: The record from which it follows; None is the one that the task is processing.
         """
-        context, handler = self._context(node, record, topic), self._handlers.production
+        context, handler = self._context(node, record, topic, source), self._handlers.production
         response = self._asked(
             "production_exception_handler", handler, context, Record(*record), error, may_retry=is_retriable
         )
         if response is ErrorResponse.FAIL:
             text = f"{node} in task {self._task_id} cannot write to {topic} what follows from {context.place}: "
-            raise StreamsError(text + _told(error) + _remedy("production_exception_handler", handler)) from error
+            cure = _cure(error, topic) + _remedy("production_exception_handler", handler)
+            raise StreamsError(text + _told(error) + cure) from error
         return response
 
+    def later(self, node: str) -> LaterRefusal:
+        """Return the function that decides about the record that a sink writes now, if brokers refuse it later."""
+        now = self._record
+        raw = None if self._handlers.production is None else now.raw  # only a handler needs it
+        return partial(self._refused, node, now.topic, now.partition, now.offset, raw)
+
+    def _refused(  # noqa: PLR0913, PLR0917 - what `later` has kept, and the refusal
+        self,
+        node: str,
+        source_topic: str | None,
+        partition: int,
+        offset: int,
+        raw: RawRecord | None,
+        error: KafkaGroupsError,
+        topic: str,
+        record: tuple[Any, Any, int, Headers],
+    ) -> ErrorResponse:
+        source = RecordContext(source_topic, partition, offset, raw=raw)
+        if not (error.retriable or isinstance(error, _OF_ONE_RECORD)):
+            raise self._broken(node, topic, error) from error
+        return self.production(node, error, topic, record, is_retriable=error.retriable, source=source)
+
     def unwritten(self, node: str, error: KafkaGroupsError, topic: str, record: tuple[Any, Any, int, Headers]) -> None:
-        """Raise, or return to skip a record that is too large for the producer; its key and value are bytes.
+        """Raise, or return to skip a record that is too large for the producer, or whose topic does not exist.
 
         Other errors of the producer are not about the record. They become a StreamsError, so that no operator further
         up takes them for an exception of the user's code.
         """
         if isinstance(error, StreamsError):  # it says what to do
             raise error
-        if not isinstance(error, MessageTooLargeError):
-            raise StreamsError(f"{node} in task {self._task_id} cannot write to {topic}: {_told(error)}") from error
+        if not isinstance(error, _OF_ONE_RECORD):
+            raise self._broken(node, topic, error) from error
         self.production(node, error, topic, record)
+
+    def _broken(self, node: str, topic: str, error: KafkaGroupsError) -> StreamsError:
+        return StreamsError(f"{node} in task {self._task_id} cannot write to {topic}: {_told(error)}")
 
     def dropped(self, node: str, reason: str) -> None:
         """Count and log a record that an operator drops."""
@@ -124,11 +183,17 @@ class TaskFailures:
             f"{_told(error)}. Let it return a time in ms since 1970 for such a record, or -1 to drop the record"
         )
 
-    def _context(self, node: str, record: tuple[Any, Any, int, Headers], output: str | None = None) -> ErrorContext:
-        place, (_, _, timestamp_ms, headers) = self._record, record
+    def _context(
+        self,
+        node: str,
+        record: tuple[Any, Any, int, Headers],
+        output: str | None = None,
+        source: RecordContext | None = None,
+    ) -> ErrorContext:
+        place, (_, _, timestamp_ms, headers) = source or self._record, record
         key, value = (None, None) if place.raw is None else (place.raw.key, place.raw.value)
-        source = (place.topic, place.partition, place.offset)
-        return ErrorContext(node, self._task_id, *source, timestamp_ms, headers, key, value, output)
+        origin = (place.topic, place.partition, place.offset)
+        return ErrorContext(node, self._task_id, *origin, timestamp_ms, headers, key, value, output)
 
     def _asked(
         self,
@@ -159,7 +224,13 @@ class TaskFailures:
                 f"dead-letter topic. Set errors_dead_letter_queue_topic_name. The error was {_told(error)}"
             ) from error
         letter = dead_letter(context, error)
-        self._sink.send(topic, letter.key, letter.value, letter.timestamp_ms, letter.headers, None)
+        try:
+            self._sink.send(topic, letter.key, letter.value, letter.timestamp_ms, letter.headers, None)
+        except KafkaGroupsError as refused:
+            raise StreamsError(
+                f"The dead letter about {context.node} at {context.place} cannot be written to {topic}: "
+                f"{_told(refused)}{_cure(refused, topic)}. The error was {_told(error)}"
+            ) from refused
 
 
 def _response(
@@ -190,6 +261,11 @@ def _hint(record: tuple[Any, Any, int, Headers]) -> str:
         return ""
     text = f". The record's {' and '.join(nulls)} was null. If your code can't handle that, filter such records first: "
     return f"{text}.filter(lambda key, value: {nulls[0]} is not None)"
+
+
+def _cure(error: Exception, topic: str) -> str:
+    cure = _CURES.get(type(error))
+    return "" if cure is None else ". " + cure.format(topic=topic)
 
 
 def _remedy(name: str, handler: ErrorHandler | None) -> str:

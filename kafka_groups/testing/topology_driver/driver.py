@@ -102,6 +102,7 @@ class TopologyTestDriver:
         self._topology = topology
         self._application_id = application_id
         self._wall_ms = wall_ms
+        self.refuses_later = False
         self._outputs: dict[str, list[CapturedRecord]] = {}
         self._keeps_records = on_record is None
         self._written_record = self._keep if on_record is None else on_record
@@ -244,7 +245,7 @@ class TopologyTestDriver:
         """Return a topic's number of partitions."""
         return 1 if self._partitions is None else self._partitions(topic)
 
-    def send(
+    def send(  # noqa: PLR0913, PLR0917 - the parts of a record
         self,
         topic: str,
         key: bytes | None,
@@ -252,6 +253,7 @@ class TopologyTestDriver:
         timestamp_ms: int,
         headers: Headers,
         partition: int | None,
+        later: object = None,
     ) -> None:
         """Take a record of a sink."""
         if self._partitions is None:

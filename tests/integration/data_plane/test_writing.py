@@ -43,9 +43,8 @@ def test_a_writer_knows_where_its_records_are(cluster: EmbeddedCluster) -> None:
 
 
 def test_the_time_0_is_written_as_1_and_a_record_without_time_as_now(cluster: EmbeddedCluster) -> None:
-    writer, producer = (
-        kind({"bootstrap.servers": cluster.bootstrap_servers}) for kind in (RecordWriter, DurableProducer)
-    )
+    config = {"bootstrap.servers": cluster.bootstrap_servers}
+    writer, producer = RecordWriter(config), DurableProducer(config)
     for time_ms in (0, 1, None):
         writer.write(OutgoingRecord("t", b"k", b"v", partition=0, timestamp_ms=time_ms))
         producer.produce("t", key=b"k", value=b"v", partition=1, timestamp_ms=time_ms)
@@ -55,7 +54,7 @@ def test_the_time_0_is_written_as_1_and_a_record_without_time_as_now(cluster: Em
     for partition in (0, 1):
         times = [each.timestamp_ms for each in cluster.records("t") if each.partition == partition]
         assert times[:2] == [1, 1]
-        assert times[2] > begun_ms
+        assert (times[2] or 0) > begun_ms
 
 
 def test_a_record_that_is_refused_is_reported_once(cluster: EmbeddedCluster) -> None:

@@ -1,14 +1,18 @@
 """A writer whose producer's queue is full: it keeps the order, waits for a moment, and says what it waits for."""
 
+from collections.abc import Callable
 from itertools import count
+from typing import NamedTuple
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
 from kafka_groups.data_plane import ordered_writing
 from kafka_groups.data_plane.ordered_writing import OrderedWriter
-from kafka_groups.errors import DeliveryFailedError
+from kafka_groups.errors import DeliveryFailedError, MessageTooLargeError, TopicAuthorizationFailedError
 from kafka_groups.testing.clock import ManualClock
+
+Report = Callable[[KafkaError | None, object], None]
 
 
 class FakeProducer:
@@ -19,14 +23,16 @@ class FakeProducer:
         self.room = room
         self.answered = 0
         self.taken: list[bytes] = []
+        self.reports: list[Report] = []
 
-    def produce(self, _topic: str, value: bytes, *_args: object, **_kwargs: object) -> None:
+    def produce(self, _topic: str, value: bytes, *_args: object, on_delivery: Report, **_kwargs: object) -> None:
         if value == b"refused":
             raise KafkaException(KafkaError(KafkaError.MSG_SIZE_TOO_LARGE))
         if not self.room:
             raise BufferError
         self.room -= 1
         self.taken.append(value)
+        self.reports.append(on_delivery)
 
     def poll(self, timeout_s: float) -> None:
         self.clock.advance(round(timeout_s * 1_000))
@@ -103,6 +109,53 @@ def test_a_record_that_waited_and_is_refused_fails_the_flush_and_not_the_writes_
     with pytest.raises(DeliveryFailedError, match="A record for big cannot be written"):
         fixed.writer.flush(60)
     assert fixed.producer.taken == [b"0", b"1"]
+
+
+class Refused(NamedTuple):
+    """What a producer says of a record that brokers refuse. It does not return the headers."""
+
+    place: int = -1
+
+    def topic(self) -> str:
+        return "out"
+
+    def partition(self) -> int:
+        return self.place
+
+    def key(self) -> bytes:
+        return b"k"
+
+    def value(self) -> bytes:
+        return b"v"
+
+    def timestamp(self) -> tuple[int, int]:
+        return 1, 5
+
+
+def test_a_refused_record_comes_back_once_with_its_origin(fixed: Fixed) -> None:
+    fixed.producer.room = fixed.producer.answered = 2
+    fixed.writer.write("out", b"k", b"v", 5, (("h", b"1"),), None, "a sink")
+    fixed.writer.write("out", b"k", b"v", 5, (), 3, "a sink")
+    error = KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED)
+    for report, place in zip(fixed.producer.reports, (-1, 3), strict=True):
+        report(error, Refused(place))
+    fixed.writer.flush(1)
+    first, second = fixed.writer.refused()
+    assert first[:6] == ("out", b"k", b"v", 5, (("h", b"1"),), None)
+    assert second[:6] == ("out", b"k", b"v", 5, (), 3)
+    assert isinstance(first.error, TopicAuthorizationFailedError)
+    assert first.origin == "a sink"
+    assert fixed.writer.refused() == []
+
+
+def test_a_record_that_waited_and_is_refused_comes_back_with_its_origin(fixed: Fixed) -> None:
+    fixed.write(1)
+    fixed.writer.write("out", b"k", b"refused", 5, (("h", b"1"),), 3, "a sink")
+    fixed.producer.answered = 5
+    fixed.writer.flush(60)
+    (record,) = fixed.writer.refused()
+    assert record[:6] == ("out", b"k", b"refused", 5, (("h", b"1"),), 3)
+    assert isinstance(record.error, MessageTooLargeError)
 
 
 def test_a_closed_writer_drops_what_waited() -> None:

@@ -35,10 +35,10 @@ async def test_an_error_of_the_brokers_is_not_taken_for_one_of_a_partitioner() -
         raise TopicAuthorizationFailedError("not yours")
 
     process = Process(with_words("to"), topology=partitioned(), handlers=ErrorHandlers(processing=skip))
-    process.plane.partitions = refused  # type: ignore[method-assign]
+    process.plane.partitions = refused  # type: ignore[method-assign, assignment]
     process.member.assign("0_0")
     await process.worker.start()
-    with pytest.raises(StreamsError, match=r"cannot write to totals: .*not yours") as raised:
+    with pytest.raises(StreamsError, match=r"cannot write to totals .*not yours") as raised:
         await process.turn_until(lambda: process.has_committed(1))
     assert isinstance(raised.value.__cause__, KafkaGroupsError)
     assert not asked
@@ -60,5 +60,5 @@ async def test_a_worker_waits_while_brokers_do_not_say_how_many_partitions_a_top
     process.member.assign("0_0")
     await process.worker.start()
     await process.turn_until(lambda: process.has_committed(1))
-    assert "The number of partitions of totals is unknown, for 0 s: the brokers are away" in caplog.messages
+    assert "The number of partitions of totals is unknown: the brokers are away" in caplog.messages
     assert [entry.value for entry in process.kafka.values("totals")] == [b"to"]

@@ -221,7 +221,8 @@ def test_warnings_about_an_outage_come_at_growing_intervals(caplog: pytest.LogCa
         timeout.note("Waiting", NetworkError("away"))
         clock.advance(1_000)
     assert [record.getMessage() for record in caplog.records] == [
-        f"Waiting, for {seconds} s: away" for seconds in (0, 1, 3, 7, 15, 31, 63)
+        "Waiting: away",
+        *(f"Waiting: away (for {seconds} s now)" for seconds in (1, 3, 7, 15, 31, 63)),
     ]
 
 

@@ -1,0 +1,182 @@
+"""Records of sinks that brokers refuse after the task has gone on: the production handler decides before the commit."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from kafka_groups.errors import (
+    ClusterAuthorizationFailedError,
+    DeliveryFailedError,
+    KafkaGroupsError,
+    MessageTooLargeError,
+    TopicAuthorizationFailedError,
+    UnknownTopicOrPartitionError,
+)
+from kafka_groups.streams import ErrorContext, ErrorResponse, Record, StreamsBuilder, StreamsError, Topology, serdes
+from kafka_groups.streams.tasks.error_context import ErrorHandlers
+from kafka_groups.types import TopicPartition
+from tests.support.fake_kafka import FakeKafka, LogEntry
+from tests.unit.streams.runtime.counting import CHANGELOG, Process, brokers
+
+REFUSALS = [
+    (MessageTooLargeError("501 bytes"), "Make records smaller, or allow larger ones"),
+    (TopicAuthorizationFailedError("no"), "Allow the application's user to write to totals"),
+    (UnknownTopicOrPartitionError("deleted"), "Create totals"),
+]
+
+
+class Answers:
+    """A handler that gives answers in turn, the last one again and again, and notes what it is asked."""
+
+    def __init__(self, *answers: ErrorResponse) -> None:
+        self.answers = list(answers)
+        self.asked: list[tuple[ErrorContext, Record[Any, Any], Exception]] = []
+
+    def __call__(self, context: ErrorContext, record: Record[Any, Any], error: Exception) -> ErrorResponse:
+        self.asked.append((context, record, error))
+        return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+
+
+def copying() -> Topology:
+    builder = StreamsBuilder()
+    words = builder.stream("words", key=serdes.string, value=serdes.string)
+    words.to("totals", name="write")
+    return builder.build()
+
+
+def refusing(error: KafkaGroupsError, key: bytes = b"bad", topic: str = "totals", times: float = float("inf")) -> Any:
+    left = times
+
+    def refusal(place: TopicPartition, entry: LogEntry) -> KafkaGroupsError | None:
+        nonlocal left
+        if (place.topic, entry.key) != (topic, key) or not left:
+            return None
+        left -= 1
+        return error
+
+    return refusal
+
+
+async def started(
+    refusal: Callable[[TopicPartition, LogEntry], KafkaGroupsError | None],
+    *answers: ErrorResponse,
+    task_timeout_ms: int = 300_000,
+) -> tuple[Process, Answers]:
+    """A worker that copies three records, of which the brokers refuse the second one."""
+    kafka = FakeKafka({"words": 1, "totals": 1, "dead": 1})
+    for at, key in enumerate(("a", "bad", "c")):
+        kafka.produce("words", key, key, timestamp_ms=at)
+    kafka.refusal = refusal
+    handler = Answers(*answers)
+    handlers = ErrorHandlers(production=handler if answers else None, dead_letter_topic="dead")
+    process = Process(kafka, topology=copying(), handlers=handlers, task_timeout_ms=task_timeout_ms)
+    process.member.assign("0_0")
+    await process.worker.start()
+    return process, handler
+
+
+def keys(process: Process, topic: str = "totals") -> list[bytes | None]:
+    return [entry.key for entry in process.kafka.values(topic)]
+
+
+@pytest.mark.parametrize(("error", "cure"), REFUSALS)
+async def test_a_refused_record_ends_the_worker_and_says_what_to_do(error: KafkaGroupsError, cure: str) -> None:
+    process, _ = await started(refusing(error))
+    text = rf"write in task 0_0 cannot write to totals what follows from words-0 offset 1: .*{error}\. {cure}.*"
+    with pytest.raises(StreamsError, match=text + "set production_exception_handler"):
+        await process.turn_until(lambda: process.has_committed(3))
+    assert not process.kafka.committed
+
+
+@pytest.mark.parametrize("error", [error for error, _ in REFUSALS])
+async def test_the_handler_is_asked_about_the_record_and_may_skip_it(error: KafkaGroupsError) -> None:
+    process, handler = await started(refusing(error), ErrorResponse.RESUME)
+    await process.turn_until(lambda: process.has_committed(3))
+    assert keys(process) == [b"a", b"c"]
+    ((context, record, asked_about),) = handler.asked
+    assert (context.node, context.output_topic, context.place) == ("write", "totals", "words-0 offset 1")
+    assert (context.source_raw_key, context.source_raw_value) == (b"bad", b"bad")
+    assert record == Record(b"bad", b"bad", 1)
+    assert asked_about is error
+
+
+async def test_a_dead_letter_is_written_before_the_commit() -> None:
+    process, _ = await started(refusing(MessageTooLargeError("large")), ErrorResponse.DEAD_LETTER)
+    await process.turn_until(lambda: process.has_committed(3))
+    (letter,) = process.kafka.values("dead")
+    assert (letter.key, letter.value) == (b"bad", b"bad")
+    assert dict(letter.headers)["__streams.errors.offset"] == b"1"
+
+
+async def test_a_dead_letter_that_is_refused_ends_the_worker() -> None:
+    error = MessageTooLargeError("large")
+    process, _ = await started(
+        lambda place, entry: error if place.topic == "dead" or entry.key == b"bad" else None, ErrorResponse.DEAD_LETTER
+    )
+    with pytest.raises(DeliveryFailedError, match="dead-0"):
+        await process.turn_until(lambda: process.has_committed(3))
+    assert not process.kafka.committed
+
+
+async def test_a_dead_letter_topic_that_does_not_exist_ends_the_worker() -> None:
+    process, _ = await started(refusing(MessageTooLargeError("large")), ErrorResponse.DEAD_LETTER)
+    del process.kafka.counts["dead"]
+    text = r"The dead letter about write at words-0 offset 1 cannot be written to dead: .*does not exist.*Create dead"
+    with pytest.raises(StreamsError, match=text):
+        await process.turn_until(lambda: process.has_committed(3))
+
+
+async def test_a_record_whose_error_may_pass_is_written_again() -> None:
+    refusal = refusing(UnknownTopicOrPartitionError("not yet"), times=3)
+    process, handler = await started(refusal, ErrorResponse.RETRY)
+    await process.turn_until(lambda: process.has_committed(3))
+    assert keys(process) == [b"a", b"c", b"bad"]
+    assert len(handler.asked) == 3
+
+
+async def test_a_record_is_not_written_again_for_longer_than_the_task_timeout() -> None:
+    refusal = refusing(UnknownTopicOrPartitionError("not yet"))
+    process, handler = await started(refusal, ErrorResponse.RETRY, task_timeout_ms=10_000)
+    with pytest.raises(UnknownTopicOrPartitionError):
+        await process.turn_until(lambda: process.has_committed(3))
+    assert len(handler.asked) > 3
+    assert not process.kafka.committed
+
+
+async def test_a_record_whose_error_does_not_pass_cannot_be_written_again() -> None:
+    process, _ = await started(refusing(MessageTooLargeError("large")), ErrorResponse.RETRY)
+    with pytest.raises(StreamsError, match=r"returned ErrorResponse.RETRY, which is for errors .* that can be retried"):
+        await process.turn_until(lambda: process.has_committed(3))
+
+
+@pytest.mark.parametrize("error", [ClusterAuthorizationFailedError("no"), KafkaGroupsError("fenced")])
+async def test_an_error_that_is_not_about_one_record_ends_the_worker_whatever_the_handler_says(
+    error: KafkaGroupsError,
+) -> None:
+    process, handler = await started(refusing(error), ErrorResponse.RESUME)
+    with pytest.raises(StreamsError, match=f"write in task 0_0 cannot write to totals: {type(error).__name__}"):
+        await process.turn_until(lambda: process.has_committed(3))
+    assert not handler.asked
+    assert not process.kafka.committed
+
+
+async def test_a_topic_that_does_not_exist_is_a_matter_of_the_handler_too_and_is_looked_for_again() -> None:
+    process, handler = await started(refusing(MessageTooLargeError("large"), b"none"), ErrorResponse.RESUME)
+    del process.kafka.counts["totals"]
+    await process.turn_until(lambda: process.has_committed(3))
+    assert {type(error) for _, _, error in handler.asked} == {UnknownTopicOrPartitionError}
+    process.kafka.counts["totals"] = 1
+    process.kafka.produce("words", "d", "d")
+    await process.turn_until(lambda: keys(process) == [b"d"])
+
+
+async def test_a_change_of_a_store_that_is_refused_ends_the_worker() -> None:
+    kafka = brokers()
+    kafka.produce("words", "bad", "")
+    kafka.refusal = refusing(MessageTooLargeError("large"), topic=CHANGELOG)
+    process = Process(kafka, handlers=ErrorHandlers(production=Answers(ErrorResponse.RESUME)))
+    process.member.assign("0_0")
+    await process.worker.start()
+    with pytest.raises(DeliveryFailedError, match=CHANGELOG):
+        await process.turn_until(lambda: process.has_committed(1))
