@@ -45,8 +45,8 @@ class KeyValueState(StoreRows):
     ) -> Iterator[tuple[Any, FoundValue]]:
         """Iterate over keys with `low` <= key < `high`, each with value and timestamp. A snapshot."""
         found = self._table.scan(low, high)
-        for key, stored in reversed(found) if reverse else found:
-            yield self._read_key(key, ()), self.decoded(stored)
+        read_key, decoded = self._read_key, self.decoded
+        return ((read_key(key, ()), decoded(stored)) for key, stored in (reversed(found) if reverse else found))
 
 
 class KeyValueStore(Generic[K, V]):
