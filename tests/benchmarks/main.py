@@ -18,6 +18,7 @@ from tests.benchmarks.coordination import COORDINATION
 from tests.benchmarks.guard.command import guard
 from tests.benchmarks.output import console, finish, say
 from tests.benchmarks.spark_command import spark
+from tests.benchmarks.state_command import state
 from tests.benchmarks.streams_command import streams
 from tests.benchmarks.topics import RECORDS_PER_BATCH
 from tests.benchmarks.topologies_command import topologies
@@ -53,6 +54,7 @@ main.add_command(arrow)
 main.add_command(assignors)
 main.add_command(guard)
 main.add_command(spark)
+main.add_command(state)
 main.add_command(streams)
 main.add_command(topologies)
 

@@ -158,3 +158,15 @@ def test_coordinators_are_measured(tmp_path: Path) -> None:
     assert [each["groups"] for each in measured["idle groups"]] == [1, 10, 100]
     assert measured["loading"]["records"] >= 1_000
     assert measured["soak"]["__share_group_state_bytes"] < 8 * 2**20
+
+
+@pytest.mark.timeout(120)
+def test_memory_and_restoration_of_stores_are_measured(tmp_path: Path) -> None:
+    written = tmp_path / "figures.json"
+    arguments = ["state", "--keys=20000", "--rounds=1", "--store=window", f"--json={written}"]
+    result = CliRunner().invoke(main, arguments, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    (store,) = json.loads(written.read_text())["state"]
+    assert store["kind"] == "window"
+    assert store["bytes_per_key"] > 50
+    assert store["seconds_per_million"] > 0
