@@ -1,0 +1,74 @@
+"""Applications that restore windows through librdkafka, on the embedded broker."""
+
+from datetime import timedelta
+
+from kafka_groups.net.clock import SystemClock
+from kafka_groups.streams import (
+    AsyncKafkaStreams,
+    SourceRecord,
+    StateRestoreListener,
+    StreamsBuilder,
+    TimeWindows,
+    Topology,
+    serdes,
+)
+from kafka_groups.testing import FAST_SETTINGS, EmbeddedCluster
+from kafka_groups.types import TopicPartition
+from tests.support.conditions import until
+
+WAIT_S = 60
+HOUR_MS = 3_600_000
+LOGGED = TopicPartition("hours-per-hour-changelog", 0)
+
+
+class Noting(StateRestoreListener):
+    """Notes where restorations begin and end."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[object, ...]] = []
+
+    def on_restore_start(self, partition: TopicPartition, store: str, starting_offset: int, ending_offset: int) -> None:
+        self.told.append((partition, store, starting_offset, ending_offset))
+
+    def on_restore_end(self, partition: TopicPartition, store: str, total_restored: int) -> None:
+        self.told.append((partition, store, total_restored))
+
+
+def time_in_value(record: SourceRecord, _partition_time_ms: int) -> int:
+    return int(str(record.value))
+
+
+def per_hour() -> Topology:
+    builder = StreamsBuilder()
+    times = builder.stream("times", key=serdes.string, value=serdes.string, timestamp=time_in_value)
+    times.group_by_key().windowed_by(TimeWindows(timedelta(hours=1), grace=timedelta(0))).count(store="per-hour")
+    return builder.build()
+
+
+def application(cluster: EmbeddedCluster, listener: StateRestoreListener) -> AsyncKafkaStreams:
+    return AsyncKafkaStreams(
+        per_hour,
+        application_id="hours",
+        bootstrap_servers=cluster.bootstrap_servers,
+        commit_interval_ms=100,
+        state_restore_listener=listener,
+    )
+
+
+async def test_a_listener_hears_that_expired_windows_are_not_restored() -> None:
+    settings = {**FAST_SETTINGS, "group.streams.heartbeat.interval.ms": 100}
+    now_ms, first, second = SystemClock().wall_ms(), Noting(), Noting()
+    with EmbeddedCluster(settings=settings) as cluster:
+        cluster.create_topic("times")
+        cluster.produce("times", [str(now_ms - age * HOUR_MS) for age in range(10, -1, -1)], keys=["k"] * 11)
+        async with application(cluster, first) as app:
+            await app.wait_until_running(WAIT_S)
+
+            async def logged() -> int:
+                return len(cluster.records(LOGGED.topic))
+
+            await until(logged, lambda count: count == 11, WAIT_S)
+        async with application(cluster, second) as app:
+            await app.wait_until_running(WAIT_S)
+    assert first.told == [(LOGGED, "per-hour", 0, 0), (LOGGED, "per-hour", 0)]
+    assert second.told == [(LOGGED, "per-hour", 8, 11), (LOGGED, "per-hour", 3)], "two hours and a half of records"
