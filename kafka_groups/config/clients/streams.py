@@ -233,6 +233,11 @@ class StreamsConfig(StreamsMemberConfig):
         """The configuration of the application's members of its group."""
         return StreamsMemberConfig(**{each.name: getattr(self, each.name) for each in fields(StreamsMemberConfig)})
 
+    @property
+    def topic_configs(self) -> dict[str, str]:
+        """The configs of internal topics, as text."""
+        return {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in self.topic}
+
     def consumer_settings(self, purpose: str) -> dict[str, object]:
         """Return the settings of a consumer that you gave: those for all consumers, and those for its purpose.
 

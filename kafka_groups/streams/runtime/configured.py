@@ -22,7 +22,6 @@ _TABLE = KeyTable(StreamsConfig)
 _SHARED = frozenset({each.name for each in fields(ClientConfig)} | {"client_rack", "metadata_max_age_ms"})
 _LATER = (
     "probe_address",
-    "topic",
     "uncaught_exception_handler",
 )
 """Keys that the runtime does not act on yet. To accept them would promise what it does not do."""

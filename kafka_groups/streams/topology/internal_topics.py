@@ -1,6 +1,7 @@
 """From a topology to what the members of its streams group send: sub-topologies with internal topics."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 
 from kafka_groups.streams.member.rules.topology import ChangelogTopic, GroupTopology, RepartitionTopic
 from kafka_groups.streams.member.rules.topology_builder import GroupTopologyBuilder
@@ -12,11 +13,20 @@ from kafka_groups.streams.topology.subtopologies import NodeGroup, node_groups
 __all__ = ["changelog_topic", "group_topology", "topic_name"]
 
 _TIMESTAMPS = {"message.timestamp.type": "CreateTime"}
+_NO_COMPACTION = ("cleanup.policy", "delete")
+_NO_CONFIGS: Mapping[str, str] = MappingProxyType({})
 _REPARTITION = {"cleanup.policy": "delete", "retention.ms": "-1", "segment.bytes": "52428800", **_TIMESTAMPS}
 
 
-def group_topology(topology: NodeGraph, application_id: str) -> GroupTopology:
+def group_topology(
+    topology: NodeGraph, application_id: str, topic_configs: Mapping[str, str] = _NO_CONFIGS
+) -> GroupTopology:
     """Return the topology as a streams group has it.
+
+    Args:
+        topology: The topology.
+        application_id: Prefix of the internal topics.
+        topic_configs: Configs of all internal topics (`topic.*`).
 
     Raises:
         TopologyError: The topology is empty or contradicts itself.
@@ -25,7 +35,7 @@ def group_topology(topology: NodeGraph, application_id: str) -> GroupTopology:
     builder = GroupTopologyBuilder()
     for group in node_groups(topology):
         if not group.is_global:
-            _add(builder, group, topology, application_id)
+            _add(builder, group, topology, application_id, topic_configs)
     return builder.build()
 
 
@@ -39,7 +49,13 @@ def changelog_topic(place: StorePlace, application_id: str) -> str:
     return place.source_topic or f"{application_id}-{place.definition.name}-changelog"
 
 
-def _add(builder: GroupTopologyBuilder, group: NodeGroup, topology: NodeGraph, application_id: str) -> None:
+def _add(
+    builder: GroupTopologyBuilder,
+    group: NodeGroup,
+    topology: NodeGraph,
+    application_id: str,
+    topic_configs: Mapping[str, str],
+) -> None:
     def named(topic: str) -> str:
         return topic_name(topology, application_id, topic)
 
@@ -49,7 +65,7 @@ def _add(builder: GroupTopologyBuilder, group: NodeGroup, topology: NodeGraph, a
         str(group.number),
         sources=[topic for topic in read if topic not in internal],
         repartition_sources=[
-            RepartitionTopic(named(topic), internal[topic].partitions, _REPARTITION)
+            RepartitionTopic(named(topic), internal[topic].partitions, {**_REPARTITION, **topic_configs})
             for topic in read
             if topic in internal
         ],
@@ -57,7 +73,7 @@ def _add(builder: GroupTopologyBuilder, group: NodeGroup, topology: NodeGraph, a
             named(sink.topic) for sink in group.sinks if isinstance(sink.topic, str) and sink.topic in internal
         ),
         changelogs=[
-            ChangelogTopic(changelog_topic(place, application_id), changelog_configs(place.definition))
+            ChangelogTopic(changelog_topic(place, application_id), changelog_configs(place.definition, topic_configs))
             for place in group.stores
             if place.definition.changelog is not None
         ],
@@ -65,9 +81,17 @@ def _add(builder: GroupTopologyBuilder, group: NodeGroup, topology: NodeGraph, a
     )
 
 
-def changelog_configs(definition: StoreDefinition) -> dict[str, str]:
-    """Return the configs of a store's changelog topic."""
-    return {**definition.changelog_defaults(), **_TIMESTAMPS, **dict(definition.changelog or ())}
+def changelog_configs(definition: StoreDefinition, topic_configs: Mapping[str, str] = _NO_CONFIGS) -> dict[str, str]:
+    """Return the configs of a store's changelog topic.
+
+    As in Java, those of the application override the defaults, but for the retention that the store's rows need and
+    deletion where keys are not unique. Those of the store override all.
+    """
+    defaults = definition.changelog_defaults()
+    needed = {
+        name: value for name, value in defaults.items() if (name, value) == _NO_COMPACTION or name == "retention.ms"
+    }
+    return {**defaults, **_TIMESTAMPS, **topic_configs, **needed, **dict(definition.changelog or ())}
 
 
 def _copartitioned(group: NodeGroup, topology: NodeGraph) -> Iterator[list[str]]:

@@ -36,13 +36,18 @@ def test_clients_get_their_own_keys_and_those_that_all_have() -> None:
     ("keywords", "said"),
     [
         ({"probe_address": "127.0.0.1:80"}, "probe_address=.*: applications do not support probe.address yet"),
-        ({"topic": {"min.insync.replicas": 2}}, "topic="),
         ({"commit_interval_msec": 5}, "commit_interval_ms"),
     ],
 )
 def test_keys_that_nothing_acts_on_are_refused(keywords: dict[str, object], said: str) -> None:
     with pytest.raises(ConfigurationError, match=said):
         configured_application(counting(), GIVEN, keywords, RestoreListeners())
+
+
+def test_configs_of_internal_topics_are_text() -> None:
+    keywords = {"topic": {"min.insync.replicas": 2, "preallocate": True}}
+    config = configured_application(counting(), GIVEN, keywords, RestoreListeners()).config
+    assert config.topic_configs == {"min.insync.replicas": "2", "preallocate": "true"}
 
 
 def test_handlers_and_the_dead_letter_topic_reach_the_tasks() -> None:
