@@ -14,7 +14,7 @@ from kafka_groups.net.tcp import TcpNetwork
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.list_groups import ListGroupsResponse
-from kafka_groups.protocol.messages.streams_group import KeyValue, UserEndpoint
+from kafka_groups.protocol.messages.streams_group import KeyValue, TaskOffset, UserEndpoint
 from kafka_groups.testing import FAST_SETTINGS, EmbeddedCluster
 from tests.support.cluster_client import ClusterClient
 from tests.support.conditions import until
@@ -76,6 +76,10 @@ async def member(cluster: EmbeddedCluster) -> AsyncIterator[StreamsMember]:
     await asking.close()
 
 
+def positions(*offsets: int) -> tuple[TaskOffset, ...]:
+    return tuple(TaskOffset(subtopology_id="1", partition=at, offset=offset) for at, offset in enumerate(offsets))
+
+
 async def test_a_group_with_a_member(run: Run, member: StreamsMember) -> None:
     assert (await run("list")).stdout == "app Stable\n"
     assert (await run("list", "--state", "NotReady")).stdout == ""
@@ -100,6 +104,8 @@ async def test_a_group_with_a_member(run: Run, member: StreamsMember) -> None:
     assert second[1:] == ["  member-2 conformance /127.0.0.1 epoch=4 process=member-2", *second[2:]]
     assert second[2] == "    no tasks"
     assert second[3].startswith("    target: active ")
+    await member.beat(task_offsets=positions(3, 9), task_end_offsets=positions(7, 8))
+    assert "    changelog lag: 1_0=4 1_1=0" in (await run("describe", "app")).stdout.splitlines()
     for refused in (
         ["offsets", "reset", "app", "--to-earliest", "--all-input-topics", "--dry-run"],
         ["offsets", "alter", "app", "orders:0=1"],

@@ -7,7 +7,7 @@ from attrs import field, frozen
 from kafka_groups.admin.rules.values import total_lag
 from kafka_groups.assignment.interface import OffsetsBySubtopology, TasksBySubtopology
 from kafka_groups.errors import KafkaGroupsError
-from kafka_groups.types import TopicPartition
+from kafka_groups.types import TaskId, TopicPartition
 
 __all__ = [
     "ListedStreamsGroup",
@@ -170,6 +170,16 @@ class StreamsGroupMemberDescription:
     task_offsets: OffsetsBySubtopology
     task_end_offsets: OffsetsBySubtopology
     is_classic: bool
+
+    @property
+    def task_lags(self) -> Mapping[TaskId, int]:
+        """For each task of which the member reported both offsets, how many changelog records its stores lack."""
+        return {
+            TaskId(subtopology, partition): max(0, end - self.task_offsets[subtopology][partition])
+            for subtopology, ends in self.task_end_offsets.items()
+            for partition, end in ends.items()
+            if partition in self.task_offsets.get(subtopology, ())
+        }
 
 
 @frozen

@@ -48,7 +48,8 @@ def list_groups(connection: BrokerChoice, states: tuple[str, ...]) -> None:
 def describe(connection: BrokerChoice, group_ids: tuple[str, ...]) -> None:
     """Print the state, lag, topology and members of streams groups.
 
-    The tasks of a member are those that it has. If it will have others, they are printed after "target".
+    The tasks of a member are those that it has. If it will have others, they are printed after "target". The changelog
+    lag of a task is the number of records that its stores do not have yet; members report it from time to time.
 
     The exit status is 1 if a group could not be described.
     """
@@ -97,6 +98,9 @@ def _member(member: StreamsGroupMemberDescription) -> Iterator[str]:
     head = f"  {member.member_id} {member.client_id} {member.client_host}"
     yield f"{head} epoch={member.epoch} process={member.process_id}{''.join(shown)}"
     yield f"    {_tasks(member.assignment)}"
+    lags = " ".join(f"{task}={lag}" for task, lag in sorted(member.task_lags.items()))
+    if lags:
+        yield f"    changelog lag: {lags}"
     if member.target_assignment != member.assignment:
         yield f"    target: {_tasks(member.target_assignment)}"
 

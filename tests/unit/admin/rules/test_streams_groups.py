@@ -36,7 +36,7 @@ from kafka_groups.protocol.messages.streams_group_describe import (
     StreamsGroupDescribeSubtopology,
     StreamsGroupDescribeTopology,
 )
-from kafka_groups.types import TopicPartition
+from kafka_groups.types import TaskId, TopicPartition
 from tests.support.members.streams_topologies import internal, sent, subtopology
 from tests.unit.admin.worlds import FIRST, TOPIC, AdminWorld, simulate
 
@@ -187,6 +187,7 @@ def test_every_field_of_a_description() -> None:
                 is_classic=True,
             ),
         )
+        assert group.members[0].task_lags == {TaskId("1", 2): 5}
 
     simulate(program)
 
