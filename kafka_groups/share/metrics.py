@@ -11,10 +11,12 @@ from attrs import frozen
 
 from kafka_groups.client.membership.metrics import (
     HEARTBEAT_METRICS,
+    POLL_METRICS,
     REACHABILITY_METRICS,
     REBALANCE_METRICS,
     Metric,
     MetricSources,
+    PollTimes,
 )
 from kafka_groups.share.delivery.fetching.metrics import ShareMetrics
 from kafka_groups.share.delivery.inbox import Inbox
@@ -30,6 +32,11 @@ class ShareSources(MetricSources):
     state: ConsumerState
     inbox: Inbox
     fetching: ShareMetrics
+
+    @property
+    def polls(self) -> PollTimes:
+        """The times at which the program polls."""
+        return PollTimes(self.inbox.last_poll_ms, self.inbox.polls.between, self.inbox.polls.idle)
 
     @property
     def in_hand(self) -> int:
@@ -51,30 +58,6 @@ class ShareSources(MetricSources):
 _M = Metric[ShareSources]
 
 _OF_POLLS = (
-    _M(
-        "last-poll-seconds-ago",
-        "s",
-        "Time since the last call of `poll`; -1 before the first.",
-        lambda s: s.seconds_since(s.inbox.last_poll_ms),
-    ),
-    _M(
-        "time-between-poll-avg",
-        "ms",
-        "Average time from one `poll` to the next.",
-        lambda s: s.inbox.polls.between.average(s.now_ms),
-    ),
-    _M(
-        "time-between-poll-max",
-        "ms",
-        "Longest time from one `poll` to the next.",
-        lambda s: s.inbox.polls.between.largest(s.now_ms),
-    ),
-    _M(
-        "poll-idle-ratio-avg",
-        "0 to 1",
-        "Part of the time that `poll` waits. Near 0: your program is the bottleneck.",
-        lambda s: s.inbox.polls.idle.average(s.now_ms),
-    ),
     _M(
         "records-consumed-rate",
         "records/s",
@@ -277,7 +260,7 @@ _GAUGES = (
 )
 
 SHARE_METRICS: tuple[Metric[ShareSources], ...] = (
-    *(*_GAUGES, *_OF_POLLS, *HEARTBEAT_METRICS, *REBALANCE_METRICS),
+    *(*_GAUGES, *POLL_METRICS, *_OF_POLLS, *HEARTBEAT_METRICS, *REBALANCE_METRICS),
     *(*_OF_FETCHING, *_OF_ACKNOWLEDGING),
 )
 """All metrics, in the order of the reference."""

@@ -1,5 +1,6 @@
 """The class of a metric, and the metrics that all clients with a member have."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from typing import Generic, TypeVar
 
@@ -7,15 +8,40 @@ from attrs import frozen
 
 from kafka_groups.client.membership.figures import MemberFigures
 from kafka_groups.client.reachability import Reachability
+from kafka_groups.client.windows import Windows
 
-__all__ = ["HEARTBEAT_METRICS", "REACHABILITY_METRICS", "REBALANCE_METRICS", "Metric", "MetricSources", "values_of"]
+__all__ = [
+    "HEARTBEAT_METRICS",
+    "POLL_METRICS",
+    "REACHABILITY_METRICS",
+    "REBALANCE_METRICS",
+    "Metric",
+    "MetricSources",
+    "PollTimes",
+    "values_of",
+]
 
 S = TypeVar("S")
 S_contra = TypeVar("S_contra", contravariant=True)
 
 
 @frozen
-class MetricSources:
+class PollTimes:
+    """The times at which a program polls.
+
+    Attributes:
+        last_ms: The last time; None before the first.
+        between: Milliseconds from one poll to the next.
+        idle: For each poll, the part of the time since the one before that it waited.
+    """
+
+    last_ms: int | None
+    between: Windows
+    idle: Windows
+
+
+@frozen
+class MetricSources(ABC):
     """The sources of one client's metrics at one moment. Each kind of client adds its own.
 
     Attributes:
@@ -27,6 +53,11 @@ class MetricSources:
     now_ms: int
     reachability: Reachability
     member: MemberFigures
+
+    @property
+    @abstractmethod
+    def polls(self) -> PollTimes:
+        """The times at which the program polls."""
 
     def seconds_since(self, then_ms: int | None) -> float:
         """Return the seconds since a moment; -1 if it has not come, as in Kafka's client."""
@@ -64,6 +95,33 @@ REACHABILITY_METRICS = (
         "s",
         "For how long no broker has answered; 0 while one does.",
         lambda s: max(0.0, s.seconds_since(s.reachability.unreachable_since_ms)),
+    ),
+)
+
+POLL_METRICS = (
+    _M(
+        "last-poll-seconds-ago",
+        "s",
+        "Time since the last call of `poll`; -1 before the first.",
+        lambda s: s.seconds_since(s.polls.last_ms),
+    ),
+    _M(
+        "time-between-poll-avg",
+        "ms",
+        "Average time from one `poll` to the next.",
+        lambda s: s.polls.between.average(s.now_ms),
+    ),
+    _M(
+        "time-between-poll-max",
+        "ms",
+        "Longest time from one `poll` to the next.",
+        lambda s: s.polls.between.largest(s.now_ms),
+    ),
+    _M(
+        "poll-idle-ratio-avg",
+        "0 to 1",
+        "Part of the time that `poll` waits. Near 0: your program is the bottleneck.",
+        lambda s: s.polls.idle.average(s.now_ms),
     ),
 )
 

@@ -9,10 +9,12 @@ from attrs import frozen
 
 from kafka_groups.client.membership.metrics import (
     HEARTBEAT_METRICS,
+    POLL_METRICS,
     REACHABILITY_METRICS,
     REBALANCE_METRICS,
     Metric,
     MetricSources,
+    PollTimes,
 )
 from kafka_groups.streams.member.rules.figures import StreamsFigures
 from kafka_groups.streams.member.rules.states import MembershipState
@@ -30,6 +32,11 @@ class MemberSources(MetricSources):
     unconfirmed: MemberTasks
     unconfirmed_since_ms: int | None
     figures: StreamsFigures
+
+    @property
+    def polls(self) -> PollTimes:
+        """The times at which the program polls."""
+        return PollTimes(self.figures.last_poll_ms, self.figures.between, self.figures.idle)
 
 
 _M = Metric[MemberSources]
@@ -57,33 +64,6 @@ _GAUGES = (
         "s",
         "For how long the member has waited for your program to confirm events; 0 if it does not wait.",
         lambda s: max(0.0, s.seconds_since(s.unconfirmed_since_ms)),
-    ),
-)
-
-_OF_POLLS = (
-    _M(
-        "last-poll-seconds-ago",
-        "s",
-        "Time since the last call of `poll`; -1 before the first.",
-        lambda s: s.seconds_since(s.figures.last_poll_ms),
-    ),
-    _M(
-        "time-between-poll-avg",
-        "ms",
-        "Average time from one `poll` to the next.",
-        lambda s: s.figures.between.average(s.now_ms),
-    ),
-    _M(
-        "time-between-poll-max",
-        "ms",
-        "Longest time from one `poll` to the next. Keep it well below `max.poll.interval.ms`.",
-        lambda s: s.figures.between.largest(s.now_ms),
-    ),
-    _M(
-        "poll-idle-ratio-avg",
-        "0 to 1",
-        "Part of the time that `poll` waits.",
-        lambda s: s.figures.idle.average(s.now_ms),
     ),
 )
 
@@ -187,7 +167,7 @@ _OF_COMMITS = (
 )
 
 MEMBER_METRICS: tuple[Metric[MemberSources], ...] = (
-    *(*_GAUGES, *_OF_POLLS, *HEARTBEAT_METRICS),
+    *(*_GAUGES, *POLL_METRICS, *HEARTBEAT_METRICS),
     *(*_OF_REBALANCES, *_OF_TASKS, *_OF_COMMITS),
 )
 """All metrics, in the order of the reference."""
