@@ -53,6 +53,8 @@ from kafka_groups.spark.source.options import source_option_keys
 from kafka_groups.spark.source.progress import Counts
 from kafka_groups.streams.member.rules import states as streams_states
 from kafka_groups.streams.member.rules.metrics import MEMBER_METRICS
+from kafka_groups.streams.runtime.absent_metrics import ABSENT_METRICS
+from kafka_groups.streams.runtime.metrics import METRIC_GROUPS
 from kafka_groups.types import ConsumerState
 
 _MARK = re.compile(r"^<!-- generated: (?P<name>[a-z-]+) -->$", re.MULTILINE)
@@ -120,6 +122,23 @@ def streams_member_metrics() -> Iterator[str]:
     yield from _table_head("Name", "Unit", "Meaning")
     for metric in MEMBER_METRICS:
         yield _row(f"`{metric.name}`", metric.unit, metric.doc)
+
+
+def application_metrics() -> Iterator[str]:
+    """The metrics of a streams application, by group."""
+    for group, metrics in METRIC_GROUPS.items():
+        yield from ("", f"### {group}", "")
+        yield from _table_head("Name", "Unit", "Meaning")
+        for metric in metrics:
+            yield _row(f"`{metric.name}`", metric.unit, metric.doc)
+
+
+def absent_metrics() -> Iterator[str]:
+    """The metrics of Kafka Streams that an application does not have."""
+    yield from _table_head("Group", "Names", "Why not")
+    for group, reasons in ABSENT_METRICS.items():
+        for names, why in reasons:
+            yield _row(group, ", ".join(f"`{name}`" for name in names.split()), f"{why[0].upper()}{why[1:]}.")
 
 
 def broker_metrics() -> Iterator[str]:
@@ -414,6 +433,8 @@ _GENERATORS: dict[str, Callable[[], Iterator[str]]] = {
     "streams-member-transitions": streams_member_transition,
     "consumer-metrics": consumer_metrics,
     "streams-member-metrics": streams_member_metrics,
+    "application-metrics": application_metrics,
+    "absent-metrics": absent_metrics,
     "broker-metrics": broker_metrics,
     "forbidden": forbidden,
     "foreign": foreign,

@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from kafka_groups.streams.member.rules.topology_builder import GroupTopologyBuilder, TopologyError
     from kafka_groups.streams.processors import extractors
     from kafka_groups.streams.runtime.application_state import StreamsState
+    from kafka_groups.streams.runtime.metrics import StreamsMetric
     from kafka_groups.streams.runtime.restore_listeners import (
         StandbyUpdateListener,
         StateRestoreListener,
@@ -115,6 +116,7 @@ __all__ = [
     "StreamsGroupHeartbeatStatus",
     "StreamsGroupMember",
     "StreamsMembershipEvent",
+    "StreamsMetric",
     "StreamsState",
     "StreamsStatus",
     "Subtopology",
@@ -188,6 +190,7 @@ _MODULES = MappingProxyType({
     "StreamsGroupHeartbeatStatus": ".protocol.messages.streams_group_heartbeat",
     "StreamsGroupMember": "member.member",
     "StreamsMembershipEvent": "member.rules.member_events",
+    "StreamsMetric": "runtime.metrics",
     "StreamsState": "runtime.application_state",
     "StreamsStatus": ".protocol.messages.streams_group_heartbeat",
     "Subtopology": "member.rules.topology",

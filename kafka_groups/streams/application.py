@@ -9,6 +9,7 @@ from kafka_groups.streams.queries.committed import committed_view
 from kafka_groups.streams.runtime.application_state import ApplicationLife, StateListener, StreamsState
 from kafka_groups.streams.runtime.assembly import assembled_worker
 from kafka_groups.streams.runtime.configured import configured_application
+from kafka_groups.streams.runtime.metrics import ApplicationSources, StreamsMetric, application_metrics
 from kafka_groups.streams.runtime.pickled import checked_program
 from kafka_groups.streams.runtime.restore_listeners import RestoreListeners
 from kafka_groups.streams.runtime.supervisor import WorkerSupervisor
@@ -39,6 +40,7 @@ class _Application:
         self._life = ApplicationLife(listener)
         self._is_paused = False
         self._application_id = application.config.application_id
+        self._client_id = application.config.client_id
         self._worker: WorkerThread | WorkerSupervisor
         if application.config.num_workers == 1:
             name = f"streams-{self._application_id}-1"
@@ -84,6 +86,23 @@ class _Application:
     def request_shutdown(self) -> None:
         """Ask all processes of the application to shut down, this one included. Does not wait."""
         self._worker.request_shutdown()
+
+    def metrics(self) -> tuple[StreamsMetric, ...]:
+        """Return the metrics of this process, its workers and their tasks by Kafka's names. Any thread may call it.
+
+        Does not wait. With several workers, theirs are up to a second old, and missing in the second after their start.
+        The reference lists them all.
+        """
+        alive, failed = self._worker.counts
+        sources = ApplicationSources(
+            client_id=self._client_id,
+            application_id=self._application_id,
+            state=self.state,
+            topology=self._topology.describe(),
+            alive=alive,
+            failed=failed,
+        )
+        return (*application_metrics(sources), *self._worker.metrics())
 
     @overload
     def store(self, store: KeyValueDefinition[K, V]) -> KeyValueStore[K, V]: ...

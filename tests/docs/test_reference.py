@@ -35,6 +35,7 @@ from kafka_groups.spark.source.progress import Counts
 from kafka_groups.spark.workers.worker_options import WorkerOptions
 from kafka_groups.streams.member.rules import states as streams_states
 from kafka_groups.streams.member.rules.metrics import MEMBER_METRICS
+from kafka_groups.streams.runtime.metrics import METRIC_GROUPS
 from kafka_groups.testing.simulation.faults.seeded_faults import FAULT_NAMES
 from kafka_groups.types import ConsumerState
 from tests.docs.blocks import ROOT
@@ -237,7 +238,9 @@ def test_state_reference_has_every_state_of_a_consumer(hook: ModuleType) -> None
 
 def test_metric_reference_has_every_metric_once(hook: ModuleType) -> None:
     rows = [cells(line) for line in page(hook, "metrics.md").splitlines() if line.startswith("| `")]
-    tables = [[metric.name for metric in each] for each in (SHARE_METRICS, MEMBER_METRICS, BROKER_METRICS)]
+    of_clients = [[metric.name for metric in each] for each in (SHARE_METRICS, MEMBER_METRICS)]
+    of_applications = [[metric.name for metric in each] for each in METRIC_GROUPS.values()]
+    tables = [*of_clients, *of_applications, [metric.name for metric in BROKER_METRICS]]
     assert [name for name, _, _ in rows] == [f"`{name}`" for names in tables for name in names]
     assert all(len(set(names)) == len(names) for names in tables)
     assert all(unit and meaning.endswith(".") for _, unit, meaning in rows)

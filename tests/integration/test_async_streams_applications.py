@@ -121,7 +121,17 @@ async def test_worker_processes_are_paused_and_resumed(cluster: EmbeddedCluster)
             return any(record.key == b"eve" for record in cluster.records("copies"))
 
         await until(copied, bool, WAIT_S)
+
+        async def consumed() -> dict[str, float | str]:
+            found = [each for each in both.metrics() if each.name == "records-consumed-total"]
+            return {each.tags["thread-id"]: each.value for each in found}
+
+        workers = await until(consumed, lambda found: sum(map(float, found.values())) == 1, WAIT_S)
+        assert workers.keys() == {"kafka-groups-StreamThread-1", "kafka-groups-StreamThread-2"}
+        [alive] = [each.value for each in both.metrics() if each.name == "alive-stream-threads"]
+        assert alive == 2
     assert both.state is StreamsState.NOT_RUNNING
+    assert [each.group for each in both.metrics() if each.group != "stream-metrics"] == []
 
 
 async def test_a_run_that_is_cancelled_closes_the_application(cluster: EmbeddedCluster) -> None:

@@ -95,6 +95,14 @@ def test_words_are_counted_and_a_restart_continues_the_counts(scene: Scene) -> N
     with scene.app() as again:
         again.wait_until_running(60)
         wait_until(lambda: counted(again) == times(150))
+        metrics = {(each.name, each.tags.get("topic")): each.value for each in again.metrics()}
+        assert metrics["state", None] == "RUNNING"
+        assert metrics["alive-stream-threads", None] == 1
+    consumed = [each for each in again.metrics() if each.name == "records-consumed-total"]
+    assert consumed == []  # the tasks are closed
+    totals = {each.name: each.value for each in again.metrics() if each.group == "stream-thread-metrics"}
+    assert totals["process-total"] == 50 + 50 * len(TEXT.split())
+    assert totals["state"] == "DEAD"
 
 
 def test_two_processes_share_the_tasks_and_the_stores_move(scene: Scene) -> None:

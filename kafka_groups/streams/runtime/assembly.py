@@ -37,7 +37,7 @@ def assembled_worker(
 
     member = StreamsGroupMember(
         config.member,
-        topology=group_topology(settings.tasks.topology, config.application_id),
+        topology=group_topology(settings.tasks.topology, config.application_id, config.topic_configs),
         process_id=process_id,
         number=number,
         task_offsets=positions,
@@ -50,4 +50,4 @@ def assembled_worker(
     )
     worker = StreamsWorker(settings, plane, BlockingMembership(member), SystemClock())
     made.append(worker)
-    return RunningWorker(worker, plane)
+    return RunningWorker(worker, plane, f"{config.client_id}-StreamThread-{number}", member.metrics)

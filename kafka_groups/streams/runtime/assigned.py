@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from attrs import define, field
 
 from kafka_groups.streams.member.rules.task_offsets import TaskPosition
+from kafka_groups.streams.runtime.figures import TaskFigures
 from kafka_groups.streams.runtime.shared_engine import SharedEngine
 from kafka_groups.streams.runtime.task_timeout import TaskTimeout
 from kafka_groups.streams.tasks.task import StreamTask
@@ -50,6 +51,7 @@ class AssignedTask:
         committed: The offsets that the group has for its inputs, as far as this worker knows.
         idle_since_ms: Since when it could process, but for a partition without records; None if it need not wait.
         is_dirty: Whether it has processed anything since the last commit.
+        figures: Its counts and times, for metrics.
     """
 
     task: StreamTask
@@ -66,6 +68,7 @@ class AssignedTask:
     idle_since_ms: int | None = None
     is_dirty: bool = False
     is_initialised: bool = False
+    figures: TaskFigures = field(factory=TaskFigures)
 
     @property
     def task_id(self) -> TaskId:

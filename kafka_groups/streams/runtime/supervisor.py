@@ -13,6 +13,7 @@ from kafka_groups.net.clock import SystemClock
 from kafka_groups.streams.errors import StreamsError
 from kafka_groups.streams.member.rules.member_events import GroupMembershipOperation
 from kafka_groups.streams.runtime.application_state import ApplicationLife, StreamsState
+from kafka_groups.streams.runtime.metrics import StreamsMetric
 from kafka_groups.streams.runtime.pickled import WorkerProgram
 from kafka_groups.streams.runtime.replacing import Replacements
 from kafka_groups.streams.runtime.shared_engine import SharedEngine
@@ -23,6 +24,7 @@ from kafka_groups.streams.runtime.worker_messages import (
     ResumeWorker,
     StopWorker,
     WorkerChanged,
+    WorkerMeasured,
 )
 from kafka_groups.streams.runtime.worker_process import work
 
@@ -45,6 +47,7 @@ class _Place:
     pipe: Connection | None = None
     said: WorkerChanged | None = None
     start_ms: int | None = 0
+    metrics: tuple[StreamsMetric, ...] = ()
 
 
 class WorkerSupervisor:
@@ -66,6 +69,7 @@ class WorkerSupervisor:
         self._sending = threading.Lock()
         self._stop: StopWorker | None = None
         self._is_paused = False
+        self._failed = 0
         self._error: StreamsError | None = None
         self._thread = threading.Thread(target=self._main, name="streams-supervisor", daemon=True)
 
@@ -118,6 +122,15 @@ class WorkerSupervisor:
             f"Store {store!r} is in the {len(self._places)} worker processes, which this process cannot read. "
             "Use num_workers=1 to read stores."
         )
+
+    @property
+    def counts(self) -> tuple[int, int]:
+        """The numbers of workers that are alive and that have failed."""
+        return sum(place.process is not None for place in self._places), self._failed
+
+    def metrics(self) -> tuple[StreamsMetric, ...]:
+        """Return the metrics that the workers sent last, which they do once a second."""
+        return tuple(metric for place in self._places for metric in place.metrics)
 
     def _send(self, message: _ToWorkers) -> None:
         with self._sending:
@@ -193,12 +206,17 @@ class WorkerSupervisor:
         except (EOFError, OSError):
             self._bury(place)
             return
+        if isinstance(said, WorkerMeasured):
+            place.metrics = said.metrics
+            return
         place.said = said
         if said.state in _ENDED:
             self._tell(place, self._stop or StopWorker(GroupMembershipOperation.DEFAULT))
 
     def _bury(self, place: _Place) -> None:
         status = self._ended(place)
+        self._failed += status != 0
+        place.metrics = ()
         said = place.said
         if said is not None and said.state is StreamsState.ERROR:
             self._fail(f"Worker {place.number} ended: {said.error}")

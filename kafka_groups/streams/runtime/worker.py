@@ -20,6 +20,7 @@ from kafka_groups.streams.member.rules.tasks import NO_TASKS, MemberTasks
 from kafka_groups.streams.runtime.assigned import AssignedTask, TaskPhase, TaskRole
 from kafka_groups.streams.runtime.committing import Commits
 from kafka_groups.streams.runtime.consuming import Consuming
+from kafka_groups.streams.runtime.figures import WorkerFigures
 from kafka_groups.streams.runtime.global_stores import GlobalStores
 from kafka_groups.streams.runtime.output import WorkerOutput
 from kafka_groups.streams.runtime.plane import DataPlane, WorkerMembership
@@ -59,6 +60,8 @@ class StreamsWorker:
 
     Attributes:
         tasks: The tasks that it has, by id. Other threads may read it.
+        figures: Counts and times, for metrics. Other threads may read them.
+        stores: The stores of the topology, by name.
         is_paused: Whether it processes nothing from the next turn on. It keeps its tasks, and fetches and commits.
     """
 
@@ -70,6 +73,8 @@ class StreamsWorker:
         self._plane = plane
         self._member = member
         self._clock = clock
+        self.figures = WorkerFigures(clock)
+        self.stores = settings.tasks.topology.stores
         self._output = WorkerOutput(plane, clock, settings.task_timeout_ms)
         events = RestoreEvents(settings.listeners)
         self._globals = GlobalStores(settings, plane, self._output, clock, events)
@@ -134,9 +139,12 @@ class StreamsWorker:
             await self._look()
             self._statuses.check(now_ms)
         restored = await self._restore(wall_ms)
+        polled_ms = self._clock.now_ms()
         count = await self._consuming.read(self._settings.max_poll_records, wall_ms)
+        self.figures.polled(count, polled_ms, now_ms)
         processed = await self._work(now_ms) if self._may_work else 0
         await self._commit_if_due()
+        self.figures.end_turn()
         is_busy = restored or count or processed
         return 0 if is_busy else self._wait_ms()
 
@@ -194,7 +202,7 @@ class StreamsWorker:
         """Commit before an event that ends tasks. Return False while the brokers have not confirmed all records."""
         is_shutdown = isinstance(event, StatusesChanged) and asks_for_shutdown(event.statuses)
         if is_shutdown or isinstance(event, TasksRevoked):
-            await self._commits.commit(self.tasks.values())
+            await self._commit()
             return not self._commits.is_pending
         return True
 
@@ -237,6 +245,7 @@ class StreamsWorker:
         roles = ((tasks.active, TaskRole.ACTIVE), (tasks.standby, TaskRole.STANDBY), (tasks.warmup, TaskRole.WARMUP))
         added = {task_id: self._task(task_id, role, counts) for ids, role in roles for task_id in sorted(ids)}
         self.tasks = {**self.tasks, **added}
+        self.figures.created.add(len(added), self._clock.now_ms())
         self._kept = {}
 
     async def _drop(self, tasks: MemberTasks, then: MemberTasks = NO_TASKS) -> None:
@@ -249,6 +258,7 @@ class StreamsWorker:
                 self._kept[task_id] = task
             task.close()
         self.tasks = {task_id: task for task_id, task in self.tasks.items() if task_id not in tasks.ids}
+        self.figures.closed.add(len(tasks.ids), self._clock.now_ms())
 
     # ------------------------------------------------------------------------------------ the tasks
 
@@ -314,6 +324,8 @@ class StreamsWorker:
             return NOTHING
         if is_answered:
             self._restoring.end()
+        if polled.count:
+            self.figures.restored.add(polled.count, self._clock.now_ms())
         return polled
 
     async def _begin_created(self) -> None:
@@ -356,7 +368,9 @@ class StreamsWorker:
         return not self.is_paused and not self._commits.is_pending and self._plane.has_room
 
     async def _work(self, now_ms: int) -> int:
+        begun_ms = self._clock.now_ms()
         processed = self._process(now_ms) if self._globals.is_loaded else 0
+        self.figures.processed(processed, begun_ms)
         if processed or any(task.paused for task in self.tasks.values()):
             await self._consuming.resume_emptied()
         self._punctuate()
@@ -369,8 +383,10 @@ class StreamsWorker:
             for task in more:
                 if self._is_full():
                     return count
+                slice_ms = self._clock.now_ms()
                 done = self._process_task(task)
                 count += done
+                task.figures.took(done, slice_ms, self._clock.now_ms())
                 if task.task.is_commit_requested:
                     return count
                 if done == _TASK_RECORDS:
@@ -403,10 +419,12 @@ class StreamsWorker:
         return ready
 
     def _punctuate(self) -> None:
-        wall_ms = self._clock.wall_ms()
+        wall_ms, begun_ms, count = self._clock.wall_ms(), self._clock.now_ms(), 0
         for task in self.tasks.values():
             if task.is_running and task.task.punctuate_wall_clock(wall_ms):
                 task.is_dirty = True
+                count += 1
+        self.figures.punctuated(count, begun_ms)
 
     async def _commit_if_due(self) -> None:
         now_ms = self._clock.now_ms()
@@ -414,7 +432,7 @@ class StreamsWorker:
         is_asked = is_asked or self._commits.is_pending or (self._is_committed and self._is_full())
         if is_asked or now_ms - self._committed_ms >= self._settings.commit_interval_ms:
             self._committed_ms = now_ms
-            self._is_committed = await self._commits.commit(self.tasks.values())
+            self._is_committed = await self._commit()
             await self._purging.purge_if_due(self.tasks.values(), now_ms)
 
     def _is_full(self) -> bool:
@@ -427,6 +445,16 @@ class StreamsWorker:
             task.recount()
         # Half of it is enough, so that keys that change again and again are not counted anew after every few records.
         return 2 * sum(task.uncommitted_bytes for task in tasks) >= limit_bytes
+
+    async def _commit(self) -> bool:
+        begun_ms = self._clock.now_ms()
+        changed = sum(task.is_running and task.is_dirty for task in self.tasks.values())
+        is_committed = await self._commits.commit(self.tasks.values())
+        if is_committed:
+            self.figures.committed(changed, begun_ms)
+        for task in self.tasks.values():
+            task.figures.note_dropped(sum(task.task.dropped_records.values()), begun_ms)
+        return is_committed
 
     def _wait_ms(self) -> int:
         due_ms = self._committed_ms + self._settings.commit_interval_ms - self._clock.now_ms()

@@ -4,8 +4,9 @@ from attrs import frozen
 
 from kafka_groups.streams.member.rules.member_events import GroupMembershipOperation
 from kafka_groups.streams.runtime.application_state import StreamsState
+from kafka_groups.streams.runtime.metrics import StreamsMetric
 
-__all__ = ["AskShutdown", "PauseWorker", "ResumeWorker", "StopWorker", "WorkerChanged"]
+__all__ = ["AskShutdown", "PauseWorker", "ResumeWorker", "StopWorker", "WorkerChanged", "WorkerMeasured"]
 
 
 @frozen
@@ -14,6 +15,13 @@ class WorkerChanged:
 
     state: StreamsState
     error: str | None = None
+
+
+@frozen
+class WorkerMeasured:
+    """From a worker, once a second: its metrics."""
+
+    metrics: tuple[StreamsMetric, ...]
 
 
 @frozen

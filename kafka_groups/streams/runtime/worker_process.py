@@ -4,6 +4,7 @@ import logging
 import os
 import signal
 import sys
+import threading
 from multiprocessing.connection import Connection
 from types import FrameType
 
@@ -18,6 +19,7 @@ from kafka_groups.streams.runtime.worker_messages import (
     ResumeWorker,
     StopWorker,
     WorkerChanged,
+    WorkerMeasured,
 )
 from kafka_groups.streams.runtime.worker_thread import WorkerThread
 
@@ -27,6 +29,10 @@ _log = logging.getLogger(__name__)
 
 _LONGEST_CLOSE_S = 10.0
 """The longest time that a worker takes to close its tasks if nobody waits for it."""
+
+_METRICS_S = 1.0
+_SENDING = threading.Lock()
+"""The worker's thread sends its state, and another one its metrics."""
 
 _TERMINATED = 128 + signal.SIGTERM
 
@@ -47,6 +53,7 @@ def work(program: WorkerProgram, number: int, pipe: Connection, is_paused: bool)
         _log.exception("The worker cannot start")
         pipe.send(WorkerChanged(StreamsState.ERROR, str(error)))
         sys.exit(1)
+    threading.Thread(target=_report, args=(worker, pipe), name="streams-metrics", daemon=True).start()
     _obey(worker, pipe)
 
 
@@ -74,6 +81,18 @@ def _obey(worker: WorkerThread, pipe: Connection) -> None:
         worker.stop(None, told.operation)
 
 
+def _report(worker: WorkerThread, pipe: Connection) -> None:
+    """Send metrics once a second until the worker ends. On the main thread, SIGTERM could cut a message."""
+    pause = threading.Event()
+    while worker.is_alive and not pause.wait(_METRICS_S):
+        metrics = worker.metrics()
+        try:
+            with _SENDING:
+                pipe.send(WorkerMeasured(metrics))
+        except OSError:
+            return  # the main thread sees that the parent is gone
+
+
 def _do(worker: WorkerThread, told: AskShutdown | PauseWorker | ResumeWorker) -> None:
     if isinstance(told, PauseWorker):
         worker.pause()
@@ -92,7 +111,8 @@ def _leave_soon(worker: WorkerThread, status: int) -> None:
 def _tell(pipe: Connection, state: StreamsState, life: ApplicationLife) -> None:
     error = None if life.error is None else f"{life.error}"
     try:
-        pipe.send(WorkerChanged(state, error))
+        with _SENDING:
+            pipe.send(WorkerChanged(state, error))
     except OSError:
         _log.debug("The parent process does not hear that the worker is %s", state.name)
 

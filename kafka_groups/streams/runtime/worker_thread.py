@@ -3,14 +3,16 @@
 import asyncio
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from attrs import frozen
 
 from kafka_groups.errors import ApplicationShutdownError
+from kafka_groups.net.clock import SystemClock
 from kafka_groups.streams.member.rules.member_events import GroupMembershipOperation
 from kafka_groups.streams.runtime.application_state import ApplicationLife, StreamsState
+from kafka_groups.streams.runtime.metrics import StreamsMetric, WorkerSources, worker_metrics
 from kafka_groups.streams.runtime.plane import DataPlane
 from kafka_groups.streams.runtime.shared_engine import SharedEngine
 from kafka_groups.streams.runtime.worker import StreamsWorker
@@ -25,10 +27,19 @@ _LONGEST_WAIT_MS = 100
 
 @frozen
 class RunningWorker:
-    """A worker, and the data plane that it waits on."""
+    """A worker, and the data plane that it waits on.
+
+    Attributes:
+        worker: The worker.
+        plane: Its data plane.
+        thread_id: Its name in metrics.
+        member_metrics: Returns the metrics of its member of the group.
+    """
 
     worker: StreamsWorker
     plane: DataPlane
+    thread_id: str
+    member_metrics: Callable[[], Mapping[str, float]]
 
 
 class WorkerThread:
@@ -48,6 +59,7 @@ class WorkerThread:
         self._paused = threading.Event()
         self._close: dict[str, Any] = {}
         self._worker: StreamsWorker | None = None
+        self._running: RunningWorker | None = None
         self._thread = threading.Thread(target=self._main, name=name, daemon=True)
 
     def __repr__(self) -> str:
@@ -90,6 +102,29 @@ class WorkerThread:
         """Return the engines of the running tasks that have a store."""
         return [] if self._worker is None else self._worker.engines(store)
 
+    @property
+    def counts(self) -> tuple[int, int]:
+        """The numbers of workers that are alive and that have failed."""
+        return int(self._thread.is_alive()), int(self._life.state is StreamsState.ERROR)
+
+    def metrics(self) -> tuple[StreamsMetric, ...]:
+        """Return the metrics of the worker; none before it was made."""
+        running = self._running
+        if running is None:
+            return ()
+        return worker_metrics(
+            WorkerSources(
+                thread_id=running.thread_id,
+                state=self._life.state,
+                tasks=tuple(running.worker.tasks.values()),
+                stores=running.worker.stores,
+                figures=running.worker.figures,
+                is_paused=running.worker.is_paused,
+                member=running.member_metrics(),
+                now_ms=SystemClock().now_ms(),
+            )
+        )
+
     def _main(self) -> None:
         try:
             asyncio.run(self._run())
@@ -104,7 +139,7 @@ class WorkerThread:
             self._life.enter(StreamsState.NOT_RUNNING)
 
     async def _run(self) -> None:
-        running = self._make()
+        running = self._running = self._make()
         worker = running.worker
         try:
             await worker.start()

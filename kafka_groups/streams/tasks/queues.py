@@ -36,6 +36,7 @@ class PartitionQueue:
         step: What to do with a record.
         time_ms: The highest timestamp so far, or -1.
         position: The offset after the last record that was taken or skipped.
+        node: The name of its source node.
         raw: The record that was decoded last, as the partition has it: the one that `take` returns.
     """
 
@@ -50,11 +51,13 @@ class PartitionQueue:
     ) -> None:
         self.partition = partition
         self.topic = partition.topic
+        self.node = source.name
         self.step = step
         self.time_ms = _NO_TIME
         self.position: int | None = None
         self.raw: FetchedRecord | None = None
         self._source = source
+        self._added = 0
         self._waiting: deque[FetchedRecord] = deque()
         self._head: Head | None = None
         self._extractor = source.timestamp or extractor
@@ -74,6 +77,12 @@ class PartitionQueue:
     def add(self, records: list[FetchedRecord]) -> None:
         """Add records in the order of their offsets."""
         self._waiting.extend(records)
+        self._added += len(records)
+
+    @property
+    def taken(self) -> int:
+        """The number of records that were taken or skipped."""
+        return self._added - len(self)
 
     def head(self) -> Head | None:
         """Return the next record, or None. Records that are skipped are taken away."""
