@@ -90,7 +90,7 @@ async def _calls_for(request: object, connection: FrameTransport, peer: Peer) ->
     return calls.most
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(600)  # counting calls is slow
 async def test_no_request_keeps_others_from_their_turn() -> None:
     await most_calls(1)  # what is imported and built on first use does not count
