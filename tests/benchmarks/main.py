@@ -9,6 +9,7 @@ import attrs
 import click
 
 from tests.benchmarks import measures, pauses, report, sharing, versions
+from tests.benchmarks.applications.command import applications
 from tests.benchmarks.arrow_command import arrow
 from tests.benchmarks.assignors_command import assignors
 from tests.benchmarks.brokers import SECURED, TARGETS, running
@@ -50,6 +51,7 @@ def main() -> None:
     """Measure the share consumer and the embedded broker; every figure is a ratio or a median of interleaved runs."""
 
 
+main.add_command(applications)
 main.add_command(arrow)
 main.add_command(assignors)
 main.add_command(guard)

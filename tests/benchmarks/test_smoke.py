@@ -170,3 +170,28 @@ def test_memory_and_restoration_of_stores_are_measured(tmp_path: Path) -> None:
     assert store["kind"] == "window"
     assert store["bytes_per_key"] > 50
     assert store["seconds_per_million"] > 0
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_applications_are_measured(tmp_path: Path) -> None:
+    """Only ours: those of others need environments that are installed from PyPI."""
+    written = tmp_path / "figures.json"
+    arguments = [
+        "applications",
+        "--client=ours",
+        "--target=embedded",
+        "--records=100000",
+        "--seconds=0.3",
+        "--rounds=1",
+    ]
+    arguments += ["--commit-ms=50", "--memory-records=20000", f"--json={written}"]
+    result = CliRunner().invoke(main, arguments, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    measured = json.loads(written.read_text())["applications"]
+    assert len(measured["rates"]) == 4
+    assert all(rate > 0 for entry in measured["rates"].values() for rates in entry.values() for rate in rates)
+    assert 0 < measured["delay"]["ours"]["median_ms"] <= measured["delay"]["ours"]["p99_ms"]
+    assert measured["idle"]["ours"] >= 0
+    assert measured["start"][0] > 0
+    assert measured["memory"]["at_end"] > 0

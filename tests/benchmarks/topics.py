@@ -23,7 +23,7 @@ _SERVE_EVERY = 10_000
 
 def new_topic(bootstrap_servers: str, partitions: int = PARTITIONS) -> str:
     """A topic that nobody has used before."""
-    topic = _unique("benchmark")
+    topic = unique_name("benchmark")
     admin = AdminClient({"bootstrap.servers": bootstrap_servers, "log_level": 3})
     _wait_for(admin.create_topics([NewTopic(topic, partitions, 1)]))
     return topic
@@ -37,7 +37,7 @@ def delete_topic(bootstrap_servers: str, topic: str) -> None:
 
 def new_group(bootstrap_servers: str, configs: Mapping[str, str] = MappingProxyType({})) -> str:
     """A share group that nobody has used before, and which begins at the start of the log."""
-    group_id = _unique("benchmark")
+    group_id = unique_name("benchmark")
     entries = [
         ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET)
         for name, value in {"share.auto.offset.reset": "earliest", **configs}.items()
@@ -82,5 +82,5 @@ def _wait_for(futures: dict[Any, Any]) -> None:
         future.result(30.0)
 
 
-def _unique(prefix: str) -> str:
+def unique_name(prefix: str) -> str:
     return f"{prefix}-{random_uuid(random.Random()).hex[:12]}"

@@ -1,0 +1,1 @@
+"""Streams applications: ours against those of Quix Streams and Faust."""

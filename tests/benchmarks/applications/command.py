@@ -1,0 +1,166 @@
+"""The command `applications`: ours against those of Quix Streams and Faust, and what an application costs."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from statistics import median
+from typing import Any, Final, TypeVar
+
+import click
+from attrs import frozen
+
+from kafka_groups.cli.output import table
+from kafka_groups.testing import FAST_SETTINGS
+from tests.benchmarks.applications.costs import delays, growth, idle_share, start_seconds
+from tests.benchmarks.applications.environments import OTHERS, interpreter
+from tests.benchmarks.applications.rates import Contest, Entry, Extent, Rate, contest
+from tests.benchmarks.applications.running import OURS
+from tests.benchmarks.applications.works import MAP, WINDOWS
+from tests.benchmarks.brokers import TARGETS, embedded, running
+from tests.benchmarks.output import console, finish, say
+
+_T = TypeVar("_T")
+_CLIENTS: Final = (OURS, *OTHERS)
+_PARTS: Final = ("rates", "delay", "idle", "start", "memory")
+_PER_SECOND, _WORKERS = 100, 4
+
+
+@frozen
+class _Aim:
+    """A figure beside what it should be."""
+
+    name: str
+    figure: float
+    limit: float
+    is_least: bool = False
+
+    @property
+    def is_met(self) -> bool:
+        return self.figure >= self.limit if self.is_least else self.figure <= self.limit
+
+    def row(self) -> tuple[str, ...]:
+        sign = "≥" if self.is_least else "≤"
+        return self.name, f"{self.figure:,.3g}", f"{sign} {self.limit:,g}", "yes" if self.is_met else "no"
+
+
+@click.command()
+@click.option("--part", "parts", type=click.Choice(_PARTS), multiple=True, default=_PARTS, show_default=True,
+              help="May be given more than once.")  # fmt: skip
+@click.option("--client", "clients", type=click.Choice(_CLIENTS), multiple=True, default=_CLIENTS, show_default=True,
+              help="May be given more than once.")  # fmt: skip
+@click.option("--target", type=click.Choice(TARGETS), default="kafka", show_default=True,
+              help="The broker. That of the part `start` is always embedded.")  # fmt: skip
+@click.option("--records", type=click.IntRange(1_000), default=1_500_000, show_default=True, help="For the rates.")
+@click.option("--seconds", type=click.FloatRange(0.1), default=6.0, show_default=True, help="Of a run.")
+@click.option("--rounds", type=click.IntRange(1), default=3, show_default=True, help="Medians are of these.")
+@click.option("--commit-ms", type=click.IntRange(10), default=1_000, show_default=True, help="For all clients.")
+@click.option("--memory-records", type=click.IntRange(1_000), default=10_000_000, show_default=True)
+@click.option("--json", "json_file", type=click.Path(path_type=Path, dir_okay=False), help="Write figures here.")
+def applications(
+    *,
+    parts: Sequence[str],
+    clients: Sequence[str],
+    target: str,
+    records: int,
+    seconds: float,
+    rounds: int,
+    commit_ms: int,
+    memory_records: int,
+    json_file: Path | None,
+) -> None:
+    """Streams applications: rates against Quix Streams and Faust, delay, idle time, start, memory. Some 20 minutes."""
+    for client in set(clients) - {OURS}:
+        interpreter(client)
+    extent = Extent(clients=clients, records=records, seconds=seconds, rounds=rounds, commit_ms=commit_ms)
+    measured: dict[str, Any] = {}
+    aims: list[_Aim] = []
+    with running(target) as servers:
+        for part in (each for each in _PARTS if each in parts):
+            measured[part], found = _measured(part, servers, extent, memory_records)
+            aims += found
+    console().print(table("Aims", ("measure", "figure", "aim", "met"), [aim.row() for aim in aims]))
+    finish({"applications": measured}, json_file)
+
+
+def _measured(part: str, servers: str, extent: Extent, memory_records: int) -> tuple[Any, list[_Aim]]:
+    match part:
+        case "rates":
+            return _rates(servers, extent)
+        case "delay":
+            return _delays(servers, extent)
+        case "idle":
+            return _idle(servers, extent)
+        case "start":
+            return _start(extent)
+        case _:
+            return _memory(servers, memory_records)
+
+
+def _rates(servers: str, extent: Extent) -> tuple[Any, list[_Aim]]:
+    found = contest(servers, extent, say)
+    rows = [(str(entry), f"{found.per_second(entry) / 1e3:.1f}", f"{found.per_cpu_second(entry) / 1e3:.1f}")
+            for entry in found.rates]  # fmt: skip
+    console().print(table("Rates", ("work, client", "k records/s", "k records per CPU second"), rows))
+    figures = {str(entry): {"per_second": [rate.per_second for rate in rates],
+                            "per_cpu_second": [rate.per_cpu_second for rate in rates]}
+               for entry, rates in found.rates.items()}  # fmt: skip
+    return figures, _aims_of(found, extent)
+
+
+def _aims_of(found: Contest, extent: Extent) -> list[_Aim]:
+    alone, two, mapping = Entry(OURS, WINDOWS), Entry(OURS, WINDOWS, workers=2), Entry(OURS, MAP)
+    aims = []
+    if "quix" in extent.clients:
+        for ours, limit in ((mapping, 1.5), (alone, 3)):
+            quix = Entry("quix", ours.work)
+            aims += [
+                _Aim(f"{ours.work}, of Quix", found.ratio(ours, quix, _per_second), limit, is_least=True),
+                _Aim(f"{ours.work}, of Quix, CPU", found.ratio(ours, quix, _per_cpu_second), limit, is_least=True),
+            ]
+    return [
+        *aims,
+        _Aim(f"{WINDOWS}, k records/s", found.per_second(alone) / 1e3, 50, is_least=True),
+        _Aim(f"{WINDOWS}, k records per CPU second", found.per_cpu_second(alone) / 1e3, 50, is_least=True),
+        _Aim("two workers, records per CPU second, of one's", found.ratio(two, alone, _per_cpu_second), 0.9,
+             is_least=True),
+    ]  # fmt: skip
+
+
+def _per_second(rate: Rate) -> float:
+    return rate.per_second
+
+
+def _per_cpu_second(rate: Rate) -> float:
+    return rate.per_cpu_second
+
+
+def _delays(servers: str, extent: Extent) -> tuple[Any, list[_Aim]]:
+    found = {client: delays(client, servers, _PER_SECOND, extent.seconds) for client in extent.clients}
+    rows = [(client, f"{each.median_ms:.1f}", f"{each.p99_ms:.1f}") for client, each in found.items()]
+    console().print(table(f"Record to output at {_PER_SECOND} records/s, ms", ("client", "median", "p99"), rows))
+    figures = {client: {"median_ms": each.median_ms, "p99_ms": each.p99_ms} for client, each in found.items()}
+    return figures, _if_ours(found, lambda each: _Aim("record to output, median in ms", each.median_ms, 25))
+
+
+def _idle(servers: str, extent: Extent) -> tuple[Any, list[_Aim]]:
+    found = {client: idle_share(client, servers, extent.seconds) * 100 for client in extent.clients}
+    rows = [(client, f"{percent:.2f}") for client, percent in found.items()]
+    console().print(table("An idle worker", ("client", "% of a core"), rows))
+    return found, _if_ours(found, lambda percent: _Aim("idle worker, % of a core", percent, 2))
+
+
+def _if_ours(found: Mapping[str, _T], aim: Callable[[_T], _Aim]) -> list[_Aim]:
+    return [aim(found[OURS])] if OURS in found else []
+
+
+def _start(extent: Extent) -> tuple[Any, list[_Aim]]:
+    settings = {name: str(value) for name, value in FAST_SETTINGS.items()}
+    with embedded(settings=settings) as broker:
+        seconds = [start_seconds(broker.bootstrap_servers, _WORKERS) for _ in range(extent.rounds)]
+    return seconds, [_Aim(f"{_WORKERS} workers RUNNING, seconds", median(seconds), 3)]
+
+
+def _memory(servers: str, records: int) -> tuple[Any, list[_Aim]]:
+    found = growth(OURS, servers, records)
+    say(f"resident: {found.at_tenth / 2**20:.1f} MiB after a tenth, {found.at_end / 2**20:.1f} MiB after all")
+    figures = {"records": records, "at_tenth": found.at_tenth, "at_end": found.at_end}
+    return figures, [_Aim("memory grows from a tenth to all records by %", (found.ratio - 1) * 100, 10)]

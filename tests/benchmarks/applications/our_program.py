@@ -1,0 +1,69 @@
+"""An application of ours for the benchmarks, in a process of its own; it works until its standard input ends.
+
+`JOB_VARIABLE` has its job, which the worker processes read, too. It prints how many seconds it took to be RUNNING.
+"""
+
+import json
+import os
+import sys
+import time
+from datetime import timedelta
+from typing import Any
+
+from kafka_groups import serdes
+from kafka_groups.streams import KafkaStreams, StreamsBuilder, TimeWindows, Topology
+from tests.benchmarks.applications.works import JOB_VARIABLE, KEYS, MAP, WINDOW_S, WINDOWS, WINDOWS_CACHED
+
+_SIZE = timedelta(seconds=WINDOW_S)
+_TIMEOUT_S = 120.0
+
+
+def build() -> Topology:
+    """Return the topology of the job."""
+    job = _job()
+    builder = StreamsBuilder()
+    topology = {MAP: _map, WINDOWS: _windows, WINDOWS_CACHED: _windows, KEYS: _keys}[job["work"]]
+    topology(builder, job)
+    return builder.build()
+
+
+def _map(builder: StreamsBuilder, job: dict[str, Any]) -> None:
+    source = builder.stream(job["source"], key=serdes.string, value=serdes.string)
+    source.map_values(str.upper).to(job["target"], value=serdes.string)
+
+
+def _windows(builder: StreamsBuilder, job: dict[str, Any]) -> None:
+    source = builder.stream(job["source"], key=serdes.string, value=serdes.string)
+    windowed = source.group_by_key().windowed_by(TimeWindows(_SIZE, grace=_SIZE))
+    windowed.count(store="counts", caching=job["work"] == WINDOWS_CACHED).to_stream().to(job["target"])
+
+
+def _keys(builder: StreamsBuilder, job: dict[str, Any]) -> None:
+    source = builder.stream(job["source"], key=serdes.string, value=serdes.string)
+    source.group_by_key().count(store="counts").to_stream().to(job["target"])
+
+
+def _job() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(os.environ[JOB_VARIABLE])
+    return found
+
+
+def main() -> None:
+    job = _job()
+    app = KafkaStreams(
+        build,
+        application_id=job["group"],
+        bootstrap_servers=job["servers"],
+        num_workers=job["workers"],
+        commit_interval_ms=job["commit_ms"],
+        state_dir=job["directory"],
+    )
+    began_s = time.monotonic()
+    with app:
+        app.wait_until_running(timeout=_TIMEOUT_S)
+        print(time.monotonic() - began_s, flush=True)
+        sys.stdin.read()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,132 @@
+"""How many records applications process in a second, and in a second of processor time."""
+
+from collections.abc import Callable, Mapping, Sequence
+from statistics import median
+from typing import Final
+
+from attrs import frozen
+
+from tests.benchmarks.applications.records import PARTITIONS, filled_topic
+from tests.benchmarks.applications.running import OURS, Moment, RunningApplication, application, new_job
+from tests.benchmarks.applications.works import MAP, WINDOWS, WINDOWS_CACHED
+
+__all__ = ["ENTRIES", "Contest", "Entry", "Extent", "Rate", "contest"]
+
+_KEYS, _VALUE_BYTES = 1_000, 100
+
+
+@frozen(kw_only=True)
+class Extent:
+    """How much is measured.
+
+    Attributes:
+        clients: Which clients run.
+        records: Records of the source, of which a run processes as many as it can.
+        seconds: How long a run is measured.
+        rounds: How often all entries take turns.
+        commit_ms: How often each application commits.
+    """
+
+    clients: Sequence[str]
+    records: int
+    seconds: float
+    rounds: int
+    commit_ms: int
+
+
+@frozen
+class Entry:
+    """An application in a contest: a client, its work, and its workers."""
+
+    client: str
+    work: str
+    workers: int = 1
+
+    def __str__(self) -> str:
+        workers = "" if self.workers == 1 else f", {self.workers} workers"
+        return f"{self.work}, {self.client}{workers}"
+
+
+ENTRIES: Final = (
+    Entry(OURS, MAP),
+    Entry("quix", MAP),
+    Entry("faust", MAP),
+    Entry(OURS, WINDOWS),
+    Entry(OURS, WINDOWS, workers=2),
+    Entry(OURS, WINDOWS_CACHED),
+    Entry("quix", WINDOWS),
+    Entry("faust", WINDOWS),
+)
+
+
+@frozen
+class Rate:
+    """What an application did between two commits of one run."""
+
+    records: int
+    seconds: float
+    cpu_s: float
+
+    @property
+    def per_second(self) -> float:
+        """Records in a second."""
+        return self.records / self.seconds
+
+    @property
+    def per_cpu_second(self) -> float:
+        """Records in a second of processor time, of all its threads and processes."""
+        return self.records / self.cpu_s
+
+
+@frozen
+class Contest:
+    """The rates of all entries, a figure for each round."""
+
+    rates: Mapping[Entry, Sequence[Rate]]
+
+    def per_second(self, entry: Entry) -> float:
+        """Records in a second, median of the rounds."""
+        return median(rate.per_second for rate in self.rates[entry])
+
+    def per_cpu_second(self, entry: Entry) -> float:
+        """Records in a second of processor time, median of the rounds."""
+        return median(rate.per_cpu_second for rate in self.rates[entry])
+
+    def ratio(self, one: Entry, other: Entry, figure: Callable[[Rate], float]) -> float:
+        """Return the median of the rounds' own ratios."""
+        pairs = zip(self.rates[one], self.rates[other], strict=True)
+        return median(figure(a) / figure(b) for a, b in pairs)
+
+
+def contest(servers: str, extent: Extent, say: Callable[[str], None]) -> Contest:
+    """Let all entries take turns. The one that goes first changes with each round."""
+    source = filled_topic(servers, extent.records, _KEYS, _VALUE_BYTES)
+    entries = [entry for entry in ENTRIES if entry.client in extent.clients]
+    rates: dict[Entry, list[Rate]] = {entry: [] for entry in entries}
+    for number in range(extent.rounds):
+        for entry in entries[:: -1 if number % 2 else 1]:
+            rate = _run(servers, source, entry, extent)
+            say(f"{entry}: {rate.per_second:,.0f}/s, {rate.per_cpu_second:,.0f} per CPU second")
+            rates[entry].append(rate)
+    return Contest(rates)
+
+
+def _run(servers: str, source: str, entry: Entry, extent: Extent) -> Rate:
+    job = new_job(entry.client, entry.work, servers, source, PARTITIONS, workers=entry.workers,
+                  commit_ms=extent.commit_ms)  # fmt: skip
+    with application(job) as running:
+        began, ended = _measured(running, entry, extent)
+    return Rate(ended.committed - began.committed, ended.at_s - began.at_s, ended.cpu_s - began.cpu_s)
+
+
+def _measured(running: RunningApplication, entry: Entry, extent: Extent) -> tuple[Moment, Moment]:
+    """The second commit, before which it warms up, and the last one at which it still had records to process."""
+    seen: list[Moment] = []
+    for moment in running.commits():
+        if moment.committed >= extent.records:
+            break
+        seen.append(moment)
+        if len(seen) > 2 and moment.at_s - seen[1].at_s >= extent.seconds:
+            break
+    assert len(seen) > 2, f"{entry} processed all records within {len(seen)} commits: ask for more records"
+    return seen[1], seen[-1]

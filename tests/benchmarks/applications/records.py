@@ -1,0 +1,46 @@
+"""Records for the applications: keys in turn, and times that go on evenly from an hour ago."""
+
+import time
+
+from confluent_kafka import Producer
+
+from tests.benchmarks.topics import new_topic
+
+__all__ = ["PARTITIONS", "filled_topic"]
+
+PARTITIONS = 4
+
+_RECORDS_PER_MS = 10
+_BEGINS_BEFORE_MS = 3_600_000
+_SERVE_EVERY = 1_000
+_SPREAD = 7_919
+"""A prime number: neighbours have keys that are far apart."""
+
+
+def filled_topic(servers: str, records: int, keys: int, value_bytes: int) -> str:
+    """Write records to a new topic, whose name it returns. Their keys are spread over the partitions."""
+    topic = new_topic(servers, PARTITIONS)
+    producer = Producer({
+        "bootstrap.servers": servers,
+        "partitioner": "murmur2_random",
+        "linger.ms": 50,
+        "queue.buffering.max.messages": 1_000_000,
+    })  # fmt: skip
+    began_ms, value = round(time.time() * 1000) - _BEGINS_BEFORE_MS, b"v" * value_bytes
+    for number in range(records):
+        key = b"key-%d" % (number * _SPREAD % keys)
+        _produce(producer, topic, key, value, began_ms + number // _RECORDS_PER_MS)
+        if number % _SERVE_EVERY == 0:
+            producer.poll(0)
+    assert producer.flush(120.0) == 0, "not all records were written"
+    return topic
+
+
+def _produce(producer: Producer, topic: str, key: bytes, value: bytes, timestamp_ms: int) -> None:
+    while True:
+        try:
+            producer.produce(topic, value, key, timestamp=timestamp_ms)
+        except BufferError:
+            producer.poll(0.1)
+        else:
+            return

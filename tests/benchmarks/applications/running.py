@@ -1,0 +1,153 @@
+"""Applications in processes of their own, watched from outside: committed offsets, CPU time, memory."""
+
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import attrs
+import psutil
+from attrs import evolve, frozen
+from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
+from confluent_kafka.admin import AdminClient
+
+from tests.benchmarks.applications.environments import interpreter
+from tests.benchmarks.applications.works import JOB_VARIABLE
+from tests.benchmarks.children import Child, child
+from tests.benchmarks.topics import new_topic, unique_name
+
+__all__ = ["OURS", "Moment", "RunningApplication", "StreamsJob", "application", "new_job"]
+
+OURS = "ours"
+_TIMEOUT_S = 180.0
+_POLL_S = 0.05
+
+
+@frozen(kw_only=True)
+class StreamsJob:
+    """What an application is to do.
+
+    Attributes:
+        client: `ours`, `quix` or `faust`.
+        work: One of `works`.
+        servers: The cluster.
+        source: The topic that it reads.
+        target: The topic that it writes.
+        group: Its group, and its application id.
+        partitions: Of the source.
+        workers: Of ours; the others have one.
+        commit_ms: How often it commits.
+        directory: For its state.
+    """
+
+    client: str
+    work: str
+    servers: str
+    source: str
+    target: str
+    group: str
+    partitions: int
+    workers: int = 1
+    commit_ms: int = 1000
+    directory: str = ""
+
+
+@frozen
+class Moment:
+    """What an application had done at one time.
+
+    Attributes:
+        at_s: The time, in seconds of the machine's monotonic clock.
+        committed: Records of the source that it has committed.
+        cpu_s: CPU seconds of its processes.
+        resident_bytes: Resident memory of its processes.
+    """
+
+    at_s: float
+    committed: int
+    cpu_s: float
+    resident_bytes: int
+
+
+class RunningApplication:
+    """An application that runs; made by `application`."""
+
+    def __init__(self, job: StreamsJob, running: Child) -> None:
+        self._job, self._child = job, running
+        self._admin = AdminClient({"bootstrap.servers": job.servers, "log_level": 3})
+
+    def seconds_until_running(self) -> float:
+        """Wait until all workers of ours are RUNNING; how long that took."""
+        line = self._child.line()
+        if not line:
+            raise self._child.failed("the application failed")
+        return float(line)
+
+    def moment(self) -> Moment:
+        """What it has done until now."""
+        processes = self._processes()
+        times = [process.cpu_times() for process in processes]
+        cpu_s = sum(each.user + each.system for each in times)
+        resident = sum(process.memory_info().rss for process in processes)
+        return Moment(time.monotonic(), self._committed(), cpu_s, resident)
+
+    def commits(self, timeout_s: float = _TIMEOUT_S) -> Iterator[Moment]:
+        """Each commit, as it is seen. Fails if none is seen for so long."""
+        last, deadline_s = 0, time.monotonic() + timeout_s
+        while time.monotonic() < deadline_s:
+            now = self.moment()
+            if now.committed > last:
+                last, deadline_s = now.committed, time.monotonic() + timeout_s
+                yield now
+            time.sleep(_POLL_S)
+        raise self._child.failed(f"{self._job.client} committed nothing for {timeout_s:.0f} s")
+
+    def wait_until_committed(self, records: int) -> Moment:
+        """Wait until it has committed so many records."""
+        return next(moment for moment in self.commits() if moment.committed >= records)
+
+    def _processes(self) -> list[psutil.Process]:
+        if self._child.process.poll() is not None:
+            raise self._child.failed(f"{self._job.client} ended")
+        first = psutil.Process(self._child.pid)
+        return [first, *first.children(recursive=True)]
+
+    def _committed(self) -> int:
+        partitions = [TopicPartition(self._job.source, number) for number in range(self._job.partitions)]
+        asked = ConsumerGroupTopicPartitions(self._job.group, partitions)
+        (answer,) = self._admin.list_consumer_group_offsets([asked]).values()
+        return sum(max(0, each.offset) for each in answer.result(_TIMEOUT_S).topic_partitions)
+
+
+def new_job(client: str, work: str, servers: str, source: str, partitions: int, **more: int) -> StreamsJob:
+    """Return a job with a group and an output topic of its own."""
+    target = new_topic(servers, partitions)
+    return StreamsJob(client=client, work=work, servers=servers, source=source, partitions=partitions, target=target,
+                      group=unique_name("application"), **more)  # type: ignore[arg-type]  # fmt: skip
+
+
+@contextmanager
+def application(job: StreamsJob) -> Iterator[RunningApplication]:
+    """Run an application; it is killed at the end of the block."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as directory:
+        told = evolve(job, directory=directory)
+        with child(_command(job.client), environment=_environment(told), passes_errors_on=False) as running:
+            try:
+                yield RunningApplication(told, running)
+            finally:
+                running.process.kill()
+
+
+def _command(client: str) -> list[str]:
+    if client == OURS:
+        return [sys.executable, "-m", "tests.benchmarks.applications.our_program"]
+    return [str(interpreter(client)), str(Path(__file__).with_name(f"{client}_program.py"))]
+
+
+def _environment(job: StreamsJob) -> Mapping[str, str]:
+    kept = os.environ if job.client == OURS else {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+    return {**kept, JOB_VARIABLE: json.dumps(attrs.asdict(job))}
