@@ -41,6 +41,7 @@ class _Application:
         self._is_paused = False
         self._application_id = application.config.application_id
         self._client_id = application.config.client_id
+        self._is_debugging = application.settings.is_debugging
         self._worker: WorkerThread | WorkerSupervisor
         if application.config.num_workers == 1:
             name = f"streams-{self._application_id}-1"
@@ -99,6 +100,7 @@ class _Application:
             application_id=self._application_id,
             state=self.state,
             topology=self._topology.describe(),
+            is_debugging=self._is_debugging,
             alive=alive,
             failed=failed,
         )

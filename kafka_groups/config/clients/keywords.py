@@ -276,6 +276,10 @@ class StreamsKeywords(StreamsMemberKeywords, total=False):
     """`repartition.purge.interval.ms`: The shortest time between two deletions of processed records from repartition
     topics."""
 
+    metrics_recording_level: Literal["INFO", "DEBUG"]
+    """`metrics.recording.level`: Which metrics are recorded. INFO: those that cost time for each turn of a worker.
+    DEBUG: also those that cost time for each record: sizes, ages and lateness of records."""
+
     default_timestamp_extractor: Callable[..., object] | None
     """`default.timestamp.extractor`: Returns the timestamp of a record in ms since 1970, for sources without one of
     their own. By default, records have the timestamps that their topics have for them, and a negative one is an

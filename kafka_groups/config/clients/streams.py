@@ -163,6 +163,16 @@ class StreamsConfig(StreamsMemberConfig):
         30_000,
         "The shortest time between two deletions of processed records from repartition topics.",
     )
+    metrics_recording_level: str = setting(
+        Key(
+            name="metrics.recording.level",
+            type=KeyType.STRING,
+            default="INFO",
+            choices=("INFO", "DEBUG"),
+            doc="Which metrics are recorded. INFO: those that cost time for each turn of a worker. DEBUG: also those "
+            "that cost time for each record: sizes, ages and lateness of records.",
+        )
+    )
     default_timestamp_extractor: Callable[..., Any] | None = setting(
         _function(
             "default.timestamp.extractor",

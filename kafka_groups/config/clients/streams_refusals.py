@@ -53,7 +53,6 @@ REFUSED_BY_STREAMS: Final[Mapping[str, Advice]] = {
     "metadata.recovery.strategy": _CONNECTIONS,
     "metric.reporters": _METRICS,
     "metrics.num.samples": _METRICS,
-    "metrics.recording.level": _METRICS,
     "metrics.sample.window.ms": _METRICS,
     "num.stream.threads": ("tasks are processed by workers, which are processes", "set num_workers"),
     "partition.assignment.strategy": IGNORED_BY_KAFKA["task.assignor.class"],

@@ -5,8 +5,10 @@ from collections.abc import Mapping
 
 from attrs import define, field
 
+from kafka_groups.net.clock import Clock
 from kafka_groups.streams.member.rules.task_offsets import TaskPosition
 from kafka_groups.streams.runtime.figures import TaskFigures
+from kafka_groups.streams.runtime.record_figures import RecordFigures, measure_records
 from kafka_groups.streams.runtime.shared_engine import SharedEngine
 from kafka_groups.streams.runtime.task_timeout import TaskTimeout
 from kafka_groups.streams.tasks.task import StreamTask
@@ -52,6 +54,7 @@ class AssignedTask:
         idle_since_ms: Since when it could process, but for a partition without records; None if it need not wait.
         is_dirty: Whether it has processed anything since the last commit.
         figures: Its counts and times, for metrics.
+        sources: Figures of the records of each partition that it may read, for metrics.
     """
 
     task: StreamTask
@@ -69,6 +72,15 @@ class AssignedTask:
     is_dirty: bool = False
     is_initialised: bool = False
     figures: TaskFigures = field(factory=TaskFigures)
+    sources: Mapping[TopicPartition, RecordFigures] = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.sources = {queue.partition: RecordFigures() for queue in self.task.queues.values()}
+
+    def measure_records(self, clock: Clock) -> None:
+        """Measure each record from now on (`metrics.recording.level`)."""
+        for queue in self.task.queues.values():
+            measure_records(queue, self.task, self.sources[queue.partition], self.figures.lateness, clock)
 
     @property
     def task_id(self) -> TaskId:

@@ -102,6 +102,7 @@ def _settings(config: StreamsConfig, topology: Topology, listeners: RestoreListe
         poll_ms=config.poll_ms,
         task_timeout_ms=config.task_timeout_ms,
         repartition_purge_interval_ms=config.repartition_purge_interval_ms,
+        is_debugging=config.metrics_recording_level == "DEBUG",
         offset_reset=_reset(config.auto_offset_reset),
         listeners=listeners,
     )

@@ -62,13 +62,15 @@ class TaskFigures:
         processed: The records that it has processed.
         latencies: How long a record took, in ms, on average over those that were processed together.
         spent: How long these took together, in ms.
-        dropped: The records that it has dropped, noted once a second.
+        dropped: The records that it has dropped, noted with each commit.
+        lateness: How far each record is behind stream time, in ms; at the level DEBUG.
     """
 
     processed: EventCount = field(factory=EventCount)
     latencies: Windows = field(factory=Windows)
     spent: Windows = field(factory=Windows)
     dropped: EventCount = field(factory=EventCount)
+    lateness: Windows = field(factory=Windows)
 
     def took(self, count: int, begun_ms: int, now_ms: int) -> None:
         """Note that it has processed records."""

@@ -10,6 +10,7 @@ from kafka_groups.client.windows import Windows
 from kafka_groups.streams.runtime.application_state import StreamsState
 from kafka_groups.streams.runtime.assigned import AssignedTask, TaskPhase, TaskRole
 from kafka_groups.streams.runtime.figures import StepFigures, WorkerFigures
+from kafka_groups.streams.runtime.record_figures import RecordFigures
 from kafka_groups.streams.runtime.shared_engine import SharedEngine
 from kafka_groups.streams.state.stores import KeyValueDefinition, SessionDefinition, WindowDefinition
 from kafka_groups.streams.tasks.queues import PartitionQueue
@@ -19,6 +20,7 @@ from kafka_groups.version import __version__
 __all__ = [
     "APPLICATION_METRICS",
     "METRIC_GROUPS",
+    "NODE_METRICS",
     "STORE_METRICS",
     "TASK_METRICS",
     "TOPIC_METRICS",
@@ -79,6 +81,7 @@ class ApplicationSources:
         application_id: Its `application.id`.
         state: Its state.
         topology: What `describe` returns.
+        is_debugging: Whether its `metrics.recording.level` is DEBUG.
         alive: How many workers work, or prepare for it.
         failed: How many workers have failed since the start.
     """
@@ -87,6 +90,7 @@ class ApplicationSources:
     application_id: str
     state: StreamsState
     topology: str
+    is_debugging: bool
     alive: int
     failed: int
 
@@ -138,6 +142,13 @@ class _StoreSources:
 
 
 @frozen
+class _SourceSources:
+    queue: PartitionQueue
+    figures: RecordFigures
+    now_ms: int
+
+
+@frozen
 class _TaskSources:
     worker: WorkerSources
     task: AssignedTask
@@ -173,9 +184,12 @@ _THREAD_STATES: Mapping[StreamsState, tuple[str, float]] = {
 }
 """The states of Java's threads, and their numbers."""
 
+_DEBUG = "Level DEBUG."
+
 _A = MetricDefinition[ApplicationSources]
 _W = MetricDefinition[WorkerSources]
 _T = MetricDefinition[_TaskSources]
+_R = MetricDefinition[_SourceSources]
 
 APPLICATION_METRICS: tuple[MetricDefinition[ApplicationSources], ...] = (
     _A("version", "text", "The version of kafka-groups.", lambda _: __version__),
@@ -183,6 +197,7 @@ APPLICATION_METRICS: tuple[MetricDefinition[ApplicationSources], ...] = (
     _A("topology-description", "text", "What `Topology.describe()` returns.", lambda s: s.topology),
     _A("state", "text", "`app.state` by name.", lambda s: s.state.name),
     _A("client-state", "number", "`app.state` as Java's number: 2 is RUNNING.", lambda s: _STATE_NUMBERS[s.state]),
+    _A("recording-level", "number", "0: INFO, 1: DEBUG.", lambda s: s.is_debugging),
     _A("alive-stream-threads", "workers", "Workers that work, or prepare for it.", lambda s: s.alive),
     _A("failed-stream-threads", "workers", "Workers that failed since the start.", lambda s: s.failed),
 )
@@ -305,6 +320,18 @@ TASK_METRICS: tuple[MetricDefinition[_TaskSources], ...] = (
         lambda s: s.remaining,
     ),
     _T(
+        "record-lateness-avg",
+        "ms",
+        f"How far records were behind stream time, on average. {_DEBUG}",
+        lambda s: s.task.figures.lateness.average(s.now_ms),
+    ),
+    _T(
+        "record-lateness-max",
+        "ms",
+        f"How far a record was behind stream time. {_DEBUG}",
+        lambda s: s.task.figures.lateness.largest(s.now_ms),
+    ),
+    _T(
         "process-latency-avg", "ms", "Average time of one record.", lambda s: s.task.figures.latencies.average(s.now_ms)
     ),
     _T(
@@ -329,13 +356,18 @@ TASK_METRICS: tuple[MetricDefinition[_TaskSources], ...] = (
 )
 """Of a task, in the group `stream-task-metrics`, with the tags `thread-id` and `task-id`."""
 
-TOPIC_METRICS: tuple[MetricDefinition[PartitionQueue], ...] = (
-    MetricDefinition(
-        "records-consumed-total", "records", "Records that a source node took.", lambda queue: queue.taken
-    ),
+TOPIC_METRICS: tuple[MetricDefinition[_SourceSources], ...] = (
+    _R("records-consumed-total", "records", "Records that a source node took.", lambda s: s.queue.taken),
+    _R("bytes-consumed-total", "bytes", f"Their size. {_DEBUG}", lambda s: s.figures.bytes_total),
 )
 """Of a source topic of a task, in the group `stream-topic-metrics`, with its node."""
 
+NODE_METRICS: tuple[MetricDefinition[_SourceSources], ...] = (
+    _R("record-e2e-latency-avg", "ms", f"Average age of records. {_DEBUG}", lambda s: s.figures.ages.average(s.now_ms)),
+    _R("record-e2e-latency-min", "ms", f"Lowest age. {_DEBUG}", lambda s: -s.figures.minus_ages.largest(s.now_ms)),
+    _R("record-e2e-latency-max", "ms", f"Highest age. {_DEBUG}", lambda s: s.figures.ages.largest(s.now_ms)),
+)
+"""Of a source node, in the group `stream-processor-node-metrics`. An age is that by the wall clock."""
 
 STORE_METRICS: tuple[MetricDefinition[_StoreSources], ...] = (
     MetricDefinition("num-keys", "rows", "Rows of the store, as of the last commit.", lambda s: s.keys),
@@ -354,6 +386,7 @@ METRIC_GROUPS: Mapping[str, tuple[MetricDefinition[Any], ...]] = {
     "stream-thread-metrics": WORKER_METRICS,
     "stream-state-updater-metrics": UPDATER_METRICS,
     "stream-task-metrics": TASK_METRICS,
+    "stream-processor-node-metrics": NODE_METRICS,
     "stream-topic-metrics": TOPIC_METRICS,
     "stream-state-metrics": STORE_METRICS,
 }
@@ -385,7 +418,10 @@ def _of_task(sources: _TaskSources, tags: dict[str, str]) -> Iterator[StreamsMet
     yield from _values("stream-task-metrics", TASK_METRICS, sources, tags)
     for queue in sources.task.task.queues.values():
         of_topic = {**tags, "processor-node-id": queue.node, "topic": queue.topic}
-        yield from _values("stream-topic-metrics", TOPIC_METRICS, queue, of_topic)
+        source = _SourceSources(queue, sources.task.sources[queue.partition], sources.now_ms)
+        yield from _values("stream-topic-metrics", TOPIC_METRICS, source, of_topic)
+        of_node = {**tags, "processor-node-id": queue.node}
+        yield from _values("stream-processor-node-metrics", NODE_METRICS, source, of_node)
 
 
 def _of_stores(task: AssignedTask, stores: Mapping[str, StorePlace], tags: dict[str, str]) -> Iterator[StreamsMetric]:

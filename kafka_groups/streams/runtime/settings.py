@@ -27,6 +27,7 @@ class WorkerSettings:
         task_timeout_ms: How long the brokers may fail to answer before the worker ends (`task.timeout.ms`).
         repartition_purge_interval_ms: The time between two deletions of repartitioned records that are done
             (`repartition.purge.interval.ms`).
+        is_debugging: Whether to measure each record (`metrics.recording.level`).
         offset_reset: Where a source begins that has no offset and no rule of its own (`auto.offset.reset`).
         listeners: The listeners of restoration.
     """
@@ -40,6 +41,7 @@ class WorkerSettings:
     poll_ms: int = 100
     task_timeout_ms: int = 300_000
     repartition_purge_interval_ms: int = 30_000
+    is_debugging: bool = False
     offset_reset: object = "earliest"
     listeners: RestoreListeners = field(factory=RestoreListeners)
 

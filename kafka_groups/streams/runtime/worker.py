@@ -274,7 +274,10 @@ class StreamsWorker:
             task_id, group, self._settings.tasks, engine, self._output, self._globals.states, partitions=inputs
         )
         timeout = TaskTimeout(self._clock, self._settings.task_timeout_ms)
-        return AssignedTask(task, engine, role, timeout, inputs=inputs)
+        assigned = AssignedTask(task, engine, role, timeout, inputs=inputs)
+        if self._settings.is_debugging:
+            assigned.measure_records(self._clock)
+        return assigned
 
     def _topics(self, group: NodeGroup) -> list[str]:
         tasks = self._settings.tasks

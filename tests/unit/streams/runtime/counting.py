@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable
+from typing import Any
 
 from kafka_groups.streams import StreamsBuilder, Topology, serdes, stores
 from kafka_groups.streams.processors.extractors import fail_on_invalid
@@ -48,7 +49,7 @@ class Process:
         topology: Topology | None = None,
         listeners: RestoreListeners = RestoreListeners(),  # noqa: B008 - frozen
         handlers: ErrorHandlers | None = None,
-        **settings: int,
+        **settings: Any,
     ) -> None:
         self.kafka = kafka
         self.clock = ManualClock()

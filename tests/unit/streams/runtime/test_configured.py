@@ -44,6 +44,17 @@ def test_keys_that_nothing_acts_on_are_refused(keywords: dict[str, object], said
         configured_application(counting(), GIVEN, keywords, RestoreListeners())
 
 
+def test_records_are_measured_if_it_is_wanted() -> None:
+    levels = {level: {"metrics.recording.level": level} for level in ("INFO", "DEBUG")}
+    measures = {
+        level: configured_application(counting(), {**GIVEN, **keys}, {}, RestoreListeners()).settings.is_debugging
+        for level, keys in levels.items()
+    }
+    assert measures == {"INFO": False, "DEBUG": True}
+    with pytest.raises(ConfigurationError, match=r"TRACE.*metrics.recording.level.*Use INFO or DEBUG"):
+        configured_application(counting(), {**GIVEN, "metrics.recording.level": "TRACE"}, {}, RestoreListeners())
+
+
 def test_configs_of_internal_topics_are_text() -> None:
     keywords = {"topic": {"min.insync.replicas": 2, "preallocate": True}}
     config = configured_application(counting(), GIVEN, keywords, RestoreListeners()).config

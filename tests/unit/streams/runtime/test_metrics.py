@@ -19,7 +19,7 @@ from kafka_groups.streams.runtime.metrics import (
     worker_metrics,
 )
 from tests.support.fake_kafka import FakeKafka
-from tests.unit.streams.runtime.counting import CHANGELOG, Process, brokers
+from tests.unit.streams.runtime.counting import CHANGELOG, Process, brokers, restored
 
 JAVA = json.loads((Path(__file__).parents[3] / "golden" / "streams_metrics.json").read_text())
 """The metrics of Kafka Streams 4.3.1: word count, a suppressed windowed count and a global table, all in memory."""
@@ -77,7 +77,13 @@ def test_every_name_of_kafka_streams_is_here_or_said_to_be_absent() -> None:
 async def test_tags_are_those_of_kafka_streams() -> None:
     process = await counted(with_words(3), 3)
     sources = ApplicationSources(
-        client_id="me", application_id="app", state=StreamsState.RUNNING, topology="", alive=1, failed=0
+        client_id="me",
+        application_id="app",
+        state=StreamsState.RUNNING,
+        topology="",
+        is_debugging=False,
+        alive=1,
+        failed=0,
     )
     metrics = [*application_metrics(sources), *measured(process)]
     java = {(group, each["name"], frozenset(each["tags"]) - NOT_HERE) for group in JAVA for each in JAVA[group]}
@@ -103,7 +109,7 @@ async def test_the_figures_of_a_known_life() -> None:
     task = values(process, "stream-task-metrics", task_id="0_0")
     assert (task["process-total"], task["active-buffer-count"], task["dropped-records-total"]) == (100, 0, 0)
     topic = values(process, "stream-topic-metrics", topic="words", processor_node_id="KSTREAM-SOURCE-0000000000")
-    assert topic == {"records-consumed-total": 100}
+    assert topic == {"records-consumed-total": 100, "bytes-consumed-total": 0}
     assert values(process, "stream-state-metrics", in_memory_state_id="counts") == {"num-keys": 4}
 
 
@@ -124,6 +130,30 @@ async def test_polls_take_the_time_between_turns_and_processing_that_of_function
     task = values(process, "stream-task-metrics", task_id="0_0")
     assert task["process-latency-max"] == 50
     assert task["active-process-ratio"] == pytest.approx(1)
+
+
+@pytest.mark.parametrize("is_debugging", [False, True])
+async def test_single_records_are_measured_at_the_level_debug(is_debugging: bool) -> None:
+    kafka = brokers()
+    kafka.produce("words", "new", "", timestamp_ms=100)
+    kafka.produce("words", "old", "", timestamp_ms=40)
+    process = Process(kafka, is_debugging=is_debugging)
+    process.member.assign("0_0")
+    await process.worker.start()
+    await process.turn_until(lambda: process.has_committed(2))
+    topic = values(process, "stream-topic-metrics")
+    node = values(process, "stream-processor-node-metrics", processor_node_id="KSTREAM-SOURCE-0000000000")
+    lateness = values(process, "stream-task-metrics")["record-lateness-max"]
+    assert topic["records-consumed-total"] == 2
+    if is_debugging:
+        assert lateness == 60
+        assert topic["bytes-consumed-total"] == 2 * (len("words") + 3 + 20)
+        assert float(node["record-e2e-latency-max"]) - float(node["record-e2e-latency-min"]) == 60
+        assert float(node["record-e2e-latency-max"]) - float(node["record-e2e-latency-avg"]) == 30
+    else:
+        assert topic["bytes-consumed-total"] == 0
+        assert all(math.isnan(float(each)) for each in (lateness, *node.values()))
+    assert restored(kafka) == {"new": 1, "old": 1}
 
 
 async def test_dropped_records_are_counted() -> None:
@@ -187,8 +217,11 @@ async def test_metrics_reach_another_process() -> None:
     ("state", "number"), [(StreamsState.REBALANCING, 1), (StreamsState.RUNNING, 2), (StreamsState.ERROR, 6)]
 )
 def test_the_process_has_its_state_and_its_workers(state: StreamsState, number: int) -> None:
-    sources = ApplicationSources(client_id="me", application_id="app", state=state, topology="text", alive=2, failed=1)
+    sources = ApplicationSources(
+        client_id="me", application_id="app", state=state, topology="text", is_debugging=True, alive=2, failed=1
+    )
     found = {each.name: each.value for each in application_metrics(sources)}
     assert (found["state"], found["client-state"]) == (state.name, number)
     assert (found["alive-stream-threads"], found["failed-stream-threads"]) == (2, 1)
     assert (found["application-id"], found["topology-description"]) == ("app", "text")
+    assert found["recording-level"] == 1
