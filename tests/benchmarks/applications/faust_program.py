@@ -41,5 +41,5 @@ async def count(stream: Any) -> None:
 app.agent(source)(in_capitals if JOB["work"] == MAP else count)
 
 if __name__ == "__main__":
-    sys.argv = [sys.argv[0], "--datadir", JOB["directory"], "worker", "--loglevel=warning", "--without-web"]
+    sys.argv = [sys.argv[0], "--datadir", JOB["directory"], "worker", "--loglevel=warn", "--without-web"]
     app.main()

@@ -12,7 +12,7 @@ from pathlib import Path
 import attrs
 import psutil
 from attrs import evolve, frozen
-from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
+from confluent_kafka import ConsumerGroupTopicPartitions, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from tests.benchmarks.applications.environments import interpreter
@@ -25,6 +25,12 @@ __all__ = ["OURS", "Moment", "RunningApplication", "StreamsJob", "application", 
 OURS = "ours"
 _TIMEOUT_S = 180.0
 _POLL_S = 0.05
+_COORDINATOR_IS_COMING = (
+    KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+    KafkaError.COORDINATOR_NOT_AVAILABLE,
+    KafkaError.NOT_COORDINATOR,
+)
+"""What a broker that has just started answers for a while."""
 
 
 @frozen(kw_only=True)
@@ -119,8 +125,15 @@ class RunningApplication:
     def _committed(self) -> int:
         partitions = [TopicPartition(self._job.source, number) for number in range(self._job.partitions)]
         asked = ConsumerGroupTopicPartitions(self._job.group, partitions)
-        (answer,) = self._admin.list_consumer_group_offsets([asked]).values()
-        return sum(max(0, each.offset) for each in answer.result(_TIMEOUT_S).topic_partitions)
+        deadline_s = time.monotonic() + _TIMEOUT_S
+        while True:
+            (answer,) = self._admin.list_consumer_group_offsets([asked]).values()
+            try:
+                return sum(max(0, each.offset) for each in answer.result(_TIMEOUT_S).topic_partitions)
+            except KafkaException as error:
+                if error.args[0].code() not in _COORDINATOR_IS_COMING or time.monotonic() > deadline_s:
+                    raise
+            time.sleep(_POLL_S)
 
 
 def new_job(client: str, work: str, servers: str, source: str, partitions: int, **more: int) -> StreamsJob:
