@@ -82,7 +82,8 @@ class AsyncKafkaStreams(_Application):
 
         Raises:
             IllegalStateError: It was started before, or on another event loop.
-            ConfigurationError: With several workers: another process uses the application's folder in `state_dir`.
+            ConfigurationError: With several workers: the application's folder in `state_dir` cannot be used. Or
+                `probe_address` cannot.
         """
         self._use_loop()
         self._start()
@@ -109,7 +110,10 @@ class AsyncKafkaStreams(_Application):
             self._life.enter(StreamsState.NOT_RUNNING)
             return True
         self._worker.tell_to_stop(timeout, operation)
-        return await self._until(lambda _: self._life.has_ended, timeout)
+        has_ended = await self._until(lambda _: self._life.has_ended, timeout)
+        if has_ended:
+            await asyncio.to_thread(self._close_probe)
+        return has_ended
 
     async def run(self) -> None:
         """Start, and wait until this call is cancelled or the application ends by itself; then close.
@@ -125,6 +129,43 @@ class AsyncKafkaStreams(_Application):
         finally:
             await self.close()
         self._raise_error()
+
+    async def add_worker(self) -> str | None:
+        """Start one more worker process. Does not wait until it runs.
+
+        The worker has the lowest number that is free, and joins the group. `wait_until_running` waits for its tasks.
+
+        Returns:
+            The worker's name, such as `streams-shop-3`. None if the application is not `REBALANCING` or `RUNNING`.
+
+        Raises:
+            StreamsError: The application has no worker processes: `num_workers` is 1.
+        """
+        self._use_loop()
+        return await asyncio.wrap_future(self._worker.add())
+
+    async def remove_worker(self, timeout: float | None = None) -> str | None:  # noqa: ASYNC109 - as in KafkaStreams
+        """Let the worker process with the highest number commit, close its tasks and leave the group.
+
+        Waits until the worker has left. Static members leave, too. The other workers take its
+        tasks over. If you remove the last one, the application does nothing until you add one.
+
+        Args:
+            timeout: Longest wait, in seconds; None waits until it is done.
+
+        Returns:
+            The worker's name. None if there is no worker, or the application is not `REBALANCING` or `RUNNING`.
+
+        Raises:
+            OperationTimeoutError: The time is up. The worker leaves nevertheless, as soon as it can.
+            StreamsError: The application has no worker processes: `num_workers` is 1.
+        """
+        self._use_loop()
+        try:
+            async with asyncio.timeout(timeout):
+                return await asyncio.wrap_future(self._worker.remove())
+        except TimeoutError:
+            raise self._not_removed(timeout) from None
 
     async def wait_until_running(self, timeout: float | None = None) -> None:  # noqa: ASYNC109 - as in KafkaStreams
         """Wait until all tasks of this process run.

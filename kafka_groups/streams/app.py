@@ -77,7 +77,8 @@ class KafkaStreams(_Application):
 
         Raises:
             IllegalStateError: It was started before.
-            ConfigurationError: With several workers: another process uses the application's folder in `state_dir`.
+            ConfigurationError: With several workers: the application's folder in `state_dir` cannot be used. Or
+                `probe_address` cannot.
         """
         self._start()
 
@@ -96,7 +97,10 @@ class KafkaStreams(_Application):
         if self._life.state is StreamsState.CREATED:
             self._life.enter(StreamsState.NOT_RUNNING)
             return True
-        return self._worker.stop(timeout, operation)
+        has_ended = self._worker.stop(timeout, operation)
+        if has_ended:
+            self._close_probe()
+        return has_ended
 
     def run(self) -> None:
         """Start, and block until Ctrl-C or SIGTERM, or until the application ends by itself; then close.
@@ -106,11 +110,46 @@ class KafkaStreams(_Application):
         Raises:
             StreamsError: The application ended with an error, which is the cause.
         """
-        with _signals(self._worker_told_to_stop):
+        with _signals(self._life.ask_to_end):
             self.start()
-            self._life.wait_for(lambda state: self._life.has_ended or state is StreamsState.PENDING_SHUTDOWN, None)
+            self._life.wait_to_end()
+        self._life.enter(StreamsState.PENDING_SHUTDOWN)
         self.close()
         self._raise_error()
+
+    def add_worker(self) -> str | None:
+        """Start one more worker process. Does not wait until it runs. Any thread may call it.
+
+        The worker has the lowest number that is free, and joins the group. `wait_until_running` waits for its tasks.
+
+        Returns:
+            The worker's name, such as `streams-shop-3`. None if the application is not `REBALANCING` or `RUNNING`.
+
+        Raises:
+            StreamsError: The application has no worker processes: `num_workers` is 1.
+        """
+        return self._worker.add().result()
+
+    def remove_worker(self, timeout: float | None = None) -> str | None:
+        """Let the worker process with the highest number commit, close its tasks and leave the group.
+
+        Blocks until the worker has left. Any thread may call it. Static members leave, too. The other workers take its
+        tasks over. If you remove the last one, the application does nothing until you add one.
+
+        Args:
+            timeout: Longest wait, in seconds; None waits until it is done.
+
+        Returns:
+            The worker's name. None if there is no worker, or the application is not `REBALANCING` or `RUNNING`.
+
+        Raises:
+            OperationTimeoutError: The time is up. The worker leaves nevertheless, as soon as it can.
+            StreamsError: The application has no worker processes: `num_workers` is 1.
+        """
+        try:
+            return self._worker.remove().result(timeout)
+        except TimeoutError:
+            raise self._not_removed(timeout) from None
 
     def wait_until_running(self, timeout: float | None = None) -> None:
         """Block until all tasks of this process run.
@@ -125,9 +164,6 @@ class KafkaStreams(_Application):
         """
         is_in_time = self._life.wait_for(self._has_come_to_run, timeout)
         self._check_runs(is_in_time=is_in_time, timeout=timeout)
-
-    def _worker_told_to_stop(self) -> None:
-        self._life.enter(StreamsState.PENDING_SHUTDOWN)
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, overload
 
-from kafka_groups.errors import ClosedError, ConfigurationError, IllegalStateError, OperationTimeoutError
+from kafka_groups.errors import ClosedError, IllegalStateError, OperationTimeoutError
 from kafka_groups.streams.errors import StreamsError
 from kafka_groups.streams.queries.committed import committed_view
 from kafka_groups.streams.runtime.application_state import ApplicationLife, StateListener, StreamsState
@@ -11,9 +11,11 @@ from kafka_groups.streams.runtime.assembly import assembled_worker
 from kafka_groups.streams.runtime.configured import configured_application
 from kafka_groups.streams.runtime.metrics import ApplicationSources, StreamsMetric, application_metrics
 from kafka_groups.streams.runtime.pickled import checked_program
+from kafka_groups.streams.runtime.probe import ProbeServer
 from kafka_groups.streams.runtime.restore_listeners import RestoreListeners
 from kafka_groups.streams.runtime.supervisor import WorkerSupervisor
-from kafka_groups.streams.runtime.worker_thread import WorkerThread
+from kafka_groups.streams.runtime.uncaught import UncaughtErrors
+from kafka_groups.streams.runtime.worker_thread import WorkerThread, worker_name
 from kafka_groups.streams.state.key_value import KeyValueStore
 from kafka_groups.streams.state.sessions import SessionStore
 from kafka_groups.streams.state.stores import KeyValueDefinition, SessionDefinition, StoreDefinition, WindowDefinition
@@ -38,14 +40,17 @@ class _Application:
         self._topology = topology if isinstance(topology, Topology) else topology()
         application = configured_application(self._topology, config, keywords, restore_listeners)
         self._life = ApplicationLife(listener)
+        self._probe_address = application.config.probe_address
+        self._probe: ProbeServer | None = None
         self._is_paused = False
         self._application_id = application.config.application_id
         self._client_id = application.config.client_id
         self._is_debugging = application.settings.is_debugging
         self._worker: WorkerThread | WorkerSupervisor
         if application.config.num_workers == 1:
-            name = f"streams-{self._application_id}-1"
-            self._worker = WorkerThread(lambda: assembled_worker(application), self._life, name)
+            name = worker_name(self._application_id, 1)
+            uncaught = UncaughtErrors(application.config.uncaught_exception_handler)
+            self._worker = WorkerThread(lambda: assembled_worker(application), self._life, name, uncaught)
         else:
             program = checked_program(topology, config, keywords, restore_listeners)
             self._worker = WorkerSupervisor(program, application.config, self._life)
@@ -145,10 +150,24 @@ class _Application:
             raise IllegalStateError(f"{self!r} was started before. Make another one to run the topology again.")
         self._life.enter(StreamsState.REBALANCING)
         try:
+            if self._probe_address is not None:
+                self._probe = ProbeServer(self._probe_address, self._life)
             self._worker.start()
-        except ConfigurationError as error:
+        except Exception as error:
             self._life.enter(StreamsState.ERROR, error)
+            self._close_probe()
             raise
+
+    def _not_removed(self, timeout: float | None) -> OperationTimeoutError:
+        return OperationTimeoutError(
+            f"The worker of {self!r} has not left within {timeout} s. It will leave when your code returns."
+        )
+
+    def _close_probe(self) -> None:
+        """Let the port go. Blocks for a moment."""
+        probe, self._probe = self._probe, None
+        if probe is not None:
+            probe.close()
 
     def _check_runs(self, *, is_in_time: bool, timeout: float | None) -> None:
         self._raise_error()

@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -47,6 +48,12 @@ def failing() -> Topology:
 def copying() -> Topology:
     builder = StreamsBuilder()
     builder.stream("lines", key=serdes.string, value=serdes.string).to("copies")
+    return builder.build()
+
+
+def posting() -> Topology:
+    builder = StreamsBuilder()
+    builder.stream("letters", key=serdes.string, value=serdes.string).to("post")
     return builder.build()
 
 
@@ -132,6 +139,40 @@ async def test_worker_processes_are_paused_and_resumed(cluster: EmbeddedCluster)
         assert alive == 2
     assert both.state is StreamsState.NOT_RUNNING
     assert [each.group for each in both.metrics() if each.group != "stream-metrics"] == []
+
+
+@pytest.mark.slow
+async def test_workers_are_added_and_removed_while_records_come(cluster: EmbeddedCluster, tmp_path: Path) -> None:
+    cluster.create_topic("letters", 4)
+    cluster.create_topic("post")
+
+    async def until_copied(*keys: str) -> None:
+        cluster.produce("letters", keys, keys=keys)
+
+        async def copied() -> bool:
+            return {record.key for record in cluster.records("post")} >= {key.encode() for key in keys}
+
+        await until(copied, bool, WAIT_S)
+
+    async with AsyncKafkaStreams(
+        posting,
+        application_id="team",
+        bootstrap_servers=cluster.bootstrap_servers,
+        num_workers=2,
+        state_dir=str(tmp_path),
+    ) as app:
+        await app.wait_until_running(WAIT_S)
+        await until_copied(*"abcdefgh")
+        assert await app.add_worker() == "streams-team-3"
+        await app.wait_until_running(WAIT_S)
+        await until_copied(*"ijklmnop")
+        assert [await app.remove_worker(WAIT_S), await app.remove_worker(WAIT_S)] == [
+            "streams-team-3",
+            "streams-team-2",
+        ]
+        await until_copied(*"qrstuvwx")
+    assert (app.state, app.error) == (StreamsState.NOT_RUNNING, None)
+    assert await app.add_worker() is None
 
 
 async def test_a_run_that_is_cancelled_closes_the_application(cluster: EmbeddedCluster) -> None:

@@ -173,6 +173,7 @@ def test_an_error_of_the_topology_is_the_exit_status(cluster: EmbeddedCluster, s
         (["shop:build", "-c", "commit.interval.ms=soon"], "commit.interval.ms"),
         (["shop:build", "-c", "soon"], "'soon' is not of the form KEY=VALUE"),
         (["shop:build", "--workers", "0"], "--workers"),
+        (["shop:build", "--probe-address", "8080"], "Invalid value '8080' for probe.address"),
     ],
 )
 def test_a_configuration_that_is_invalid_is_refused(start: Start, arguments: list[str], said: str) -> None:

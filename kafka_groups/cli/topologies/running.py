@@ -38,8 +38,19 @@ _LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
     help="A key of the configuration, such as application.id=shop. Overrides the file. Can be repeated.",
 )
 @click.option("--workers", type=click.IntRange(1), help="The same as --set num.workers=N. Default: 1.")
+@click.option(
+    "--probe-address",
+    metavar="HOST:PORT",
+    help="Where to answer GET /live and GET /ready, for Kubernetes. The same as --set probe.address=HOST:PORT.",
+)
 def run_application(
-    build: str, *, bootstrap_servers: str | None, config: Path | None, pairs: tuple[str, ...], workers: int | None
+    build: str,
+    *,
+    bootstrap_servers: str | None,
+    config: Path | None,
+    pairs: tuple[str, ...],
+    workers: int | None,
+    probe_address: str | None,
 ) -> None:
     """Run an application until Ctrl-C or SIGTERM, which let it commit and leave its group.
 
@@ -50,7 +61,8 @@ def run_application(
     The exit status is 0 after a signal to stop, 1 if an error ended it, and 2 if the configuration is invalid.
     """
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format=_LOG_FORMAT)
-    chosen = {} if workers is None else {"num.workers": workers}
+    options = {"num.workers": workers, "probe.address": probe_address}
+    chosen = {name: value for name, value in options.items() if value is not None}
     keys = {**client_keys(config, bootstrap_servers), **dict(map(_pair, pairs)), **chosen}
     function = load_function(build)
     try:

@@ -2,6 +2,7 @@
 
 import enum
 import logging
+import queue
 import threading
 from collections.abc import Callable
 
@@ -40,6 +41,7 @@ class ApplicationLife:
         self._changed = threading.Condition()
         self._state = StreamsState.CREATED
         self._listener = listener
+        self._endings: queue.SimpleQueue[None] = queue.SimpleQueue()
         self.error: BaseException | None = None
 
     def __repr__(self) -> str:
@@ -63,6 +65,8 @@ class ApplicationLife:
                 return
             self._state, self.error = state, error or self.error
             self._changed.notify_all()
+        if state in _ENDED or state is StreamsState.PENDING_SHUTDOWN:
+            self.ask_to_end()
         if self._listener is not None:
             self._tell(state, before)
 
@@ -70,6 +74,14 @@ class ApplicationLife:
         """Block until the state is what is wanted. Return False if the time is up before."""
         with self._changed:
             return self._changed.wait_for(lambda: wanted(self._state), timeout_s)
+
+    def ask_to_end(self) -> None:
+        """Let `wait_to_end` return. A handler of signals may call it at any moment: the queue is made for that."""
+        self._endings.put(None)
+
+    def wait_to_end(self) -> None:
+        """Block until the application has ended, is being closed, or `ask_to_end` is called or was called."""
+        self._endings.get()
 
     def _tell(self, state: StreamsState, before: StreamsState) -> None:
         try:

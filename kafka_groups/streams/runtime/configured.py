@@ -6,10 +6,9 @@ from datetime import timedelta
 from attrs import fields, frozen
 
 from kafka_groups.config.clients.connection import ClientConfig
-from kafka_groups.config.clients.streams import StreamsConfig, streams_config, streams_keys
+from kafka_groups.config.clients.streams import StreamsConfig, streams_config
 from kafka_groups.config.readers import offset_reset_duration_ms
 from kafka_groups.config.settings import KeyTable
-from kafka_groups.errors import ConfigurationError
 from kafka_groups.streams.processors.extractors import fail_on_invalid
 from kafka_groups.streams.runtime.restore_listeners import RestoreListeners
 from kafka_groups.streams.runtime.settings import WorkerSettings
@@ -20,11 +19,6 @@ __all__ = ["ConfiguredApplication", "configured_application"]
 
 _TABLE = KeyTable(StreamsConfig)
 _SHARED = frozenset({each.name for each in fields(ClientConfig)} | {"client_rack", "metadata_max_age_ms"})
-_LATER = (
-    "probe_address",
-    "uncaught_exception_handler",
-)
-"""Keys that the runtime does not act on yet. To accept them would promise what it does not do."""
 
 
 @frozen(kw_only=True)
@@ -60,25 +54,14 @@ def configured_application(
     """Check the keys of an application, and its topology.
 
     Raises:
-        ConfigurationError: A key is unknown, missing, invalid or not supported yet.
+        ConfigurationError: A key is unknown, missing or invalid.
         TopologyError: The topology is empty or contradicts itself.
     """
     config = streams_config(mapping, **keywords)
-    _refuse_later(config)
     topology.group_topology(config.application_id)
     given = {**(mapping or {}), **keywords}
     connection = {name: value for name, value in given.items() if _TABLE.attribute(name) in _SHARED}
     return ConfiguredApplication(config=config, settings=_settings(config, topology, listeners), connection=connection)
-
-
-def _refuse_later(config: StreamsConfig) -> None:
-    keys = streams_keys()
-    for name in _LATER:
-        given, default = getattr(config, name), keys[name].default
-        if given != default and given:
-            raise ConfigurationError(
-                f"{name}={given!r}: applications do not support {keys[name].name} yet. Leave it out."
-            )
 
 
 def _settings(config: StreamsConfig, topology: Topology, listeners: RestoreListeners) -> WorkerSettings:

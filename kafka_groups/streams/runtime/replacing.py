@@ -1,4 +1,4 @@
-"""The rule for how often and when a worker process that has died is replaced."""
+"""The rule for how often and when a worker that has failed, or a worker process that has died, is replaced."""
 
 from collections import deque
 
@@ -10,9 +10,14 @@ _MOST_DEATHS = 5
 
 
 class Replacements:
-    """The deaths of one worker. The wait doubles with each one of the last ten minutes."""
+    """The deaths of one worker. The wait doubles with each one of the last ten minutes.
 
-    def __init__(self) -> None:
+    Args:
+        first_wait_ms: The wait after the first of them.
+    """
+
+    def __init__(self, first_wait_ms: int = _FIRST_WAIT_MS) -> None:
+        self._first_wait_ms = first_wait_ms
         self._deaths_ms: deque[int] = deque()
 
     def __repr__(self) -> str:
@@ -25,4 +30,4 @@ class Replacements:
         self._deaths_ms.append(now_ms)
         if len(self._deaths_ms) > _MOST_DEATHS:
             return None
-        return now_ms + (_FIRST_WAIT_MS << len(self._deaths_ms) - 1)
+        return now_ms + (self._first_wait_ms << len(self._deaths_ms) - 1)

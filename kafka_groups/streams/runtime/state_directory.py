@@ -4,6 +4,8 @@ import fcntl
 import os
 import random
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
@@ -29,15 +31,16 @@ class StateDirectory:
 
     def __init__(self, state_dir: str, application_id: str) -> None:
         self._path = Path(state_dir) / f"app-{quote(application_id, safe='')}"
-        try:
+        with self._usable():
             self._path.mkdir(parents=True, exist_ok=True)
             self._lock = os.open(self._path / "lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o644)
-        except OSError as error:
-            raise ConfigurationError(
-                f"state.dir={state_dir!r} cannot be used: {error}. Give a directory that this user may write to."
-            ) from error
-        self._take_lock()
-        self.process_id = self._read_process_id()
+        try:
+            with self._usable():
+                self._take_lock()
+                self.process_id = self._read_process_id()
+        except BaseException:
+            self.close()
+            raise
 
     def __repr__(self) -> str:
         return f"<StateDirectory {self._path}>"
@@ -46,11 +49,20 @@ class StateDirectory:
         """Let another process use the folder."""
         os.close(self._lock)
 
+    @contextmanager
+    def _usable(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise ConfigurationError(
+                f"The folder {self._path} of state.dir cannot be used: {error}. Give a state.dir that this user may "
+                "write to."
+            ) from error
+
     def _take_lock(self) -> None:
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            os.close(self._lock)
             raise ConfigurationError(
                 f"Another process of the application uses {self._path}. Stop it, or give this one another state.dir."
             ) from error
@@ -61,8 +73,17 @@ class StateDirectory:
             return str(uuid.UUID(path.read_text(encoding="ascii").strip()))
         except FileNotFoundError:
             made = str(random_uuid(random.SystemRandom()))
-            path.write_text(f"{made}\n", encoding="ascii")
+            _write_whole(path, f"{made}\n")
             return made
         except ValueError as error:
-            self.close()
             raise ConfigurationError(f"{path} does not contain the id of a process. Delete the file.") from error
+
+
+def _write_whole(path: Path, text: str) -> None:
+    """Write a file that has its whole content from the moment when it exists, also after a crash of the machine."""
+    unfinished = path.with_suffix(".new")
+    with unfinished.open("w", encoding="ascii") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    unfinished.replace(path)

@@ -1,12 +1,14 @@
-"""The worker processes of an application: they are started, watched, replaced and stopped."""
+"""The worker processes of an application: they are started, watched, replaced, added, removed and stopped."""
 
 import logging
-import multiprocessing
+import pickle
 import threading
-from multiprocessing.connection import Connection, wait
-from multiprocessing.process import BaseProcess
+from collections import deque
+from concurrent.futures import Future
+from itertools import count
+from multiprocessing.connection import wait
 
-from attrs import define, evolve, field
+from attrs import evolve
 
 from kafka_groups.config.clients.streams import StreamsConfig
 from kafka_groups.net.clock import SystemClock
@@ -15,39 +17,28 @@ from kafka_groups.streams.member.rules.member_events import GroupMembershipOpera
 from kafka_groups.streams.runtime.application_state import ApplicationLife, StreamsState
 from kafka_groups.streams.runtime.metrics import StreamsMetric
 from kafka_groups.streams.runtime.pickled import WorkerProgram
-from kafka_groups.streams.runtime.replacing import Replacements
+from kafka_groups.streams.runtime.process_end import LONGEST_CLOSE_S
 from kafka_groups.streams.runtime.shared_engine import SharedEngine
 from kafka_groups.streams.runtime.state_directory import StateDirectory
 from kafka_groups.streams.runtime.worker_messages import (
+    AddWorker,
     AskShutdown,
+    OrderToWorker,
     PauseWorker,
+    RemoveWorker,
     ResumeWorker,
     StopWorker,
-    WorkerChanged,
-    WorkerMeasured,
 )
+from kafka_groups.streams.runtime.worker_place import SPAWN, WorkerPlace, WorkProgram
 from kafka_groups.streams.runtime.worker_process import work
+from kafka_groups.streams.runtime.worker_thread import worker_name
 
 __all__ = ["WorkerSupervisor"]
 
 _log = logging.getLogger(__name__)
 
-_SPAWN = multiprocessing.get_context("spawn")
-_ENDED = (StreamsState.ERROR, StreamsState.NOT_RUNNING)
-_ToWorkers = AskShutdown | PauseWorker | ResumeWorker | StopWorker
-
-
-@define(eq=False)
-class _Place:
-    """The place of a worker: its process, if it has one now, and what it said last."""
-
-    number: int
-    replacements: Replacements = field(factory=Replacements)
-    process: BaseProcess | None = None
-    pipe: Connection | None = None
-    said: WorkerChanged | None = None
-    start_ms: int | None = 0
-    metrics: tuple[StreamsMetric, ...] = ()
+_LOOK_MS = 1_000
+"""The time between two looks at the processes. Pipes alone are not enough: forks of a worker hold them open."""
 
 
 class WorkerSupervisor:
@@ -57,16 +48,29 @@ class WorkerSupervisor:
         program: What they run.
         config: The keys of the application.
         life: Gets the state of the application.
+        work: The program of a worker process.
+        exit_s: How long a process may take to exit after its worker has ended, in seconds.
     """
 
-    def __init__(self, program: WorkerProgram, config: StreamsConfig, life: ApplicationLife) -> None:
+    def __init__(
+        self,
+        program: WorkerProgram,
+        config: StreamsConfig,
+        life: ApplicationLife,
+        work: WorkProgram = work,
+        exit_s: float = LONGEST_CLOSE_S,
+    ) -> None:
         self._program = program
-        self._places = [_Place(number) for number in range(1, config.num_workers + 1)]
-        self._life = life
         self._config = config
+        self._places = [self._place(number) for number in range(1, config.num_workers + 1)]
+        self._life = life
+        self._work = work
+        self._exit_ms = round(exit_s * 1000)
         self._clock = SystemClock()
-        self._inbox, self._outbox = _SPAWN.Pipe(duplex=False)
+        self._inbox, self._outbox = SPAWN.Pipe(duplex=False)
+        self._messages: deque[OrderToWorker | AddWorker | RemoveWorker] = deque()
         self._sending = threading.Lock()
+        self._is_over = False
         self._stop: StopWorker | None = None
         self._is_paused = False
         self._failed = 0
@@ -80,7 +84,7 @@ class WorkerSupervisor:
         """Lock the directory, and start the workers. Does not wait for them.
 
         Raises:
-            ConfigurationError: The directory is in use.
+            ConfigurationError: The directory is in use, or cannot be used.
         """
         self._directory = StateDirectory(self._config.state_dir, self._config.application_id)
         self._program = evolve(self._program, process_id=self._directory.process_id)
@@ -93,10 +97,10 @@ class WorkerSupervisor:
             self._thread.join(timeout_s)
         return not self._thread.is_alive()
 
-    def tell_to_stop(self, _timeout_s: float | None, operation: GroupMembershipOperation) -> None:
+    def tell_to_stop(self, timeout_s: float | None, operation: GroupMembershipOperation) -> None:
         """Stop all workers. Does not wait: the application's state shows when that is done."""
         if self._thread.is_alive():
-            self._send(StopWorker(operation))
+            self._send(StopWorker(timeout_s, operation))
 
     def request_shutdown(self) -> None:
         """Ask all members of the group to shut down."""
@@ -112,6 +116,18 @@ class WorkerSupervisor:
         self._is_paused = False
         self._send(ResumeWorker())
 
+    def add(self) -> "Future[str | None]":
+        """Start one more worker. The future gets its name; None before the start, and when the workers are stopped."""
+        message = AddWorker(_promise())
+        self._send(message)
+        return message.added
+
+    def remove(self) -> "Future[str | None]":
+        """Let the worker with the highest number leave. The future gets its name when it has ended, or None."""
+        message = RemoveWorker(_promise())
+        self._send(message)
+        return message.removed
+
     def engines(self, store: str) -> list[SharedEngine]:
         """Refuse: the stores are in other processes.
 
@@ -126,62 +142,106 @@ class WorkerSupervisor:
     @property
     def counts(self) -> tuple[int, int]:
         """The numbers of workers that are alive and that have failed."""
-        return sum(place.process is not None for place in self._places), self._failed
+        places = tuple(self._places)
+        replaced = sum(place.replaced for place in places)
+        return sum(place.process is not None for place in places), self._failed + replaced
 
     def metrics(self) -> tuple[StreamsMetric, ...]:
         """Return the metrics that the workers sent last, which they do once a second."""
-        return tuple(metric for place in self._places for metric in place.metrics)
+        return tuple(metric for place in tuple(self._places) for metric in place.metrics)
 
-    def _send(self, message: _ToWorkers) -> None:
+    def _send(self, message: OrderToWorker | AddWorker | RemoveWorker) -> None:
         with self._sending:
-            self._outbox.send(message)
+            if self._is_over or (self._thread.ident is None and isinstance(message, AddWorker | RemoveWorker)):
+                _answer_none(message)
+                return
+            self._messages.append(message)
+            self._outbox.send_bytes(b"")
+
+    def _place(self, number: int) -> WorkerPlace:
+        return WorkerPlace(number, worker_name(self._config.application_id, number))
 
     # ------------------------------------------------------------------------------------ the thread
 
     def _main(self) -> None:
         try:
-            while any(place.process is not None or place.start_ms is not None for place in self._places):
+            while self._stop is None or not all(place.is_empty for place in self._places):
                 self._turn()
         except Exception as error:
             _log.exception("The supervisor of the workers failed")
             self._error = StreamsError(f"The supervisor of the workers failed: {error}")
-            self._kill_all()
+            for place in self._places:
+                place.kill()
         self._directory.close()
+        self._answer_all()
         if self._error is not None:
             self._life.enter(StreamsState.ERROR, self._error)
         self._life.enter(StreamsState.PENDING_SHUTDOWN)
         self._life.enter(StreamsState.NOT_RUNNING)
 
+    def _answer_all(self) -> None:
+        with self._sending:
+            self._is_over = True
+        for message in self._messages:
+            _answer_none(message)
+        for place in self._places:
+            _remove(place)
+
     def _turn(self) -> None:
         now_ms = self._clock.now_ms()
         for place in self._places:
             if place.start_ms is not None and place.start_ms <= now_ms:
-                self._spawn(place)
-        due = [place.start_ms for place in self._places if place.start_ms is not None]
-        pipes = {place.pipe: place for place in self._places if place.pipe is not None}
-        for ready in wait([self._inbox, *pipes], (min(due) - now_ms) / 1000 if due else None):
-            if ready is self._inbox:
-                self._obey(self._inbox.recv())
-            else:
-                self._hear(pipes[ready])  # type: ignore[index]
+                place.spawn(self._work, pickle.dumps(self._program), is_paused=self._is_paused)
+            place.kill_if_late(now_ms)
+        ready = wait([self._inbox, *(each for place in self._places for each in place.watched)], self._wait_s(now_ms))
+        if self._inbox in ready:
+            self._inbox.recv_bytes()
+            self._obey(self._messages.popleft())
+        for place in tuple(self._places):
+            status = place.hear(self._clock.now_ms() + self._exit_ms)
+            if status is not None:
+                self._bury(place, status)
         self._show()
 
-    def _spawn(self, place: _Place) -> None:
-        ours, theirs = _SPAWN.Pipe()
-        name = f"streams-worker-{place.number}"
-        arguments = (self._program, place.number, theirs, self._is_paused)
-        place.process = _SPAWN.Process(target=work, args=arguments, name=name, daemon=True)
-        place.process.start()
-        theirs.close()
-        place.pipe, place.said, place.start_ms = ours, None, None
-        _log.info("Worker %d has process id %s", place.number, place.process.pid)
+    def _wait_s(self, now_ms: int) -> float:
+        times = [time for place in self._places for time in (place.start_ms, place.exit_by_ms) if time is not None]
+        return max(min([*times, now_ms + _LOOK_MS]) - now_ms, 0) / 1000
 
-    def _obey(self, message: _ToWorkers) -> None:
+    def _obey(self, message: OrderToWorker | AddWorker | RemoveWorker) -> None:
         if isinstance(message, StopWorker):
             self._stop_all(message)
+        elif isinstance(message, AddWorker):
+            self._add(message)
+        elif isinstance(message, RemoveWorker):
+            self._let_leave(message)
         else:
             for place in self._places:
-                self._tell(place, message)
+                place.tell(message)
+
+    def _add(self, message: AddWorker) -> None:
+        if self._stop is not None:
+            message.added.set_result(None)
+            return
+        used = {place.number for place in self._places}
+        place = self._place(next(number for number in count(1) if number not in used))
+        self._places.append(place)
+        self._show()  # who waits for the application to run now waits for this worker, too
+        message.added.set_result(place.name)
+
+    def _let_leave(self, message: RemoveWorker) -> None:
+        staying = [place for place in self._places if place.removal is None]
+        if self._stop is not None or not staying:
+            message.removed.set_result(None)
+            return
+        place = max(staying, key=lambda each: each.number)
+        place.removal, place.start_ms = message.removed, None
+        place.tell(StopWorker(None, GroupMembershipOperation.LEAVE_GROUP))
+        if place.is_empty:
+            self._forget(place)
+
+    def _forget(self, place: WorkerPlace) -> None:
+        self._places.remove(place)
+        _remove(place)
 
     def _stop_all(self, message: StopWorker) -> None:
         if self._stop is not None:
@@ -190,40 +250,21 @@ class WorkerSupervisor:
         self._life.enter(StreamsState.PENDING_SHUTDOWN)
         for place in self._places:
             place.start_ms = None
-            self._tell(place, message)
+            place.tell(message)
 
-    @staticmethod
-    def _tell(place: _Place, message: _ToWorkers) -> None:
-        try:
-            if place.pipe is not None:
-                place.pipe.send(message)
-        except OSError:
-            _log.debug("Worker %d has ended", place.number)  # its end of the pipe is read next
-
-    def _hear(self, place: _Place) -> None:
-        try:
-            said = place.pipe.recv()  # type: ignore[union-attr]
-        except (EOFError, OSError):
-            self._bury(place)
-            return
-        if isinstance(said, WorkerMeasured):
-            place.metrics = said.metrics
-            return
-        place.said = said
-        if said.state in _ENDED:
-            self._tell(place, self._stop or StopWorker(GroupMembershipOperation.DEFAULT))
-
-    def _bury(self, place: _Place) -> None:
-        status = self._ended(place)
-        self._failed += status != 0
-        place.metrics = ()
+    def _bury(self, place: WorkerPlace, status: int) -> None:
         said = place.said
+        is_done = said is not None and said.state is StreamsState.NOT_RUNNING and status <= 0
+        self._failed += place.replaced + (not is_done)
+        place.metrics, place.replaced = (), 0
         if said is not None and said.state is StreamsState.ERROR:
             self._fail(f"Worker {place.number} ended: {said.error}")
         elif self._stop is not None:
             return
-        elif said is not None and said.state is StreamsState.NOT_RUNNING and status == 0:
-            self._stop_all(StopWorker(GroupMembershipOperation.DEFAULT))
+        elif place.removal is not None:
+            self._forget(place)
+        elif is_done:
+            self._stop_all(StopWorker(None, GroupMembershipOperation.DEFAULT))
         elif said is None and status > 0:
             self._fail(
                 f"Worker {place.number} did not start (exit status {status}). Standard error has the reason. A script "
@@ -232,17 +273,7 @@ class WorkerSupervisor:
         else:
             self._replace(place, status)
 
-    @staticmethod
-    def _ended(place: _Place) -> int:
-        if place.process is None or place.pipe is None:
-            raise RuntimeError(f"worker {place.number} has no process")
-        place.process.join()
-        place.pipe.close()
-        status = place.process.exitcode
-        place.process = place.pipe = None
-        return 0 if status is None else status
-
-    def _replace(self, place: _Place, status: int) -> None:
+    def _replace(self, place: WorkerPlace, status: int) -> None:
         place.said = None
         place.start_ms = place.replacements.died(self._clock.now_ms())
         if place.start_ms is None:
@@ -252,14 +283,28 @@ class WorkerSupervisor:
 
     def _fail(self, reason: str) -> None:
         self._error = self._error or StreamsError(reason)
-        self._stop_all(StopWorker(GroupMembershipOperation.DEFAULT))
-
-    def _kill_all(self) -> None:
-        for place in self._places:
-            if place.process is not None:
-                place.process.kill()
-                place.process.join()
+        self._stop_all(StopWorker(None, GroupMembershipOperation.DEFAULT))
 
     def _show(self) -> None:
-        is_running = all(place.said is not None and place.said.state is StreamsState.RUNNING for place in self._places)
+        is_running = all(place.is_running for place in self._places if place.removal is None)
         self._life.enter(StreamsState.RUNNING if is_running else StreamsState.REBALANCING)
+
+
+def _promise() -> "Future[str | None]":
+    """Return a future that callers who wait no longer cannot cancel."""
+    made: Future[str | None] = Future()
+    made.set_running_or_notify_cancel()
+    return made
+
+
+def _remove(place: WorkerPlace) -> None:
+    if place.removal is not None:
+        _log.info("Worker %d has left", place.number)
+        place.removal.set_result(place.name)
+
+
+def _answer_none(message: OrderToWorker | AddWorker | RemoveWorker) -> None:
+    if isinstance(message, AddWorker):
+        message.added.set_result(None)
+    elif isinstance(message, RemoveWorker):
+        message.removed.set_result(None)

@@ -5,7 +5,12 @@ from collections import deque
 from collections.abc import Mapping
 
 from kafka_groups.data_plane.polled import NOTHING, PolledRecords
-from kafka_groups.errors import KafkaGroupsError, TasksLostError, UnknownTopicOrPartitionError
+from kafka_groups.errors import (
+    ApplicationShutdownError,
+    KafkaGroupsError,
+    TasksLostError,
+    UnknownTopicOrPartitionError,
+)
 from kafka_groups.net.clock import Clock
 from kafka_groups.streams.member.rules.member_events import (
     GroupMembershipOperation,
@@ -184,6 +189,18 @@ class StreamsWorker:
     async def request_shutdown(self) -> None:
         """Ask all members of the group to shut down."""
         await self._member.request_shutdown()
+
+    async def hears_of_shutdown(self) -> bool:
+        """Return whether the group has told its members to shut down. For a worker that has failed: no task changes.
+
+        Raises:
+            KafkaGroupsError: The group has refused the member.
+        """
+        try:
+            events = await self._member.poll()
+        except ApplicationShutdownError:
+            return True
+        return any(isinstance(each, StatusesChanged) and asks_for_shutdown(each.statuses) for each in events)
 
     # ------------------------------------------------------------------------------------ the group
 

@@ -1,4 +1,7 @@
-"""Messages that worker processes and their parent send each other through a pipe."""
+"""Messages that worker processes and their parent send each other through a pipe, and those inside of each."""
+
+import queue
+from concurrent.futures import Future
 
 from attrs import frozen
 
@@ -6,7 +9,21 @@ from kafka_groups.streams.member.rules.member_events import GroupMembershipOpera
 from kafka_groups.streams.runtime.application_state import StreamsState
 from kafka_groups.streams.runtime.metrics import StreamsMetric
 
-__all__ = ["AskShutdown", "PauseWorker", "ResumeWorker", "StopWorker", "WorkerChanged", "WorkerMeasured"]
+__all__ = [
+    "AddWorker",
+    "AskShutdown",
+    "LeaveSoon",
+    "Order",
+    "OrderToWorker",
+    "Orders",
+    "PauseWorker",
+    "RemoveWorker",
+    "ResumeWorker",
+    "StopWorker",
+    "WorkerChanged",
+    "WorkerEnded",
+    "WorkerMeasured",
+]
 
 
 @frozen
@@ -19,15 +36,17 @@ class WorkerChanged:
 
 @frozen
 class WorkerMeasured:
-    """From a worker, once a second: its metrics."""
+    """From a worker process, once a second: its metrics, and how often its worker has failed and was replaced."""
 
     metrics: tuple[StreamsMetric, ...]
+    replaced: int
 
 
 @frozen
 class StopWorker:
     """To a worker: commit, close and leave."""
 
+    timeout_s: float | None
     operation: GroupMembershipOperation
 
 
@@ -44,3 +63,34 @@ class PauseWorker:
 @frozen
 class ResumeWorker:
     """To a worker: process again."""
+
+
+@frozen
+class LeaveSoon:
+    """To a worker, inside its process: commit, close and leave within seconds, and end with an exit status."""
+
+    status: int
+
+
+@frozen
+class WorkerEnded:
+    """Inside the process of a worker: its thread has ended."""
+
+
+@frozen(eq=False)
+class AddWorker:
+    """Inside the parent: start one more worker."""
+
+    added: "Future[str | None]"
+
+
+@frozen(eq=False)
+class RemoveWorker:
+    """Inside the parent: let a worker leave."""
+
+    removed: "Future[str | None]"
+
+
+OrderToWorker = AskShutdown | PauseWorker | ResumeWorker | StopWorker
+Order = OrderToWorker | LeaveSoon | WorkerEnded
+Orders = queue.SimpleQueue[Order]

@@ -4,25 +4,42 @@ import asyncio
 import logging
 import threading
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from typing import Any
 
 from attrs import frozen
 
 from kafka_groups.errors import ApplicationShutdownError
 from kafka_groups.net.clock import SystemClock
+from kafka_groups.streams.errors import StreamsError
 from kafka_groups.streams.member.rules.member_events import GroupMembershipOperation
 from kafka_groups.streams.runtime.application_state import ApplicationLife, StreamsState
 from kafka_groups.streams.runtime.metrics import StreamsMetric, WorkerSources, worker_metrics
 from kafka_groups.streams.runtime.plane import DataPlane
 from kafka_groups.streams.runtime.shared_engine import SharedEngine
+from kafka_groups.streams.runtime.uncaught import UncaughtErrors
 from kafka_groups.streams.runtime.worker import StreamsWorker
+from kafka_groups.streams.tasks.error_context import UncaughtErrorResponse
 
-__all__ = ["RunningWorker", "WorkerThread"]
+__all__ = ["RunningWorker", "WorkerThread", "worker_name"]
 
 _log = logging.getLogger(__name__)
 
 _LONGEST_WAIT_MS = 100
 """The time after which a worker that waits for records learns that it has to stop."""
+
+_LONGEST_ASK_S = 10.0
+"""The longest wait until the group knows that all its members are asked to shut down."""
+
+_ONE = (
+    "The worker runs in a thread of this process, so {}_worker has no effect. Set num_workers to 2 or more to have "
+    "worker processes, which can be added and removed."
+)
+
+
+def worker_name(application_id: str, number: int) -> str:
+    """Return the name of a worker of an application, which its thread has."""
+    return f"streams-{application_id}-{number}"
 
 
 @frozen
@@ -43,16 +60,20 @@ class RunningWorker:
 
 
 class WorkerThread:
-    """Runs a worker until it is told to stop or fails.
+    """Runs a worker until it is told to stop, or fails and is not replaced.
 
     Args:
-        make: Makes the worker, on its thread.
+        make: Makes the worker, on its thread, and again for each replacement.
         life: Is told how the application is.
         name: The thread's name.
+        uncaught: Decides about errors.
     """
 
-    def __init__(self, make: Callable[[], RunningWorker], life: ApplicationLife, name: str) -> None:
+    def __init__(
+        self, make: Callable[[], RunningWorker], life: ApplicationLife, name: str, uncaught: UncaughtErrors
+    ) -> None:
         self._make = make
+        self._uncaught = uncaught
         self._life = life
         self._stopping = threading.Event()
         self._shutdown_asked = threading.Event()
@@ -60,6 +81,7 @@ class WorkerThread:
         self._close: dict[str, Any] = {}
         self._worker: StreamsWorker | None = None
         self._running: RunningWorker | None = None
+        self._replaced = 0
         self._thread = threading.Thread(target=self._main, name=name, daemon=True)
 
     def __repr__(self) -> str:
@@ -98,6 +120,22 @@ class WorkerThread:
         """Process again."""
         self._paused.clear()
 
+    def add(self) -> "Future[str | None]":
+        """Refuse: a thread gains nothing from another one.
+
+        Raises:
+            StreamsError: Always.
+        """
+        raise StreamsError(_ONE.format("add"))
+
+    def remove(self) -> "Future[str | None]":
+        """Refuse: there is one worker.
+
+        Raises:
+            StreamsError: Always.
+        """
+        raise StreamsError(_ONE.format("remove"))
+
     def engines(self, store: str) -> list[SharedEngine]:
         """Return the engines of the running tasks that have a store."""
         return [] if self._worker is None else self._worker.engines(store)
@@ -105,7 +143,12 @@ class WorkerThread:
     @property
     def counts(self) -> tuple[int, int]:
         """The numbers of workers that are alive and that have failed."""
-        return int(self._thread.is_alive()), int(self._life.state is StreamsState.ERROR)
+        return int(self._thread.is_alive()), self._replaced + (self._life.state is StreamsState.ERROR)
+
+    @property
+    def replaced(self) -> int:
+        """The number of workers that have failed and were replaced."""
+        return self._replaced
 
     def metrics(self) -> tuple[StreamsMetric, ...]:
         """Return the metrics of the worker; none before it was made."""
@@ -127,7 +170,10 @@ class WorkerThread:
 
     def _main(self) -> None:
         try:
-            asyncio.run(self._run())
+            while (wait_ms := asyncio.run(self._run())) is not None:
+                self._replaced += 1
+                self._life.enter(StreamsState.REBALANCING)
+                self._stopping.wait(wait_ms / 1000)
         except ApplicationShutdownError as error:
             _log.warning("The application ends: %s", error)
             self._life.enter(StreamsState.PENDING_SHUTDOWN)
@@ -138,7 +184,11 @@ class WorkerThread:
         else:
             self._life.enter(StreamsState.NOT_RUNNING)
 
-    async def _run(self) -> None:
+    async def _run(self) -> int | None:
+        """Run one worker to its end. Return when to replace it, in ms from now; None if it was told to stop."""
+        if self._stopping.is_set():
+            self._life.enter(StreamsState.PENDING_SHUTDOWN)
+            return None
         running = self._running = self._make()
         worker = running.worker
         try:
@@ -146,11 +196,31 @@ class WorkerThread:
             self._worker = worker
             while not self._stopping.is_set():
                 await self._turn(running)
-        except BaseException:
-            await self._abandon(worker)
-            raise
+        except BaseException as error:
+            self._worker = None
+            return await self._failed(worker, error)
         self._life.enter(StreamsState.PENDING_SHUTDOWN)
         await worker.close(**self._close)
+        return None
+
+    async def _failed(self, worker: StreamsWorker, error: BaseException) -> int:
+        """Close a worker that has failed, as the application's handler says. Return when to replace it."""
+        try:
+            response = self._response(error)
+            if response is UncaughtErrorResponse.SHUTDOWN_APPLICATION:
+                await self._ask_all(worker)
+        finally:
+            await self._abandon(worker)
+        if response is not UncaughtErrorResponse.REPLACE_WORKER or not isinstance(error, Exception):
+            raise error
+        wait_ms = self._uncaught.replacement_wait_ms(error)
+        _log.error("The worker has failed and is replaced in %d ms", wait_ms, exc_info=error)
+        return wait_ms
+
+    def _response(self, error: BaseException) -> UncaughtErrorResponse:
+        if not isinstance(error, Exception) or isinstance(error, ApplicationShutdownError):
+            return UncaughtErrorResponse.SHUTDOWN_CLIENT
+        return self._uncaught.response(error)
 
     async def _turn(self, running: RunningWorker) -> None:
         if self._shutdown_asked.is_set():
@@ -161,6 +231,17 @@ class WorkerThread:
         self._life.enter(StreamsState.RUNNING if running.worker.is_running else StreamsState.REBALANCING)
         if wait_ms:
             await running.plane.wait(min(wait_ms, _LONGEST_WAIT_MS))
+
+    @staticmethod
+    async def _ask_all(worker: StreamsWorker) -> None:
+        """Ask all members to shut down, and stay in the group until it knows."""
+        try:
+            async with asyncio.timeout(_LONGEST_ASK_S):
+                await worker.request_shutdown()
+                while not await worker.hears_of_shutdown():  # noqa: ASYNC110 - the group has to be asked
+                    await asyncio.sleep(_LONGEST_WAIT_MS / 1000)
+        except Exception:  # the first error is the one to report
+            _log.exception("The other members of the group may not have heard that they have to shut down")
 
     @staticmethod
     async def _abandon(worker: StreamsWorker) -> None:

@@ -49,3 +49,11 @@ def test_a_listener_that_cannot_be_pickled_is_refused() -> None:
 def test_stores_of_several_workers_cannot_be_read() -> None:
     with pytest.raises(StreamsError, match=r"in the 2 worker processes.*Use num_workers=1"):
         KafkaStreams(counting, GIVEN).store("counts")
+
+
+def test_a_thread_has_no_workers_to_add_or_remove() -> None:
+    app = KafkaStreams(counting, {**GIVEN, "num.workers": 1})
+    with pytest.raises(StreamsError, match=r"add_worker has no effect. Set num_workers to 2"):
+        app.add_worker()
+    with pytest.raises(StreamsError, match=r"remove_worker has no effect. Set num_workers to 2"):
+        app.remove_worker()

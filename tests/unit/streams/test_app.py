@@ -1,0 +1,85 @@
+"""Applications that do not reach a broker: signals, directories that cannot be used, probes."""
+
+import asyncio
+import http.client
+import signal
+import socket
+from pathlib import Path
+
+import pytest
+
+from kafka_groups.errors import ConfigurationError, IllegalStateError
+from kafka_groups.streams import AsyncKafkaStreams, KafkaStreams, StreamsState
+from tests.unit.streams.runtime.counting import counting
+
+
+class EarlySignal(KafkaStreams):
+    """An application that gets SIGTERM before it has started."""
+
+    def start(self) -> None:
+        signal.raise_signal(signal.SIGTERM)
+        super().start()
+
+
+def test_a_signal_that_comes_before_the_start_ends_the_run() -> None:
+    states: list[StreamsState] = []
+    app = EarlySignal(
+        counting,
+        application_id="early",
+        bootstrap_servers="localhost:1",
+        on_state=lambda state, _before: states.append(state),
+    )
+    app.run()
+    assert states == [StreamsState.REBALANCING, StreamsState.PENDING_SHUTDOWN, StreamsState.NOT_RUNNING]
+
+
+def test_an_application_whose_directory_cannot_be_used_ends_with_an_error(tmp_path: Path) -> None:
+    (tmp_path / "app-counts" / "process-id").mkdir(parents=True)
+    app = KafkaStreams(
+        counting, application_id="counts", bootstrap_servers="localhost:1", num_workers=2, state_dir=str(tmp_path)
+    )
+    with pytest.raises(ConfigurationError, match=f"{tmp_path}/app-counts of state.dir cannot be used"):
+        app.start()
+    assert app.state is StreamsState.ERROR
+    assert isinstance(app.error, ConfigurationError)
+    with pytest.raises(IllegalStateError, match="started before"):
+        app.start()
+    assert app.close()
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def status(port: int, path: str) -> int:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    connection.request("GET", path)
+    found = connection.getresponse().status
+    connection.close()
+    return found
+
+
+def test_probes_are_answered_until_the_application_is_closed() -> None:
+    port = free_port()
+    address = f"127.0.0.1:{port}"
+    given = {"application.id": "app", "bootstrap.servers": "localhost:1", "probe.address": address}
+    app, other = KafkaStreams(counting, given), KafkaStreams(counting, given)
+    with app:
+        assert (status(port, "/live"), status(port, "/ready")) == (200, 503)
+        with pytest.raises(ConfigurationError, match=f"probe_address={address}: cannot listen there: .*in use"):
+            other.start()
+        assert other.state is StreamsState.ERROR
+    with pytest.raises(ConnectionRefusedError):
+        status(port, "/live")
+
+
+async def test_probes_are_answered_for_asyncio() -> None:
+    port = free_port()
+    async with AsyncKafkaStreams(
+        counting, application_id="app", bootstrap_servers="localhost:1", probe_address=("127.0.0.1", port)
+    ):
+        assert await asyncio.to_thread(status, port, "/live") == 200
+    with pytest.raises(ConnectionRefusedError):
+        await asyncio.to_thread(status, port, "/live")
