@@ -1,5 +1,6 @@
 """The manifests for Kubernetes start the application with options and keys that exist, and agree with each other."""
 
+import http.client
 import re
 import textwrap
 from pathlib import Path
@@ -11,6 +12,8 @@ import pytest
 from kafka_groups.cli.client_keys import client_keys
 from kafka_groups.cli.main import main
 from kafka_groups.config.clients.streams import StreamsConfig, streams_config
+from kafka_groups.streams.runtime.application_state import ApplicationLife, StreamsState
+from kafka_groups.streams.runtime.probe import ProbeServer
 from tests.docs.blocks import ROOT
 from tests.docs.plain_yaml import documents
 
@@ -83,7 +86,28 @@ def configuration_of(workload: Any, folder: Path) -> StreamsConfig:
     """The configuration that the application gets."""
     options = options_of(workload, folder)
     keys = client_keys(options["config"], options["bootstrap_servers"])
-    return streams_config({**keys, **dict(pair.split("=", 1) for pair in options["pairs"])})
+    pairs = dict(pair.split("=", 1) for pair in options["pairs"])
+    return streams_config({**keys, **pairs, "probe.address": options["probe_address"]})
+
+
+def probes_of(workload: Any) -> list[Any]:
+    """The liveness probe and the readiness probe."""
+    return [container_of(workload)[name] for name in ("livenessProbe", "readinessProbe")]
+
+
+def ports_of_probes(workload: Any) -> list[Any]:
+    """The ports of the container that the probes name."""
+    ports = {each["name"]: each for each in container_of(workload)["ports"]}
+    return [ports[probe["httpGet"]["port"]] for probe in probes_of(workload)]
+
+
+def status_of(port: int, path: str) -> int:
+    """The status of the answer to a request."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    connection.request("GET", path)
+    status = connection.getresponse().status
+    connection.close()
+    return status
 
 
 def test_the_application_gets_keys_that_it_has(workload: Any, tmp_path: Path) -> None:
@@ -101,6 +125,29 @@ def test_the_state_directory_is_a_volume_that_can_be_written_to(workload: Any, t
 def test_every_worker_has_a_core(workload: Any, tmp_path: Path) -> None:
     cores = container_of(workload)["resources"]["requests"]["cpu"]
     assert int(cores) == configuration_of(workload, tmp_path).num_workers
+
+
+def test_the_probes_ask_where_the_application_answers(workload: Any, tmp_path: Path) -> None:
+    address = configuration_of(workload, tmp_path).probe_address
+    assert address is not None
+    host, port = address
+    assert host == "0.0.0.0"
+    assert {each["containerPort"] for each in ports_of_probes(workload)} == {port}
+
+
+@pytest.mark.parametrize(
+    ("state", "live", "ready"),
+    [(StreamsState.REBALANCING, 200, 503), (StreamsState.RUNNING, 200, 200), (StreamsState.ERROR, 503, 503)],
+)
+def test_the_paths_of_the_probes_are_answered(workload: Any, state: StreamsState, live: int, ready: int) -> None:
+    life = ApplicationLife(None)
+    server = ProbeServer(("127.0.0.1", 0), life)
+    try:
+        life.enter(state)
+        answers = [status_of(server.port, probe["httpGet"]["path"]) for probe in probes_of(workload)]
+    finally:
+        server.close()
+    assert answers == [live, ready]
 
 
 def test_the_pods_are_those_that_the_workload_selects(workload: Any) -> None:
