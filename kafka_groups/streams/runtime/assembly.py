@@ -23,7 +23,7 @@ def assembled_worker(
 
     Args:
         application: The application.
-        process_id: The id of the process, which all its workers have.
+        process_id: The id of the process, which all its workers have, if its members are dynamic.
         number: Which worker of the process this is, from 1.
 
     Raises:
@@ -38,7 +38,7 @@ def assembled_worker(
     member = StreamsGroupMember(
         config.member,
         topology=group_topology(settings.tasks.topology, config.application_id, config.topic_configs),
-        process_id=process_id,
+        process_id=application.static_process_id or process_id,
         number=number,
         task_offsets=positions,
     )

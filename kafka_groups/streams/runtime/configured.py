@@ -1,5 +1,6 @@
 """From the keys of an application to the settings of its workers and clients."""
 
+import uuid
 from collections.abc import Mapping
 from datetime import timedelta
 
@@ -38,6 +39,16 @@ class ConfiguredApplication:
     def consumer(self, purpose: str, isolation_level: str) -> dict[str, object]:
         """Return the keys of a consumer; those that the user gave for it override the isolation level."""
         return {**self.connection, "isolation.level": isolation_level, **self.config.consumer_settings(purpose)}
+
+    @property
+    def static_process_id(self) -> str | None:
+        """The id of a process with static members, the same after each restart. None if they are dynamic.
+
+        With another id, the coordinator would see a change, and compute the assignment anew.
+        """
+        instance = self.config.group_instance_id
+        name = f"{self.config.application_id}/{instance}"
+        return None if instance is None else str(uuid.uuid5(uuid.NAMESPACE_OID, name))
 
     @property
     def producer(self) -> dict[str, object]:

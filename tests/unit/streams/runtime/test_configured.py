@@ -37,6 +37,15 @@ def test_keys_that_do_not_exist_are_refused() -> None:
         configured_application(counting(), GIVEN, {"commit_interval_msec": 5}, RestoreListeners())
 
 
+def test_static_processes_keep_their_id() -> None:
+    def process_id(instance: str | None) -> str | None:
+        keywords = {"group_instance_id": instance}
+        return configured_application(counting(), GIVEN, keywords, RestoreListeners()).static_process_id
+
+    assert process_id("a") == process_id("a") != process_id("b")
+    assert process_id(None) is None
+
+
 def test_records_are_measured_if_it_is_wanted() -> None:
     levels = {level: {"metrics.recording.level": level} for level in ("INFO", "DEBUG")}
     measures = {
