@@ -115,9 +115,16 @@ async def test_worker_processes_are_paused_and_resumed(cluster: EmbeddedCluster)
     cluster.create_topic("copies")
     both = AsyncKafkaStreams(copying, application_id="both", bootstrap_servers=cluster.bootstrap_servers, num_workers=2)
     both.pause()
+
+    async def consumed() -> dict[str, float | str]:
+        found = [each for each in both.metrics() if each.name == "records-consumed-total"]
+        return {each.tags["thread-id"]: each.value for each in found}
+
     async with both, counting_app(cluster, "beside") as other:
         await both.wait_until_running(WAIT_S)
         await other.wait_until_running(WAIT_S)
+        workers = {"kafka-groups-StreamThread-1", "kafka-groups-StreamThread-2"}
+        await until(consumed, lambda found: found.keys() == workers, WAIT_S)  # each has a task
         cluster.produce("lines", ["hello"], keys=["eve"])
         cluster.produce("posts", ["hello"], keys=["eve"])
         await until_counted(other, "eve", 1)
@@ -129,12 +136,7 @@ async def test_worker_processes_are_paused_and_resumed(cluster: EmbeddedCluster)
 
         await until(copied, bool, WAIT_S)
 
-        async def consumed() -> dict[str, float | str]:
-            found = [each for each in both.metrics() if each.name == "records-consumed-total"]
-            return {each.tags["thread-id"]: each.value for each in found}
-
-        workers = await until(consumed, lambda found: sum(map(float, found.values())) == 1, WAIT_S)
-        assert workers.keys() == {"kafka-groups-StreamThread-1", "kafka-groups-StreamThread-2"}
+        await until(consumed, lambda found: sum(map(float, found.values())) == 1, WAIT_S)
         [alive] = [each.value for each in both.metrics() if each.name == "alive-stream-threads"]
         assert alive == 2
     assert both.state is StreamsState.NOT_RUNNING
