@@ -4,9 +4,11 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from kafka_groups.streams import StreamsError, UncaughtErrorResponse
 from kafka_groups.testing import EmbeddedCluster
 from tests.docs.blocks import ROOT, Program, programs
 from tests.support.conditions import wait_until
@@ -17,7 +19,7 @@ QUICK = {
     "group.streams.min.heartbeat.interval.ms": 100,
     "group.streams.heartbeat.interval.ms": 100,
 }
-ENDLESS, ASYNCHRONOUS, TESTING = (
+ENDLESS, ASYNCHRONOUS, HANDLING, TESTING = (
     each for each in programs() if each.page == ROOT / "docs" / "how-to" / "streams" / "run.md"
 )
 TIMEOUT_S = 110.0
@@ -54,6 +56,16 @@ def test_program_counts_words_until_a_signal(tmp_path: Path) -> None:
 def counts(cluster: EmbeddedCluster) -> dict[bytes | None, int]:
     """The last count of each word."""
     return {record.key: int.from_bytes(record.value or b"") for record in cluster.records("word-counts")}
+
+
+def test_the_handler_replaces_workers_that_could_not_reach_a_service() -> None:
+    names: dict[str, Any] = {}
+    exec(HANDLING.code, names)
+    unreachable, bad = StreamsError("unreachable"), StreamsError("bad")
+    unreachable.__cause__, bad.__cause__ = ConnectionRefusedError(), ValueError()
+    errors = (unreachable, ConnectionResetError(), bad, ValueError())
+    responses = [names["again_if_unreachable"](error) for error in errors]
+    assert responses == [UncaughtErrorResponse.REPLACE_WORKER] * 2 + [UncaughtErrorResponse.SHUTDOWN_CLIENT] * 2
 
 
 def test_program_that_tests_an_application_ends_well(tmp_path: Path) -> None:
