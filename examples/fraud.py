@@ -6,7 +6,7 @@ Run it with `python examples/fraud.py`, or with `--payments 2000` for fewer. Wit
 A session is a series of payments with one card, each at most a minute after the one before. It is suspicious from five
 payments on if they come from several countries, or add up to more than 1,000. Payments arrive up to half a minute late.
 If the payment between two sessions arrives late, they become one session, and tombstones delete the alerts of the two.
-One payment in a hundred is not valid JSON. The application writes it to a dead-letter topic and goes on.
+One payment in a hundred is not valid JSON. The application writes it to a dead-letter topic and continues.
 """
 
 import argparse

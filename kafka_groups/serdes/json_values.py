@@ -164,7 +164,7 @@ def _windowed_form(serde: WindowedSerde[Any]) -> JsonForm | None:
 
     def read(given: Any) -> Windowed[Any]:
         if not isinstance(given, dict) or given.keys() != _WINDOWED_FIELDS or given["key"] is None:
-            raise ValueError(f'{given!r} is no key in a window: give {{"key": …, "start_ms": …, "end_ms": …}}')
+            raise ValueError(f'{given!r} is not a key in a window: give {{"key": …, "start_ms": …, "end_ms": …}}')
         return Windowed(inner.read(given["key"]), Window(given["start_ms"], given["end_ms"]))
 
     def show(value: Windowed[Any]) -> dict[str, Any]:

@@ -38,9 +38,9 @@ class KafkaStreams(_Application):
             of a module, which each worker process imports.
         config: A dictionary of configuration keys by Kafka's dotted names.
         on_state: Called with the new state and the one before, on the thread that changes it. It must return at once.
-        state_restore_listener: Is told how stores are restored. With `num_workers` from 2 on, each worker process has a
+        state_restore_listener: Follows how stores are restored. With `num_workers` from 2 on, each worker process has a
             copy of it.
-        standby_update_listener: Is told how standby and warm-up tasks follow their changelogs, in the same way.
+        standby_update_listener: Follows how standby and warm-up tasks keep up with their changelogs, in the same way.
         **keywords: Configuration keys by their Python names, such as `bootstrap_servers` and `application_id`. The
             configuration reference lists them all.
 

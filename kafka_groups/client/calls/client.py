@@ -33,7 +33,7 @@ class AdminClient:
         self._assembly = assembly
         self._clock = assembly.clock
         self._request_timeout_ms = request_timeout_ms
-        assembly.logbook.level = logging.INFO  # whoever asks gets the error
+        assembly.logbook.level = logging.INFO  # the caller gets the error
         self._manager = CallManager()
         self._engine = assembly.engine((self._manager,), self._after_turn)
         self._is_closed = False

@@ -126,7 +126,7 @@ def _wait_ms(table: TableParts, suppressed: Suppressed[Any]) -> int:
     """Return how long updates wait, after their own times or after the ends of their windows."""
     if not isinstance(suppressed, Suppressed):
         raise TypeError(
-            f"suppress: suppressed={suppressed!r} is no rule. Give Suppressed.until_time_limit(…) or "
+            f"suppress: suppressed={suppressed!r} is not a rule. Give Suppressed.until_time_limit(…) or "
             "Suppressed.until_window_closes()."
         )
     wait_ms = suppressed.wait_ms if suppressed.wait_ms is not None else table.closes_ms

@@ -48,7 +48,7 @@ class Commits:
         return bool(self._pending)
 
     async def commit(self, tasks: Collection[AssignedTask]) -> bool:
-        """Commit tasks, or go on with a pending commit. Blocks briefly.
+        """Commit tasks, or continue a pending commit. Blocks briefly.
 
         Return False if that did not succeed now, because tasks are lost or brokers do not answer.
 

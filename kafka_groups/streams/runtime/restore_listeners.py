@@ -11,7 +11,7 @@ __all__ = ["RestoreEvents", "RestoreListeners", "StandbyUpdateListener", "StateR
 
 
 class StateRestoreListener:
-    """Is told how stores are restored from their changelogs: those of active tasks, and global stores.
+    """Follows how stores are restored from their changelogs: those of active tasks, and global stores.
 
     Override what you want to hear. Every worker calls the methods from its own thread or process, between records, so
     they must return at once. An exception ends the worker.

@@ -102,7 +102,7 @@ class StreamsWorker:
 
     @property
     def is_running(self) -> bool:
-        """True if the global stores are loaded and all active tasks run, also if the group has none for this member."""
+        """True if the global stores are loaded and all active tasks run. A member without tasks counts as running."""
         active = [task for task in self.tasks.values() if task.role is TaskRole.ACTIVE]
         is_settled = not self._events and (self._has_assignment or self._member.is_spare)
         return is_settled and self._globals.is_loaded and all(task.is_running for task in active)
@@ -463,7 +463,7 @@ class StreamsWorker:
             return False
         for task in tasks:
             task.recount()
-        # Half of it is enough, so that keys that change again and again are not counted anew after every few records.
+        # Half of it is enough, so that keys that change again and again are not counted again after every few records.
         return 2 * sum(task.uncommitted_bytes for task in tasks) >= limit_bytes
 
     async def _commit(self) -> bool:

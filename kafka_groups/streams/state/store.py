@@ -11,7 +11,7 @@ from kafka_groups.types import Headers
 __all__ = ["ENTRY_BYTES", "ChangelogRecord", "RawRecord", "RecordContext", "StateStore", "StoreSurroundings"]
 
 ENTRY_BYTES = 200
-"""The memory of an uncommitted change besides its key and its value: measured for small ones, 250 bytes in all."""
+"""The memory of an uncommitted change in addition to its key and value. Small changes take 250 bytes in all [measured]."""
 
 
 class ChangelogRecord(NamedTuple):

@@ -34,7 +34,7 @@ def listed_stores(operator: str, stores: Iterable[StoreDefinition | str]) -> tup
     found = tuple(stores)
     for each in found:
         if not isinstance(each, str | StoreDefinition):
-            raise TypeError(f"{operator}: stores has {each!r}, which is no store. Give definitions or names.")
+            raise TypeError(f"{operator}: stores has {each!r}, which is not a store. Give definitions or names.")
     return found
 
 

@@ -37,7 +37,7 @@ def test_one_store_is_not_a_list_of_stores() -> None:
         with pytest.raises(TypeError, match=r"^Processor 'one': stores=.* is one store"):
             topology.add_processor("one", max, parents=["in"], stores=given)
     given = [SEEN, 5]
-    with pytest.raises(TypeError, match=r"^process: stores has 5, which is no store"):
+    with pytest.raises(TypeError, match=r"^process: stores has 5, which is not a store"):
         stream.process(max, stores=given)
 
 

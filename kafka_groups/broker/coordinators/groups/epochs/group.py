@@ -90,7 +90,7 @@ class TargetEpoch:
 
 
 NO_TARGET = TargetEpoch(FIRST_EPOCH)
-"""The epoch of the target assignment of a group that has none."""
+"""The epoch of a group without a target assignment."""
 
 
 @frozen
