@@ -261,8 +261,8 @@ class StreamsKeywords(StreamsMemberKeywords, total=False):
     offset_reset."""
 
     statestore_cache_max_bytes: int
-    """`statestore.cache.max.bytes`: Memory for updates that operators hold back until the next commit, so that they
-    forward a key's last one. 0: every update is forwarded."""
+    """`statestore.cache.max.bytes`: Memory for updates that the operators of a task hold back until the next commit, so
+    that they forward a key's last one. When they have more, they forward all of them. 0: every update is forwarded."""
 
     statestore_uncommitted_max_bytes: int
     """`statestore.uncommitted.max.bytes`: How much uncommitted state a worker may have in memory. When it has more, it

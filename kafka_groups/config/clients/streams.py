@@ -141,8 +141,8 @@ class StreamsConfig(StreamsMemberConfig):
     statestore_cache_max_bytes: int = _number(
         "statestore.cache.max.bytes",
         10 * 1024 * 1024,
-        "Memory for updates that operators hold back until the next commit, so that they forward a key's last one. "
-        "0: every update is forwarded.",
+        "Memory for updates that the operators of a task hold back until the next commit, so that they forward a "
+        "key's last one. When they have more, they forward all of them. 0: every update is forwarded.",
         unit="bytes",
         aliases=("cache.max.bytes.buffering",),
     )

@@ -405,6 +405,7 @@ class StreamsWorker:
                     return count
                 slice_ms = self._clock.now_ms()
                 done = self._process_task(task)
+                task.task.flush_large_caches()
                 count += done
                 task.figures.took(done, slice_ms, self._clock.now_ms())
                 if task.task.is_commit_requested:

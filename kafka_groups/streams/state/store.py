@@ -11,7 +11,7 @@ from kafka_groups.types import Headers
 __all__ = ["ENTRY_BYTES", "ChangelogRecord", "RawRecord", "RecordContext", "StateStore", "StoreSurroundings"]
 
 ENTRY_BYTES = 200
-"""The memory of an uncommitted change in addition to its key and value. Small changes take 250 bytes in all [measured]."""
+"""The memory of an uncommitted change in addition to its key and value: a small change takes 250 bytes in all."""
 
 
 class ChangelogRecord(NamedTuple):

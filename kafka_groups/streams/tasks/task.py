@@ -43,7 +43,8 @@ class TaskSettings:
         topology: The topology.
         application_id: Prefix of the internal topics.
         extractor: The default timestamp extractor.
-        cache_max_bytes: 0 makes operators forward every update (`statestore.cache.max.bytes`).
+        cache_max_bytes: The memory of a task's updates with which operators forward what they hold back. 0 makes
+            them forward every update (`statestore.cache.max.bytes`).
         processing_handler: Decides about exceptions of the user's code; None fails.
         deserialization_handler: Decides about bytes that cannot be decoded; None fails.
         production_handler: Decides about records that cannot be serialised or written; None fails.
@@ -108,6 +109,7 @@ class StreamTask:
         self.stream_time_ms = _NO_TIME
         self.wall_ms = 0
         self.is_commit_requested = False
+        self._flushed_bytes = 0
         self._settings = settings
         self._stream_schedule, self._wall_schedule = Schedule(), Schedule()
         self._failures = TaskFailures(task_id, self.record, settings.handlers, collector)
@@ -266,6 +268,16 @@ class StreamTask:
         """Forward the updates that operators hold back, those of stores further up first."""
         for state in self.states.values():
             state.flush()
+        self._flushed_bytes = self.uncommitted_bytes
+
+    def flush_large_caches(self) -> None:
+        """Flush if the updates since the last flush take as much memory as operators may use to hold updates back."""
+        limit_bytes = self._settings.cache_max_bytes
+        if limit_bytes and self.uncommitted_bytes - self._flushed_bytes >= limit_bytes:
+            self.recount()
+            # Half of it is enough, so that keys that change again and again are not counted after every few records.
+            if 2 * (self.uncommitted_bytes - self._flushed_bytes) >= limit_bytes:
+                self.flush()
 
     def commit(self, changelogs: Changelogs) -> None:
         """Write the changes of the stores to their changelogs and into the committed state. Flush before."""
@@ -277,6 +289,7 @@ class StreamTask:
                     changelogs.log(self._changelogs[name], self.task_id.partition, state.changelog())
         for state in changed:
             state.commit()
+        self._flushed_bytes = 0
 
     def log(self, changelogs: Changelogs) -> None:
         """Write the changes of the stores to their changelogs. Flush before."""
@@ -290,6 +303,7 @@ class StreamTask:
         for state in self.states.values():
             if state.is_changed:
                 state.commit()
+        self._flushed_bytes = 0
 
     def close(self) -> None:
         """Close the processors, parents first."""

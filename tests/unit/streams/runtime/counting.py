@@ -49,6 +49,7 @@ class Process:
         topology: Topology | None = None,
         listeners: RestoreListeners = RestoreListeners(),  # noqa: B008 - frozen
         handlers: ErrorHandlers | None = None,
+        cache_max_bytes: int = 10 * 1024 * 1024,
         **settings: Any,
     ) -> None:
         self.kafka = kafka
@@ -63,6 +64,7 @@ class Process:
             processing_handler=known.processing,
             production_handler=known.production,
             dead_letter_topic=known.dead_letter_topic,
+            cache_max_bytes=cache_max_bytes,
         )
         given = WorkerSettings(tasks=tasks, listeners=listeners, **settings)
         self.worker = StreamsWorker(given, self.plane, self.member, self.clock)

@@ -45,6 +45,22 @@ async def test_changes_of_the_same_keys_count_once() -> None:
     assert not process.kafka.committed
 
 
+@pytest.mark.parametrize(("distinct", "forwarded"), [(1_000, True), (10, False)])
+async def test_operators_forward_what_they_hold_back_when_it_takes_too_much_memory(
+    distinct: int, forwarded: bool
+) -> None:
+    process = Process(brokers(), commit_interval_ms=NEVER_MS, cache_max_bytes=100 * 200)
+    for at in range(1_000):
+        process.kafka.produce("words", str(at % distinct), "")
+    process.member.assign("0_0")
+    await process.worker.start()
+    await process.turn_until(lambda: process.plane.sources.positions.get(INPUT) == 1_000)
+    for _ in range(10):
+        await process.worker.turn()
+    assert bool(process.plane.queued) is forwarded
+    assert not process.kafka.committed
+
+
 async def test_a_worker_whose_changes_cannot_be_committed_processes_nothing_more(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
