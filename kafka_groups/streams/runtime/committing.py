@@ -1,7 +1,7 @@
 """Commits of a worker, at least once: changelogs and outputs first, then the offsets, then the stores."""
 
 import logging
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from kafka_groups.errors import DeliveryFailedError, KafkaGroupsError, OperationTimeoutError, TasksLostError
 from kafka_groups.net.clock import Clock
@@ -10,11 +10,18 @@ from kafka_groups.streams.runtime.output import WorkerOutput
 from kafka_groups.streams.runtime.plane import DataPlane, WorkerMembership
 from kafka_groups.streams.runtime.task_timeout import TaskTimeout
 from kafka_groups.streams.tasks.commit_metadata import CommitMetadata
+from kafka_groups.streams.tasks.queues import PartitionQueue
 from kafka_groups.types import OffsetAndMetadata, TopicPartition
 
 __all__ = ["Commits"]
 
 _log = logging.getLogger(__name__)
+
+_QUIET_MS = 5_000
+"""Slow brokers take longer than a slice for a commit. That is an outage only if it lasts."""
+
+_PAUSE_MS = 100
+"""The time between two looks at what the last commit waits for."""
 
 _FLUSH_SLICE_MS = 500
 """The time in which a worker waits for the producer and does nothing else."""
@@ -40,12 +47,24 @@ class Commits:
         self._output = output
         self._clock = clock
         self._pending: list[AssignedTask] = []
-        self._flushes, self._retries, self._timeout = (TaskTimeout(clock, task_timeout_ms) for _ in range(3))
+        self._flushes = TaskTimeout(clock, task_timeout_ms, _QUIET_MS)
+        self._retries, self._timeout = (TaskTimeout(clock, task_timeout_ms) for _ in range(2))
+        self._is_repeated = False
 
     @property
     def is_pending(self) -> bool:
         """True if a commit waits for the brokers. Process nothing until `commit` has ended it."""
         return bool(self._pending)
+
+    @property
+    def is_repeated(self) -> bool:
+        """True if the last commit failed and will be repeated: the group did not answer, or records are pending."""
+        return self._is_repeated or self.is_pending
+
+    @property
+    def may_repeat(self) -> bool:
+        """True if the group did not take the last offsets, and it is time to offer them again."""
+        return self._is_repeated and self._timeout.may_try
 
     async def commit(self, tasks: Collection[AssignedTask]) -> bool:
         """Commit tasks, or continue a pending commit. Blocks briefly.
@@ -66,6 +85,8 @@ class Commits:
         return is_done
 
     async def _commit(self, tasks: Collection[AssignedTask]) -> bool:
+        if not self._timeout.may_try:
+            return False
         if not self._pending:
             self._pending = self._written(tasks)
         if not self._pending:
@@ -76,27 +97,30 @@ class Commits:
         return await self._commit_offsets(flushed)
 
     async def finish(self, tasks: Collection[AssignedTask], timeout_s: float | None) -> None:
-        """Commit tasks, and wait until the brokers have confirmed all records.
+        """Commit tasks, and wait until the brokers have confirmed all records and the group has the offsets.
 
         Args:
             tasks: The tasks.
-            timeout_s: Longest wait, in seconds. `task.timeout.ms` limits it, too.
+            timeout_s: Longest wait, in seconds, which an answer of the group may exceed by some seconds.
+                `task.timeout.ms` limits it, too.
 
         Raises:
             OperationTimeoutError: The time is up.
             KafkaGroupsError: As for `commit`.
         """
         begun_ms = self._clock.now_ms()
-        while not await self.commit(tasks) and self._pending:
+        while not await self.commit(tasks) and self.is_repeated:
             if timeout_s is not None and self._clock.now_ms() - begun_ms >= timeout_s * 1_000:
+                why = "the brokers have not confirmed its records" if self._pending else "the group did not answer"
                 raise OperationTimeoutError(
-                    f"The last commit was given up after {timeout_s:g} s, because the brokers have not confirmed its "
-                    "records. Records since the commit before will be processed again."
+                    f"The last commit was given up after {timeout_s:g} s, because {why}. Records since the commit "
+                    "before will be processed again."
                 )
+            await self._plane.wait(_PAUSE_MS)
 
     def _written(self, tasks: Collection[AssignedTask]) -> list[AssignedTask]:
         """Write the changes of tasks, and return those that have any."""
-        changed = [task for task in tasks if task.is_running and task.is_dirty]
+        changed = [task for task in tasks if task.is_running and (task.is_dirty or _has_skipped(task))]
         for task in changed:
             task.task.flush()
             task.task.log(self._output)
@@ -133,11 +157,15 @@ class Commits:
         try:
             await self._member.commit(offsets)
         except TasksLostError as error:
+            self._is_repeated = False
+            self._timeout.end()
             _log.warning("Not committed: %s", error)
             return False
         except KafkaGroupsError as error:
+            self._is_repeated = True
             self._timeout.note("The commit is repeated", error)
             return False
+        self._is_repeated = False
         self._timeout.end()
         for task in tasks:
             self._committed(task)
@@ -150,11 +178,20 @@ class Commits:
         task.is_dirty = False
 
 
+def _has_skipped(task: AssignedTask) -> bool:
+    """Return whether records were skipped since the last commit: that moves the position, and processes nothing."""
+    return any(queue.position != task.committed.get(queue.partition, queue.position) for queue in _queues(task))
+
+
 def _offsets(task: AssignedTask) -> dict[TopicPartition, OffsetAndMetadata]:
     return {
         queue.partition: OffsetAndMetadata(
             queue.position, metadata=CommitMetadata(partition_time_ms=queue.time_ms).encode()
         )
-        for queue in task.task.queues.values()
+        for queue in _queues(task)
         if queue.position is not None
     }
+
+
+def _queues(task: AssignedTask) -> Iterable[PartitionQueue]:
+    return task.task.queues.values()

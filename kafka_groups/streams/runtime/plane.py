@@ -150,8 +150,12 @@ class WorkerMembership(Protocol):
         """Leave the group."""
 
 
+_OFFSETS_SECONDS = 5.0
+"""The time in which a worker waits for committed offsets and does nothing else. It asks again later."""
+
+
 class BlockingMembership:
-    """The blocking member, whose heartbeats come from a thread of its own, for a worker that may block, too."""
+    """The blocking member, whose heartbeats come from a thread of its own, for a worker that may block briefly, too."""
 
     def __init__(self, member: StreamsGroupMember) -> None:
         self._member = member
@@ -179,13 +183,13 @@ class BlockingMembership:
 
     async def commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
         """Commit offsets."""
-        self._member.commit(offsets)
+        self._member.commit(offsets, _OFFSETS_SECONDS)
 
     async def committed(
         self, partitions: Iterable[TopicPartition]
     ) -> Mapping[TopicPartition, OffsetAndMetadata | None]:
         """Return committed offsets."""
-        return self._member.committed(partitions)
+        return self._member.committed(partitions, _OFFSETS_SECONDS)
 
     async def request_shutdown(self) -> None:
         """Ask all members to shut down."""

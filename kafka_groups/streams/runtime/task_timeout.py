@@ -22,11 +22,13 @@ class TaskTimeout:
     Args:
         clock: Tells the time.
         timeout_ms: How long an outage may last (`task.timeout.ms`). If there is no error for so long, it has ended.
+        quiet_ms: How long an outage lasts before it is logged.
     """
 
-    def __init__(self, clock: Clock, timeout_ms: int) -> None:
+    def __init__(self, clock: Clock, timeout_ms: int, quiet_ms: int = 0) -> None:
         self._clock = clock
         self._timeout_ms = timeout_ms
+        self._quiet_ms = quiet_ms
         self._since_ms: int | None = None
         self._last_ms = self._logged_ms = 0
         self._pause_ms = self._silence_ms = 0
@@ -52,9 +54,13 @@ class TaskTimeout:
         """
         now_ms = self._clock.now_ms()
         since_ms = self._continued(now_ms)
-        if not error.retriable or now_ms - since_ms >= self._timeout_ms:
+        if not error.retriable:
             raise error
-        if now_ms - self._logged_ms >= self._silence_ms:
+        if now_ms - since_ms >= self._timeout_ms:
+            passed_s = (now_ms - since_ms) // 1_000
+            _log.error("%s: %s (for %d s, and task.timeout.ms is %d)", what, error, passed_s, self._timeout_ms)
+            raise error
+        if now_ms - since_ms >= self._quiet_ms and now_ms - self._logged_ms >= self._silence_ms:
             self._logged_ms = now_ms
             self._silence_ms = min(max(2 * self._silence_ms, _FIRST_SILENCE_MS), _LONGEST_SILENCE_MS)
             passed_s = (now_ms - since_ms) // 1_000

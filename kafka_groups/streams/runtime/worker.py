@@ -3,6 +3,8 @@
 import logging
 from collections import deque
 from collections.abc import Mapping
+from contextlib import ExitStack
+from itertools import islice
 
 from kafka_groups.data_plane.polled import NOTHING, PolledRecords
 from kafka_groups.errors import (
@@ -95,6 +97,7 @@ class StreamsWorker:
         self._counting, self._restoring = (TaskTimeout(clock, settings.task_timeout_ms) for _ in range(2))
         self._looked_ms = self._committed_ms = 0
         self._is_committed = True  # whether the last commit succeeded
+        self._is_commit_due = False  # whether the changes of the stores need one before anything else is processed
         self._has_assignment = False
 
     def __repr__(self) -> str:
@@ -180,11 +183,13 @@ class StreamsWorker:
                     await self._plane.close()
 
     def _close_tasks(self) -> None:
+        """Close all tasks, also if the code of the user fails in some. An error is raised in the end."""
         tasks, self.tasks = self.tasks, {}
-        for task in tasks.values():
-            self._restoration.stop(task, None)
-            task.close()
-        self._globals.close()
+        with ExitStack() as stack:
+            stack.callback(self._globals.close)
+            for task in reversed(tasks.values()):
+                stack.callback(self._restoration.stop, task, None)
+                stack.callback(task.close)
 
     async def request_shutdown(self) -> None:
         """Ask all members of the group to shut down."""
@@ -206,6 +211,7 @@ class StreamsWorker:
 
     async def _look(self) -> None:
         self._events.extend(await self._member.poll())
+        self._forget_lost()
         while self._events:
             counts: Mapping[str, int] | None = {}
             event = self._events[0]
@@ -216,12 +222,19 @@ class StreamsWorker:
             await self._handle(self._events.popleft(), counts)
 
     async def _is_committed_for(self, event: StreamsMembershipEvent) -> bool:
-        """Commit before an event that ends tasks. Return False while the brokers have not confirmed all records."""
+        """Commit before an event that ends tasks. Return False while the brokers or the group do not answer."""
         is_shutdown = isinstance(event, StatusesChanged) and asks_for_shutdown(event.statuses)
         if is_shutdown or isinstance(event, TasksRevoked):
             await self._commit()
-            return not self._commits.is_pending
+            return not self._commits.is_repeated
         return True
+
+    def _forget_lost(self) -> None:
+        """Drop assignments that were lost before their tasks could be made: the tasks of before must end at once."""
+        lost = max((at for at, event in enumerate(self._events) if isinstance(event, TasksLost)), default=0)
+        for event in list(islice(self._events, lost)):
+            if isinstance(event, TasksAssigned):
+                self._events.remove(event)
 
     async def _partition_counts(self, tasks: MemberTasks) -> Mapping[str, int] | None:
         """Return the numbers of partitions, or None if the brokers do not know all topics yet, global ones included."""
@@ -249,7 +262,8 @@ class StreamsWorker:
             await self._drop(event.tasks, event.then)
             await self._member.confirm(event)
         elif isinstance(event, TasksLost):
-            self._has_assignment, self._kept = False, {}
+            self._has_assignment = False
+            self._forget_kept()
             await self._drop(event.tasks)
             await self._member.confirm(event)
         elif isinstance(event, StatusesChanged):
@@ -263,10 +277,16 @@ class StreamsWorker:
         added = {task_id: self._task(task_id, role, counts) for ids, role in roles for task_id in sorted(ids)}
         self.tasks = {**self.tasks, **added}
         self.figures.created.add(len(added), self._clock.now_ms())
+        self._forget_kept()
+
+    def _forget_kept(self) -> None:
+        """Forget the tasks that were kept for another role and did not come back."""
+        for task_id in self._kept.keys() - self.tasks.keys():
+            self._restoration.stop(self._kept[task_id], None)
         self._kept = {}
 
     async def _drop(self, tasks: MemberTasks, then: MemberTasks = NO_TASKS) -> None:
-        for task_id in sorted(tasks.ids):
+        for task_id in sorted(tasks.ids & self.tasks.keys()):
             task, role = self.tasks[task_id], _role_in(then, task_id)
             self._restoration.stop(task, role)
             await self._restoration.end(task)
@@ -450,7 +470,8 @@ class StreamsWorker:
     async def _commit_if_due(self) -> None:
         now_ms = self._clock.now_ms()
         is_asked = any(task.task.is_commit_requested for task in self.tasks.values())
-        is_asked = is_asked or self._commits.is_pending or (self._is_committed and self._is_full())
+        may_try = self._is_committed or self._commits.may_repeat
+        is_asked = is_asked or self._commits.is_pending or (may_try and self._is_full())
         if is_asked or now_ms - self._committed_ms >= self._settings.commit_interval_ms:
             self._committed_ms = now_ms
             self._is_committed = await self._commit()
@@ -460,18 +481,19 @@ class StreamsWorker:
         """Return whether the changes of the stores need a commit before anything else is processed."""
         limit_bytes = self._settings.uncommitted_max_bytes
         tasks = [task.task for task in self.tasks.values() if task.is_running]
-        if sum(task.uncommitted_bytes for task in tasks) < limit_bytes:
-            return False
-        for task in tasks:
-            task.recount()
-        # Half of it is enough, so that keys that change again and again are not counted again after every few records.
-        return 2 * sum(task.uncommitted_bytes for task in tasks) >= limit_bytes
+        if not self._is_commit_due and sum(task.uncommitted_bytes for task in tasks) >= limit_bytes:
+            for task in tasks:
+                task.recount()
+            # Half of it is enough, so that keys that change again and again are not counted after every few records.
+            self._is_commit_due = 2 * sum(task.uncommitted_bytes for task in tasks) >= limit_bytes
+        return self._is_commit_due
 
     async def _commit(self) -> bool:
         begun_ms = self._clock.now_ms()
         changed = sum(task.is_running and task.is_dirty for task in self.tasks.values())
         is_committed = await self._commits.commit(self.tasks.values())
         if is_committed:
+            self._is_commit_due = False
             self.figures.committed(changed, begun_ms)
         for task in self.tasks.values():
             task.figures.note_dropped(sum(task.task.dropped_records.values()), begun_ms)

@@ -35,6 +35,12 @@ async def test_a_worker_commits_when_its_changes_reach_their_limit() -> None:
     assert process.has_committed(200), "the other 50 words do not need much memory"
 
 
+async def test_a_worker_that_stops_for_its_changes_commits_them_though_a_recount_finds_fewer() -> None:
+    process = await counting_to(2_000, distinct=60, limit_bytes=100 * 200)  # the keys take more than half of it
+    await process.turn_until(lambda: process.plane.sources.positions[INPUT] == 2_000)
+    await process.turn_until(lambda: process.kafka.committed, most=3)
+
+
 async def test_changes_of_the_same_keys_count_once() -> None:
     process = await counting_to(5_000, distinct=10, limit_bytes=100 * 200)
     await process.turn_until(lambda: process.plane.sources.positions[INPUT] == 5_000)

@@ -68,7 +68,9 @@ async def test_a_commit_that_is_not_confirmed_for_too_long_ends_the_worker(caplo
     with pytest.raises(DeliveryFailedError, match="one:9092"):
         await process.turn_until(lambda: False)
     assert 5_000 < process.clock.now_ms() - begun_ms < 15_000
-    assert "A commit waits for the brokers: 4 records are not confirmed by one:9092" in caplog.messages
+    waits = "A commit waits for the brokers: 4 records are not confirmed by one:9092"
+    assert f"{waits} (for 6 s now)" in caplog.messages, "five seconds may just be slow"
+    assert f"{waits} (for 10 s, and task.timeout.ms is 10000)" in caplog.messages
 
 
 async def test_a_task_that_is_revoked_in_an_outage_is_confirmed_when_its_records_are() -> None:

@@ -96,6 +96,16 @@ async def test_ends_that_the_brokers_do_not_tell_are_asked_for_again(caplog: pyt
     assert "The ends of changelogs are unknown: the brokers are away" in caplog.text
 
 
+async def test_ends_that_the_brokers_do_not_tell_for_long_do_not_end_the_worker() -> None:
+    process = await following("standby", task_timeout_ms=10_000)
+    read_slowly(process)
+    log_counts(process.kafka, 1_000)
+    failures = failing(process, "bounds", NetworkError("the brokers are away"), float("inf"))
+    end_ms = process.clock.now_ms() + 60_000
+    await process.turn_until(lambda: process.clock.now_ms() > end_ms)
+    assert failures() > 5
+
+
 async def test_ends_that_the_brokers_refuse_to_tell_end_the_worker() -> None:
     process = await following("standby")
     read_slowly(process)
