@@ -140,7 +140,7 @@ def test_objects_of_a_program_have_no_json() -> None:
 
 @pytest.mark.parametrize("given", ["a", {"key": "a"}, {"key": None, "start_ms": 0, "end_ms": 1}, []])
 def test_windowed_keys_need_all_fields(given: object) -> None:
-    with pytest.raises(ValueError, match="no key in a window"):
+    with pytest.raises(ValueError, match="not a key in a window"):
         form(serdes.session_windowed(serdes.string)).read(given)
 
 

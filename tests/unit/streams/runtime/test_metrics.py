@@ -4,7 +4,6 @@ import json
 import math
 import pickle
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
@@ -18,10 +17,11 @@ from kafka_groups.streams.runtime.metrics import (
     application_metrics,
     worker_metrics,
 )
+from tests.recording.java_streams_metrics import GOLDEN
 from tests.support.fake_kafka import FakeKafka
 from tests.unit.streams.runtime.counting import CHANGELOG, Process, brokers, restored
 
-JAVA = json.loads((Path(__file__).parents[3] / "golden" / "streams_metrics.json").read_text())
+JAVA = json.loads(GOLDEN.read_text(encoding="utf-8"))
 """The metrics of Kafka Streams 4.3.1: word count, a suppressed windowed count and a global table, all in memory."""
 
 NOT_HERE = {"process-id", "application-id"}
