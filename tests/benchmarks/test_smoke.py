@@ -54,6 +54,7 @@ def test_members_share_a_topic(tmp_path: Path) -> None:
         assert sum(member["records"] for member in shared["rounds"]["adaptive"][0]) > 0
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(60)
 def test_records_go_through_the_embedded_broker_end_to_end() -> None:
     result = CliRunner().invoke(

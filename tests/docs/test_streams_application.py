@@ -35,6 +35,7 @@ def start(program: Program, servers: str, folder: Path, name: str = "application
     return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
+@pytest.mark.slow
 def test_program_counts_words_until_a_signal(tmp_path: Path) -> None:
     with EmbeddedCluster(settings=QUICK) as cluster:
         cluster.create_topic("posts", partitions=2)

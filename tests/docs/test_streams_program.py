@@ -155,6 +155,7 @@ def test_restart_repeats_nothing_that_was_committed(application: Application) ->
     application.end(second)
 
 
+@pytest.mark.slow
 def test_records_that_retention_has_deleted_are_an_error_until_somebody_decides(application: Application) -> None:
     application.produce(20)
     first = application.start()
@@ -184,6 +185,7 @@ def test_topic_whose_first_records_are_gone_is_read_from_its_beginning(applicati
     application.end(process)
 
 
+@pytest.mark.slow
 def test_tasks_of_processes_that_are_paused_or_killed_are_taken_over(application: Application) -> None:
     first, second = application.start(), application.start()
 

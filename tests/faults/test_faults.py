@@ -12,7 +12,7 @@ from tests.faults.plan import DESIGNS, classes_of, draw
 from tests.faults.report import Report, table
 from tests.faults.targets import Target
 
-pytestmark = [pytest.mark.spark, pytest.mark.faults, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.spark, pytest.mark.faults, pytest.mark.slow, pytest.mark.timeout(300)]
 
 
 def _explain(report: Report) -> str:

@@ -77,6 +77,7 @@ def check(given: Inputs) -> None:
     assert results_of(tried(given.folder)) == plain
 
 
+@pytest.mark.slow
 def test_a_week_of_flights(tmp_path: Path) -> None:
     given = inputs(tmp_path, A_WEEK)
     assert {flight.time_hour[:10] for flight in given.data.flights} >= {f"2013-01-0{day}" for day in range(1, 8)}

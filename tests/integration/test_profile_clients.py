@@ -21,9 +21,11 @@ from tests.support.members.consuming import values
 
 PATIENCE_S = 30.0
 RECORDS = 9
+NEWEST = max(PROFILES)
+_SLOW = (pytest.mark.slow,)
 _REAL = (pytest.mark.real_kafka, pytest.mark.long)
 BROKERS = [
-    *(pytest.param((name, ""), id=f"embedded-{name}") for name in PROFILES),
+    *(pytest.param((name, ""), id=f"embedded-{name}", marks=() if name == NEWEST else _SLOW) for name in PROFILES),
     *(pytest.param((name, p.release), id=f"kafka-{p.release}", marks=_REAL) for name, p in PROFILES.items()),
 ]
 

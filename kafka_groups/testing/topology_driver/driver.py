@@ -416,6 +416,7 @@ class TopologyTestDriver:
     def _commit(self, task: StreamTask) -> None:
         task.flush()
         task.commit(self)
+        task.is_commit_requested = False
 
     def _fetched(self, record: CapturedRecord) -> FetchedRecord:
         place = record.topic, record.partition

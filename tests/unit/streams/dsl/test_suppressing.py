@@ -272,7 +272,7 @@ def test_tables_without_windows_do_not_wait_for_them() -> None:
 
 def test_what_is_no_rule_is_refused() -> None:
     table = StreamsBuilder().table("in", key=TEXT, value=TEXT)
-    with pytest.raises(TypeError, match=r"suppressed=datetime.timedelta\(.*\) is no rule"):
+    with pytest.raises(TypeError, match=r"suppressed=datetime.timedelta\(.*\) is not a rule"):
         table.suppress(LIMIT)  # type: ignore[arg-type]
 
 

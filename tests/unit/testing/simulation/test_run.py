@@ -64,6 +64,7 @@ def test_a_run_without_faults_is_calm() -> None:
     assert 20 < report.virtual_s < 120
 
 
+@pytest.mark.slow
 def test_a_seed_makes_the_same_run_also_in_another_process_and_another_seed_does_not() -> None:
     digest = simulate(shop, 1, faults=SeededFaults(seconds=60)).digest
     program = (

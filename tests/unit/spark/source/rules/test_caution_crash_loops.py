@@ -78,7 +78,7 @@ def test_a_run_that_is_stopped_after_failed_ones_loses_nothing(cluster: Embedded
     assert query.sunk == set(range(500))
 
 
-@pytest.mark.parametrize("limit", [2, 3, 5])
+@pytest.mark.parametrize("limit", [2, *(pytest.param(limit, marks=pytest.mark.slow) for limit in (3, 5))])
 def test_an_outage_of_any_number_of_runs_loses_nothing_and_ends_by_itself(cluster: EmbeddedCluster, limit: int) -> None:
     world = World(cluster, {"share.delivery.count.limit": str(limit)}, partitions=1)
     world.produce(range(500))
@@ -108,7 +108,7 @@ def test_what_an_earlier_run_stored_does_not_spend_a_last_delivery(cluster: Embe
 
 
 @pytest.mark.parametrize("bad", [{0}, {49}, {0, 49}, {0, 1, 48, 49}], ids=str)
-@pytest.mark.parametrize("limit", [2, 5])
+@pytest.mark.parametrize("limit", [pytest.param(2, marks=pytest.mark.slow), 5])
 def test_bad_records_are_not_mistaken_for_an_outage(cluster: EmbeddedCluster, limit: int, bad: set[int]) -> None:
     world = World(cluster, {"share.delivery.count.limit": str(limit)}, partitions=1)
     world.produce(range(50))
