@@ -187,7 +187,7 @@ class StreamsWorker:
         tasks, self.tasks = self.tasks, {}
         with ExitStack() as stack:
             stack.callback(self._globals.close)
-            for task in reversed(tasks.values()):
+            for task in reversed(list(tasks.values())):
                 stack.callback(self._restoration.stop, task, None)
                 stack.callback(task.close)
 
