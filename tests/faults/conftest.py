@@ -17,16 +17,15 @@ Struck = dict[tuple[str, str], Counter[Kind]]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """A test of its own for each broker of `--fault-brokers`, and for each design and seed; one design is not slow."""
+    """A test of its own for each broker of `--fault-brokers`, and for each design and seed."""
     brokers = metafunc.config.getoption("--fault-brokers").split(",")
     marks = {broker: [pytest.mark.real_kafka] if broker == "kafka" else [] for broker in brokers}
     if "fault_broker" in metafunc.fixturenames:
         metafunc.parametrize("fault_broker", [pytest.param(broker, marks=marks[broker]) for broker in brokers])
     if "fault_seed" in metafunc.fixturenames:
-        later = {design: [pytest.mark.slow] if number else [] for number, design in enumerate(DESIGNS)}
         seeds: int = metafunc.config.getoption("--fault-seeds")
         cases = [
-            pytest.param(broker, design, seed, id=f"{broker}-{design}-{seed}", marks=[*marks[broker], *later[design]])
+            pytest.param(broker, design, seed, id=f"{broker}-{design}-{seed}", marks=marks[broker])
             for broker in brokers for design in DESIGNS for seed in range(1, seeds + 1)
         ]  # fmt: skip
         metafunc.parametrize(("target", "fault_design", "fault_seed"), cases, indirect=["target"])

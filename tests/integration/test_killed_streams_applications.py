@@ -25,6 +25,12 @@ KILLS, PATIENCE_S = 4, 60.0
 SHORT_SESSIONS = {**SETTINGS, "group.streams.session.timeout.ms": 2_000}
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A test of its own for each seed of `--kill-seeds`."""
+    if "seed" in metafunc.fixturenames:
+        metafunc.parametrize("seed", range(metafunc.config.getoption("--kill-seeds")))
+
+
 @pytest.fixture(scope="module", params=["embedded", pytest.param("real", marks=pytest.mark.real_kafka)])
 def servers(request: pytest.FixtureRequest) -> Iterator[str]:
     """A broker that soon forgets members that were killed."""
@@ -68,7 +74,6 @@ def process(app: MixedApplication) -> Iterator[BaseProcess]:
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.long)])
 @pytest.mark.parametrize("kind", ["words", "sessions"])
 def test_nothing_is_lost_by_kills(
     request: pytest.FixtureRequest, servers: str, tmp_path: Path, kind: str, seed: int
