@@ -33,6 +33,24 @@ def test_two_nodes_or_stores_of_one_name_are_refused() -> None:
         builder.build()
 
 
+def joined(left: int | None, right: int | None) -> StreamsBuilder:
+    builder = StreamsBuilder()
+    stream(builder, "left").repartition(partitions=left, name="left").join(
+        table(builder, "right").to_stream().repartition(partitions=right, name="right").to_table(), max
+    )
+    return builder
+
+
+def test_streams_that_cannot_be_copartitioned_are_refused() -> None:
+    with pytest.raises(TopologyError, match=r"left-repartition with 2 and right-repartition with 3 .*`partitions=`"):
+        joined(2, 3).build()
+
+
+@pytest.mark.parametrize(("left", "right"), [(2, 2), (2, None), (None, None)])
+def test_numbers_of_partitions_that_can_agree_are_accepted(left: int | None, right: int | None) -> None:
+    joined(left, right).build()
+
+
 def seeing(record: Record[Any, Any], _seen: Any) -> list[Record[Any, Any]]:
     return [record]
 
