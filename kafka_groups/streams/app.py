@@ -133,8 +133,8 @@ class KafkaStreams(_Application):
     def remove_worker(self, timeout: float | None = None) -> str | None:
         """Let the worker process with the highest number commit, close its tasks and leave the group.
 
-        Blocks until the worker has left. Any thread may call it. Static members leave, too. The other workers take its
-        tasks over. If you remove the last one, the application does nothing until you add one.
+        Blocks until the worker has left. Any thread may call it, but not `on_state`. Static members leave, too. The
+        other workers take its tasks over. If you remove the last one, the application does nothing until you add one.
 
         Args:
             timeout: Longest wait, in seconds; None waits until it is done.

@@ -71,6 +71,8 @@ def run_application(
         raise click.UsageError(str(error)) from error
     try:
         app.run()
+    except ConfigurationError as error:
+        raise click.UsageError(str(error)) from error
     except KafkaGroupsError as error:
         raise click.ClickException(str(error)) from error
 

@@ -1,5 +1,6 @@
 """The end of a worker process: soon after that of its parent, whatever the user's code does."""
 
+import logging
 import os
 import queue
 import signal
@@ -11,6 +12,8 @@ from types import FrameType
 from kafka_groups.streams.runtime.worker_messages import LeaveSoon, Orders
 
 __all__ = ["LONGEST_CLOSE_S", "ProcessEnd", "read_orders"]
+
+_log = logging.getLogger(__name__)
 
 LONGEST_CLOSE_S = 10.0
 """The longest time that a worker process takes to end after its parent has ended, or after SIGTERM."""
@@ -59,6 +62,7 @@ class ProcessEnd:
     def _main(self) -> None:
         status = self._wait()
         threading.Event().wait(self._limit_s)
+        _log.warning("The worker has not ended within %g s, and its process exits", self._limit_s)
         self._end(status)  # code of the application does not return
 
     def _wait(self) -> int:

@@ -11,6 +11,7 @@ from multiprocessing.connection import wait
 from attrs import evolve
 
 from kafka_groups.config.clients.streams import StreamsConfig
+from kafka_groups.errors import IllegalStateError
 from kafka_groups.net.clock import SystemClock
 from kafka_groups.streams.errors import StreamsError
 from kafka_groups.streams.member.rules.member_events import GroupMembershipOperation
@@ -119,11 +120,20 @@ class WorkerSupervisor:
     def add(self) -> "Future[str | None]":
         """Start one more worker. The future gets its name; None before the start, and when the workers are stopped."""
         message = AddWorker(_promise())
-        self._send(message)
+        if threading.current_thread() is self._thread:  # of a listener, for which nobody else could add it
+            self._add(message)
+        else:
+            self._send(message)
         return message.added
 
     def remove(self) -> "Future[str | None]":
-        """Let the worker with the highest number leave. The future gets its name when it has ended, or None."""
+        """Let the worker with the highest number leave. The future gets its name when it has ended, or None.
+
+        Raises:
+            IllegalStateError: The caller is a listener of the state, which would wait for itself.
+        """
+        if threading.current_thread() is self._thread:
+            raise IllegalStateError("remove_worker was called by on_state, which must not wait. Use another thread.")
         message = RemoveWorker(_promise())
         self._send(message)
         return message.removed
@@ -172,6 +182,10 @@ class WorkerSupervisor:
             self._error = StreamsError(f"The supervisor of the workers failed: {error}")
             for place in self._places:
                 place.kill()
+        finally:
+            self._end()
+
+    def _end(self) -> None:
         self._directory.close()
         self._answer_all()
         if self._error is not None:
@@ -191,7 +205,7 @@ class WorkerSupervisor:
         now_ms = self._clock.now_ms()
         for place in self._places:
             if place.start_ms is not None and place.start_ms <= now_ms:
-                place.spawn(self._work, pickle.dumps(self._program), is_paused=self._is_paused)
+                self._spawn(place, now_ms)
             place.kill_if_late(now_ms)
         ready = wait([self._inbox, *(each for place in self._places for each in place.watched)], self._wait_s(now_ms))
         if self._inbox in ready:
@@ -202,6 +216,16 @@ class WorkerSupervisor:
             if status is not None:
                 self._bury(place, status)
         self._show()
+
+    def _spawn(self, place: WorkerPlace, now_ms: int) -> None:
+        try:
+            place.spawn(self._work, pickle.dumps(self._program), is_paused=self._is_paused)
+        except OSError as error:
+            place.start_ms = place.replacements.died(now_ms)
+            if place.start_ms is None:
+                self._fail(f"Worker {place.number} cannot be started: {error}")
+            else:
+                _log.warning("Worker %d cannot be started yet: %s", place.number, error)
 
     def _wait_s(self, now_ms: int) -> float:
         times = [time for place in self._places for time in (place.start_ms, place.exit_by_ms) if time is not None]
@@ -257,6 +281,12 @@ class WorkerSupervisor:
         is_done = said is not None and said.state is StreamsState.NOT_RUNNING and status <= 0
         self._failed += place.replaced + (not is_done)
         place.metrics, place.replaced = (), 0
+        if not is_done and (self._stop is not None or place.removal is not None):
+            _log.warning(
+                "Worker %d died with exit status %d while it stopped. What it had not committed is processed again",
+                place.number,
+                status,
+            )
         if said is not None and said.state is StreamsState.ERROR:
             self._fail(f"Worker {place.number} ended: {said.error}")
         elif self._stop is not None:
@@ -284,6 +314,11 @@ class WorkerSupervisor:
     def _fail(self, reason: str) -> None:
         self._error = self._error or StreamsError(reason)
         self._stop_all(StopWorker(None, GroupMembershipOperation.DEFAULT))
+        # The others may commit. Code of theirs that never returns must not keep the error from being seen.
+        exit_by_ms = self._clock.now_ms() + self._exit_ms + self._config.task_timeout_ms
+        for place in self._places:
+            if place.process is not None and place.exit_by_ms is None:
+                place.exit_by_ms = exit_by_ms
 
     def _show(self) -> None:
         is_running = all(place.is_running for place in self._places if place.removal is None)
@@ -299,7 +334,7 @@ def _promise() -> "Future[str | None]":
 
 def _remove(place: WorkerPlace) -> None:
     if place.removal is not None:
-        _log.info("Worker %d has left", place.number)
+        _log.info("Worker %d is removed", place.number)
         place.removal.set_result(place.name)
 
 

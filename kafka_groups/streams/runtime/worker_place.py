@@ -38,7 +38,7 @@ class WorkerPlace:
         pipe: The way to and from the process; None after the other end is closed.
         said: What the worker said last.
         start_ms: When to start a process.
-        exit_by_ms: When the process, whose worker has ended, is killed.
+        exit_by_ms: When the process, whose worker has ended or should end, is killed.
         removal: Gets the name when the worker, which is not wanted any more, has ended.
         metrics: What the worker measured last.
         replaced: How many workers of this process have failed and were replaced.
@@ -73,14 +73,23 @@ class WorkerPlace:
         return pipes if self.process is None else [*pipes, self.process.sentinel]
 
     def spawn(self, work: WorkProgram, program: bytes, *, is_paused: bool) -> None:
-        """Start a process."""
+        """Start a process.
+
+        Raises:
+            OSError: The system has no room for one.
+        """
         ours, theirs = SPAWN.Pipe()
         arguments = (program, self.number, theirs, is_paused)
-        self.process = SPAWN.Process(target=work, args=arguments, name=f"streams-worker-{self.number}", daemon=True)
-        _start(self.process)
-        theirs.close()
-        self.pipe, self.said, self.start_ms = ours, None, None
-        _log.info("Worker %d has process id %s", self.number, self.process.pid)
+        process = SPAWN.Process(target=work, args=arguments, name=f"streams-worker-{self.number}", daemon=True)
+        try:
+            _start(process)
+        except BaseException:
+            ours.close()
+            raise
+        finally:
+            theirs.close()
+        self.process, self.pipe, self.said, self.start_ms = process, ours, None, None
+        _log.info("Worker %d has process id %s", self.number, process.pid)
 
     def tell(self, message: OrderToWorker) -> None:
         """Tell the worker something. It may have ended."""
@@ -108,7 +117,7 @@ class WorkerPlace:
     def kill_if_late(self, now_ms: int) -> None:
         """Kill the process if it should have exited."""
         if self.process is not None and self.exit_by_ms is not None and self.exit_by_ms <= now_ms:
-            _log.warning("Worker %d has ended, but its process runs on, and is killed", self.number)
+            _log.warning("The process of worker %d has not ended in time, and is killed", self.number)
             self.process.kill()
             self.exit_by_ms = None
 

@@ -1,26 +1,40 @@
 """Worker processes that do not behave, and their supervisor."""
 
 from collections.abc import Callable
+from itertools import count
 from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import pytest
 
 from kafka_groups.config.clients.streams import streams_config
+from kafka_groups.errors import IllegalStateError
 from kafka_groups.streams import GroupMembershipOperation, StreamsState
+from kafka_groups.streams.runtime import worker_place
 from kafka_groups.streams.runtime.application_state import ApplicationLife
 from kafka_groups.streams.runtime.pickled import checked_program
+from kafka_groups.streams.runtime.replacing import Replacements
 from kafka_groups.streams.runtime.restore_listeners import RestoreListeners
 from kafka_groups.streams.runtime.supervisor import WorkerSupervisor
 from tests.unit.streams.runtime.counting import counting
-from tests.unit.streams.runtime.worker_programs import hanging_at_its_end, measured, obedient, slow_to_handle_signals
+from tests.unit.streams.runtime.worker_programs import (
+    failing_beside_one_that_hangs,
+    hanging_at_its_end,
+    measured,
+    obedient,
+    slow_to_handle_signals,
+)
 
 WAIT_S = 60
 Work = Callable[[bytes, int, Connection, bool], None]
 
 
-def supervisor(work: Work, life: ApplicationLife, tmp_path: Path) -> WorkerSupervisor:
-    given = {"application.id": "app", "bootstrap.servers": "localhost:1", "num.workers": 1, "state.dir": str(tmp_path)}
+def supervisor(work: Work, life: ApplicationLife, tmp_path: Path, workers: int = 1) -> WorkerSupervisor:
+    given = {
+        "application.id": "app", "bootstrap.servers": "localhost:1", "num.workers": workers,
+        "state.dir": str(tmp_path), "task.timeout.ms": 100,
+    }  # fmt: skip
     return WorkerSupervisor(
         checked_program(counting, given, {}, RestoreListeners()), streams_config(given), life, work, exit_s=0.2
     )
@@ -33,7 +47,7 @@ def test_a_process_that_does_not_exit_is_killed(tmp_path: Path, caplog: pytest.L
     assert life.wait_for(lambda state: state is StreamsState.RUNNING, WAIT_S)
     assert made.stop(WAIT_S, GroupMembershipOperation.DEFAULT)
     assert (life.state, life.error) == (StreamsState.NOT_RUNNING, None)
-    assert "Worker 1 has ended, but its process runs on, and is killed" in caplog.text
+    assert "The process of worker 1 has not ended in time, and is killed" in caplog.text
 
 
 def test_signals_wait_until_a_worker_can_handle_them(tmp_path: Path) -> None:
@@ -60,6 +74,58 @@ def test_workers_are_added_and_removed(tmp_path: Path) -> None:
     assert made.stop(WAIT_S, GroupMembershipOperation.DEFAULT)
     assert (made.add().result(WAIT_S), made.remove().result(WAIT_S)) == (None, None)
     assert (life.state, life.error) == (StreamsState.NOT_RUNNING, None)
+
+
+def test_a_listener_adds_a_worker_and_is_not_allowed_to_wait_for_one_to_leave(tmp_path: Path) -> None:
+    added: list[str | None] = []
+    refused: list[str] = []
+
+    def listen(state: StreamsState, _before: StreamsState) -> None:
+        if state is StreamsState.RUNNING and not added:
+            added.append(made.add().result(WAIT_S))
+            with pytest.raises(IllegalStateError) as raised:
+                made.remove()
+            refused.append(str(raised.value))
+
+    life = ApplicationLife(listen)
+    made = supervisor(obedient, life, tmp_path)
+    made.start()
+    assert life.wait_for(lambda state: state is StreamsState.RUNNING and bool(added), WAIT_S)
+    assert made.stop(WAIT_S, GroupMembershipOperation.DEFAULT)
+    assert added == ["streams-app-2"]
+    assert refused == ["remove_worker was called by on_state, which must not wait. Use another thread."]
+
+
+@pytest.mark.parametrize(("failures", "ends_in"), [(1, StreamsState.RUNNING), (100, StreamsState.ERROR)])
+def test_a_process_that_cannot_be_started_is_started_later_or_ends_the_application(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failures: int, ends_in: StreamsState
+) -> None:
+    start, tries, deaths = worker_place._start, count(1), count()
+
+    def failing(process: BaseProcess) -> None:
+        if next(tries) <= failures:
+            raise BlockingIOError(11, "Resource temporarily unavailable")
+        start(process)
+
+    monkeypatch.setattr(worker_place, "_start", failing)
+    monkeypatch.setattr(Replacements, "died", lambda self, now_ms: now_ms if next(deaths) < 3 else None)
+    life = ApplicationLife(None)
+    made = supervisor(obedient, life, tmp_path)
+    made.start()
+    assert life.wait_for(lambda state: state is ends_in, WAIT_S)
+    assert made.stop(WAIT_S, GroupMembershipOperation.DEFAULT)
+    says = "Worker 1 cannot be started: [Errno 11] Resource temporarily unavailable"
+    assert str(life.error) == (says if ends_in is StreamsState.ERROR else "None")
+
+
+def test_an_error_is_seen_though_another_worker_never_ends(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    life = ApplicationLife(None)
+    made = supervisor(failing_beside_one_that_hangs, life, tmp_path, workers=2)
+    made.start()
+    assert life.wait_for(lambda _: life.has_ended, WAIT_S)
+    assert str(life.error) == "Worker 2 ended: a bug"
+    assert "The process of worker 1 has not ended in time, and is killed" in caplog.text
+    assert "Worker 1 died with exit status -9 while it stopped" in caplog.text
 
 
 def test_metrics_are_those_of_workers_that_are_there(tmp_path: Path) -> None:

@@ -34,6 +34,14 @@ def hanging_at_its_end(_program: bytes, _number: int, pipe: Connection, _is_paus
     pipe.send(WorkerChanged(StreamsState.NOT_RUNNING))
 
 
+def failing_beside_one_that_hangs(_program: bytes, number: int, pipe: Connection, _is_paused: bool) -> None:
+    """The first worker runs and obeys nobody, and the second one fails."""
+    if number == 1:
+        pipe.send(WorkerChanged(StreamsState.RUNNING))
+        threading.Event().wait()
+    pipe.send(WorkerChanged(StreamsState.ERROR, "a bug"))
+
+
 def slow_to_handle_signals(_program: bytes, _number: int, pipe: Connection, _is_paused: bool) -> None:
     """Tells which signals come while it is starting."""
     signal.raise_signal(signal.SIGINT)
