@@ -36,7 +36,7 @@ def _plan(design: str, name: str, *faults: Fault, is_long: bool = False, **chang
 
 def _outage(design: str, lasts_s: int) -> Any:
     fault = Fault(Kind.SINK_AWAY, Point.BEFORE, after_calls=2, lasts_ms=1_000 * lasts_s)
-    return _plan(design, f"outage-{lasts_s}s", fault, is_long=lasts_s == 10)
+    return _plan(design, f"outage-{lasts_s}s", fault, is_long=lasts_s != 3)
 
 
 def _stops(kind: Kind, points: Sequence[Point]) -> tuple[Fault, ...]:

@@ -113,7 +113,7 @@ def test_pipeline_with_all_flights(directory: Path) -> None:
     check_pipeline(run(directory, "--timeout", "500"), 336_776)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.spark
 @pytest.mark.timeout(600)
 @pytest.mark.usefixtures("needs_spark")

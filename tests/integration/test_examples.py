@@ -58,7 +58,7 @@ def test_streams_flights() -> None:
     check_streams_flights()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_streams_flights_on_a_real_kafka(real_kafka: KafkaProcess) -> None:
     check_streams_flights("--bootstrap-servers", real_kafka.bootstrap_servers)
 

@@ -57,7 +57,7 @@ def nobody_is_fenced(patch: Patch) -> None:
 PLANTED = by_name(heartbeats_hide_rounds, assignments_outlive_rounds, nobody_is_fenced)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("name", PLANTED)
 async def test_a_planted_difference_is_found_and_shrunk(name: str, pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
     PLANTED[name](monkeypatch)

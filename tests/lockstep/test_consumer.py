@@ -53,7 +53,7 @@ def epochs_stand_still(patch: Patch) -> None:
 PLANTED = by_name(partitions_are_given_before_they_are_revoked, assignors_are_not_counted, epochs_stand_still)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("name", PLANTED)
 async def test_a_planted_difference_is_found_and_shrunk(name: str, pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
     PLANTED[name](monkeypatch)

@@ -41,7 +41,7 @@ async def test_both_answer_alike(lockstep_seed: int, pair: Pair) -> None:
     assert outcome.is_same, report(await shrunk(outcome, pair.run))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("name", PLANTED)
 async def test_a_planted_difference_is_found_and_shrunk(name: str, pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
     MUTANTS[name](monkeypatch)

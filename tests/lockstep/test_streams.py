@@ -53,7 +53,7 @@ PLANTED = by_name(tasks_are_given_before_they_are_revoked, epochs_are_not_checke
 PLANTED_TIMEOUTS = by_name(sessions_do_not_end, revocations_may_take_any_time)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("name", PLANTED)
 async def test_a_planted_difference_is_found_and_shrunk(name: str, pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
     PLANTED[name](monkeypatch)

@@ -115,7 +115,7 @@ def begin(session: str) -> str:
     return _BEGIN.format(session=session)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_compact_in_a_program_of_its_own(
     spark_or_skip: None, stored: None, environment: Mapping[str, str], tmp_path: Path
 ) -> None:
