@@ -49,7 +49,6 @@ class Commits:
         self._pending: list[AssignedTask] = []
         self._flushes = TaskTimeout(clock, task_timeout_ms, _QUIET_MS)
         self._retries, self._timeout = (TaskTimeout(clock, task_timeout_ms) for _ in range(2))
-        self._is_repeated = False
 
     @property
     def is_pending(self) -> bool:
@@ -59,12 +58,12 @@ class Commits:
     @property
     def is_repeated(self) -> bool:
         """True if the last commit failed and will be repeated: the group did not answer, or records are pending."""
-        return self._is_repeated or self.is_pending
+        return self._timeout.is_outage or self.is_pending
 
     @property
     def may_repeat(self) -> bool:
         """True if the group did not take the last offsets, and it is time to offer them again."""
-        return self._is_repeated and self._timeout.may_try
+        return self._timeout.is_question_due
 
     async def commit(self, tasks: Collection[AssignedTask]) -> bool:
         """Commit tasks, or continue a pending commit. Blocks briefly.
@@ -157,15 +156,12 @@ class Commits:
         try:
             await self._member.commit(offsets)
         except TasksLostError as error:
-            self._is_repeated = False
             self._timeout.end()
             _log.warning("Not committed: %s", error)
             return False
         except KafkaGroupsError as error:
-            self._is_repeated = True
             self._timeout.note("The commit is repeated", error)
             return False
-        self._is_repeated = False
         self._timeout.end()
         for task in tasks:
             self._committed(task)

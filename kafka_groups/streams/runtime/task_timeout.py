@@ -37,14 +37,19 @@ class TaskTimeout:
         return f"<TaskTimeout: errors since {self._since_ms}>"
 
     @property
+    def is_outage(self) -> bool:
+        """True if there was an error and no success yet."""
+        return self._since_ms is not None
+
+    @property
     def may_try(self) -> bool:
         """False for a short time after an error."""
-        return self._since_ms is None or self._clock.now_ms() - self._last_ms >= self._pause_ms
+        return not self.is_outage or self._clock.now_ms() - self._last_ms >= self._pause_ms
 
     @property
     def is_question_due(self) -> bool:
         """True if there was an error and no success yet, and it is time to ask whether the brokers answer again."""
-        return self._since_ms is not None and self.may_try
+        return self.is_outage and self.may_try
 
     def note(self, what: str, error: KafkaGroupsError) -> None:
         """Log an error, at growing intervals while an outage lasts.
