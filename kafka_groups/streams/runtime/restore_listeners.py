@@ -66,7 +66,7 @@ class SuspendReason(enum.Enum):
 
 
 class StandbyUpdateListener:
-    """Is told how standby and warm-up tasks follow their changelogs (KIP-988).
+    """Follows how standby and warm-up tasks keep up with their changelogs (KIP-988).
 
     Override what you want to hear. Every worker calls the methods from its own thread or process, between records, so
     they must return at once. An exception ends the worker.

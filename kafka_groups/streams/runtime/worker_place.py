@@ -58,7 +58,7 @@ class WorkerPlace:
 
     @property
     def is_empty(self) -> bool:
-        """True if no process runs or is to be started."""
+        """True if no process runs or will be started."""
         return self.process is None and self.start_ms is None
 
     @property

@@ -60,11 +60,11 @@ class RunningWorker:
 
 
 class WorkerThread:
-    """Runs a worker until it is told to stop, or fails and is not replaced.
+    """Runs a worker until it is stopped, or fails and is not replaced.
 
     Args:
         make: Makes the worker, on its thread, and again for each replacement.
-        life: Is told how the application is.
+        life: Receives the states of the application.
         name: The thread's name.
         uncaught: Decides about errors.
     """
@@ -185,7 +185,7 @@ class WorkerThread:
             self._life.enter(StreamsState.NOT_RUNNING)
 
     async def _run(self) -> int | None:
-        """Run one worker to its end. Return when to replace it, in ms from now; None if it was told to stop."""
+        """Run one worker to its end. Return when to replace it, in ms from now; None if it was stopped."""
         if self._stopping.is_set():
             self._life.enter(StreamsState.PENDING_SHUTDOWN)
             return None
