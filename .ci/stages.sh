@@ -34,7 +34,7 @@ say() {
 limited() {
     local limit=$1 status=0
     shift
-    timeout --foreground --kill-after=20 "$limit" "$@" || status=$?
+    timeout --foreground --kill-after=60 "$limit" "$@" || status=$?
     return "$status"
 }
 

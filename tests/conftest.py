@@ -16,6 +16,7 @@ import pytest
 from hypothesis import settings
 
 from tests.support.processes import GroupScheduling, groups_of, longest_first
+from tests.support.stopped_runs import StoppedRun, announce
 
 pytest_plugins = ["kafka_groups.testing.pytest_plugin", "pytester"]
 
@@ -29,6 +30,7 @@ settings.register_profile("brief", parent=settings.get_profile("patient"), max_e
 settings.load_profile("patient")
 
 _GROUPS_FILE = "kafka_groups_groups_file"
+_PROCESSES = "kafka_groups_processes"
 _directory = pytest.StashKey["tempfile.TemporaryDirectory[str]"]()
 
 
@@ -51,12 +53,18 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("patient" if config.getoption("--long") else "brief")
     config.stash[_directory] = tempfile.TemporaryDirectory(prefix="kafka-groups-tests-")
     config.add_cleanup(config.stash[_directory].cleanup)
+    if hasattr(config, "workerinput"):
+        announce(Path(config.workerinput[_PROCESSES]))
+    elif config.getoption("dist", "no") != "no":
+        _processes(config).mkdir()
+        config.pluginmanager.register(StoppedRun(config, _processes(config)))
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
-    """Tell each process of `pytest -n` where the groups of tests are to be written."""
+    """Tell each process of `pytest -n` where to write the groups of tests, and that it is there."""
     node.workerinput[_GROUPS_FILE] = str(_groups_file(node.config))
+    node.workerinput[_PROCESSES] = str(_processes(node.config))
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -138,3 +146,7 @@ def _package_loggers() -> list[logging.Logger]:
 
 def _groups_file(config: pytest.Config) -> Path:
     return Path(config.stash[_directory].name) / "groups.json"
+
+
+def _processes(config: pytest.Config) -> Path:
+    return Path(config.stash[_directory].name) / "processes"
