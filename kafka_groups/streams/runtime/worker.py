@@ -1,48 +1,33 @@
 """One worker: a member of the streams group and the tasks that it has, stepped one turn at a time."""
 
 import logging
-from collections import deque
 from collections.abc import Mapping
-from contextlib import ExitStack
-from itertools import islice
 
 from kafka_groups.data_plane.polled import NOTHING, PolledRecords
 from kafka_groups.errors import (
     ApplicationShutdownError,
     KafkaGroupsError,
     TasksLostError,
-    UnknownTopicOrPartitionError,
 )
 from kafka_groups.net.clock import Clock
 from kafka_groups.streams.member.rules.member_events import (
     GroupMembershipOperation,
     StatusesChanged,
-    StreamsMembershipEvent,
-    TasksAssigned,
-    TasksLost,
-    TasksRevoked,
 )
 from kafka_groups.streams.member.rules.task_offsets import TaskPosition
-from kafka_groups.streams.member.rules.tasks import NO_TASKS, MemberTasks
 from kafka_groups.streams.runtime.assigned import AssignedTask, TaskPhase, TaskRole
 from kafka_groups.streams.runtime.committing import Commits
-from kafka_groups.streams.runtime.consuming import Consuming
-from kafka_groups.streams.runtime.figures import WorkerFigures
-from kafka_groups.streams.runtime.global_stores import GlobalStores
-from kafka_groups.streams.runtime.output import WorkerOutput
 from kafka_groups.streams.runtime.plane import DataPlane, WorkerMembership
 from kafka_groups.streams.runtime.purging import Purging
-from kafka_groups.streams.runtime.restore_listeners import RestoreEvents
-from kafka_groups.streams.runtime.restoring import Restoration
 from kafka_groups.streams.runtime.settings import WorkerSettings
 from kafka_groups.streams.runtime.shared_engine import SharedEngine
-from kafka_groups.streams.runtime.statuses import GroupStatuses, asks_for_shutdown
+from kafka_groups.streams.runtime.statuses import asks_for_shutdown
+from kafka_groups.streams.runtime.task_manager import TaskManager
 from kafka_groups.streams.runtime.task_timeout import TaskTimeout
+from kafka_groups.streams.runtime.worker_parts import WorkerParts
 from kafka_groups.streams.tasks.readiness import is_ready, still_idle_ms
-from kafka_groups.streams.tasks.task import StreamTask
 from kafka_groups.streams.topology.internal_topics import topic_name
-from kafka_groups.streams.topology.subtopologies import NodeGroup
-from kafka_groups.types import TaskId, TopicPartition
+from kafka_groups.types import TaskId
 
 __all__ = ["StreamsWorker"]
 
@@ -66,49 +51,41 @@ class StreamsWorker:
     data plane and the member do.
 
     Attributes:
-        tasks: The tasks that it has, by id. Other threads may read it.
         figures: Counts and times, for metrics. Other threads may read them.
         stores: The stores of the topology, by name.
         is_paused: Whether it processes nothing from the next turn on. It keeps its tasks, and fetches and commits.
     """
 
     def __init__(self, settings: WorkerSettings, plane: DataPlane, member: WorkerMembership, clock: Clock) -> None:
-        self.tasks: Mapping[TaskId, AssignedTask] = {}
         self.is_paused = False
-        self._settings = settings
-        self._groups = settings.groups()
-        self._plane = plane
-        self._member = member
-        self._clock = clock
-        self.figures = WorkerFigures(clock)
-        self.stores = settings.tasks.topology.stores
-        self._output = WorkerOutput(plane, clock, settings.task_timeout_ms)
-        events = RestoreEvents(settings.listeners)
-        self._globals = GlobalStores(settings, plane, self._output, clock, events)
-        self._restoration = Restoration(plane, member, clock, events, settings.task_timeout_ms)
-        self._consuming = Consuming(plane, settings, clock)
+        parts = WorkerParts(settings, plane, member, clock)
+        self._settings, self._plane, self._member, self._clock = settings, plane, member, clock
+        self.figures, self.stores = parts.figures, settings.tasks.topology.stores
+        self._output, self._globals = parts.output, parts.global_stores
+        self._restoration, self._consuming = parts.restoration, parts.consuming
+        self._manager = TaskManager(parts, self._is_committed_now)
         self._commits = Commits(plane, member, self._output, clock, settings.task_timeout_ms)
         tasks = settings.tasks
         repartitioned = [topic_name(tasks.topology, tasks.application_id, t) for t in tasks.topology.repartition_topics]
         self._purging = Purging(plane, repartitioned, settings.repartition_purge_interval_ms)
-        self._statuses = GroupStatuses()
-        self._kept: dict[TaskId, AssignedTask] = {}
-        self._events: deque[StreamsMembershipEvent] = deque()
-        self._counting, self._restoring = (TaskTimeout(clock, settings.task_timeout_ms) for _ in range(2))
+        self._restoring = TaskTimeout(clock, settings.task_timeout_ms)
         self._looked_ms = self._committed_ms = 0
         self._is_committed = True  # whether the last commit succeeded
         self._is_commit_due = False  # whether the changes of the stores need one before anything else is processed
-        self._has_assignment = False
 
     def __repr__(self) -> str:
         return f"<StreamsWorker: {len(self.tasks)} tasks>"
 
     @property
+    def tasks(self) -> Mapping[TaskId, AssignedTask]:
+        """The tasks that it has, by id. Other threads may read it."""
+        return self._manager.tasks
+
+    @property
     def is_running(self) -> bool:
         """True if the global stores are loaded and all active tasks run. A member without tasks counts as running."""
         active = [task for task in self.tasks.values() if task.role is TaskRole.ACTIVE]
-        is_settled = not self._events and (self._has_assignment or self._member.is_spare)
-        return is_settled and self._globals.is_loaded and all(task.is_running for task in active)
+        return self._manager.is_settled and self._globals.is_loaded and all(task.is_running for task in active)
 
     def engines(self, store: str) -> list[SharedEngine]:
         """Return the engines of the running tasks that have a store; for queries of other threads."""
@@ -144,8 +121,7 @@ class StreamsWorker:
         self._output.wall_ms = wall_ms
         if now_ms - self._looked_ms >= _LOOK_MS or not self._has_running:
             self._looked_ms = now_ms
-            await self._look()
-            self._statuses.check(now_ms)
+            await self._manager.look()
         restored = await self._restore(wall_ms)
         polled_ms = self._clock.now_ms()
         count = await self._consuming.read(self._settings.max_poll_records, wall_ms)
@@ -175,21 +151,12 @@ class StreamsWorker:
                 await self._commits.finish(self.tasks.values(), timeout_s)
         finally:
             try:
-                self._close_tasks()
+                self._manager.close()
             finally:
                 try:
                     await self._member.close(timeout_s, operation)
                 finally:
                     await self._plane.close()
-
-    def _close_tasks(self) -> None:
-        """Close all tasks, also if the code of the user fails in some. An error is raised in the end."""
-        tasks, self.tasks = self.tasks, {}
-        with ExitStack() as stack:
-            stack.callback(self._globals.close)
-            for task in reversed(list(tasks.values())):
-                stack.callback(self._restoration.stop, task, None)
-                stack.callback(task.close)
 
     async def request_shutdown(self) -> None:
         """Ask all members of the group to shut down."""
@@ -207,132 +174,6 @@ class StreamsWorker:
             return True
         return any(isinstance(each, StatusesChanged) and asks_for_shutdown(each.statuses) for each in events)
 
-    # ------------------------------------------------------------------------------------ the group
-
-    async def _look(self) -> None:
-        self._events.extend(await self._member.poll())
-        self._forget_lost()
-        while self._events:
-            counts: Mapping[str, int] | None = {}
-            event = self._events[0]
-            if isinstance(event, TasksAssigned):
-                counts = await self._partition_counts(event.tasks)
-            if counts is None or not await self._is_committed_for(event):
-                return  # later events refer to the tasks of this one
-            await self._handle(self._events.popleft(), counts)
-
-    async def _is_committed_for(self, event: StreamsMembershipEvent) -> bool:
-        """Commit before an event that ends tasks. Return False while the brokers or the group do not answer."""
-        is_shutdown = isinstance(event, StatusesChanged) and asks_for_shutdown(event.statuses)
-        if is_shutdown or isinstance(event, TasksRevoked):
-            await self._commit()
-            return not self._commits.is_repeated
-        return True
-
-    def _forget_lost(self) -> None:
-        """Drop assignments that were lost before their tasks could be made: the tasks of before must end at once."""
-        lost = max((at for at, event in enumerate(self._events) if isinstance(event, TasksLost)), default=0)
-        for event in list(islice(self._events, lost)):
-            if isinstance(event, TasksAssigned):
-                self._events.remove(event)
-
-    async def _partition_counts(self, tasks: MemberTasks) -> Mapping[str, int] | None:
-        """Return the numbers of partitions, or None if the brokers do not know all topics yet, global ones included."""
-        if not self._globals.is_open or not self._counting.may_try:
-            return None
-        try:
-            counts = await self._plane.partition_counts()
-            self._check_known(tasks, counts)
-        except KafkaGroupsError as error:
-            self._counting.note("Tasks cannot begin yet", error)
-            return None
-        self._counting.end()
-        return counts
-
-    def _check_known(self, tasks: MemberTasks, counts: Mapping[str, int]) -> None:
-        groups = [self._groups[number] for number in {task_id.subtopology_id for task_id in tasks.ids}]
-        unknown = sorted({topic for group in groups for topic in self._topics(group)} - counts.keys())
-        if unknown:
-            raise UnknownTopicOrPartitionError(f"the brokers do not know {', '.join(unknown)} yet")
-
-    async def _handle(self, event: StreamsMembershipEvent, counts: Mapping[str, int]) -> None:
-        if isinstance(event, TasksAssigned):
-            self._assigned(event.tasks, counts)
-        elif isinstance(event, TasksRevoked):
-            await self._drop(event.tasks, event.then)
-            await self._member.confirm(event)
-        elif isinstance(event, TasksLost):
-            self._has_assignment = False
-            self._forget_kept()
-            await self._drop(event.tasks)
-            await self._member.confirm(event)
-        elif isinstance(event, StatusesChanged):
-            self._statuses.changed(event.statuses, self._clock.now_ms())
-            if asks_for_shutdown(event.statuses):
-                self._events.extend(await self._member.poll())  # leaves the group and raises an error
-
-    def _assigned(self, tasks: MemberTasks, counts: Mapping[str, int]) -> None:
-        self._has_assignment = True
-        roles = ((tasks.active, TaskRole.ACTIVE), (tasks.standby, TaskRole.STANDBY), (tasks.warmup, TaskRole.WARMUP))
-        added = {task_id: self._task(task_id, role, counts) for ids, role in roles for task_id in sorted(ids)}
-        self.tasks = {**self.tasks, **added}
-        self.figures.created.add(len(added), self._clock.now_ms())
-        self._forget_kept()
-
-    def _forget_kept(self) -> None:
-        """Forget the tasks that were kept for another role and did not come back."""
-        for task_id in self._kept.keys() - self.tasks.keys():
-            self._restoration.stop(self._kept[task_id], None)
-        self._kept = {}
-
-    async def _drop(self, tasks: MemberTasks, then: MemberTasks = NO_TASKS) -> None:
-        for task_id in sorted(tasks.ids & self.tasks.keys()):
-            task, role = self.tasks[task_id], _role_in(then, task_id)
-            self._restoration.stop(task, role)
-            await self._restoration.end(task)
-            await self._consuming.stop(task)
-            if role is not None and task.role is not TaskRole.ACTIVE:
-                self._kept[task_id] = task
-            task.close()
-        self.tasks = {task_id: task for task_id, task in self.tasks.items() if task_id not in tasks.ids}
-        self.figures.closed.add(len(tasks.ids), self._clock.now_ms())
-
-    # ------------------------------------------------------------------------------------ the tasks
-
-    def _task(self, task_id: TaskId, role: TaskRole, counts: Mapping[str, int]) -> AssignedTask:
-        known = self._kept.get(task_id)
-        if known is not None:
-            known.role, known.phase = role, TaskPhase.CREATED
-            return known
-        engine, group = SharedEngine(), self._groups[task_id.subtopology_id]
-        places = (TopicPartition(topic, task_id.partition) for topic in self._topics(group))
-        inputs = tuple(place for place in places if place.partition < counts.get(place.topic, 0))
-        task = StreamTask(
-            task_id, group, self._settings.tasks, engine, self._output, self._globals.states, partitions=inputs
-        )
-        timeout = TaskTimeout(self._clock, self._settings.task_timeout_ms)
-        assigned = AssignedTask(task, engine, role, timeout, inputs=inputs)
-        if self._settings.is_debugging:
-            assigned.measure_records(self._clock)
-        return assigned
-
-    def _topics(self, group: NodeGroup) -> list[str]:
-        tasks = self._settings.tasks
-        names = [topic for source in group.sources for topic in source.topics]
-        return [topic_name(tasks.topology, tasks.application_id, topic) for topic in names]
-
-    async def _wipe(self, task: AssignedTask) -> None:
-        """Forget the stores of a task whose changelog has lost records that they need."""
-        _log.warning(
-            "The changelogs of task %s do not have the next records any more. Its stores are emptied and "
-            "restored from what there is.",
-            task.task_id,
-        )
-        self._restoration.stop(task, None)
-        await self._restoration.end(task)
-        fresh = self._task(task.task_id, task.role, {place.topic: place.partition + 1 for place in task.inputs})
-        self.tasks = {**self.tasks, task.task_id: fresh}
-
     # ------------------------------------------------------------------------------------ the steps
 
     async def _restore(self, wall_ms: int) -> int:
@@ -346,7 +187,7 @@ class StreamsWorker:
         if polled:
             self._globals.take(polled, wall_ms)
             for task in self._restoration.lost(polled):
-                await self._wipe(task)
+                await self._manager.wipe(task)
         for task in self._waiting(TaskPhase.RESTORING):
             if task.role is TaskRole.ACTIVE and task.is_restored and self._may_run(task):
                 await self._run(task, wall_ms)
@@ -374,7 +215,7 @@ class StreamsWorker:
                 continue
             try:
                 if not await self._restoration.begin(task):
-                    await self._wipe(task)
+                    await self._manager.wipe(task)
             except TasksLostError:
                 return  # the next event says so
             except KafkaGroupsError as error:
@@ -418,22 +259,29 @@ class StreamsWorker:
 
     def _process(self, begun_ms: int) -> int:
         count, more = 0, [task for task in self.tasks.values() if task.is_running]
+        room_bytes = self._room_bytes()
         while more and self._plane.has_room:
             rest = []
             for task in more:
-                if self._is_full():
+                if room_bytes <= 0 and (room_bytes := self._room_bytes()) <= 0:
                     return count
-                slice_ms = self._clock.now_ms()
-                done = self._process_task(task)
-                task.task.flush_large_caches()
+                room_bytes += task.task.uncommitted_bytes
+                done = self._process_slice(task)
+                room_bytes -= task.task.uncommitted_bytes
                 count += done
-                task.figures.took(done, slice_ms, self._clock.now_ms())
                 if task.task.is_commit_requested:
                     return count
                 if done == _TASK_RECORDS:
                     rest.append(task)
             more = rest if self._clock.now_ms() - begun_ms < _TURN_MS else []
         return count
+
+    def _process_slice(self, task: AssignedTask) -> int:
+        begun_ms = self._clock.now_ms()
+        done = self._process_task(task)
+        task.task.flush_large_caches()
+        task.figures.took(done, begun_ms, self._clock.now_ms())
+        return done
 
     def _process_task(self, task: AssignedTask) -> int:
         wall_ms, now_ms, process = self._clock.wall_ms(), self._clock.now_ms(), task.task.process
@@ -488,6 +336,13 @@ class StreamsWorker:
             self._is_commit_due = 2 * sum(task.uncommitted_bytes for task in tasks) >= limit_bytes
         return self._is_commit_due
 
+    def _room_bytes(self) -> int:
+        """Return by how much the uncommitted changes may grow before `_is_full` has to look again."""
+        if self._is_full():
+            return 0
+        used = sum(task.task.uncommitted_bytes for task in self.tasks.values() if task.is_running)
+        return self._settings.uncommitted_max_bytes - used
+
     async def _commit(self) -> bool:
         begun_ms = self._clock.now_ms()
         changed = sum(task.is_running and task.is_dirty for task in self.tasks.values())
@@ -499,11 +354,11 @@ class StreamsWorker:
             task.figures.note_dropped(sum(task.task.dropped_records.values()), begun_ms)
         return is_committed
 
+    async def _is_committed_now(self) -> bool:
+        """Commit before tasks end. Return False while the brokers or the group do not answer."""
+        await self._commit()
+        return not self._commits.is_repeated
+
     def _wait_ms(self) -> int:
         due_ms = self._committed_ms + self._settings.commit_interval_ms - self._clock.now_ms()
         return max(min(self._settings.poll_ms, due_ms), 1)
-
-
-def _role_in(tasks: MemberTasks, task_id: TaskId) -> TaskRole | None:
-    roles = ((tasks.active, TaskRole.ACTIVE), (tasks.standby, TaskRole.STANDBY), (tasks.warmup, TaskRole.WARMUP))
-    return next((role for ids, role in roles if task_id in ids), None)
