@@ -2,11 +2,11 @@
 
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import ExitStack
 from itertools import islice
 
-from kafka_groups.errors import KafkaGroupsError, UnknownTopicOrPartitionError
+from kafka_groups.errors import BootstrapError, KafkaGroupsError, UnknownTopicOrPartitionError
 from kafka_groups.streams.member.rules.member_events import (
     StatusesChanged,
     StreamsMembershipEvent,
@@ -50,7 +50,7 @@ class TaskManager:
         self._statuses = GroupStatuses()
         self._kept: dict[TaskId, AssignedTask] = {}
         self._events: deque[StreamsMembershipEvent] = deque()
-        self._counting = TaskTimeout(parts.clock, parts.settings.task_timeout_ms)
+        self._counting, self._reaching = (TaskTimeout(parts.clock, parts.settings.task_timeout_ms) for _ in range(2))
         self._has_assignment = False
 
     def __repr__(self) -> str:
@@ -69,7 +69,7 @@ class TaskManager:
             StreamsError: Source topics are missing for too long, or have wrong numbers of partitions.
             KafkaGroupsError: The group or the brokers refused something for good.
         """
-        self._events.extend(await self._parts.member.poll())
+        self._events.extend(await self._heard())
         self._forget_lost()
         await self._handle_events()
         self._statuses.check(self._parts.clock.now_ms())
@@ -96,6 +96,13 @@ class TaskManager:
                 stack.callback(task.close)
 
     # ------------------------------------------------------------------------------------ events
+
+    async def _heard(self) -> Sequence[StreamsMembershipEvent]:
+        try:
+            return await self._parts.member.poll()
+        except BootstrapError as error:  # raised now and then, until a broker has answered for the first time
+            self._reaching.note("The group cannot be joined yet", error)
+            return ()
 
     async def _handle_events(self) -> None:
         while self._events:

@@ -2,11 +2,18 @@
 
 from collections import Counter
 from collections.abc import Awaitable, Callable
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
 
-from kafka_groups.errors import KafkaGroupsError, LeaderNotAvailableError, NetworkError, TopicAuthorizationFailedError
+from kafka_groups.errors import (
+    BootstrapError,
+    KafkaGroupsError,
+    LeaderNotAvailableError,
+    NetworkError,
+    TopicAuthorizationFailedError,
+)
 from kafka_groups.streams.runtime.task_timeout import TaskTimeout
 from kafka_groups.testing.clock import ManualClock
 from kafka_groups.types import TaskId, TopicPartition
@@ -69,6 +76,27 @@ async def test_a_request_that_fails_for_longer_than_the_task_timeout_ends_the_wo
         await process.turn_until(lambda: process.has_committed(1))
     assert 10_000 <= process.clock.now_ms() - begun_ms <= 20_000
     assert failures() > 3
+
+
+@pytest.mark.parametrize(("outage_ms", "ends"), [(280_000, False), (400_000, True)])
+async def test_brokers_that_have_never_answered_are_waited_for(outage_ms: int, ends: bool) -> None:
+    process = await started(words("to"))
+    poll, clock = process.member.poll, process.clock
+    begun_ms = reported_ms = clock.now_ms()
+
+    async def unreachable() -> Any:
+        nonlocal reported_ms
+        if clock.now_ms() - begun_ms >= outage_ms:
+            return await poll()
+        if clock.now_ms() - reported_ms < 60_000:
+            return []
+        reported_ms = clock.now_ms()
+        raise BootstrapError("No broker has answered for 60000 ms")
+
+    setattr(process.member, "poll", unreachable)  # noqa: B010 - a method, to mypy
+    with pytest.raises(BootstrapError) if ends else nullcontext():
+        await process.turn_until(lambda: process.has_committed(1), most=500)
+    assert clock.now_ms() - begun_ms >= 280_000
 
 
 @pytest.mark.parametrize("method", REQUESTS)
