@@ -18,6 +18,7 @@ __all__ = [
     "cache_directory",
     "find_tool",
     "kafka_jars",
+    "locked",
     "missing_tools",
 ]
 
@@ -87,14 +88,15 @@ def kafka_jars(version: str = DEFAULT_KAFKA_VERSION) -> Path:
     directory = cache_directory() / f"kafka-{version}"
     if directory.is_dir():
         return directory
-    with _locked(directory.with_suffix(f"{directory.suffix}.lock")):
+    with locked(directory.with_suffix(f"{directory.suffix}.lock")):
         if not directory.is_dir():
             _resolve_into(directory, version)
     return directory
 
 
 @contextlib.contextmanager
-def _locked(path: Path) -> Iterator[None]:
+def locked(path: Path) -> Iterator[None]:
+    """Keep other processes out, and wait for them."""
     import fcntl  # noqa: PLC0415 - not on Windows, where `missing_tools` says that there is no real Kafka
 
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -21,6 +21,7 @@ from kafka_groups.protocol.codec import decode_response, encode_request
 from kafka_groups.protocol.framing import frame
 from kafka_groups.protocol.messages.api_versions import ApiVersionsRequest
 from kafka_groups.protocol.messages.metadata import MetadataRequest
+from kafka_groups.testing.class_archive import archive_options, make_archive
 from kafka_groups.testing.kafka_jars import (
     DEFAULT_KAFKA_VERSION,
     RealKafkaUnavailableError,
@@ -30,7 +31,7 @@ from kafka_groups.testing.kafka_jars import (
 )
 from kafka_groups.types import member_id_of, random_uuid
 
-__all__ = ["SINGLE_NODE_PROPERTIES", "KafkaProcess", "free_ports", "kafka_answers"]
+__all__ = ["QUICK_START", "SINGLE_NODE_PROPERTIES", "KafkaProcess", "free_ports", "kafka_answers"]
 
 SINGLE_NODE_PROPERTIES: Mapping[str, str] = MappingProxyType({
     "offsets.topic.replication.factor": "1",
@@ -54,11 +55,15 @@ SINGLE_NODE_PROPERTIES: Mapping[str, str] = MappingProxyType({
 })  # fmt: skip
 """Settings of a one-node cluster, and lower bounds that let tests wait for seconds instead of minutes."""
 
+QUICK_START: tuple[str, ...] = ("-Xmx1g", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+"""Options of a JVM that starts Kafka quickly, and takes little of a machine that tests share with it."""
+
 _HOST = "127.0.0.1"
 _FIRST_PORT, _LAST_PORT = 20_000, 31_999  # below the ports that Linux gives to outgoing connections
 _START_ATTEMPTS = 3
 _START_TIMEOUT_S = 90.0
 _STOP_TIMEOUT_S = 30.0
+_ENDED_BY_SIGTERM = 128 + signal.SIGTERM  # the status that a JVM ends with when it has closed everything
 _LOG_TAIL_LINES = 40
 _LOGGING = ("-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-Dorg.slf4j.simpleLogger.showDateTime=true")
 # Kills Kafka when the pipe on its standard input ends, and so also when the test run is killed.
@@ -85,7 +90,8 @@ class KafkaProcess:
             PLAINTEXT is always there.
         features: Levels of features to format the storage with, such as `{"share.version": 1}`; the release's
             own defaults otherwise.
-        java_options: Options for the JVM, before the class path.
+        java_options: Options for the JVM, before the class path. With the default, Kafka starts quickly and needs
+            little while it is idle, but is slower under load: measure with `("-Xmx1g",)`.
         keep_log_in: Directory into which `close` copies the broker's log; without one, the log is kept only
             when Kafka does not start, and the error says where.
     """
@@ -97,7 +103,7 @@ class KafkaProcess:
         *,
         listeners: Mapping[str, str] | None = None,
         features: Mapping[str, int] | None = None,
-        java_options: Sequence[str] = ("-Xmx1g",),
+        java_options: Sequence[str] = QUICK_START,
         keep_log_in: Path | None = None,
     ) -> None:
         self.version = version
@@ -143,7 +149,9 @@ class KafkaProcess:
         return self._process is not None and self._process.poll() is None
 
     def start(self) -> None:
-        """Resolve the jars, format a storage, start Kafka and wait until it serves requests (3 s or more).
+        """Resolve the jars, format a storage, start Kafka and wait until it serves requests (2 s or more).
+
+        The first start of a version on a machine also starts and stops another one, to make the archive of its classes.
 
         Raises:
             RealKafkaUnavailableError: Java or Maven are missing, or Kafka does not start; the message has the
@@ -155,6 +163,19 @@ class KafkaProcess:
         if missing is not None:
             raise RealKafkaUnavailableError(missing)
         jars = kafka_jars(self.version)
+        make_archive(jars, _java(), self._start_once)
+        self._start(jars)
+
+    def _start_once(self, options: tuple[str, ...]) -> bool:
+        """Start and stop a Kafka of the same version. Return whether the JVM ended by itself."""
+        other = KafkaProcess(self.version, java_options=(*QUICK_START, *options))
+        other._start(kafka_jars(self.version))
+        try:
+            return other._end(signal.SIGTERM) == _ENDED_BY_SIGTERM
+        finally:
+            other.close()
+
+    def _start(self, jars: Path) -> None:
         for attempt in range(1, _START_ATTEMPTS + 1):
             self._directory = Path(tempfile.mkdtemp(prefix=f"kafka-{self.version}-"))
             self._log.touch()
@@ -273,8 +294,8 @@ class KafkaProcess:
         self._wait_until_it_serves(self._process)
 
     def _java(self, jars: Path, main_class: str, *arguments: str, options: Sequence[str]) -> list[str]:
-        java = find_tool("java") or "java"
-        return [java, *_LOGGING, *options, "-cp", f"{jars}/*", main_class, *arguments]
+        java = _java()
+        return [java, *_LOGGING, *options, *archive_options(jars, java), "-cp", f"{jars}/*", main_class, *arguments]
 
     def _wait_until_it_serves(self, process: "subprocess.Popen[bytes]") -> None:
         clock = SystemClock()
@@ -289,10 +310,11 @@ class KafkaProcess:
 
     # --------------------------------------------------------------------------------------------- ends
 
-    def _end(self, signal_number: signal.Signals) -> None:
+    def _end(self, signal_number: signal.Signals) -> int | None:
+        """End the process. Return its status if it was one of its own."""
         process, self._process = self._process, None
         if process is None:
-            return
+            return None
         if process.poll() is None:
             process.send_signal(signal_number)
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -301,6 +323,7 @@ class KafkaProcess:
             os.killpg(process.pid, signal.SIGKILL)  # the watching shell too
         process.wait()
         _close_pipe(process.stdin)
+        return process.returncode
 
     def _note_log(self, error: RealKafkaUnavailableError) -> None:
         kept = self._copy_log(self._keep_log_in or Path(tempfile.mkdtemp(prefix="kafka-log-")))
@@ -311,6 +334,10 @@ class KafkaProcess:
         kept = directory / f"kafka-{self.version}-{self.port}.log"
         shutil.copyfile(self._log, kept)
         return kept
+
+
+def _java() -> str:
+    return find_tool("java") or "java"
 
 
 def kafka_answers(host: str, port: int, *, timeout_s: float = 5.0) -> bool:

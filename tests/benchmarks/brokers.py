@@ -21,6 +21,9 @@ TARGETS = ("kafka", "embedded")
 SECURED = "kafka-sasl-ssl"
 """A real Kafka that consumers reach over SASL_SSL, and producers in plain text; only when it is asked for."""
 
+FULL_SPEED = ("-Xmx1g",)
+"""Options of a JVM that compiles as it does in production, not as `KafkaProcess` does by default."""
+
 _LONGEST_S = 7_200.0
 _JAAS = "org.apache.kafka.common.security.plain.PlainLoginModule required user_ann=ann;"
 
@@ -35,7 +38,7 @@ def running(target: str, properties: Mapping[str, str] = MappingProxyType({})) -
         with _secured(properties) as bootstrap_servers:
             yield bootstrap_servers
     else:
-        with KafkaProcess(properties=properties) as kafka:
+        with KafkaProcess(properties=properties, java_options=FULL_SPEED) as kafka:
             yield kafka.bootstrap_servers
 
 
@@ -83,7 +86,9 @@ def _secured(properties: Mapping[str, str]) -> Iterator[str]:
             "plain.sasl.jaas.config": _JAAS,
         }
         secured = {f"listener.name.secured.{name}": value for name, value in listener.items()}
-        with KafkaProcess(properties={**properties, **secured}, listeners={"SECURED": "SASL_SSL"}) as kafka:
+        with KafkaProcess(
+            properties={**properties, **secured}, listeners={"SECURED": "SASL_SSL"}, java_options=FULL_SPEED
+        ) as kafka:
             keys = {
                 "bootstrap.servers": kafka.address("SECURED"),
                 "security.protocol": "SASL_SSL",

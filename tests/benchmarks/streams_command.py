@@ -13,7 +13,7 @@ from attrs import frozen
 
 from kafka_groups.cli.output import table
 from kafka_groups.testing.kafka_process import KafkaProcess
-from tests.benchmarks.brokers import embedded
+from tests.benchmarks.brokers import FULL_SPEED, embedded
 from tests.benchmarks.output import console, finish, say
 from tests.benchmarks.rebalance_instances import (
     JAVA,
@@ -71,7 +71,10 @@ def streams(*, parts: Sequence[str], runs: int, lanes: int, seed: int, warm: boo
 
 
 def _on_kafka(extent: Extent) -> Any:
-    with KafkaProcess(properties=dict.fromkeys(_OF_TESTS)) as kafka, tempfile.TemporaryDirectory() as directory:
+    with (
+        KafkaProcess(properties=dict.fromkeys(_OF_TESTS), java_options=FULL_SPEED) as kafka,
+        tempfile.TemporaryDirectory() as directory,
+    ):
         programs = [java_program(Path(directory)), our_program()]
         compared = _compare(programs, kafka.bootstrap_servers, _DEFAULT_RHYTHM, Path(directory), extent)
         return _shown(f"Kafka {kafka.version} with its defaults, seconds", asyncio.run(compared))

@@ -33,7 +33,11 @@ BROKERS = ("memory", "tcp", pytest.param("kafka", marks=[pytest.mark.real_kafka,
 
 
 class SharedClusters:
-    """Clusters over TCP that live until the end of the run: one of each kind for all tests that ask for the same."""
+    """Clusters over TCP: one of each kind for all tests that ask for the same.
+
+    Embedded ones and a real Kafka with the usual settings live until the end of the run. Of those with other settings
+    only the last one lives, as each takes 300 MB and some percent of a core while it is idle.
+    """
 
     def __init__(self, request: pytest.FixtureRequest, until_the_end: ExitStack) -> None:
         self._request = request
@@ -41,6 +45,7 @@ class SharedClusters:
         self._embedded: dict[TargetSpec, EmbeddedCluster] = {}
         self._processes: dict[TargetSpec, KafkaProcess] = {}
         self._warm: set[str] = set()
+        until_the_end.callback(self._end_others)
 
     def embedded(self, spec: TargetSpec) -> EmbeddedCluster:
         """The embedded cluster with these settings, on a thread of its own."""
@@ -73,9 +78,17 @@ class SharedClusters:
 
     def _process(self, spec: TargetSpec, version: str) -> KafkaProcess:
         if spec not in self._processes:
-            process = KafkaProcess(version, dict(spec.properties))
-            self._processes[spec] = self._until_the_end.enter_context(process)
+            self._end_others()
+            self._processes[spec] = KafkaProcess(version, dict(spec.properties))
+            self._processes[spec].start()
         return self._processes[spec]
+
+    def _end_others(self) -> None:
+        """End what tests before asked for: `tests.support.processes` puts those with the same settings together."""
+        while self._processes:
+            _, process = self._processes.popitem()
+            self._warm.discard(process.bootstrap_servers)
+            process.close()
 
 
 @pytest.fixture(scope="session")

@@ -8,6 +8,7 @@ about the same time.
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from xdist.remote import Producer
@@ -86,11 +87,19 @@ def _is_slow_run(config: pytest.Config) -> bool:
     return bool(config.getoption("slow") or config.getoption("long"))
 
 
-def _urgency(item: pytest.Item) -> tuple[float, int, tuple[str, ...]]:
+def _urgency(item: pytest.Item) -> tuple[float, int, str, tuple[str, ...]]:
     timeout = item.get_closest_marker("timeout")
     folder = item.path.relative_to(item.config.rootpath / "tests").parts[0]
     return (
         -float(timeout.args[0]) if timeout is not None else -_USUAL_TIMEOUT_S,
         _LONG_FIRST.index(folder) if folder in _LONG_FIRST else len(_LONG_FIRST),
+        _settings(item),
         item.path.parts,
     )
+
+
+def _settings(item: pytest.Item) -> str:
+    """The settings of the Kafka that a test wants; the next one may use the same if it wants the same."""
+    callspec: Any = getattr(item, "callspec", None)
+    target = callspec.params.get("target") if callspec is not None else None
+    return str(getattr(target, "properties", ""))

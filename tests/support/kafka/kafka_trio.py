@@ -13,7 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from kafka_groups.testing.kafka_jars import RealKafkaUnavailableError
-from kafka_groups.testing.kafka_process import KafkaProcess, free_ports
+from kafka_groups.testing.kafka_process import QUICK_START, KafkaProcess, free_ports
 
 TRIO_PROPERTIES: Mapping[str, str] = MappingProxyType({
     "default.replication.factor": "3",
@@ -41,7 +41,7 @@ class TrioNode(KafkaProcess):
     """
 
     def __init__(self, node_id: int, ports: Mapping[int, tuple[int, int]]) -> None:
-        super().__init__(properties=TRIO_PROPERTIES, java_options=("-Xmx512m",))
+        super().__init__(properties=TRIO_PROPERTIES, java_options=(*QUICK_START, "-Xmx512m"))
         self.node_id = node_id
         self._all_ports = ports
 
