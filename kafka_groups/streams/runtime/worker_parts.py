@@ -1,4 +1,4 @@
-"""What a worker is made of: its connections, and what reads, restores and writes for its tasks."""
+"""The parts of a worker: its connections, and what reads, restores and writes for its tasks."""
 
 from attrs import field, frozen
 
