@@ -13,8 +13,6 @@ TEST = """
 import threading
 from pathlib import Path
 
-import pytest
-
 def test_fails() -> None:
     while not Path("hangs").exists():
         threading.Event().wait(0.01)
