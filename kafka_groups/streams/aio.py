@@ -111,8 +111,7 @@ class AsyncKafkaStreams(_Application):
             return True
         self._worker.tell_to_stop(timeout, operation)
         has_ended = await self._until(lambda _: self._life.has_ended, timeout)
-        if has_ended:
-            await asyncio.to_thread(self._close_probe)
+        await asyncio.to_thread(self._close_probe)
         return has_ended
 
     async def run(self) -> None:
@@ -147,8 +146,9 @@ class AsyncKafkaStreams(_Application):
     async def remove_worker(self, timeout: float | None = None) -> str | None:  # noqa: ASYNC109 - as in KafkaStreams
         """Let the worker process with the highest number commit, close its tasks and leave the group.
 
-        Waits until the worker has left. Static members leave, too. The other workers take its
-        tasks over. If you remove the last one, the application does nothing until you add one.
+        Waits until the worker has left. Static members leave, too; one that has died and waits for its replacement
+        keeps its tasks until its session expires. The other workers take the tasks over. If you remove the last one,
+        the application does nothing until you add one.
 
         Args:
             timeout: Longest wait, in seconds; None waits until it is done.

@@ -98,8 +98,7 @@ class KafkaStreams(_Application):
             self._life.enter(StreamsState.NOT_RUNNING)
             return True
         has_ended = self._worker.stop(timeout, operation)
-        if has_ended:
-            self._close_probe()
+        self._close_probe()
         return has_ended
 
     def run(self) -> None:
@@ -133,8 +132,9 @@ class KafkaStreams(_Application):
     def remove_worker(self, timeout: float | None = None) -> str | None:
         """Let the worker process with the highest number commit, close its tasks and leave the group.
 
-        Blocks until the worker has left. Any thread may call it, but not `on_state`. Static members leave, too. The
-        other workers take its tasks over. If you remove the last one, the application does nothing until you add one.
+        Blocks until the worker has left. Any thread may call it, but not `on_state`. Static members leave, too; one that
+        has died and waits for its replacement keeps its tasks until its session expires. The other workers take the
+        tasks over. If you remove the last one, the application does nothing until you add one.
 
         Args:
             timeout: Longest wait, in seconds; None waits until it is done.

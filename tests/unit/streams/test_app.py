@@ -4,6 +4,7 @@ import asyncio
 import http.client
 import signal
 import socket
+import threading
 from pathlib import Path
 
 import pytest
@@ -73,6 +74,28 @@ def test_probes_are_answered_until_the_application_is_closed() -> None:
         assert other.state is StreamsState.ERROR
     with pytest.raises(ConnectionRefusedError):
         status(port, "/live")
+
+
+def test_a_close_that_gives_up_lets_the_port_go() -> None:
+    port, is_let_go = free_port(), threading.Event()
+
+    def hold(state: StreamsState, _before: StreamsState) -> None:
+        if state is StreamsState.NOT_RUNNING:
+            is_let_go.wait(60)
+
+    app = KafkaStreams(
+        counting,
+        application_id="app",
+        bootstrap_servers="localhost:1",
+        probe_address=("127.0.0.1", port),
+        on_state=hold,
+    )
+    app.start()
+    assert not app.close(0.1)
+    with pytest.raises(ConnectionRefusedError):
+        status(port, "/live")
+    is_let_go.set()
+    assert app.close()
 
 
 async def test_probes_are_answered_for_asyncio() -> None:
