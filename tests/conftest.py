@@ -24,6 +24,9 @@ pytest_plugins = ["kafka_groups.testing.pytest_plugin", "pytester"]
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
+# Programs that tests run keep a Spark session for seconds: the optimising compiler would cost more than it saves.
+os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+
 # No test may fail because the machine is busy.
 settings.register_profile("patient", deadline=None)
 settings.register_profile("brief", parent=settings.get_profile("patient"), max_examples=40)
