@@ -41,6 +41,7 @@ from kafka_groups.streams import (
 from kafka_groups.testing import EmbeddedCluster
 from kafka_groups.testing.kafka_process import KafkaProcess
 from tests.integration.test_streams_applications import FAST
+from tests.recording.profile_capture import RELEASES
 from tests.support.conditions import wait_until
 from tests.support.kafka.real_kafka import unique
 
@@ -314,16 +315,43 @@ SCENARIOS = {
 }
 
 
-@pytest.fixture(scope="module", params=["embedded", pytest.param("real", marks=pytest.mark.real_kafka)])
+SMOKE = (
+    "operators of single records",
+    "a repartition topic",
+    "tumbling windows",
+    "sessions",
+    "a stream and a table",
+    "a stream and a global table",
+    "two streams",
+    "dead letters",
+)
+"""What also runs on the releases before the newest one."""
+
+
+def cases() -> Iterator[Any]:
+    """Brokers and names of scenarios."""
+    for name in SCENARIOS:
+        yield "embedded", name
+        yield pytest.param("real", name, marks=pytest.mark.real_kafka)
+    for release in (RELEASES["4.2"], RELEASES["4.3"]):
+        for name in SMOKE:
+            yield pytest.param(release, name, marks=[pytest.mark.real_kafka, pytest.mark.long])
+
+
+@pytest.fixture(scope="module")
 def servers(request: pytest.FixtureRequest) -> Iterator[str]:
     """The broker of all scenarios."""
     if request.param == "real":
         kafka: KafkaProcess = request.getfixturevalue("real_kafka")
         yield kafka.bootstrap_servers
-    else:
+    elif request.param == "embedded":
         with EmbeddedCluster(settings=FAST) as cluster:
             yield cluster.bootstrap_servers
             assert cluster.unexpected_errors == ()
+    else:
+        request.getfixturevalue("real_kafka")  # skips the test where there can be none
+        with KafkaProcess(request.param) as older:
+            yield older.bootstrap_servers
 
 
 def publish(servers: str, names: Names, given: Sequence[Given]) -> None:
@@ -368,7 +396,7 @@ def application(name: str, servers: str, names: Names) -> KafkaStreams:
     )
 
 
-@pytest.mark.parametrize("name", SCENARIOS)
+@pytest.mark.parametrize(("servers", "name"), cases(), indirect=["servers"])
 def test_an_application_writes_what_its_topology_says(servers: str, name: str) -> None:
     scenario, names = SCENARIOS[name], Names(unique("scene"))
     topics = {topic for topic, *_ in scenario.given} | scenario.written.keys()

@@ -2,32 +2,40 @@
 
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
+from functools import partial
 from pathlib import Path
 
 import pytest
 from attrs import frozen
 
 from kafka_groups.admin import KafkaAdmin, StreamsGroupDescription
+from kafka_groups.data_plane.deliveries import OutgoingRecord
+from kafka_groups.data_plane.topics import create_topics
+from kafka_groups.data_plane.writing import RecordWriter
 from kafka_groups.streams import KafkaStreams, StreamsBuilder, StreamsState, Topology, serdes
-from kafka_groups.testing import FAST_SETTINGS, EmbeddedCluster
+from kafka_groups.testing import FAST_SETTINGS, EmbeddedCluster, KafkaProcess
+from tests.integration.test_application_scenarios import read
 from tests.support.conditions import wait_until
+from tests.support.kafka.real_kafka import unique
 
 WAIT_S = 60
-PROMPT = {"group.streams.heartbeat.interval.ms": 200, "group.streams.session.timeout.ms": 45_000}
+PROMPT = {"streams.heartbeat.interval.ms": "500", "streams.session.timeout.ms": "45000"}
 INSTANCES = ("a", "b")
 
 
-@pytest.fixture
-def cluster() -> Iterator[EmbeddedCluster]:
-    with EmbeddedCluster(settings={**FAST_SETTINGS, **PROMPT}) as cluster:
-        cluster.create_topic("letters", 4)
-        cluster.create_topic("copies")
-        yield cluster
+@pytest.fixture(params=["embedded", pytest.param("real", marks=pytest.mark.real_kafka)])
+def servers(request: pytest.FixtureRequest) -> Iterator[str]:
+    if request.param == "real":
+        kafka: KafkaProcess = request.getfixturevalue("real_kafka")
+        yield kafka.bootstrap_servers
+    else:
+        with EmbeddedCluster(settings=FAST_SETTINGS) as cluster:
+            yield cluster.bootstrap_servers
 
 
-def copying() -> Topology:
+def copying(letters: str, copies: str) -> Topology:
     builder = StreamsBuilder()
-    builder.stream("letters", key=serdes.string, value=serdes.string).to("copies")
+    builder.stream(letters, key=serdes.string, value=serdes.string).to(copies)
     return builder.build()
 
 
@@ -42,14 +50,18 @@ class Group:
 class Deployment:
     """Instances of an application, each with a state directory of its own."""
 
-    def __init__(self, cluster: EmbeddedCluster, directory: Path, workers: int) -> None:
-        self.cluster, self.directory, self.workers = cluster, directory, workers
+    def __init__(self, servers: str, directory: Path, workers: int) -> None:
+        self.servers, self.directory, self.workers = servers, directory, workers
+        self.id, self.letters, self.topic_of_copies = unique("app"), unique("letters"), unique("copies")
+        create_topics({"bootstrap.servers": servers}, {self.letters: 4, self.topic_of_copies: 1})
+        with KafkaAdmin(bootstrap_servers=servers) as admin:
+            admin.alter_group_configs({self.id: PROMPT})
 
     def start(self, instance: str) -> KafkaStreams:
         app = KafkaStreams(
-            copying,
-            application_id="app",
-            bootstrap_servers=self.cluster.bootstrap_servers,
+            partial(copying, self.letters, self.topic_of_copies),
+            application_id=self.id,
+            bootstrap_servers=self.servers,
             commit_interval_ms=100,
             num_workers=self.workers,
             group_instance_id=instance,
@@ -59,8 +71,8 @@ class Deployment:
         return app
 
     def described(self) -> StreamsGroupDescription:
-        with KafkaAdmin(bootstrap_servers=self.cluster.bootstrap_servers) as admin:
-            return admin.describe_streams_groups(["app"])["app"]
+        with KafkaAdmin(bootstrap_servers=self.servers) as admin:
+            return admin.describe_streams_groups([self.id])[self.id]
 
     def settled(self) -> Group:
         """The group, when each member has the tasks that it is to have."""
@@ -75,15 +87,18 @@ class Deployment:
 
     def copies(self, *letters: str) -> None:
         """Wait until these letters, which are sent now, have been copied."""
-        self.cluster.produce("letters", letters, keys=letters)
-        wanted = {letter.encode() for letter in letters}
-        wait_until(lambda: {record.key for record in self.cluster.records("copies")} >= wanted, WAIT_S)
+        writer = RecordWriter({"bootstrap.servers": self.servers})
+        for letter in letters:
+            writer.write(OutgoingRecord(self.letters, letter.encode(), letter.encode()))
+        writer.flush(WAIT_S)
+        wait_until(lambda: set(letters) <= {key for _, key, _ in read(self.servers, self.topic_of_copies, 1)}, WAIT_S)
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("workers", [1, 2])
-def test_a_rolling_restart_moves_no_task(cluster: EmbeddedCluster, tmp_path: Path, workers: int) -> None:
-    deployment = Deployment(cluster, tmp_path, workers)
+def test_a_rolling_restart_moves_no_task(servers: str, tmp_path: Path, workers: int) -> None:
+    deployment = Deployment(servers, tmp_path, workers)
     apps = {instance: deployment.start(instance) for instance in INSTANCES}
     try:
         for app in apps.values():
