@@ -1,19 +1,25 @@
-"""Processes of an application are killed while records flow: nothing is lost, and stores equal changelogs.
+"""An application is struck while records flow: nothing is lost, and stores equal changelogs.
 
-A seed says after how many lines each process is killed, so that kills meet all parts of the time between two commits.
+Its processes and single workers are killed, it stands still for longer than its session, and its broker restarts. A
+seed says in which order, and after how many lines, so that blows meet all parts of the time between two commits.
 """
 
 import multiprocessing
+import os
 import random
-from collections.abc import Iterator
-from contextlib import contextmanager
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from multiprocessing.process import BaseProcess
+from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pytest
-from attrs import frozen
+from attrs import define, frozen
 
 from kafka_groups.broker.cluster import EmbeddedCluster
+from kafka_groups.net.clock import SystemClock
 from kafka_groups.testing.kafka_process import KafkaProcess
 from tests.support.conditions import wait_until
 from tests.support.kafka.java_word_count import SETTINGS
@@ -21,8 +27,10 @@ from tests.support.kafka.mixed_application import MixedApplication, python_insta
 
 pytestmark = pytest.mark.slow
 
-KILLS, PATIENCE_S = 4, 60.0
-SHORT_SESSIONS = {**SETTINGS, "group.streams.session.timeout.ms": 2_000}
+PATIENCE_S = 60.0
+WORKERS = 2
+SESSION_MS, STALL_MS = 2_000, 4_000
+SHORT_SESSIONS = {**SETTINGS, "group.streams.session.timeout.ms": SESSION_MS}
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -31,17 +39,39 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("seed", range(metafunc.config.getoption("--kill-seeds")))
 
 
-@pytest.fixture(scope="module", params=["embedded", pytest.param("real", marks=pytest.mark.real_kafka)])
-def servers(request: pytest.FixtureRequest) -> Iterator[str]:
-    """A broker that soon forgets members that were killed."""
+@frozen
+class Broker:
+    """A broker that soon forgets members that were killed, and can be restarted."""
+
+    servers: str
+    restart: Callable[[], None]
+
+
+def cases() -> Iterator[Any]:
+    """Brokers and kinds. Each of them is once among the slow tests."""
+    for name, kind in product(("embedded", "real"), ("words", "sessions")):
+        marks = [pytest.mark.real_kafka] if name == "real" else []
+        is_rare = (name, kind) in {("embedded", "sessions"), ("real", "words")}
+        yield pytest.param(name, kind, marks=[*marks, pytest.mark.long] if is_rare else marks)
+
+
+@pytest.fixture(scope="module")
+def broker(request: pytest.FixtureRequest) -> Iterator[Broker]:
+    """One of each kind."""
     if request.param == "embedded":
         with EmbeddedCluster(settings=SHORT_SESSIONS) as cluster:
-            yield cluster.bootstrap_servers
+            yield Broker(cluster.bootstrap_servers, lambda: _restart(cluster))
             assert cluster.unexpected_errors == ()
     else:
         settings = {name: str(value) for name, value in SHORT_SESSIONS.items()}
         with KafkaProcess(request.getfixturevalue("real_kafka").version, settings) as kafka:
-            yield kafka.bootstrap_servers
+            yield Broker(kafka.bootstrap_servers, kafka.restart)
+
+
+def _restart(cluster: EmbeddedCluster) -> None:
+    (node,) = cluster.running_brokers
+    cluster.stop_broker(node)
+    cluster.start_broker(node)
 
 
 @frozen
@@ -56,38 +86,99 @@ class Running:
 
     def run(self) -> None:
         """Run it until it is killed."""
-        python_instance(self.kind, self.servers, self.application_id, self.source, self.sink).run()
+        python_instance(self.kind, self.servers, self.application_id, self.source, self.sink, WORKERS).run()
+
+
+@define
+class Struck:
+    """An application whose process is started again after each blow that ends it."""
+
+    app: MixedApplication
+    broker: Broker
+    process: BaseProcess | None = None
+
+    def run_until_committed(self) -> None:
+        """Let it run until it has committed more than now."""
+        if self.process is None:
+            app = self.app
+            running = Running(app.kind, app.servers, app.application_id, app.source, app.sink)
+            self.process = multiprocessing.get_context("spawn").Process(target=running.run)
+            self.process.start()
+        process, before = self.process, self.app.committed()
+        wait_until(lambda: self.app.committed() > before, PATIENCE_S)
+        assert process.is_alive(), "it ended by itself"
+
+    def end(self) -> None:
+        """Kill the process. Its workers end with it."""
+        process, self.process = self.process, None
+        if process is not None:
+            workers = _children(process.pid)
+            process.kill()
+            process.join()
+            wait_until(lambda: not any(Path(f"/proc/{worker}").exists() for worker in workers), PATIENCE_S)
+
+    def kill_worker(self) -> None:
+        """Kill one of its workers, which it replaces."""
+        assert self.process is not None
+        os.kill(max(_workers(self.process.pid)), signal.SIGKILL)
+
+    def stall(self) -> None:
+        """Let all of its processes stand still for longer than the session of a member."""
+        assert self.process is not None
+        stopped = [self.process.pid, *_children(self.process.pid)]
+        clock = SystemClock()
+        with _standing_still([each for each in stopped if each is not None]):
+            begun_ms = clock.now_ms()
+            wait_until(lambda: clock.now_ms() - begun_ms >= STALL_MS, PATIENCE_S)
+
+    def restart_broker(self) -> None:
+        """Restart its broker."""
+        self.broker.restart()
+
+
+BLOWS = (Struck.end, Struck.kill_worker, Struck.stall, Struck.restart_broker)
 
 
 @contextmanager
-def process(app: MixedApplication) -> Iterator[BaseProcess]:
-    """A process of the application, which is killed at the end."""
-    running = Running(app.kind, app.servers, app.application_id, app.source, app.sink)
-    child = multiprocessing.get_context("spawn").Process(target=running.run)
-    child.start()
+def _standing_still(processes: list[int]) -> Iterator[None]:
+    for process in processes:
+        os.kill(process, signal.SIGSTOP)
     try:
-        yield child
-        assert child.is_alive(), "it ended by itself"
+        yield
     finally:
-        child.kill()
-        child.join()
+        for process in processes:
+            os.kill(process, signal.SIGCONT)
 
 
-@pytest.mark.timeout(300)
-@pytest.mark.parametrize("kind", ["words", "sessions"])
-def test_nothing_is_lost_by_kills(
-    request: pytest.FixtureRequest, servers: str, tmp_path: Path, kind: str, seed: int
+def _children(process: int | None) -> list[int]:
+    """The processes that any of its threads has started."""
+    threads = Path(f"/proc/{process}/task").iterdir()
+    return [int(each) for thread in threads for each in (thread / "children").read_text().split()]
+
+
+def _workers(process: int | None) -> list[int]:
+    """The processes of the workers, without the one in which multiprocessing tracks resources."""
+    return [each for each in _children(process) if b"spawn_main" in Path(f"/proc/{each}/cmdline").read_bytes()]
+
+
+@pytest.mark.timeout(400)
+@pytest.mark.parametrize(("broker", "kind"), cases(), indirect=["broker"])
+def test_nothing_is_lost_by_blows(
+    request: pytest.FixtureRequest, broker: Broker, tmp_path: Path, kind: str, seed: int
 ) -> None:
-    app, choose = MixedApplication(kind, servers, tmp_path), random.Random(seed)
+    app, choose = MixedApplication(kind, broker.servers, tmp_path), random.Random(seed)
     request.addfinalizer(app.end)
     app.write(40)
-    with app.flow():
-        for _ in range(KILLS):
-            before = app.committed()
-            with process(app):
-                wait_until(lambda: app.committed() > before, PATIENCE_S)  # noqa: B023 - waits here
-                until = len(app.lines) + choose.randrange(20)
-                wait_until(lambda: len(app.lines) >= until, PATIENCE_S)  # noqa: B023
+    struck = Struck(app, broker)
+    with ExitStack() as stack:
+        stack.callback(struck.end)
+        stack.enter_context(app.flow())
+        for strike in choose.sample(BLOWS, len(BLOWS)):
+            struck.run_until_committed()
+            until = len(app.lines) + choose.randrange(20)
+            wait_until(lambda: len(app.lines) >= until, PATIENCE_S)  # noqa: B023 - waits here
+            strike(struck)
+        struck.run_until_committed()
     app.start_python()
     app.wait_until_shared()
     app.wait_for_python_store()

@@ -4,6 +4,7 @@ import struct
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -36,10 +37,17 @@ _PACE_S = 0.03
 _FIRST = 0
 
 
-def python_instance(kind: str, servers: str, application_id: str, source: str, sink: str) -> KafkaStreams:
+def python_instance(
+    kind: str, servers: str, application_id: str, source: str, sink: str, num_workers: int = 1
+) -> KafkaStreams:
     """Return an instance in Python; for other processes."""
-    topology = mixed_topology(kind, source, sink)
-    return KafkaStreams(topology, application_id=application_id, bootstrap_servers=servers, commit_interval_ms=100)
+    return KafkaStreams(
+        partial(mixed_topology, kind, source, sink),
+        application_id=application_id,
+        bootstrap_servers=servers,
+        commit_interval_ms=100,
+        num_workers=num_workers,
+    )
 
 
 class MixedApplication:
