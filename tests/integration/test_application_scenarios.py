@@ -396,7 +396,7 @@ def application(name: str, servers: str, names: Names) -> KafkaStreams:
     )
 
 
-@pytest.mark.parametrize(("servers", "name"), cases(), indirect=["servers"])
+@pytest.mark.parametrize(("servers", "name"), [*cases()], indirect=["servers"])
 def test_an_application_writes_what_its_topology_says(servers: str, name: str) -> None:
     scenario, names = SCENARIOS[name], Names(unique("scene"))
     topics = {topic for topic, *_ in scenario.given} | scenario.written.keys()

@@ -10,8 +10,8 @@ import random
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from multiprocessing.process import BaseProcess
 from itertools import product
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
@@ -162,7 +162,7 @@ def _workers(process: int | None) -> list[int]:
 
 
 @pytest.mark.timeout(400)
-@pytest.mark.parametrize(("broker", "kind"), cases(), indirect=["broker"])
+@pytest.mark.parametrize(("broker", "kind"), [*cases()], indirect=["broker"])
 def test_nothing_is_lost_by_blows(
     request: pytest.FixtureRequest, broker: Broker, tmp_path: Path, kind: str, seed: int
 ) -> None:
