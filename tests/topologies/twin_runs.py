@@ -17,9 +17,11 @@ from tests.topologies.scripts import Advance, Output, Pipe, Restart, Run, Script
 __all__ = ["differences", "run_twin"]
 
 
-def run_twin(twin: Twin, script: Script, *, is_cached: bool, wall_ms: int = 0) -> Run:
-    """Run a script as `JavaOracle.run` does."""
-    driver = _RecordingDriver(twin, is_cached=is_cached, wall_ms=wall_ms)
+def run_twin(
+    twin: Twin, script: Script, *, is_cached: bool, wall_ms: int = 0, dead_letter_topic: str | None = None
+) -> Run:
+    """Run a script as `JavaOracle.run` does. With a topic for them, all records that fail become dead letters."""
+    driver = _RecordingDriver(twin, is_cached=is_cached, wall_ms=wall_ms, dead_letter_topic=dead_letter_topic)
     failed_step, error = None, ""
     for number, step in enumerate(script):
         driver.step = number
@@ -39,7 +41,7 @@ def run_twin(twin: Twin, script: Script, *, is_cached: bool, wall_ms: int = 0) -
 class _RecordingDriver(TopologyTestDriver):
     """A driver that keeps all records in the order in which they were written, with their steps."""
 
-    def __init__(self, twin: Twin, *, is_cached: bool, wall_ms: int) -> None:
+    def __init__(self, twin: Twin, *, is_cached: bool, wall_ms: int, dead_letter_topic: str | None) -> None:
         self.recorded: list[Output] = []
         self.step = 0
         arguments: dict[str, Any] = {} if is_cached else {"statestore_cache_max_bytes": 0}
@@ -47,6 +49,10 @@ class _RecordingDriver(TopologyTestDriver):
             arguments["processing_exception_handler"] = lambda *_: ErrorResponse.RESUME
         if twin.skips_unreadable:
             arguments["deserialization_exception_handler"] = lambda *_: ErrorResponse.RESUME
+        if dead_letter_topic is not None:
+            arguments["errors_dead_letter_queue_topic_name"] = dead_letter_topic
+            for stage in ("deserialization", "processing"):
+                arguments[f"{stage}_exception_handler"] = lambda *_: ErrorResponse.DEAD_LETTER
         super().__init__(twin.build(), application_id="app", wall_ms=wall_ms, **arguments)
 
     def take(self, step: Step) -> None:
