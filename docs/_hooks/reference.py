@@ -53,8 +53,8 @@ from kafka_groups.spark.source.options import source_option_keys
 from kafka_groups.spark.source.progress import Counts
 from kafka_groups.streams.member.rules import states as streams_states
 from kafka_groups.streams.member.rules.metrics import MEMBER_METRICS
-from kafka_groups.streams.runtime.absent_metrics import ABSENT_METRICS
-from kafka_groups.streams.runtime.metrics import METRIC_GROUPS
+from kafka_groups.streams.workers.absent_metrics import ABSENT_METRICS
+from kafka_groups.streams.workers.metrics import METRIC_GROUPS
 from kafka_groups.types import ConsumerState
 
 _MARK = re.compile(r"^<!-- generated: (?P<name>[a-z-]+) -->$", re.MULTILINE)

@@ -54,8 +54,6 @@ if TYPE_CHECKING:
     from kafka_groups.streams.member.rules.topology import ChangelogTopic, GroupTopology, RepartitionTopic, Subtopology
     from kafka_groups.streams.member.rules.topology_builder import GroupTopologyBuilder, TopologyError
     from kafka_groups.streams.processors import extractors
-    from kafka_groups.streams.runtime.application_state import StreamsState
-    from kafka_groups.streams.runtime.metrics import StreamsMetric
     from kafka_groups.streams.runtime.restore_listeners import (
         StandbyUpdateListener,
         StateRestoreListener,
@@ -69,6 +67,8 @@ if TYPE_CHECKING:
     from kafka_groups.streams.topology.context import Cancellable, Processor, ProcessorContext, PunctuationType
     from kafka_groups.streams.topology.records import Record, RecordMetadata, SourceRecord
     from kafka_groups.streams.topology.topology import Topology
+    from kafka_groups.streams.workers.application_state import StreamsState
+    from kafka_groups.streams.workers.metrics import StreamsMetric
     from kafka_groups.types import TaskId
 
 __all__ = [
@@ -190,8 +190,8 @@ _MODULES = MappingProxyType({
     "StreamsGroupHeartbeatStatus": ".protocol.messages.streams_group_heartbeat",
     "StreamsGroupMember": "member.member",
     "StreamsMembershipEvent": "member.rules.member_events",
-    "StreamsMetric": "runtime.metrics",
-    "StreamsState": "runtime.application_state",
+    "StreamsMetric": "workers.metrics",
+    "StreamsState": "workers.application_state",
     "StreamsStatus": ".protocol.messages.streams_group_heartbeat",
     "Subtopology": "member.rules.topology",
     "Suppressed": "dsl.suppressing",

@@ -10,13 +10,13 @@ from kafka_groups.client.event_loop import check_loop
 from kafka_groups.config.clients.keywords import StreamsKeywords
 from kafka_groups.streams.application import _Application
 from kafka_groups.streams.member.rules.member_events import GroupMembershipOperation
-from kafka_groups.streams.runtime.application_state import StateListener, StreamsState
 from kafka_groups.streams.runtime.restore_listeners import (
     RestoreListeners,
     StandbyUpdateListener,
     StateRestoreListener,
 )
 from kafka_groups.streams.topology.topology import Topology
+from kafka_groups.streams.workers.application_state import StateListener, StreamsState
 
 __all__ = ["AsyncKafkaStreams"]
 

@@ -9,13 +9,13 @@ from typing import Self, Unpack
 from kafka_groups.config.clients.keywords import StreamsKeywords
 from kafka_groups.streams.application import _Application
 from kafka_groups.streams.member.rules.member_events import GroupMembershipOperation
-from kafka_groups.streams.runtime.application_state import StateListener, StreamsState
 from kafka_groups.streams.runtime.restore_listeners import (
     RestoreListeners,
     StandbyUpdateListener,
     StateRestoreListener,
 )
 from kafka_groups.streams.topology.topology import Topology
+from kafka_groups.streams.workers.application_state import StateListener, StreamsState
 
 __all__ = ["KafkaStreams"]
 
@@ -132,9 +132,9 @@ class KafkaStreams(_Application):
     def remove_worker(self, timeout: float | None = None) -> str | None:
         """Let the worker process with the highest number commit, close its tasks and leave the group.
 
-        Blocks until the worker has left. Any thread may call it, but not `on_state`. Static members leave, too; one that
-        has died and waits for its replacement keeps its tasks until its session expires. The other workers take the
-        tasks over. If you remove the last one, the application does nothing until you add one.
+        Blocks until the worker has left. Any thread may call it, but not `on_state`. Static members leave, too; one
+        that has died and waits for its replacement keeps its tasks until its session expires. The other workers take
+        the tasks over. If you remove the last one, the application does nothing until you add one.
 
         Args:
             timeout: Longest wait, in seconds; None waits until it is done.

@@ -6,21 +6,21 @@ from typing import Any, TypeVar, overload
 from kafka_groups.errors import ClosedError, IllegalStateError, OperationTimeoutError
 from kafka_groups.streams.errors import StreamsError
 from kafka_groups.streams.queries.committed import committed_view
-from kafka_groups.streams.runtime.application_state import ApplicationLife, StateListener, StreamsState
-from kafka_groups.streams.runtime.assembly import assembled_worker
-from kafka_groups.streams.runtime.configured import configured_application
-from kafka_groups.streams.runtime.metrics import ApplicationSources, StreamsMetric, application_metrics
-from kafka_groups.streams.runtime.pickled import checked_program
-from kafka_groups.streams.runtime.probe import ProbeServer
 from kafka_groups.streams.runtime.restore_listeners import RestoreListeners
-from kafka_groups.streams.runtime.supervisor import WorkerSupervisor
-from kafka_groups.streams.runtime.uncaught import UncaughtErrors
-from kafka_groups.streams.runtime.worker_thread import WorkerThread, worker_name
 from kafka_groups.streams.state.key_value import KeyValueStore
 from kafka_groups.streams.state.sessions import SessionStore
 from kafka_groups.streams.state.stores import KeyValueDefinition, SessionDefinition, StoreDefinition, WindowDefinition
 from kafka_groups.streams.state.windows import WindowStore
 from kafka_groups.streams.topology.topology import Topology
+from kafka_groups.streams.workers.application_state import ApplicationLife, StateListener, StreamsState
+from kafka_groups.streams.workers.assembly import assembled_worker
+from kafka_groups.streams.workers.configured import configured_application
+from kafka_groups.streams.workers.metrics import ApplicationSources, StreamsMetric, application_metrics
+from kafka_groups.streams.workers.pickled import checked_program
+from kafka_groups.streams.workers.probe import ProbeServer
+from kafka_groups.streams.workers.supervisor import WorkerSupervisor
+from kafka_groups.streams.workers.uncaught import UncaughtErrors
+from kafka_groups.streams.workers.worker_thread import WorkerThread, worker_name
 
 K = TypeVar("K")
 V = TypeVar("V")

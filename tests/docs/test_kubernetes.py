@@ -12,8 +12,8 @@ import pytest
 from kafka_groups.cli.client_keys import client_keys
 from kafka_groups.cli.main import main
 from kafka_groups.config.clients.streams import StreamsConfig, streams_config
-from kafka_groups.streams.runtime.application_state import ApplicationLife, StreamsState
-from kafka_groups.streams.runtime.probe import ProbeServer
+from kafka_groups.streams.workers.application_state import ApplicationLife, StreamsState
+from kafka_groups.streams.workers.probe import ProbeServer
 from tests.docs.blocks import ROOT
 from tests.docs.plain_yaml import documents
 

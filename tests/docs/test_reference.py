@@ -35,7 +35,7 @@ from kafka_groups.spark.source.progress import Counts
 from kafka_groups.spark.workers.worker_options import WorkerOptions
 from kafka_groups.streams.member.rules import states as streams_states
 from kafka_groups.streams.member.rules.metrics import MEMBER_METRICS
-from kafka_groups.streams.runtime.metrics import METRIC_GROUPS
+from kafka_groups.streams.workers.metrics import METRIC_GROUPS
 from kafka_groups.testing.simulation.faults.seeded_faults import FAULT_NAMES
 from kafka_groups.types import ConsumerState
 from tests.docs.blocks import ROOT

@@ -16,7 +16,7 @@ from kafka_groups.streams import (
     serdes,
     stores,
 )
-from kafka_groups.streams.runtime.application_state import StateListener
+from kafka_groups.streams.workers.application_state import StateListener
 from kafka_groups.testing import FAST_SETTINGS, EmbeddedCluster
 from tests.support.conditions import until
 

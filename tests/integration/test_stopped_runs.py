@@ -34,7 +34,7 @@ def test_a_run_that_is_stopped_shows_failures_and_what_hangs(tmp_path: Path) -> 
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     with subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, text=True) as run:
         assert run.stdout is not None
-        before = []
+        before: list[str] = []
         while "failed in its call" not in (line := run.stdout.readline()):
             assert line, before
             before.append(line)

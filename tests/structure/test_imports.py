@@ -25,6 +25,7 @@ NOT_FOR_A_TOPOLOGY = {
     "kafka_groups.streams.processors.tables",
     "kafka_groups.streams.runtime",
     "kafka_groups.streams.tasks",
+    "kafka_groups.streams.workers",
     "kio",
     "logging",
     "msgspec",
@@ -42,6 +43,7 @@ NOT_FOR_A_MEMBER = {
     "kafka_groups.streams.state",
     "kafka_groups.streams.tasks",
     "kafka_groups.streams.topology",
+    "kafka_groups.streams.workers",
 }
 
 

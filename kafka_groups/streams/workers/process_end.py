@@ -9,7 +9,7 @@ from collections.abc import Callable
 from multiprocessing.connection import Connection
 from types import FrameType
 
-from kafka_groups.streams.runtime.worker_messages import LeaveSoon, Orders
+from kafka_groups.streams.workers.worker_messages import LeaveSoon, Orders
 
 __all__ = ["LONGEST_CLOSE_S", "ProcessEnd", "read_orders"]
 

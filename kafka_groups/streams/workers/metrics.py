@@ -7,7 +7,6 @@ from typing import Any, Generic, TypeVar
 from attrs import field, frozen
 
 from kafka_groups.client.windows import Windows
-from kafka_groups.streams.runtime.application_state import StreamsState
 from kafka_groups.streams.runtime.assigned import AssignedTask, TaskPhase, TaskRole
 from kafka_groups.streams.runtime.figures import StepFigures, WorkerFigures
 from kafka_groups.streams.runtime.record_figures import RecordFigures
@@ -15,6 +14,7 @@ from kafka_groups.streams.runtime.shared_engine import SharedEngine
 from kafka_groups.streams.state.stores import KeyValueDefinition, SessionDefinition, WindowDefinition
 from kafka_groups.streams.tasks.queues import PartitionQueue
 from kafka_groups.streams.topology.node_graph import StorePlace
+from kafka_groups.streams.workers.application_state import StreamsState
 from kafka_groups.version import __version__
 
 __all__ = [

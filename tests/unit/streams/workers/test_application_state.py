@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from kafka_groups.streams.runtime.application_state import ApplicationLife, StreamsState
+from kafka_groups.streams.workers.application_state import ApplicationLife, StreamsState
 
 
 def test_a_wish_to_end_that_comes_before_the_wait_is_not_lost() -> None:

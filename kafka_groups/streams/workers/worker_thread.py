@@ -13,13 +13,13 @@ from kafka_groups.errors import ApplicationShutdownError
 from kafka_groups.net.clock import SystemClock
 from kafka_groups.streams.errors import StreamsError
 from kafka_groups.streams.member.rules.member_events import GroupMembershipOperation
-from kafka_groups.streams.runtime.application_state import ApplicationLife, StreamsState
-from kafka_groups.streams.runtime.metrics import StreamsMetric, WorkerSources, worker_metrics
 from kafka_groups.streams.runtime.plane import DataPlane
 from kafka_groups.streams.runtime.shared_engine import SharedEngine
-from kafka_groups.streams.runtime.uncaught import UncaughtErrors
 from kafka_groups.streams.runtime.worker import StreamsWorker
 from kafka_groups.streams.tasks.error_context import UncaughtErrorResponse
+from kafka_groups.streams.workers.application_state import ApplicationLife, StreamsState
+from kafka_groups.streams.workers.metrics import StreamsMetric, WorkerSources, worker_metrics
+from kafka_groups.streams.workers.uncaught import UncaughtErrors
 
 __all__ = ["RunningWorker", "WorkerThread", "worker_name"]
 

@@ -7,8 +7,8 @@ import pytest
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.streams import KafkaStreams, StateRestoreListener
 from kafka_groups.streams.errors import StreamsError
-from kafka_groups.streams.runtime.pickled import checked_program
 from kafka_groups.streams.runtime.restore_listeners import RestoreListeners
+from kafka_groups.streams.workers.pickled import checked_program
 from tests.unit.streams.runtime.counting import counting
 
 GIVEN = {"application.id": "app", "bootstrap.servers": "127.0.0.1:1", "num.workers": 2}

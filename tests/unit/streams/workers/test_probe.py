@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from kafka_groups.errors import ConfigurationError
-from kafka_groups.streams.runtime.application_state import ApplicationLife, StreamsState
-from kafka_groups.streams.runtime.probe import ProbeServer
+from kafka_groups.streams.workers.application_state import ApplicationLife, StreamsState
+from kafka_groups.streams.workers.probe import ProbeServer
 
 
 @pytest.fixture

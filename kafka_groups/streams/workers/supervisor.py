@@ -15,13 +15,13 @@ from kafka_groups.errors import IllegalStateError
 from kafka_groups.net.clock import SystemClock
 from kafka_groups.streams.errors import StreamsError
 from kafka_groups.streams.member.rules.member_events import GroupMembershipOperation
-from kafka_groups.streams.runtime.application_state import ApplicationLife, StreamsState
-from kafka_groups.streams.runtime.metrics import StreamsMetric
-from kafka_groups.streams.runtime.pickled import WorkerProgram
-from kafka_groups.streams.runtime.process_end import LONGEST_CLOSE_S
 from kafka_groups.streams.runtime.shared_engine import SharedEngine
-from kafka_groups.streams.runtime.state_directory import StateDirectory
-from kafka_groups.streams.runtime.worker_messages import (
+from kafka_groups.streams.workers.application_state import ApplicationLife, StreamsState
+from kafka_groups.streams.workers.metrics import StreamsMetric
+from kafka_groups.streams.workers.pickled import WorkerProgram
+from kafka_groups.streams.workers.process_end import LONGEST_CLOSE_S
+from kafka_groups.streams.workers.state_directory import StateDirectory
+from kafka_groups.streams.workers.worker_messages import (
     AddWorker,
     AskShutdown,
     OrderToWorker,
@@ -30,9 +30,9 @@ from kafka_groups.streams.runtime.worker_messages import (
     ResumeWorker,
     StopWorker,
 )
-from kafka_groups.streams.runtime.worker_place import SPAWN, WorkerPlace, WorkProgram
-from kafka_groups.streams.runtime.worker_process import work
-from kafka_groups.streams.runtime.worker_thread import worker_name
+from kafka_groups.streams.workers.worker_place import SPAWN, WorkerPlace, WorkProgram
+from kafka_groups.streams.workers.worker_process import work
+from kafka_groups.streams.workers.worker_thread import worker_name
 
 __all__ = ["WorkerSupervisor"]
 

@@ -8,10 +8,10 @@ import pytest
 
 from kafka_groups.errors import ApplicationShutdownError
 from kafka_groups.streams import GroupMembershipOperation, StreamsError, StreamsState, UncaughtErrorResponse
-from kafka_groups.streams.runtime.application_state import ApplicationLife
-from kafka_groups.streams.runtime.replacing import Replacements
-from kafka_groups.streams.runtime.uncaught import UncaughtErrors
-from kafka_groups.streams.runtime.worker_thread import RunningWorker, WorkerThread
+from kafka_groups.streams.workers.application_state import ApplicationLife
+from kafka_groups.streams.workers.replacing import Replacements
+from kafka_groups.streams.workers.uncaught import UncaughtErrors
+from kafka_groups.streams.workers.worker_thread import RunningWorker, WorkerThread
 from kafka_groups.testing.clock import ManualClock
 
 REPLACE, CLIENT, APPLICATION = UncaughtErrorResponse

@@ -11,13 +11,13 @@ import threading
 from multiprocessing.connection import Connection
 
 from kafka_groups.streams.member.rules.member_events import GroupMembershipOperation
-from kafka_groups.streams.runtime.application_state import ApplicationLife, StreamsState
-from kafka_groups.streams.runtime.assembly import assembled_worker
-from kafka_groups.streams.runtime.configured import configured_application
-from kafka_groups.streams.runtime.pickled import WorkerProgram
-from kafka_groups.streams.runtime.process_end import LONGEST_CLOSE_S, ProcessEnd, read_orders
-from kafka_groups.streams.runtime.uncaught import UncaughtErrors
-from kafka_groups.streams.runtime.worker_messages import (
+from kafka_groups.streams.workers.application_state import ApplicationLife, StreamsState
+from kafka_groups.streams.workers.assembly import assembled_worker
+from kafka_groups.streams.workers.configured import configured_application
+from kafka_groups.streams.workers.pickled import WorkerProgram
+from kafka_groups.streams.workers.process_end import LONGEST_CLOSE_S, ProcessEnd, read_orders
+from kafka_groups.streams.workers.uncaught import UncaughtErrors
+from kafka_groups.streams.workers.worker_messages import (
     AskShutdown,
     LeaveSoon,
     Order,
@@ -29,7 +29,7 @@ from kafka_groups.streams.runtime.worker_messages import (
     WorkerEnded,
     WorkerMeasured,
 )
-from kafka_groups.streams.runtime.worker_thread import WorkerThread, worker_name
+from kafka_groups.streams.workers.worker_thread import WorkerThread, worker_name
 
 __all__ = ["BLOCKED_SIGNALS", "work"]
 

@@ -11,11 +11,11 @@ from multiprocessing.process import BaseProcess
 
 from attrs import define, field
 
-from kafka_groups.streams.runtime.application_state import StreamsState
-from kafka_groups.streams.runtime.metrics import StreamsMetric
-from kafka_groups.streams.runtime.replacing import Replacements
-from kafka_groups.streams.runtime.worker_messages import OrderToWorker, WorkerChanged, WorkerMeasured
-from kafka_groups.streams.runtime.worker_process import BLOCKED_SIGNALS
+from kafka_groups.streams.workers.application_state import StreamsState
+from kafka_groups.streams.workers.metrics import StreamsMetric
+from kafka_groups.streams.workers.replacing import Replacements
+from kafka_groups.streams.workers.worker_messages import OrderToWorker, WorkerChanged, WorkerMeasured
+from kafka_groups.streams.workers.worker_process import BLOCKED_SIGNALS
 
 __all__ = ["SPAWN", "WorkProgram", "WorkerPlace"]
 

@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 from kafka_groups.errors import ConfigurationError
-from kafka_groups.streams.runtime.application_state import ApplicationLife, StreamsState
+from kafka_groups.streams.workers.application_state import ApplicationLife, StreamsState
 
 __all__ = ["ProbeServer"]
 

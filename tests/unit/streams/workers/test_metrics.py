@@ -9,8 +9,8 @@ import pytest
 
 from kafka_groups.streams import StreamsBuilder, StreamsMetric, StreamsState, serdes
 from kafka_groups.streams.processors.extractors import skip_invalid
-from kafka_groups.streams.runtime.absent_metrics import absent_names
-from kafka_groups.streams.runtime.metrics import (
+from kafka_groups.streams.workers.absent_metrics import absent_names
+from kafka_groups.streams.workers.metrics import (
     METRIC_GROUPS,
     ApplicationSources,
     WorkerSources,

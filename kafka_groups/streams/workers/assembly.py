@@ -6,11 +6,11 @@ from kafka_groups.data_plane.streams_plane import LibrdkafkaPlane
 from kafka_groups.net.clock import SystemClock
 from kafka_groups.streams.member.member import StreamsGroupMember
 from kafka_groups.streams.member.rules.task_offsets import TaskPosition
-from kafka_groups.streams.runtime.configured import ConfiguredApplication
 from kafka_groups.streams.runtime.plane import BlockingMembership
 from kafka_groups.streams.runtime.worker import StreamsWorker
-from kafka_groups.streams.runtime.worker_thread import RunningWorker
 from kafka_groups.streams.topology.internal_topics import group_topology
+from kafka_groups.streams.workers.configured import ConfiguredApplication
+from kafka_groups.streams.workers.worker_thread import RunningWorker
 from kafka_groups.types import TaskId
 
 __all__ = ["assembled_worker"]

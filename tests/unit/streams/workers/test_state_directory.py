@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kafka_groups.errors import ConfigurationError
-from kafka_groups.streams.runtime.state_directory import StateDirectory
+from kafka_groups.streams.workers.state_directory import StateDirectory
 
 
 def test_a_restart_has_the_same_process_id_and_other_applications_have_others(tmp_path: Path) -> None:

@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 
 from kafka_groups.streams import StreamsState, Topology
-from kafka_groups.streams.runtime.pickled import WorkerProgram
-from kafka_groups.streams.runtime.process_end import ProcessEnd
 from kafka_groups.streams.runtime.restore_listeners import RestoreListeners
-from kafka_groups.streams.runtime.worker_messages import LeaveSoon, Orders
-from kafka_groups.streams.runtime.worker_process import work
+from kafka_groups.streams.workers.pickled import WorkerProgram
+from kafka_groups.streams.workers.process_end import ProcessEnd
+from kafka_groups.streams.workers.worker_messages import LeaveSoon, Orders
+from kafka_groups.streams.workers.worker_process import work
 from tests.support.conditions import wait_until
-from tests.unit.streams.runtime.worker_programs import counting_beside_a_thread, never_built
+from tests.unit.streams.workers.worker_programs import counting_beside_a_thread, never_built
 
 SPAWN = multiprocessing.get_context("spawn")
 

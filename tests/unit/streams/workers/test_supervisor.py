@@ -11,14 +11,14 @@ import pytest
 from kafka_groups.config.clients.streams import streams_config
 from kafka_groups.errors import IllegalStateError
 from kafka_groups.streams import GroupMembershipOperation, StreamsState
-from kafka_groups.streams.runtime import worker_place
-from kafka_groups.streams.runtime.application_state import ApplicationLife
-from kafka_groups.streams.runtime.pickled import checked_program
-from kafka_groups.streams.runtime.replacing import Replacements
 from kafka_groups.streams.runtime.restore_listeners import RestoreListeners
-from kafka_groups.streams.runtime.supervisor import WorkerSupervisor
+from kafka_groups.streams.workers import worker_place
+from kafka_groups.streams.workers.application_state import ApplicationLife
+from kafka_groups.streams.workers.pickled import checked_program
+from kafka_groups.streams.workers.replacing import Replacements
+from kafka_groups.streams.workers.supervisor import WorkerSupervisor
 from tests.unit.streams.runtime.counting import counting
-from tests.unit.streams.runtime.worker_programs import (
+from tests.unit.streams.workers.worker_programs import (
     failing_beside_one_that_hangs,
     hanging_at_its_end,
     measured,

@@ -6,9 +6,9 @@ import pytest
 
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.streams import ErrorResponse
-from kafka_groups.streams.runtime.configured import configured_application
 from kafka_groups.streams.runtime.restore_listeners import RestoreListeners
 from kafka_groups.streams.tasks.error_context import ErrorHandlers
+from kafka_groups.streams.workers.configured import configured_application
 from tests.unit.streams.runtime.counting import counting
 
 GIVEN = {"application.id": "app", "bootstrap.servers": "127.0.0.1:1"}

@@ -1,6 +1,6 @@
 """When a worker that died is replaced."""
 
-from kafka_groups.streams.runtime.replacing import Replacements
+from kafka_groups.streams.workers.replacing import Replacements
 
 
 def test_the_wait_doubles_until_the_worker_is_given_up() -> None:

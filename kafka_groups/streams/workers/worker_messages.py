@@ -6,8 +6,8 @@ from concurrent.futures import Future
 from attrs import frozen
 
 from kafka_groups.streams.member.rules.member_events import GroupMembershipOperation
-from kafka_groups.streams.runtime.application_state import StreamsState
-from kafka_groups.streams.runtime.metrics import StreamsMetric
+from kafka_groups.streams.workers.application_state import StreamsState
+from kafka_groups.streams.workers.metrics import StreamsMetric
 
 __all__ = [
     "AddWorker",

@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 from kafka_groups.net.clock import Clock, SystemClock
 from kafka_groups.streams.errors import StreamsError
-from kafka_groups.streams.runtime.replacing import Replacements
 from kafka_groups.streams.tasks.error_context import UncaughtErrorResponse
+from kafka_groups.streams.workers.replacing import Replacements
 
 __all__ = ["UncaughtErrors"]
 
