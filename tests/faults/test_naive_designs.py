@@ -51,8 +51,8 @@ def test_acknowledging_in_commit_loses_what_a_restart_reads_again(target: Target
     report = run_plan(plan, target, drivers, changes=(_skipping, _with_larger_batches))
 
     assert report.struck == {Kind.RAISES_BETWEEN: 1}
-    assert len(report.lost) == 100, report.line()
-    assert report.lag == 100
+    assert len(report.lost) >= 100, report.line()  # more if the machine is busy, as for a poll above
+    assert report.lag >= 100
 
 
 def _skipping(job: Job) -> Job:
