@@ -90,7 +90,7 @@ def test_program_takes_all_orders(
         )
     try:
         if FOR_EVER in program.code and "availableNow" not in program.code:
-            asyncio.run(_until_done(cluster))
+            _run_until_done(cluster, said)
             running.send_signal(signal.SIGINT)
             running.wait(60)
         else:
@@ -103,6 +103,14 @@ def test_program_takes_all_orders(
     assert "ModuleNotFoundError" not in said.read_text()
 
 
+def _run_until_done(cluster: EmbeddedCluster, said: Path) -> None:
+    try:
+        asyncio.run(_until_done(cluster))
+    except AssertionError as error:
+        error.add_note(f"the program said: {said.read_text()[-5_000:]}")
+        raise
+
+
 async def _until_done(cluster: EmbeddedCluster) -> None:
     host, _, port = cluster.bootstrap_servers.rpartition(":")
     client = ClusterClient(TcpNetwork(), host, int(port))
@@ -113,7 +121,7 @@ async def _until_done(cluster: EmbeddedCluster) -> None:
         await until(
             lambda: client.progress(GROUP, topic),
             lambda it: len(it) == len(described.partitions) and all(p.lag == 0 for p in it.values()),
-            timeout_s=100.0,
+            timeout_s=200.0,
         )
     finally:
         await client.close()
