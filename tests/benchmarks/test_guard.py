@@ -269,7 +269,7 @@ def repository(tmp_path: Path) -> Repository:
 
     def made(change: Callable[[Path], object]) -> Path:
         directory = tmp_path / "repository"
-        for name in ("kafka_groups", "tests/benchmarks", "tests/support"):
+        for name in ("kafka_groups", "tests/benchmarks", "tests/support", "tests/topologies"):
             shutil.copytree(ROOT / name, directory / name, ignore=shutil.ignore_patterns("__pycache__"))
         shutil.copy(ROOT / "tests" / "__init__.py", directory / "tests")
         shutil.copy(ROOT / "pyproject.toml", directory)
@@ -290,7 +290,7 @@ def guarded(repository: Path, written: Path, *arguments: str) -> tuple[int, str,
     return result.exit_code, result.output, json.loads(written.read_text())["guard"]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(240)
 def test_a_checkout_is_compared_with_itself(repository: Repository, tmp_path: Path) -> None:
     then = repository(lambda _directory: None)
@@ -301,7 +301,7 @@ def test_a_checkout_is_compared_with_itself(repository: Repository, tmp_path: Pa
     assert len(rows) == 3
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(240)
 def test_a_guard_that_is_ended_shows_what_it_has_and_removes_the_checkout(
     repository: Repository, tmp_path: Path
@@ -324,7 +324,7 @@ def test_a_guard_that_is_ended_shows_what_it_has_and_removes_the_checkout(
     assert list(temporary.iterdir()) == []
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(240)
 def test_what_a_checkout_lacks_is_missing_and_what_it_breaks_is_an_error(
     repository: Repository, tmp_path: Path

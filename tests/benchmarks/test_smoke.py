@@ -29,7 +29,7 @@ def test_the_clients_are_compared_on_the_embedded_broker(tmp_path: Path) -> None
         assert case["ours"]["records_per_poll"] >= 150
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(60)
 def test_our_client_is_compared_with_itself_in_another_checkout(tmp_path: Path) -> None:
     """Here the other checkout is this one: both clients are found, each in its own process."""
@@ -43,7 +43,7 @@ def test_our_client_is_compared_with_itself_in_another_checkout(tmp_path: Path) 
     assert "embedded large implicit before" in result.output
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(120)
 def test_members_share_a_topic(tmp_path: Path) -> None:
     written = tmp_path / "figures.json"
@@ -54,7 +54,7 @@ def test_members_share_a_topic(tmp_path: Path) -> None:
         assert sum(member["records"] for member in shared["rounds"]["adaptive"][0]) > 0
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(60)
 def test_records_go_through_the_embedded_broker_end_to_end() -> None:
     result = CliRunner().invoke(
@@ -75,7 +75,7 @@ def test_records_become_tables_of_the_same_size_whatever_the_columns(tmp_path: P
     assert min(rates.values()) > 10_000
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_task_assignor_is_measured_with_groups_that_double(tmp_path: Path) -> None:
     written = tmp_path / "figures.json"
     arguments = ["assignors", "--members=160", "--doublings=1", "--rounds=1", f"--json={written}"]
@@ -86,7 +86,7 @@ def test_the_task_assignor_is_measured_with_groups_that_double(tmp_path: Path) -
     assert all(seconds > 0 for each in measured for seconds in each["seconds"].values())
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(60)
 def test_rebalances_and_heartbeats_of_streams_groups_are_measured(tmp_path: Path) -> None:
     written = tmp_path / "figures.json"
@@ -101,7 +101,7 @@ def test_rebalances_and_heartbeats_of_streams_groups_are_measured(tmp_path: Path
     assert measured["heartbeats"]["each writes records"]["records per heartbeat"] >= 2
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.real_kafka
 @pytest.mark.timeout(120)
 def test_topologies_are_compared_with_javas_driver(tmp_path: Path) -> None:
@@ -134,7 +134,7 @@ def test_a_run_that_leaves_nothing_to_measure_says_so() -> None:
         consume(task, _AllAtOnce())
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(120)
 def test_the_embedded_broker_is_compared_with_that_of_another_checkout(tmp_path: Path) -> None:
     """Here the other checkout is this one."""
@@ -148,7 +148,7 @@ def test_the_embedded_broker_is_compared_with_that_of_another_checkout(tmp_path:
     assert compared["resident_bytes"]["before"] > 0
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(120)
 def test_coordinators_are_measured(tmp_path: Path) -> None:
     written = tmp_path / "figures.json"
@@ -161,6 +161,7 @@ def test_coordinators_are_measured(tmp_path: Path) -> None:
     assert measured["soak"]["__share_group_state_bytes"] < 8 * 2**20
 
 
+@pytest.mark.long
 @pytest.mark.timeout(120)
 def test_memory_and_restoration_of_stores_are_measured(tmp_path: Path) -> None:
     written = tmp_path / "figures.json"
@@ -173,7 +174,7 @@ def test_memory_and_restoration_of_stores_are_measured(tmp_path: Path) -> None:
     assert store["seconds_per_million"] > 0
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(300)
 def test_applications_are_measured(tmp_path: Path) -> None:
     """Only ours: those of others need environments that are installed from PyPI."""

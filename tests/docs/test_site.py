@@ -15,7 +15,7 @@ import pytest
 from tests.docs.blocks import ROOT
 from tests.docs.browser import Browser, missing
 
-WIDTHS_PX = [1280, 390]
+WIDTHS_PX = [1280, pytest.param(390, marks=pytest.mark.long)]
 
 PROBLEMS = """
 const problems = [];

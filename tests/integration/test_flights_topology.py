@@ -84,8 +84,8 @@ def test_a_week_of_flights(tmp_path: Path) -> None:
     check(given)
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(600)
+@pytest.mark.long
+@pytest.mark.timeout(1_800)
 def test_all_flights(tmp_path: Path) -> None:
     given = inputs(tmp_path, TOTAL_FLIGHTS)
     assert len(given.data.flights) == TOTAL_FLIGHTS

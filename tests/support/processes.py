@@ -73,7 +73,7 @@ def _groups(item: pytest.Item) -> Iterator[str]:
     if item.get_closest_marker("simulation"):
         yield f"simulation in {item.path.parent.name}"  # the last test of a folder looks at what struck in all of them
     if "spark_or_skip" in fixtures:
-        yield "Spark"
+        yield "Spark programs" if "docs" in item.path.parts else "Spark"
     if item.get_closest_marker("container"):
         yield "container"
     if kafka:
