@@ -29,7 +29,7 @@ os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSeri
 
 # No test may fail because the machine is busy.
 settings.register_profile("patient", deadline=None)
-settings.register_profile("brief", parent=settings.get_profile("patient"), max_examples=40)
+settings.register_profile("brief", parent=settings.get_profile("patient"), max_examples=25)
 settings.load_profile("patient")
 
 _GROUPS_FILE = "kafka_groups_groups_file"

@@ -32,9 +32,11 @@ SIGNALLED = [program for program in RUN if program.stops_at_signals and not prog
 ENDING = [program for program in RUN if not program.endless and not program.stops_at_signals]
 
 
-def slow_if_simulated(program: Program) -> Any:
-    """The program, in the slow tests if it runs seeds of a simulation."""
-    return pytest.param(program, marks=[pytest.mark.slow] if "    simulate(" in program.code else [])
+def slow_but_first(program: Program) -> Any:
+    """The program, in the slow tests if it is not the first of its page, or runs seeds of a simulation."""
+    is_first = program is next(each for each in ENDING if each.page == program.page)
+    is_slow = not is_first or "    simulate(" in program.code
+    return pytest.param(program, marks=[pytest.mark.slow] if is_slow else [])
 
 
 @pytest.fixture(autouse=True)
@@ -124,7 +126,7 @@ def test_imported_names_exist(program: Program) -> None:
                 assert hasattr(module, alias.name), f"{node.module}.{alias.name}"
 
 
-@pytest.mark.parametrize("program", [slow_if_simulated(each) for each in ENDING], ids=str)
+@pytest.mark.parametrize("program", [slow_but_first(each) for each in ENDING], ids=str)
 def test_program_ends_well(program: Program, bootstrap_servers: str, tmp_path: Path) -> None:
     process = start(program, bootstrap_servers, tmp_path)
     _, errors = ended(process)

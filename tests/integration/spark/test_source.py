@@ -101,6 +101,7 @@ def calls_in(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
+@pytest.mark.slow
 @pytest.mark.spark_versions(since=(4, 2))
 def test_every_record_comes_and_is_acknowledged_after_the_sink_has_it(
     spark: "SparkSession", cluster: EmbeddedCluster, tmp_path: Path

@@ -111,6 +111,7 @@ def everything(records: int) -> set[tuple[int, int]]:
     return {(number % 4, number // 4) for number in range(records)}
 
 
+@pytest.mark.slow
 @pytest.mark.spark_versions
 def test_nothing_is_lost_when_a_worker_is_killed_and_the_query_starts_again(
     spark: "SparkSession", bootstrap_servers: str, tmp_path: Path, caplog: pytest.LogCaptureFixture

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from confluent_kafka import Consumer, Message, Producer
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer
 from confluent_kafka import TopicPartition as Position
 
 from kafka_groups.admin import KafkaAdmin
@@ -34,6 +34,7 @@ _SERDE = "org.apache.kafka.common.serialization.Serdes$StringSerde"
 _IN_MEMORY = "org.apache.kafka.streams.state.BuiltInDslStoreSuppliers$InMemoryDslStoreSuppliers"
 _AGE_MS, _STEP_MS, _TIMES, _HIGHEST = 5_000_000, 500, 4_000, 20
 _PACE_S = 0.03
+_OF_A_RESTART = {KafkaError.NOT_COORDINATOR, KafkaError.COORDINATOR_LOAD_IN_PROGRESS, KafkaError._TRANSPORT}
 _FIRST = 0
 
 
@@ -230,9 +231,21 @@ class MixedApplication:
         return found
 
     def committed(self) -> int:
-        """Return how many records of the source the group has committed."""
+        """Return how many records of the source the group has committed. Waits for a broker that restarts."""
+        found: list[int] = []
         with self._consumer(self.application_id) as consumer:
-            return sum(_position(place) for place in consumer.committed(_places(self.source), PATIENCE_S))
+            wait_until(lambda: self._ask_committed(consumer, found), PATIENCE_S)
+        return found[0]
+
+    def _ask_committed(self, consumer: Consumer, found: list[int]) -> bool:
+        try:
+            places = consumer.committed(_places(self.source), PATIENCE_S)
+        except KafkaException as error:
+            if error.args[0].code() not in _OF_A_RESTART:
+                raise
+            return False
+        found.append(sum(map(_position, places)))
+        return True
 
     def check_committed(self) -> None:
         """Check that everything is committed, with the highest time of each partition."""

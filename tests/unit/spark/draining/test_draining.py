@@ -150,6 +150,7 @@ def test_limits_end_the_acquiring_and_the_rest_stays_for_others(cluster: Embedde
         assert (len(batch), batch.stopped_by) == (0, "time")
 
 
+@pytest.mark.slow
 def test_an_outage_during_a_drain_is_not_an_empty_batch() -> None:
     with EmbeddedCluster(settings=SETTINGS) as own:
         topic = Topic(own)

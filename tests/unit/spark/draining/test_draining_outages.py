@@ -101,7 +101,7 @@ def until_empty(draining: Drain, store: Any, most_blocks: int = 500) -> None:
     raise AssertionError(f"not empty after {most_blocks} blocks")
 
 
-@pytest.mark.parametrize("limit", [2, 3, 5])
+@pytest.mark.parametrize("limit", [3, *(pytest.param(limit, marks=pytest.mark.slow) for limit in (2, 5))])
 @pytest.mark.parametrize("outage_s", [1, 60, 7_200])
 def test_an_outage_of_any_length_loses_nothing(cluster: EmbeddedCluster, limit: int, outage_s: int) -> None:
     topic = limited(cluster, limit, 500)

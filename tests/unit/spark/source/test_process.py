@@ -90,6 +90,7 @@ def test_a_runner_that_is_ended_releases_its_records_and_leaves(world: World, ho
     assert_released(world)
 
 
+@pytest.mark.slow
 def test_a_runner_whose_broker_is_gone_ends_all_the_same(world: World) -> None:
     with EmbeddedCluster(settings=SETTINGS) as gone:
         lost = World(gone, partitions=1)

@@ -215,7 +215,7 @@ def test_available_now_does_not_wait_for_ever(cluster: EmbeddedCluster) -> None:
         assert drained(query) == []
 
 
-@pytest.mark.parametrize("broker", ["is down", "goes away"])
+@pytest.mark.parametrize("broker", ["is down", pytest.param("goes away", marks=pytest.mark.slow)])
 def test_the_timeout_of_available_now_holds_without_a_broker(own_cluster: EmbeddedCluster, broker: str) -> None:
     world, clock = World(own_cluster), SystemClock()
     world.produce(range(20))
@@ -340,6 +340,7 @@ def test_a_run_that_no_broker_answers_does_not_end_as_if_there_were_no_records(w
             query.latest(wants_all=trigger == "once")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("impatient")
 def test_a_run_does_not_end_as_a_success_when_the_broker_goes_away(own_cluster: EmbeddedCluster) -> None:
     world = World(own_cluster)

@@ -107,7 +107,9 @@ def test_what_an_earlier_run_stored_does_not_spend_a_last_delivery(cluster: Embe
     assert query.sunk == set(range(60))
 
 
-@pytest.mark.parametrize("bad", [{0}, {49}, {0, 49}, {0, 1, 48, 49}], ids=str)
+@pytest.mark.parametrize(
+    "bad", [{0, 49}, *(pytest.param(bad, marks=pytest.mark.slow) for bad in ({0}, {49}, {0, 1, 48, 49}))], ids=str
+)
 @pytest.mark.parametrize("limit", [pytest.param(2, marks=pytest.mark.slow), 5])
 def test_bad_records_are_not_mistaken_for_an_outage(cluster: EmbeddedCluster, limit: int, bad: set[int]) -> None:
     world = World(cluster, {"share.delivery.count.limit": str(limit)}, partitions=1)
@@ -135,7 +137,7 @@ def test_an_operator_ends_the_wait_after_failed_runs(cluster: EmbeddedCluster, t
         assert (query.share["resumes_in_ms"], query.share["failed_runs"]) == (0, 0)
 
 
-@pytest.mark.parametrize("bad", [0, 700, 1_498])
+@pytest.mark.parametrize("bad", [700, *(pytest.param(bad, marks=pytest.mark.slow) for bad in (0, 1_498))])
 def test_one_bad_record_takes_no_good_one_with_it(cluster: EmbeddedCluster, bad: int) -> None:
     world = World(cluster)
     world.produce(range(1_499))
