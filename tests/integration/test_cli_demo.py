@@ -96,7 +96,7 @@ def needs_spark() -> None:
         pytest.skip(reason)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.spark
 @pytest.mark.timeout(600)
 @pytest.mark.usefixtures("needs_spark")
@@ -176,7 +176,7 @@ def test_kafka_that_is_not_there_is_explained(directory: Path, version: str) -> 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mode", ["explicit", "implicit"])
+@pytest.mark.parametrize("mode", ["explicit", pytest.param("implicit", marks=pytest.mark.long)])
 def test_no_flight_is_lost_when_a_worker_is_killed(directory: Path, mode: str) -> None:
     done = run(directory, "--no-spark", "--mode", mode, "--flights", str(FLIGHTS), "--timeout", "90")
     check_plain(done, FLIGHTS)

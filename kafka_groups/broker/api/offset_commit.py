@@ -115,12 +115,13 @@ async def _store(
 def _committed(
     partition: OffsetCommitRequestPartition, topic_id: UUID, request: OffsetCommitRequest, context: RequestContext
 ) -> OffsetCommitValue:
+    wall_ms = context.wall_ms  # read once, so that an offset expires exactly as long after its commit as was asked for
     return OffsetCommitValue(
         offset=partition.committed_offset,
         leader_epoch=partition.committed_leader_epoch,
         metadata=partition.committed_metadata or "",
-        commit_timestamp_ms=context.wall_ms,
-        expire_timestamp_ms=_expire_timestamp_ms(request.retention_time_ms, context.wall_ms),
+        commit_timestamp_ms=wall_ms,
+        expire_timestamp_ms=_expire_timestamp_ms(request.retention_time_ms, wall_ms),
         topic_id=topic_id,
     )
 
