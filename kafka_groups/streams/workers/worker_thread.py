@@ -18,6 +18,7 @@ from kafka_groups.streams.runtime.shared_engine import SharedEngine
 from kafka_groups.streams.runtime.worker import StreamsWorker
 from kafka_groups.streams.tasks.error_context import UncaughtErrorResponse
 from kafka_groups.streams.workers.application_state import ApplicationLife, StreamsState
+from kafka_groups.streams.workers.collecting import fewer_collections
 from kafka_groups.streams.workers.metrics import StreamsMetric, WorkerSources, worker_metrics
 from kafka_groups.streams.workers.uncaught import UncaughtErrors
 
@@ -170,7 +171,7 @@ class WorkerThread:
 
     def _main(self) -> None:
         try:
-            while (wait_ms := asyncio.run(self._run())) is not None:
+            while (wait_ms := self._run_here()) is not None:
                 self._replaced += 1
                 self._life.enter(StreamsState.REBALANCING)
                 self._stopping.wait(wait_ms / 1000)
@@ -183,6 +184,10 @@ class WorkerThread:
             self._life.enter(StreamsState.ERROR, error)
         else:
             self._life.enter(StreamsState.NOT_RUNNING)
+
+    def _run_here(self) -> int | None:
+        with fewer_collections():
+            return asyncio.run(self._run())
 
     async def _run(self) -> int | None:
         """Run one worker to its end. Return when to replace it, in ms from now; None if it was stopped."""
