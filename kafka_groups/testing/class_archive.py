@@ -2,6 +2,7 @@
 
 import hashlib
 import logging
+import os
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -28,7 +29,7 @@ def make_archive(jars: Path, java: str, run: Callable[[tuple[str, ...]], bool]) 
         run: Starts Kafka with more options and stops it. Returns whether the JVM ended by itself.
     """
     archive = _archive(jars, java)
-    if archive.exists():
+    if archive.exists() or not os.access(jars, os.W_OK):  # a cache that others have filled may be read-only
         return
     with locked(archive.with_suffix(".lock")):
         if archive.exists():

@@ -51,3 +51,11 @@ def test_another_jvm_has_an_archive_of_its_own(tmp_path: Path) -> None:
     other = tmp_path / "java"
     other.touch()
     assert archive_options(tmp_path, str(other)) == ()
+
+
+def test_no_archive_is_made_in_a_cache_that_is_read_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.access", lambda *_: False)  # a chmod would not stop root
+    jvm = Jvm()
+    make_archive(tmp_path, JAVA, jvm)
+    assert jvm.runs == 0
+    assert list(tmp_path.iterdir()) == []
