@@ -5,8 +5,9 @@ from collections.abc import Sequence
 
 from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatStatus, StreamsStatus
 from kafka_groups.streams.errors import StreamsError
+from kafka_groups.streams.member.rules.member_events import StatusesChanged, StreamsMembershipEvent
 
-__all__ = ["GroupStatuses", "asks_for_shutdown"]
+__all__ = ["GroupStatuses", "asks_for_shutdown", "is_shutdown"]
 
 _log = logging.getLogger(__name__)
 
@@ -58,6 +59,11 @@ class GroupStatuses:
 def asks_for_shutdown(statuses: Sequence[StreamsGroupHeartbeatStatus]) -> bool:
     """Return whether a member has asked all members to shut down."""
     return any(status.status_code == StreamsStatus.SHUTDOWN_APPLICATION for status in statuses)
+
+
+def is_shutdown(event: StreamsMembershipEvent) -> bool:
+    """Return whether an event tells of that."""
+    return isinstance(event, StatusesChanged) and asks_for_shutdown(event.statuses)
 
 
 def _told(status: StreamsGroupHeartbeatStatus) -> str:

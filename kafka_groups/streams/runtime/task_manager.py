@@ -3,6 +3,7 @@
 import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import ExitStack
 from itertools import islice
 
@@ -17,7 +18,7 @@ from kafka_groups.streams.member.rules.member_events import (
 from kafka_groups.streams.member.rules.tasks import NO_TASKS, MemberTasks
 from kafka_groups.streams.runtime.assigned import AssignedTask, TaskPhase, TaskRole
 from kafka_groups.streams.runtime.shared_engine import SharedEngine
-from kafka_groups.streams.runtime.statuses import GroupStatuses, asks_for_shutdown
+from kafka_groups.streams.runtime.statuses import GroupStatuses, is_shutdown
 from kafka_groups.streams.runtime.task_timeout import TaskTimeout
 from kafka_groups.streams.runtime.worker_parts import WorkerParts
 from kafka_groups.streams.tasks.task import StreamTask
@@ -134,7 +135,7 @@ class TaskManager:
             await self._parts.member.confirm(event)
         elif isinstance(event, StatusesChanged):
             self._statuses.changed(event.statuses, self._parts.clock.now_ms())
-            if asks_for_shutdown(event.statuses):
+            if is_shutdown(event):
                 self._events.extend(await self._parts.member.poll())  # leaves the group and raises an error
 
     async def _partition_counts(self, tasks: MemberTasks) -> Mapping[str, int] | None:
@@ -160,8 +161,7 @@ class TaskManager:
 
     def _add(self, tasks: MemberTasks, counts: Mapping[str, int]) -> None:
         self._has_assignment = True
-        roles = ((tasks.active, TaskRole.ACTIVE), (tasks.standby, TaskRole.STANDBY), (tasks.warmup, TaskRole.WARMUP))
-        added = {task_id: self._task(task_id, role, counts) for ids, role in roles for task_id in sorted(ids)}
+        added = {task_id: self._task(task_id, role, counts) for ids, role in _roles(tasks) for task_id in sorted(ids)}
         self.tasks = {**self.tasks, **added}
         self._parts.figures.created.add(len(added), self._parts.clock.now_ms())
         self._forget_kept()
@@ -213,10 +213,12 @@ class TaskManager:
 
 
 def _ends_tasks(event: StreamsMembershipEvent) -> bool:
-    is_shutdown = isinstance(event, StatusesChanged) and asks_for_shutdown(event.statuses)
-    return is_shutdown or isinstance(event, TasksRevoked)
+    return isinstance(event, TasksRevoked) or is_shutdown(event)
+
+
+def _roles(tasks: MemberTasks) -> tuple[tuple[AbstractSet[TaskId], TaskRole], ...]:
+    return (tasks.active, TaskRole.ACTIVE), (tasks.standby, TaskRole.STANDBY), (tasks.warmup, TaskRole.WARMUP)
 
 
 def _role_in(then: MemberTasks, task_id: TaskId) -> TaskRole | None:
-    roles = ((then.active, TaskRole.ACTIVE), (then.standby, TaskRole.STANDBY), (then.warmup, TaskRole.WARMUP))
-    return next((role for ids, role in roles if task_id in ids), None)
+    return next((role for ids, role in _roles(then) if task_id in ids), None)

@@ -1,19 +1,11 @@
 """One worker: a member of the streams group and the tasks that it has, stepped one turn at a time."""
 
-import logging
 from collections.abc import Mapping
 
 from kafka_groups.data_plane.polled import NOTHING, PolledRecords
-from kafka_groups.errors import (
-    ApplicationShutdownError,
-    KafkaGroupsError,
-    TasksLostError,
-)
+from kafka_groups.errors import ApplicationShutdownError, KafkaGroupsError, TasksLostError
 from kafka_groups.net.clock import Clock
-from kafka_groups.streams.member.rules.member_events import (
-    GroupMembershipOperation,
-    StatusesChanged,
-)
+from kafka_groups.streams.member.rules.member_events import GroupMembershipOperation
 from kafka_groups.streams.member.rules.task_offsets import TaskPosition
 from kafka_groups.streams.runtime.assigned import AssignedTask, TaskPhase, TaskRole
 from kafka_groups.streams.runtime.committing import Commits
@@ -21,7 +13,7 @@ from kafka_groups.streams.runtime.plane import DataPlane, WorkerMembership
 from kafka_groups.streams.runtime.purging import Purging
 from kafka_groups.streams.runtime.settings import WorkerSettings
 from kafka_groups.streams.runtime.shared_engine import SharedEngine
-from kafka_groups.streams.runtime.statuses import asks_for_shutdown
+from kafka_groups.streams.runtime.statuses import is_shutdown
 from kafka_groups.streams.runtime.task_manager import TaskManager
 from kafka_groups.streams.runtime.task_timeout import TaskTimeout
 from kafka_groups.streams.runtime.worker_parts import WorkerParts
@@ -30,8 +22,6 @@ from kafka_groups.streams.topology.internal_topics import topic_name
 from kafka_groups.types import TaskId
 
 __all__ = ["StreamsWorker"]
-
-_log = logging.getLogger(__name__)
 
 _LOOK_MS = 50
 """The longest time between two looks at the group while there are records."""
@@ -172,7 +162,7 @@ class StreamsWorker:
             events = await self._member.poll()
         except ApplicationShutdownError:
             return True
-        return any(isinstance(each, StatusesChanged) and asks_for_shutdown(each.statuses) for each in events)
+        return any(map(is_shutdown, events))
 
     # ------------------------------------------------------------------------------------ the steps
 
@@ -319,29 +309,24 @@ class StreamsWorker:
         now_ms = self._clock.now_ms()
         is_asked = any(task.task.is_commit_requested for task in self.tasks.values())
         may_try = self._is_committed or self._commits.may_repeat
-        is_asked = is_asked or self._commits.is_pending or (may_try and self._is_full())
+        is_asked = is_asked or self._commits.is_pending or (may_try and not self._room_bytes())
         if is_asked or now_ms - self._committed_ms >= self._settings.commit_interval_ms:
             self._committed_ms = now_ms
             self._is_committed = await self._commit()
             await self._purging.purge_if_due(self.tasks.values(), now_ms)
 
-    def _is_full(self) -> bool:
-        """Return whether the changes of the stores need a commit before anything else is processed."""
+    def _room_bytes(self) -> int:
+        """Return by how much the changes of the stores may grow; 0 if they need a commit before more is processed."""
         limit_bytes = self._settings.uncommitted_max_bytes
         tasks = [task.task for task in self.tasks.values() if task.is_running]
-        if not self._is_commit_due and sum(task.uncommitted_bytes for task in tasks) >= limit_bytes:
+        used_bytes = sum(task.uncommitted_bytes for task in tasks)
+        if not self._is_commit_due and used_bytes >= limit_bytes:
             for task in tasks:
                 task.recount()
+            used_bytes = sum(task.uncommitted_bytes for task in tasks)
             # Half of it is enough, so that keys that change again and again are not counted after every few records.
-            self._is_commit_due = 2 * sum(task.uncommitted_bytes for task in tasks) >= limit_bytes
-        return self._is_commit_due
-
-    def _room_bytes(self) -> int:
-        """Return by how much the uncommitted changes may grow before `_is_full` has to look again."""
-        if self._is_full():
-            return 0
-        used = sum(task.task.uncommitted_bytes for task in self.tasks.values() if task.is_running)
-        return self._settings.uncommitted_max_bytes - used
+            self._is_commit_due = 2 * used_bytes >= limit_bytes
+        return 0 if self._is_commit_due else limit_bytes - used_bytes
 
     async def _commit(self) -> bool:
         begun_ms = self._clock.now_ms()

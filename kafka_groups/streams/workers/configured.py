@@ -44,7 +44,7 @@ class ConfiguredApplication:
     def static_process_id(self) -> str | None:
         """The id of a process with static members, the same after each restart. None if they are dynamic.
 
-        With another id, the coordinator would see a change, and compute the assignment anew.
+        With another id, the coordinator would see a change, and compute the assignment again.
         """
         instance = self.config.group_instance_id
         name = f"{self.config.application_id}/{instance}"
