@@ -16,7 +16,9 @@ from kafka_groups.share.consumer import KafkaShareConsumer
 from kafka_groups.share.delivery.batch import ShareRecords
 from tests.faults.naive_read import COLUMNS, Row, open_consumer
 
-_POLL_S = 2.0
+_POLL_S = 5.0
+_POLL_AGAIN_S = 60.0
+"""For a batch that there was before a restart: it had records, and on a busy machine they are free again late."""
 
 Offset = dict[str, Any]
 
@@ -58,10 +60,10 @@ class NaiveCommitReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def latestOffset(self, start: Offset, limit: ReadLimit) -> Offset:  # noqa: N802
         number: int = start["n"] + 1
-        return {"n": number} if self._poll(number) else start
+        return {"n": number} if self._poll(number, _POLL_S) else start
 
     def partitions(self, start: Offset, end: Offset) -> Sequence[InputPartition]:
-        self._poll(end["n"])
+        self._poll(end["n"], _POLL_AGAIN_S)
         tasks = int(self._options["tasks"])
         rows = [(r.topic, r.partition, r.offset, r.value, r.delivery_count) for r in self._polled.get(end["n"], ())]
         return [Rows(tuple(rows[number::tasks])) for number in range(tasks)]
@@ -80,10 +82,10 @@ class NaiveCommitReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if self._consumer is not None:
             self._consumer.close()
 
-    def _poll(self, number: int) -> bool:
+    def _poll(self, number: int, timeout_s: float) -> bool:
         """Have records for a number, of the past or of now; whether there are any."""
         if number not in self._polled:
-            records = self._joined().poll(timeout=_POLL_S, hold=True)
+            records = self._joined().poll(timeout=timeout_s, hold=True)
             if not records:
                 return False
             self._polled[number] = records
