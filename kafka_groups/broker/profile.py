@@ -200,6 +200,11 @@ _4_4 = Profile(
         DELETE_TOPICS=(1, 6),
         DELETE_RECORDS=(0, 2),
         INIT_PRODUCER_ID=(0, 5),  # v6 is unstable, and served only if unstable.api.versions.enable is set
+        ADD_PARTITIONS_TO_TXN=(0, 5),
+        ADD_OFFSETS_TO_TXN=(0, 4),
+        END_TXN=(0, 5),
+        WRITE_TXN_MARKERS=(1, 2),
+        TXN_OFFSET_COMMIT=(0, 6),
         DESCRIBE_CONFIGS=(1, 4),
         SASL_AUTHENTICATE=(0, 2),
         CREATE_PARTITIONS=(0, 3),
@@ -209,6 +214,9 @@ _4_4 = Profile(
         ALTER_USER_SCRAM_CREDENTIALS=(0, 0),
         UPDATE_FEATURES=(0, 2),
         DESCRIBE_CLUSTER=(0, 2),
+        DESCRIBE_PRODUCERS=(0, 0),
+        DESCRIBE_TRANSACTIONS=(0, 0),
+        LIST_TRANSACTIONS=(0, 2),
         LIST_CONFIG_RESOURCES=(0, 1),
         DESCRIBE_TOPIC_PARTITIONS=(0, 0),
         CONSUMER_GROUP_HEARTBEAT=(0, 1),
@@ -252,7 +260,11 @@ _4_3 = evolve(
     versions={
         **_without(_4_4.versions, ApiKey.STREAMS_GROUP_TOPOLOGY_DESCRIPTION_UPDATE),
         **_versions(
-            API_VERSIONS=(0, 4), DELETE_GROUPS=(0, 2), STREAMS_GROUP_HEARTBEAT=(0, 0), STREAMS_GROUP_DESCRIBE=(0, 0)
+            API_VERSIONS=(0, 4),
+            DELETE_GROUPS=(0, 2),
+            STREAMS_GROUP_HEARTBEAT=(0, 0),
+            STREAMS_GROUP_DESCRIBE=(0, 0),
+            TXN_OFFSET_COMMIT=(0, 5),
         ),
     },
     features={**_4_4.features, **_features(metadata_version=(7, 30, 30), share_version=(0, 1, 1))},

@@ -53,7 +53,6 @@ def _apis(why: str, **keys: int) -> Iterator[Unbuilt]:
     return (Unbuilt(UnbuiltKind.API, name, why, key=key) for name, key in keys.items())
 
 
-_TRANSACTIONS = "Transactions"
 _DEAD_LETTERS = "Dead-letter queues (KIP-1191)"
 _SHARE_STATE = "Buffers, threads and replicas of the share coordinator, whose records are in memory"
 _AUTHORIZATION = "Authorization and delegation tokens"
@@ -63,17 +62,6 @@ _OLD = "Replaced by IncrementalAlterConfigs and SaslHandshake v1, which all curr
 _INNER = "Buffers, threads and delays that the embedded broker has no counterpart of"
 
 UNBUILT: tuple[Unbuilt, ...] = (
-    *_apis(
-        _TRANSACTIONS,
-        AddPartitionsToTxn=24,
-        AddOffsetsToTxn=25,
-        EndTxn=26,
-        WriteTxnMarkers=27,
-        TxnOffsetCommit=28,
-        DescribeProducers=61,
-        DescribeTransactions=65,
-        ListTransactions=66,
-    ),
     Unbuilt(UnbuiltKind.FEATURE, "share.version", _DEAD_LETTERS, built=1),
     *_configs(
         UnbuiltKind.GROUP_CONFIG,

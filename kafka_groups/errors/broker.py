@@ -105,6 +105,10 @@ class RecordListTooLargeError(BrokerError, code=18):
     """The record batch is larger than a segment."""
 
 
+class NotEnoughReplicasError(BrokerError, code=19, retriable=True):
+    """The partition has too few replicas, or the leader could not verify that it is part of the transaction."""
+
+
 class InvalidRequiredAcksError(BrokerError, code=21):
     """The acks of a Produce request must be -1, 0 or 1."""
 
@@ -209,8 +213,28 @@ class InvalidTxnStateError(BrokerError, code=48):
     """The producer attempted a transactional operation in a state that does not allow it."""
 
 
+class InvalidProducerIdMappingError(BrokerError, code=49):
+    """The transactional id is not known, or it has another producer id."""
+
+
+class InvalidTransactionTimeoutError(BrokerError, code=50):
+    """The transaction timeout is not positive, or longer than the broker allows."""
+
+
+class ConcurrentTransactionsError(BrokerError, code=51, retriable=True):
+    """The transactional id has a transaction that is being ended."""
+
+
+class TransactionCoordinatorFencedError(BrokerError, code=52):
+    """Another transaction coordinator has taken over."""
+
+
 class TransactionalIdAuthorizationFailedError(BrokerError, code=53):
     """The client may not use this transactional id."""
+
+
+class OperationNotAttemptedError(BrokerError, code=55):
+    """The broker did nothing for this one, because another one of the same request failed."""
 
 
 class KafkaStorageError(BrokerError, code=56, retriable=True):
@@ -289,6 +313,10 @@ class ThrottlingQuotaExceededError(BrokerError, code=89, retriable=True):
     """A quota is exceeded."""
 
 
+class ProducerFencedError(BrokerError, code=90):
+    """Another producer with the same transactional id has taken over."""
+
+
 class ResourceNotFoundError(BrokerError, code=91):
     """The resource does not exist."""
 
@@ -303,6 +331,10 @@ class UnknownTopicIdError(BrokerError, code=100, retriable=True):
 
 class InconsistentTopicIdError(BrokerError, code=103, retriable=True):
     """The topic id differs from the one in the log."""
+
+
+class TransactionalIdNotFoundError(BrokerError, code=105):
+    """The transactional id does not exist."""
 
 
 class FetchSessionTopicIdError(BrokerError, code=106, retriable=True):
@@ -323,6 +355,10 @@ class UnsupportedAssignorError(BrokerError, code=112):
 
 class StaleMemberEpochError(BrokerError, code=113):
     """The member epoch is out of date."""
+
+
+class TransactionAbortableError(BrokerError, code=120):
+    """The transaction cannot be committed any more. The producer may abort it and go on."""
 
 
 class InvalidRecordStateError(BrokerError, code=121):

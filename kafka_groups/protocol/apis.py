@@ -35,6 +35,11 @@ class ApiKey(enum.IntEnum):
     DELETE_TOPICS = 20
     DELETE_RECORDS = 21
     INIT_PRODUCER_ID = 22
+    ADD_PARTITIONS_TO_TXN = 24
+    ADD_OFFSETS_TO_TXN = 25
+    END_TXN = 26
+    WRITE_TXN_MARKERS = 27
+    TXN_OFFSET_COMMIT = 28
     DESCRIBE_CONFIGS = 32
     SASL_AUTHENTICATE = 36
     CREATE_PARTITIONS = 37
@@ -45,6 +50,9 @@ class ApiKey(enum.IntEnum):
     ALTER_USER_SCRAM_CREDENTIALS = 51
     UPDATE_FEATURES = 57
     DESCRIBE_CLUSTER = 60
+    DESCRIBE_PRODUCERS = 61
+    DESCRIBE_TRANSACTIONS = 65
+    LIST_TRANSACTIONS = 66
     CONSUMER_GROUP_HEARTBEAT = 68
     CONSUMER_GROUP_DESCRIBE = 69
     LIST_CONFIG_RESOURCES = 74
@@ -158,6 +166,11 @@ APIS: Mapping[ApiKey, Api] = MappingProxyType({
         _api(ApiKey.DELETE_TOPICS, 1, 6),
         _api(ApiKey.DELETE_RECORDS, 0, 2),
         _api(ApiKey.INIT_PRODUCER_ID, 0, 6),
+        _api(ApiKey.ADD_PARTITIONS_TO_TXN, 0, 5),
+        _api(ApiKey.ADD_OFFSETS_TO_TXN, 0, 4),
+        _api(ApiKey.END_TXN, 0, 5),
+        _api(ApiKey.WRITE_TXN_MARKERS, 1, 2),
+        _api(ApiKey.TXN_OFFSET_COMMIT, 0, 6),
         _api(ApiKey.DESCRIBE_CONFIGS, 1, 4),
         _api(ApiKey.SASL_AUTHENTICATE, 0, 2),
         _api(ApiKey.CREATE_PARTITIONS, 0, 3),
@@ -168,6 +181,9 @@ APIS: Mapping[ApiKey, Api] = MappingProxyType({
         _api(ApiKey.ALTER_USER_SCRAM_CREDENTIALS, 0, 0),
         _api(ApiKey.UPDATE_FEATURES, 0, 2),
         _api(ApiKey.DESCRIBE_CLUSTER, 0, 2),
+        _api(ApiKey.DESCRIBE_PRODUCERS, 0, 0),
+        _api(ApiKey.DESCRIBE_TRANSACTIONS, 0, 0),
+        _api(ApiKey.LIST_TRANSACTIONS, 0, 2),
         _api(ApiKey.CONSUMER_GROUP_HEARTBEAT, 0, 1),
         _api(ApiKey.CONSUMER_GROUP_DESCRIBE, 0, 1),
         _api(ApiKey.LIST_CONFIG_RESOURCES, 0, 1),

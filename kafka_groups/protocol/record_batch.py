@@ -24,6 +24,7 @@ __all__ = [
     "RecordBatch",
     "crc32c",
     "foreign_errors",
+    "is_transactional",
     "iter_batches",
     "parse_header",
     "rewrite",
@@ -53,6 +54,13 @@ _CONTROL_BIT = 0x20
 # The compiled codec checks for the end of the buffer only before a variable-length integer, which takes up to ten
 # bytes, and a header's key and value have one each. It may therefore read this far beyond the end.
 _PADDING = bytes(64)
+
+
+def is_transactional(records: Buffer | None) -> bool:
+    """Return whether the first of some batches says that it belongs to a transaction. Nothing else is looked at."""
+    if records is None or len(records) < HEADER_BYTES or records[MAGIC_AT] != MAGIC:
+        return False
+    return bool(records[_ATTRIBUTES_AT + 1] & _TRANSACTIONAL_BIT)
 
 
 @functools.cache

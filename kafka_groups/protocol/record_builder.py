@@ -105,9 +105,9 @@ def build_control_batch(
     return build_batch([marker], base_offset, options)
 
 
-def end_marker_parts(*, is_commit: bool) -> tuple[bytes, bytes]:
+def end_marker_parts(*, is_commit: bool, coordinator_epoch: int = 0) -> tuple[bytes, bytes]:
     """Return the value and the key of the record in a marker that ends a transaction."""
-    value = _END_TRANSACTION_MARKER.pack(_CONTROL_VERSION, 0)
+    value = _END_TRANSACTION_MARKER.pack(_CONTROL_VERSION, coordinator_epoch)
     return value, _CONTROL_KEY.pack(_CONTROL_VERSION, int(is_commit))
 
 

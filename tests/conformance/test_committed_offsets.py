@@ -74,7 +74,12 @@ class Offsets:
         return {each.partition_index: each.error_code.name for topic in response.topics for each in topic.partitions}
 
     async def fetch(
-        self, topic: Topic | None, indexes: tuple[int, ...] = (0, 1), version: int = NEWEST_WITH_NAMES
+        self,
+        topic: Topic | None,
+        indexes: tuple[int, ...] = (0, 1),
+        version: int = NEWEST_WITH_NAMES,
+        *,
+        require_stable: bool = False,
     ) -> OffsetFetchResponseGroup:
         """The group's offsets of a topic, or all."""
         topics = None
@@ -82,7 +87,8 @@ class Offsets:
             topics = (OffsetFetchRequestTopic(name=topic.name, topic_id=topic.topic_id, partition_indexes=indexes),)
         group = OffsetFetchRequestGroup(group_id=self.group_id, topics=topics)
         if version >= 8:
-            [found] = (await self._client.ask(OffsetFetchRequest(groups=(group,)), version)).groups
+            request = OffsetFetchRequest(groups=(group,), require_stable=require_stable)
+            [found] = (await self._client.ask(request, version)).groups
             assert isinstance(found, OffsetFetchResponseGroup)
             return found
         response = await self._client.ask(OffsetFetchRequest(group_id=self.group_id, topics=topics), version)

@@ -2,9 +2,9 @@
 
 Waits until `min_bytes` are available, a partition has an error, or `max_wait_ms` have passed. A response contains at
 most `max_bytes` (and at most the broker's `fetch.max.bytes`), and at most its own limit for each partition. The first
-partition with data always returns at least one batch. Topics are identified by name up to v12 and by id from v13. Both
-isolation levels read up to the end of the log, because there are no transactions. Replicas are not supported: every
-fetch is from a consumer.
+partition with data always returns at least one batch. Topics are identified by name up to v12 and by id from v13. With
+the isolation level `read_committed`, a consumer gets the records before the last stable offset, and a list of the
+transactions among them that were aborted. Replicas are not supported: every fetch is from a consumer.
 
 Errors of the request: FETCH_SESSION_ID_NOT_FOUND, INVALID_FETCH_SESSION_EPOCH, FETCH_SESSION_TOPIC_ID_ERROR.
 Errors per partition: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID (v13), OFFSET_OUT_OF_RANGE,
@@ -16,6 +16,7 @@ from functools import partial
 from uuid import UUID
 
 from kafka_groups.broker.api.context import RequestContext
+from kafka_groups.broker.log.batches import ReadResult
 from kafka_groups.broker.log.partition_log import PartitionLog
 from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.broker.requests.fetch_sessions import FetchPlan, FetchTarget, targets
@@ -81,7 +82,7 @@ async def _wait_for_bytes(plan: FetchPlan, request: FetchRequest, context: Reque
     found = [_partition_key(target, services) async for target in turns.each(plan.targets)]
     keys = [key for key in found if key is not None]
     if keys and request.max_wait_ms > 0:
-        can_answer = partial(_can_answer, plan.targets, request.min_bytes, context)
+        can_answer = partial(_can_answer, plan.targets, request, context)
         await services.purgatory.wait(keys, can_answer, deadline_ms, turns)
 
 
@@ -93,13 +94,14 @@ def _partition_key(target: FetchTarget, services: BrokerServices) -> TopicIdPart
     return topic.topic_id_partition(target.request.partition)
 
 
-async def _can_answer(targets: Sequence[FetchTarget], min_bytes: int, context: RequestContext) -> bool:
-    missing = min_bytes
+async def _can_answer(targets: Sequence[FetchTarget], request: FetchRequest, context: RequestContext) -> bool:
+    missing, is_stable = request.min_bytes, request.isolation_level == READ_COMMITTED
     async for target in context.turns.each(targets):
         if missing <= 0:
             return True
         try:
-            available = _log_of(target, context.services).available_bytes(target.request.fetch_offset)
+            log = _log_of(target, context.services)
+            available = log.available_bytes(target.request.fetch_offset, is_stable=is_stable)
         except BrokerError:
             return True  # an error is returned at once
         missing -= min(available, target.request.partition_max_bytes)
@@ -112,12 +114,12 @@ async def _can_answer(targets: Sequence[FetchTarget], min_bytes: int, context: R
 async def _read_all(plan: FetchPlan, request: FetchRequest, context: RequestContext) -> Answers:
     services = context.services
     left = min(request.max_bytes, services.cluster.settings.fetch_max_bytes)
-    aborted: tuple[AbortedTransaction, ...] | None = () if request.isolation_level == READ_COMMITTED else None
+    is_stable = request.isolation_level == READ_COMMITTED
     answers: Answers = []
     is_empty = True
     async for target in context.turns.each(plan.targets):
         max_bytes = max(min(left, target.request.partition_max_bytes), 0)
-        data = _read_or_refuse(target, max_bytes, aborted, services, min_one=is_empty)
+        data = _read_or_refuse(target, max_bytes, services, min_one=is_empty, is_stable=is_stable)
         size = len(data.records or b"")
         left -= size
         is_empty = is_empty and not size
@@ -129,13 +131,15 @@ async def _read_all(plan: FetchPlan, request: FetchRequest, context: RequestCont
 def _read_or_refuse(
     target: FetchTarget,
     max_bytes: int,
-    aborted: tuple[AbortedTransaction, ...] | None,
     services: BrokerServices,
     *,
     min_one: bool,
+    is_stable: bool,
 ) -> PartitionData:
+    offset = target.request.fetch_offset
     try:
-        read = _log_of(target, services).read(target.request.fetch_offset, max_bytes, min_one=min_one)
+        log = _log_of(target, services)
+        read = log.read(offset, max_bytes, min_one=min_one, is_stable=is_stable)
     except BrokerError as error:
         return _refusal(target, error, services)
     return PartitionData(
@@ -143,8 +147,17 @@ def _read_or_refuse(
         high_watermark=read.high_watermark,
         last_stable_offset=read.last_stable_offset,
         log_start_offset=read.log_start_offset,
-        aborted_transactions=aborted,
+        aborted_transactions=_aborted(log, offset, read) if is_stable else None,
         records=read.records,
+    )
+
+
+def _aborted(log: PartitionLog, offset: int, read: ReadResult) -> tuple[AbortedTransaction, ...]:
+    """Return the aborted transactions with records among those that were read."""
+    end_offset = read.batches[-1].last_offset + 1 if read.batches else offset
+    return tuple(
+        AbortedTransaction(producer_id=each.producer_id, first_offset=each.first_offset)
+        for each in log.aborted_between(offset, end_offset)
     )
 
 

@@ -2,11 +2,7 @@
 
 Key types: 0 group, 1 transaction, 2 share-partition, as `groupId:topicId:partition` (v6; KIP-932). From v4, a request
 can contain several keys. Errors per key: INVALID_REQUEST (unknown key type, share key before v6, malformed share key),
-COORDINATOR_NOT_AVAILABLE (no broker is running), TRANSACTIONAL_ID_AUTHORIZATION_FAILED (there are no transactions).
-`metadata.placement` decides which broker coordinates a key.
-
-The last of these errors is one of few that librdkafka takes for final when it looks for a coordinator. With others,
-`init_transactions` waits for its timeout and does not show the message.
+COORDINATOR_NOT_AVAILABLE (no broker is running). `metadata.placement` decides which broker coordinates a key.
 """
 
 import base64
@@ -19,6 +15,7 @@ from kafka_groups.broker.api.context import RequestContext
 from kafka_groups.broker.metadata.placement import (
     GROUP_TOPIC,
     SHARE_STATE_TOPIC,
+    TRANSACTION_TOPIC,
     coordinator_of,
     share_state_key,
 )
@@ -27,7 +24,6 @@ from kafka_groups.errors import (
     BrokerError,
     CoordinatorNotAvailableError,
     InvalidRequestError,
-    TransactionalIdAuthorizationFailedError,
 )
 from kafka_groups.protocol.messages.find_coordinator import (
     FIRST_WITH_MANY_KEYS,
@@ -41,13 +37,10 @@ __all__ = ["handle"]
 
 _FIRST_WITH_SHARE_KEYS = 6
 _NOBODY = -1
-_NO_TRANSACTIONS = (
-    "The embedded broker does not support transactions yet. Test transactional producers with a real Kafka, or remove"
-    " 'transactional.id'."
-)
 _PARTITION = re.compile(r"-?\d{1,10}")
 _INTERNAL_TOPICS: Mapping[int, str] = {
     CoordinatorType.GROUP: GROUP_TOPIC,
+    CoordinatorType.TRANSACTION: TRANSACTION_TOPIC,
     CoordinatorType.SHARE: SHARE_STATE_TOPIC,
 }
 
@@ -98,8 +91,6 @@ def _find(key_type: int, key: str, context: RequestContext) -> Coordinator:
 def _internal_topic(key_type: int, version: int) -> str:
     if key_type == CoordinatorType.SHARE and version < _FIRST_WITH_SHARE_KEYS:
         raise InvalidRequestError(f"Share-partition keys require version {_FIRST_WITH_SHARE_KEYS}.")
-    if key_type == CoordinatorType.TRANSACTION:
-        raise TransactionalIdAuthorizationFailedError(_NO_TRANSACTIONS)
     internal_topic = _INTERNAL_TOPICS.get(key_type)
     if internal_topic is None:
         raise InvalidRequestError(f"Unknown key type {key_type}.")

@@ -5,6 +5,8 @@ from types import MappingProxyType
 from typing import Any
 
 from kafka_groups.broker.api import (
+    add_offsets_to_txn,
+    add_partitions_to_txn,
     alter_share_group_offsets,
     alter_user_scram_credentials,
     consumer_group_describe,
@@ -19,9 +21,12 @@ from kafka_groups.broker.api import (
     describe_cluster,
     describe_configs,
     describe_groups,
+    describe_producers,
     describe_share_group_offsets,
     describe_topic_partitions,
+    describe_transactions,
     describe_user_scram_credentials,
+    end_txn,
     fetch,
     find_coordinator,
     heartbeat,
@@ -33,6 +38,7 @@ from kafka_groups.broker.api import (
     list_config_resources,
     list_groups,
     list_offsets,
+    list_transactions,
     metadata,
     offset_commit,
     offset_delete,
@@ -50,8 +56,10 @@ from kafka_groups.broker.api import (
     streams_group_heartbeat,
     streams_group_topology_description_update,
     sync_group,
+    txn_offset_commit,
     update_features,
     write_share_group_state,
+    write_txn_markers,
 )
 from kafka_groups.broker.api.api_versions import ApiVersionsHandler
 from kafka_groups.broker.api.context import RequestContext
@@ -81,6 +89,11 @@ _HANDLERS: Mapping[ApiKey, Handler] = {
     ApiKey.DELETE_TOPICS: delete_topics.handle,
     ApiKey.DELETE_RECORDS: delete_records.handle,
     ApiKey.INIT_PRODUCER_ID: init_producer_id.handle,
+    ApiKey.ADD_PARTITIONS_TO_TXN: add_partitions_to_txn.handle,
+    ApiKey.ADD_OFFSETS_TO_TXN: add_offsets_to_txn.handle,
+    ApiKey.END_TXN: end_txn.handle,
+    ApiKey.WRITE_TXN_MARKERS: write_txn_markers.handle,
+    ApiKey.TXN_OFFSET_COMMIT: txn_offset_commit.handle,
     ApiKey.DESCRIBE_CONFIGS: describe_configs.handle,
     ApiKey.CREATE_PARTITIONS: create_partitions.handle,
     ApiKey.DELETE_GROUPS: delete_groups.handle,
@@ -91,6 +104,9 @@ _HANDLERS: Mapping[ApiKey, Handler] = {
     ApiKey.ALTER_USER_SCRAM_CREDENTIALS: alter_user_scram_credentials.handle,
     ApiKey.UPDATE_FEATURES: update_features.handle,
     ApiKey.DESCRIBE_CLUSTER: describe_cluster.handle,
+    ApiKey.DESCRIBE_PRODUCERS: describe_producers.handle,
+    ApiKey.DESCRIBE_TRANSACTIONS: describe_transactions.handle,
+    ApiKey.LIST_TRANSACTIONS: list_transactions.handle,
     ApiKey.LIST_CONFIG_RESOURCES: list_config_resources.handle,
     ApiKey.DESCRIBE_TOPIC_PARTITIONS: describe_topic_partitions.handle,
     ApiKey.CONSUMER_GROUP_HEARTBEAT: consumer_group_heartbeat.handle,

@@ -1,25 +1,49 @@
-"""InitProducerId (key 22), v0-v5: assigns an id to an idempotent producer. The id is always new and has epoch 0.
+"""InitProducerId (key 22), v0-v5: assigns id and epoch of an idempotent or transactional producer (KIP-98, KIP-360).
 
-Transactions are not supported: a transactional id gets TRANSACTIONAL_ID_AUTHORIZATION_FAILED, which ends producers at
-once. Most of them have learnt it, and why, from FindCoordinator before. As in Kafka, an empty transactional id gets
-INVALID_REQUEST.
+Without a transactional id the id is always new and has epoch 0. With one, the coordinator of the transactional id
+increases the epoch, and aborts the transaction that an earlier producer has left open.
+
+Errors: NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, INVALID_REQUEST (an empty
+transactional id, or an id without epoch), INVALID_TRANSACTION_TIMEOUT, CONCURRENT_TRANSACTIONS, PRODUCER_FENCED (before
+v4 INVALID_PRODUCER_EPOCH).
 """
 
 from kafka_groups.broker.api.context import RequestContext
-from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.broker.coordinators.transactions.transaction import NO_EPOCH, NO_PRODUCER
+from kafka_groups.broker.log.entries import Producer
+from kafka_groups.broker.requests.error_fields import code_of
+from kafka_groups.errors import BrokerError, InvalidProducerEpochError, InvalidRequestError, ProducerFencedError
 from kafka_groups.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 
 __all__ = ["handle"]
 
 _FIRST_EPOCH = 0
-_NO_EPOCH = -1
+_FIRST_WITH_FENCED = 4
 
 
 async def handle(request: InitProducerIdRequest, context: RequestContext) -> InitProducerIdResponse:
-    """Return a producer id."""
+    """Return a producer id and an epoch."""
+    try:
+        producer = await _initialised(request, context)
+    except ProducerFencedError as error:
+        is_known = context.version >= _FIRST_WITH_FENCED
+        return _refused(error if is_known else InvalidProducerEpochError(str(error)))
+    except BrokerError as error:
+        return _refused(error)
+    return InitProducerIdResponse(producer_id=producer.producer_id, producer_epoch=producer.epoch)
+
+
+async def _initialised(request: InitProducerIdRequest, context: RequestContext) -> Producer:
+    if (request.producer_id == NO_PRODUCER) != (request.producer_epoch == NO_EPOCH):
+        raise InvalidRequestError("A producer id needs an epoch, and an epoch a producer id.")
     if request.transactional_id is None:
-        producer_id = context.services.cluster.logs.new_producer_id()
-        return InitProducerIdResponse(producer_id=producer_id, producer_epoch=_FIRST_EPOCH)
-    refused = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-    error = refused if request.transactional_id else ErrorCode.INVALID_REQUEST
-    return InitProducerIdResponse(error_code=error, producer_epoch=_NO_EPOCH)
+        return Producer(context.services.cluster.logs.new_producer_id(), _FIRST_EPOCH)
+    if not request.transactional_id:
+        raise InvalidRequestError("The transactional id is empty.")
+    expected = None if request.producer_id == NO_PRODUCER else Producer(request.producer_id, request.producer_epoch)
+    initialise = context.services.coordinators.transactions.initialise
+    return await initialise(request.transactional_id, request.transaction_timeout_ms, expected)
+
+
+def _refused(error: BrokerError) -> InitProducerIdResponse:
+    return InitProducerIdResponse(error_code=code_of(error), producer_id=NO_PRODUCER, producer_epoch=NO_EPOCH)

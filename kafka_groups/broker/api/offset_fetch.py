@@ -4,17 +4,18 @@ Without `topics` (v2), all offsets of the group are returned. A partition withou
 and neither is a group that does not exist or is of another type: the offset is -1. From v10 on topics have ids.
 Errors per group (v1: per partition): NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS, and in consumer groups (v9)
 UNKNOWN_MEMBER_ID, STALE_MEMBER_EPOCH.
-Errors per partition: UNKNOWN_TOPIC_ID (v10).
+Errors per partition: UNKNOWN_TOPIC_ID (v10), UNSTABLE_OFFSET_COMMIT (v7, with `require_stable`: an open transaction may
+change the offset).
 """
 
 from collections.abc import Sequence
 
 from kafka_groups.broker.api.context import RequestContext
+from kafka_groups.broker.coordinators.groups.offsets.shard_offsets import FetchedOffset, Unstable
 from kafka_groups.broker.requests.committed_offsets import in_slices, named_topic
 from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.broker.requests.group_coordination import check_coordinator
 from kafka_groups.errors import BrokerError
-from kafka_groups.protocol.coordinator_records.offsets import OffsetCommitValue
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.offset_fetch import (
     FIRST_WITH_GROUPS,
@@ -39,19 +40,24 @@ async def handle(request: OffsetFetchRequest, context: RequestContext) -> Offset
     """Return the offsets of each group."""
     if context.version >= FIRST_WITH_GROUPS:
         each = context.turns.each(request.groups)
-        return OffsetFetchResponse(groups=tuple([await _group(group, context) async for group in each]))
-    only = await _group(OffsetFetchRequestGroup(group_id=request.group_id, topics=request.topics), context)
+        groups = [await _group(group, context, require_stable=request.require_stable) async for group in each]
+        return OffsetFetchResponse(groups=tuple(groups))
+    group = OffsetFetchRequestGroup(group_id=request.group_id, topics=request.topics)
+    only = await _group(group, context, require_stable=request.require_stable)
     if context.version < _FIRST_WITH_GROUP_ERROR and only.error_code is not ErrorCode.NONE:
         return OffsetFetchResponse(topics=tuple(_refused(topic, only.error_code) for topic in request.topics or ()))
     return OffsetFetchResponse(topics=only.topics, error_code=only.error_code)
 
 
-async def _group(group: OffsetFetchRequestGroup, context: RequestContext) -> OffsetFetchResponseGroup:
+async def _group(
+    group: OffsetFetchRequestGroup, context: RequestContext, *, require_stable: bool
+) -> OffsetFetchResponseGroup:
     try:
         check_coordinator(context.services, group.group_id)
         await context.services.coordinators.groups.check_fetch(group.group_id, group.member_id, group.member_epoch)
         topics = await _all(group.group_id, context) if group.topics is None else group.topics
-        fetched = [await _topic(group.group_id, topic, context) async for topic in context.turns.each(topics)]
+        each = context.turns.each(topics)
+        fetched = [await _topic(group.group_id, topic, context, require_stable=require_stable) async for topic in each]
     except BrokerError as error:
         return OffsetFetchResponseGroup(group_id=group.group_id, error_code=code_of(error))
     return OffsetFetchResponseGroup(group_id=group.group_id, topics=tuple(fetched))
@@ -72,7 +78,9 @@ async def _all(group_id: str, context: RequestContext) -> list[OffsetFetchReques
     ]
 
 
-async def _topic(group_id: str, topic: OffsetFetchRequestTopic, context: RequestContext) -> OffsetFetchResponseTopic:
+async def _topic(
+    group_id: str, topic: OffsetFetchRequestTopic, context: RequestContext, *, require_stable: bool
+) -> OffsetFetchResponseTopic:
     name = topic.name
     if context.version >= FIRST_WITH_TOPIC_IDS:
         known = named_topic(context.services.cluster.metadata, "", topic.topic_id)
@@ -81,19 +89,27 @@ async def _topic(group_id: str, topic: OffsetFetchRequestTopic, context: Request
         name = known.name
     partitions: list[OffsetFetchResponsePartition] = []
     async for some in in_slices(topic.partition_indexes, context.turns):
-        partitions += await _fetched(group_id, name, some, context)
+        partitions += await _fetched(group_id, name, some, context, require_stable=require_stable)
     return OffsetFetchResponseTopic(name=topic.name, topic_id=topic.topic_id, partitions=tuple(partitions))
 
 
 async def _fetched(
-    group_id: str, name: str, indexes: Sequence[int], context: RequestContext
+    group_id: str, name: str, indexes: Sequence[int], context: RequestContext, *, require_stable: bool
 ) -> list[OffsetFetchResponsePartition]:
     partitions = [TopicPartition(name, index) for index in indexes]
-    offsets = await context.services.coordinators.groups.fetch_offsets(group_id, partitions)
+    fetch = context.services.coordinators.groups.fetch_offsets
+    offsets = await fetch(group_id, partitions, require_stable=require_stable)
     return [_partition(index, offset) for index, offset in zip(indexes, offsets, strict=True)]
 
 
-def _partition(index: int, committed: OffsetCommitValue | None) -> OffsetFetchResponsePartition:
+def _partition(index: int, committed: FetchedOffset) -> OffsetFetchResponsePartition:
+    if isinstance(committed, Unstable):
+        return OffsetFetchResponsePartition(
+            partition_index=index,
+            committed_offset=NO_OFFSET,
+            metadata="",
+            error_code=ErrorCode.UNSTABLE_OFFSET_COMMIT,
+        )
     if committed is None:
         return OffsetFetchResponsePartition(partition_index=index, committed_offset=NO_OFFSET, metadata="")
     return OffsetFetchResponsePartition(

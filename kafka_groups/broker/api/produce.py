@@ -6,7 +6,12 @@ With acks=0 there is no response. If another broker leads a partition, the respo
 Errors per partition: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID (v13), NOT_LEADER_OR_FOLLOWER,
 INVALID_TOPIC_EXCEPTION (internal topics), INVALID_REQUIRED_ACKS, INVALID_RECORD (not exactly one batch of format 2),
 CORRUPT_MESSAGE, MESSAGE_TOO_LARGE, INVALID_TIMESTAMP, UNSUPPORTED_COMPRESSION_TYPE (zstd before v7),
-OUT_OF_ORDER_SEQUENCE_NUMBER, INVALID_PRODUCER_EPOCH, INVALID_TXN_STATE (there are no transactions).
+OUT_OF_ORDER_SEQUENCE_NUMBER, INVALID_PRODUCER_EPOCH.
+For records of transactions also TRANSACTIONAL_ID_AUTHORIZATION_FAILED (without an id), INVALID_PRODUCER_ID_MAPPING,
+INVALID_TXN_STATE, NOT_ENOUGH_REPLICAS (the coordinator could not be asked), TRANSACTION_ABORTABLE (v11),
+CONCURRENT_TRANSACTIONS (v12).
+
+From v12 on, a produce request adds its partitions to the transaction; before, they must have been added (KIP-890).
 """
 
 from kafka_groups.broker.api.context import RequestContext
@@ -17,6 +22,7 @@ from kafka_groups.broker.requests.appending import append_batch, writable_partit
 from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.broker.requests.leadership import current_leader, node_endpoints, topic_by_id_or_name
 from kafka_groups.broker.requests.services import BrokerServices
+from kafka_groups.broker.requests.transactional_writes import Permits, has_transactions, permits_of
 from kafka_groups.errors import (
     BrokerError,
     InvalidRequiredAcksError,
@@ -36,18 +42,24 @@ from kafka_groups.protocol.messages.produce import (
     TopicProduceData,
     TopicProduceResponse,
 )
+from kafka_groups.types import TopicPartition
 
 __all__ = ["handle"]
 
 _ACKS = (ALL_ACKS, NO_ACKS, LEADER_ACKS)
 _FIRST_WITH_ZSTD = 7
 _NO_OFFSET = -1
+_NO_PERMITS = Permits()
 
 
 async def handle(request: ProduceRequest, context: RequestContext) -> ProduceResponse | None:
     """Append the batches and return the response, or None if the producer wants no response."""
-    topics = context.turns.each(request.topic_data)
-    responses = tuple([await _append_topic(data, request.acks, context) async for data in topics])
+    permits = await _permits(request, context) if has_transactions(request) else _NO_PERMITS
+    if isinstance(permits, BrokerError):
+        responses = tuple(_refused_topic(data, permits, context.services) for data in request.topic_data)
+    else:
+        topics = context.turns.each(request.topic_data)
+        responses = tuple([await _append_topic(data, request.acks, permits, context) async for data in topics])
     if request.acks == NO_ACKS:
         return None
     leaders = (partition.current_leader for topic in responses for partition in topic.partition_responses)
@@ -56,21 +68,34 @@ async def handle(request: ProduceRequest, context: RequestContext) -> ProduceRes
     )
 
 
-async def _append_topic(data: TopicProduceData, acks: int, context: RequestContext) -> TopicProduceResponse:
+async def _permits(request: ProduceRequest, context: RequestContext) -> Permits | BrokerError:
+    try:
+        return await permits_of(request, context.services, context.version, context.wall_ms)
+    except BrokerError as error:
+        return error
+
+
+def _refused_topic(topic: TopicProduceData, error: BrokerError, services: BrokerServices) -> TopicProduceResponse:
+    refused = tuple(_refusal(topic, data.index, error, services) for data in topic.partition_data)
+    return TopicProduceResponse(topic_id=topic.topic_id, name=topic.name, partition_responses=refused)
+
+
+async def _append_topic(
+    data: TopicProduceData, acks: int, permits: Permits, context: RequestContext
+) -> TopicProduceResponse:
     partitions = context.turns.each(data.partition_data)
-    appended = [_append_or_refuse(data, partition, acks, context) async for partition in partitions]
+    appended = [_append_or_refuse(data, partition, acks, permits, context) async for partition in partitions]
     return TopicProduceResponse(topic_id=data.topic_id, name=data.name, partition_responses=tuple(appended))
 
 
 def _append_or_refuse(
-    topic: TopicProduceData, data: PartitionProduceData, acks: int, context: RequestContext
+    topic: TopicProduceData, data: PartitionProduceData, acks: int, permits: Permits, context: RequestContext
 ) -> PartitionProduceResponse:
     try:
         if acks not in _ACKS:
             raise InvalidRequiredAcksError(f"Invalid acks {acks}: allowed values are -1, 0 and 1.")
-        appended = _append(
-            topic_by_id_or_name(context.services.cluster.metadata, topic.topic_id, topic.name), data, context
-        )
+        known = topic_by_id_or_name(context.services.cluster.metadata, topic.topic_id, topic.name)
+        appended = _append(known, data, permits, context)
     except BrokerError as error:
         return _refusal(topic, data.index, error, context.services)
     return PartitionProduceResponse(
@@ -81,11 +106,19 @@ def _append_or_refuse(
     )
 
 
-def _append(topic: TopicMetadata, data: PartitionProduceData, context: RequestContext) -> AppendResult:
+def _append(
+    topic: TopicMetadata, data: PartitionProduceData, permits: Permits, context: RequestContext
+) -> AppendResult:
     if context.version < _FIRST_WITH_ZSTD:
         writable_partition(context.services, topic, data.index)
         _refuse_zstd(data.records)
-    return append_batch(context.services, topic, data.index, data.records, context.wall_ms)
+    if permits is _NO_PERMITS:
+        return append_batch(context.services, topic, data.index, data.records, context.wall_ms)
+    partition = TopicPartition(topic.name, data.index)
+    if partition in permits.errors:
+        raise permits.errors[partition]
+    verification = permits.verifications.get(partition)
+    return append_batch(context.services, topic, data.index, data.records, context.wall_ms, verification)
 
 
 def _refuse_zstd(records: bytes | None) -> None:

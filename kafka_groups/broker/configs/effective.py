@@ -10,7 +10,14 @@ from kafka_groups.broker.profile import DEFAULT_PROFILE, Profile
 from kafka_groups.config.cluster.broker import BrokerSettings, changed_settings
 from kafka_groups.protocol.messages.config_resources import BROKER_RESOURCE, TOPIC_RESOURCE
 
-__all__ = ["ALL_BROKERS", "DYNAMIC_BROKER_KEYS", "BrokerConfigs", "append_rules", "group_defaults"]
+__all__ = [
+    "ALL_BROKERS",
+    "DYNAMIC_BROKER_KEYS",
+    "BrokerConfigs",
+    "append_rules",
+    "group_defaults",
+    "verifies_transactions",
+]
 
 ALL_BROKERS = ""
 """Name of the BROKER resource whose values are the defaults of all brokers."""
@@ -20,6 +27,7 @@ DYNAMIC_BROKER_KEYS = frozenset({
     "group.streams.assignment.interval.ms",
     "message.max.bytes",
     "producer.id.expiration.ms",
+    "transaction.partition.verification.enable",
 })  # fmt: skip
 """The broker's keys that can change while it runs. Those of groups apply if they are set for all brokers."""
 _TIMESTAMP_AFTER_MAX_MS = 3_600_000
@@ -76,4 +84,11 @@ def append_rules(configs: BrokerConfigs, topic: str) -> AppendRules:
         timestamp_after_max_ms=int(of_topic.get("message.timestamp.after.max.ms", _TIMESTAMP_AFTER_MAX_MS)),
         is_compacted="compact" in of_topic.get("cleanup.policy", ""),
         producer_expiration_ms=int(expiration_ms),
+        verifies_transactions=verifies_transactions(configs),
     )
+
+
+def verifies_transactions(configs: BrokerConfigs) -> bool:
+    """Return whether leaders ask the coordinator of a transaction before they take its first records."""
+    enabled = configs.overrides().get("transaction.partition.verification.enable")
+    return configs.settings.transaction_partition_verification_enable if enabled is None else enabled == "true"

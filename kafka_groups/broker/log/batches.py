@@ -59,6 +59,8 @@ class AppendRules:
         timestamp_after_max_ms: The highest lead of a timestamp over the clock (`message.timestamp.after.max.ms`).
         is_compacted: Whether every record needs a key (`cleanup.policy`).
         producer_expiration_ms: Time after which an idle producer is forgotten (`producer.id.expiration.ms`).
+        verifies_transactions: Whether a transaction can only begin after the coordinator was asked
+            (`transaction.partition.verification.enable`).
     """
 
     max_message_bytes: int = 1_048_588
@@ -66,6 +68,7 @@ class AppendRules:
     timestamp_after_max_ms: int = 3_600_000
     is_compacted: bool = False
     producer_expiration_ms: int = 86_400_000
+    verifies_transactions: bool = True
 
 
 @frozen

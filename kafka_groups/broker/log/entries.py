@@ -4,7 +4,7 @@ from typing import Generic, TypeVar
 
 from attrs import frozen
 
-__all__ = ["LogEntry", "Producer", "TransactionEnd"]
+__all__ = ["EndMarker", "LogEntry", "Producer", "TransactionEnd"]
 
 R = TypeVar("R")
 
@@ -15,11 +15,29 @@ class Producer:
 
     Attributes:
         producer_id: Its id.
-        epoch: Its epoch. The marker of an aborted transaction may have a newer one.
+        epoch: Its epoch. The marker of a transaction may have a newer one than its records.
     """
 
     producer_id: int
     epoch: int
+
+
+@frozen
+class EndMarker:
+    """The end of a producer's transaction, to be written to a log.
+
+    Attributes:
+        producer: The producer.
+        committed: Whether the transaction was committed. Otherwise its records never count.
+        coordinator_epoch: The epoch of the transaction coordinator. An older coordinator may not write any more.
+        version: The version of transactions that the producer uses. From 2 on, the epoch of a marker is newer than that
+            of the records.
+    """
+
+    producer: Producer
+    committed: bool
+    coordinator_epoch: int = 0
+    version: int = 0
 
 
 @frozen

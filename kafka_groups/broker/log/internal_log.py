@@ -9,8 +9,10 @@ from attrs import frozen
 
 from kafka_groups.broker.log.batches import AppendRules, BatchInfo, OffsetAndTimestamp, ReadResult
 from kafka_groups.broker.log.compaction import CompactionPass, StoredBatch
-from kafka_groups.broker.log.entries import LogEntry, Producer, TransactionEnd
+from kafka_groups.broker.log.entries import EndMarker, LogEntry, Producer, TransactionEnd
+from kafka_groups.broker.log.markers import marker_batch
 from kafka_groups.broker.log.partition_log import DEFAULT_RULES, PartitionLog
+from kafka_groups.broker.log.producers import Verification
 from kafka_groups.errors import MalformedRecordError, UnknownRecordTypeError
 from kafka_groups.protocol.record_batch import RecordBatch, iter_batches, parse_header
 from kafka_groups.protocol.record_builder import (
@@ -18,7 +20,6 @@ from kafka_groups.protocol.record_builder import (
     NewRecord,
     build_batch,
     end_marker,
-    end_marker_parts,
 )
 
 __all__ = ["InternalLog", "RecordCodec"]
@@ -82,7 +83,7 @@ class _Unwritten(Generic[R]):
     leader_epoch: int
     wall_ms: int
     producer: Producer | None = None
-    end: TransactionEnd | None = None
+    end: EndMarker | None = None
 
     @property
     def size(self) -> int:
@@ -94,7 +95,7 @@ class _Unwritten(Generic[R]):
 
     def entries(self) -> Iterator[LogEntry[R] | TransactionEnd]:
         if self.end is not None:
-            yield self.end
+            yield TransactionEnd(self.base_offset, self.end.producer, self.end.committed)
         for offset, record in enumerate(self.records, self.base_offset):
             yield LogEntry(offset, record, self.producer)
 
@@ -136,14 +137,23 @@ class InternalLog(PartitionLog, Generic[R]):
             records: The records, at least one.
             leader_epoch: Epoch of the appending leader.
             wall_ms: The timestamp of the records.
-            producer: The producer whose transaction they belong to.
+            producer: The producer whose transaction they belong to, after `ProducerStates.check_transaction`.
         """
-        return self._append(_Unwritten(self.end_offset, tuple(records), leader_epoch, wall_ms, producer))
+        offset = self._append(_Unwritten(self.end_offset, tuple(records), leader_epoch, wall_ms, producer))
+        if producer is not None:
+            self.producers.appended_by_coordinator(producer, offset, wall_ms)
+        return offset
 
-    def append_end(self, producer: Producer, leader_epoch: int, wall_ms: int, *, committed: bool) -> int:
-        """Append the marker of a transaction that has ended, and return its offset."""
-        end = TransactionEnd(self.end_offset, producer, committed)
-        return self._append(_Unwritten(self.end_offset, (), leader_epoch, wall_ms, producer, end))
+    def append_end(self, marker: EndMarker, leader_epoch: int, wall_ms: int) -> int:
+        """Append the marker of a transaction that has ended, and return its offset.
+
+        Raises:
+            InvalidProducerEpochError, TransactionCoordinatorFencedError: See `ProducerStates.check_marker`.
+        """
+        self.producers.check_marker(marker)
+        offset = self._append(_Unwritten(self.end_offset, (), leader_epoch, wall_ms, marker.producer, marker))
+        self.producers.ended(marker, offset, wall_ms)
+        return offset
 
     def _append(self, unwritten: _Unwritten[R]) -> int:
         self._unwritten.append(unwritten)
@@ -178,6 +188,7 @@ class InternalLog(PartitionLog, Generic[R]):
         wall_ms: int,
         *,
         rules: AppendRules = DEFAULT_RULES,
+        verification: Verification | None = None,
     ) -> NoReturn:
         """Refuse: a client's batch would stand before records that are not bytes yet."""
         raise TypeError(f"Only a coordinator writes to {self._codec.topic}.")
@@ -228,16 +239,22 @@ class InternalLog(PartitionLog, Generic[R]):
         return super().size_bytes
 
     def read(
-        self, offset: int, max_bytes: int, *, min_one: bool = True, before_offset: int | None = None
+        self,
+        offset: int,
+        max_bytes: int,
+        *,
+        min_one: bool = True,
+        before_offset: int | None = None,
+        is_stable: bool = False,
     ) -> ReadResult:
         """Read batches from an offset on, as `PartitionLog.read` does, pending records included."""
         self._write()
-        return super().read(offset, max_bytes, min_one=min_one, before_offset=before_offset)
+        return super().read(offset, max_bytes, min_one=min_one, before_offset=before_offset, is_stable=is_stable)
 
-    def available_bytes(self, offset: int) -> int:
+    def available_bytes(self, offset: int, *, is_stable: bool = False) -> int:
         """Return the size of all batches, starting with the one that contains an offset; pending records included."""
         self._write()
-        return super().available_bytes(offset)
+        return super().available_bytes(offset, is_stable=is_stable)
 
     def leader_epoch_at(self, offset: int) -> int | None:
         """Return the leader epoch of the batch at or after an offset, or None at the end of the log."""
@@ -356,17 +373,15 @@ class InternalLog(PartitionLog, Generic[R]):
         self.end_offset = end_offset
 
     def _bytes_of(self, unwritten: _Unwritten[R]) -> bytes:
-        producer = unwritten.producer or _NO_PRODUCER
         if unwritten.end is not None:
-            records = [NewRecord(*end_marker_parts(is_commit=unwritten.end.committed), timestamp_ms=unwritten.wall_ms)]
-        else:
-            encoded = map(self._codec.encode, unwritten.records)
-            records = [NewRecord(value, key, timestamp_ms=unwritten.wall_ms) for key, value in encoded]
+            return marker_batch(unwritten.end, unwritten.base_offset, unwritten.leader_epoch, unwritten.wall_ms)
+        producer = unwritten.producer or _NO_PRODUCER
+        encoded = map(self._codec.encode, unwritten.records)
+        records = [NewRecord(value, key, timestamp_ms=unwritten.wall_ms) for key, value in encoded]
         options = BatchOptions(
             leader_epoch=unwritten.leader_epoch,
             producer_id=producer.producer_id,
             producer_epoch=producer.epoch,
             is_transactional=unwritten.producer is not None,
-            is_control=unwritten.end is not None,
         )
         return build_batch(records, unwritten.base_offset, options)

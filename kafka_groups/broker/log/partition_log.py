@@ -2,7 +2,7 @@
 
 A leader assigns offsets and its epoch, and decodes a batch only if it must. The log is in memory and keeps all batches
 until `delete_records` or until the topic is deleted: there is no retention and no compaction. Without replicas, the
-high watermark is the end of the log. Without transactions, the last stable offset is too.
+high watermark is the end of the log.
 """
 
 import struct
@@ -12,15 +12,20 @@ from itertools import accumulate
 
 from kafka_groups.broker.log.batches import AppendResult, AppendRules, BatchInfo, OffsetAndTimestamp, ReadResult
 from kafka_groups.broker.log.compaction import StoredBatch
-from kafka_groups.broker.log.producers import ProducerStates
+from kafka_groups.broker.log.entries import EndMarker
+from kafka_groups.broker.log.markers import marker_batch
+from kafka_groups.broker.log.producers import ProducerStates, Verification
+from kafka_groups.broker.log.transactions import AbortedRange
 from kafka_groups.broker.log.validation import checked_batch, sole_batch
 from kafka_groups.errors import CorruptRecordError, InvalidRecordError, OffsetOutOfRangeError
 from kafka_groups.protocol.record_batch import (
     RecordBatch,
     iter_batches,
+    parse_header,
     with_create_time,
     with_log_append_time,
 )
+from kafka_groups.protocol.record_builder import end_marker
 
 __all__ = ["DEFAULT_RULES", "HIGH_WATERMARK", "NO_TIMESTAMP", "PartitionLog"]
 
@@ -33,12 +38,18 @@ DEFAULT_RULES = AppendRules()
 
 
 class PartitionLog:
-    """One partition's record batches in memory."""
+    """One partition's record batches in memory.
+
+    Attributes:
+        log_start_offset: The first offset.
+        end_offset: The offset after the last one.
+        producers: The idempotent and transactional producers that wrote to it, and their transactions.
+    """
 
     def __init__(self) -> None:
         self.log_start_offset = 0
         self.end_offset = 0
-        self._producers = ProducerStates()
+        self.producers = ProducerStates()
         self._forget_batches()
 
     def __repr__(self) -> str:
@@ -55,8 +66,8 @@ class PartitionLog:
 
     @property
     def last_stable_offset(self) -> int:
-        """The first offset of an open transaction, or the end of the log if there is none."""
-        return self.end_offset
+        """The first offset of an open transaction, or the end of what can be read if there is none."""
+        return max(self.producers.transactions.last_stable_offset(self.high_watermark), self.log_start_offset)
 
     @property
     def size_bytes(self) -> int:
@@ -72,6 +83,7 @@ class PartitionLog:
         wall_ms: int,
         *,
         rules: AppendRules = DEFAULT_RULES,
+        verification: Verification | None = None,
     ) -> AppendResult:
         """Append the batch that a producer sent. A batch that it sent before gets the same result as then.
 
@@ -80,13 +92,14 @@ class PartitionLog:
             leader_epoch: Epoch of the appending leader.
             wall_ms: The current time in milliseconds since the epoch.
             rules: The topic's configuration for appends.
+            verification: What the transaction coordinator was asked, if the batch may begin a transaction.
 
         Raises:
             BrokerError: The batch is refused; see `sole_batch`, `checked_batch` and `ProducerStates.check`.
         """
         batch = sole_batch(records)
         header = checked_batch(batch, rules, wall_ms)
-        before = self._producers.check(header, rules.producer_expiration_ms, wall_ms)
+        before = self.producers.check(header, rules, wall_ms, verification)
         if before is not None:
             return AppendResult(
                 before.base_offset, before.last_offset, before.timestamp_ms, self.log_start_offset, is_duplicate=True
@@ -96,8 +109,21 @@ class PartitionLog:
         base_offset = self.end_offset
         data = _assigned(batch, base_offset, leader_epoch, append_time_ms)
         self._add(BatchInfo.of(header, base_offset, leader_epoch, timestamp_ms), data)
-        self._producers.appended(header, base_offset, timestamp_ms, wall_ms)
+        self.producers.appended(header, base_offset, timestamp_ms, wall_ms)
         return AppendResult(base_offset, self.end_offset - 1, append_time_ms, self.log_start_offset)
+
+    def append_end(self, marker: EndMarker, leader_epoch: int, wall_ms: int) -> int:
+        """Append the marker of a transaction that has ended, and return its offset.
+
+        Raises:
+            InvalidProducerEpochError, TransactionCoordinatorFencedError: See `ProducerStates.check_marker`.
+        """
+        self.producers.check_marker(marker)
+        base_offset = self.end_offset
+        data = marker_batch(marker, base_offset, leader_epoch, wall_ms)
+        self._add(BatchInfo.of(parse_header(data), base_offset, leader_epoch, wall_ms), data)
+        self.producers.ended(marker, base_offset, wall_ms)
+        return base_offset
 
     def append_as_is(self, records: bytes | memoryview) -> None:
         """Append batches with their existing offsets and epochs, like a replica.
@@ -119,6 +145,7 @@ class PartitionLog:
                 )
             info = BatchInfo.of(header, header.base_offset, header.leader_epoch, header.max_timestamp_ms)
             self._add(info, bytes(batch.data))
+            self._note_transaction(batch)
 
     def delete_records(self, before_offset: int) -> int:
         """Delete the records before an offset (`HIGH_WATERMARK`: all records) and return the new start of the log.
@@ -134,13 +161,20 @@ class PartitionLog:
             raise OffsetOutOfRangeError(f"Offset {offset} is outside the log, which ends at {self.end_offset}.")
         if offset > self.log_start_offset:
             self.log_start_offset = offset
+            self.producers.transactions.deleted_before(offset)
             self._drop_first(bisect_left(self._last_offsets, offset))
         return self.log_start_offset
 
     # ------------------------------------------------------------------------------------------- reading
 
     def read(
-        self, offset: int, max_bytes: int, *, min_one: bool = True, before_offset: int | None = None
+        self,
+        offset: int,
+        max_bytes: int,
+        *,
+        min_one: bool = True,
+        before_offset: int | None = None,
+        is_stable: bool = False,
     ) -> ReadResult:
         """Return whole batches, starting with the one that contains an offset, up to `max_bytes`.
 
@@ -149,6 +183,7 @@ class PartitionLog:
             max_bytes: Maximum number of bytes to return.
             min_one: Whether to return the first batch even if it is larger than `max_bytes`.
             before_offset: Batches that start at this offset or later are not returned, except the first one.
+            is_stable: Whether to return only batches before the last stable offset.
 
         Raises:
             OffsetOutOfRangeError: The offset is not in the log.
@@ -160,18 +195,31 @@ class PartitionLog:
             after = min(first + 1, len(self._infos))
         if before_offset is not None:
             after = min(after, max(bisect_left(self._last_offsets, before_offset - 1), first) + 1)
+        stable_offset = self.last_stable_offset
+        if is_stable:
+            after = max(min(after, bisect_left(self._last_offsets, stable_offset)), first)
         data = self._data[first:after]
         records = data[0] if len(data) == 1 else b"".join(data)
         batches = tuple(self._infos[first:after])
-        return ReadResult(records, batches, self.high_watermark, self.log_start_offset, self.last_stable_offset)
+        return ReadResult(records, batches, self.high_watermark, self.log_start_offset, stable_offset)
 
-    def available_bytes(self, offset: int) -> int:
+    def available_bytes(self, offset: int, *, is_stable: bool = False) -> int:
         """Return the size of all batches, starting with the one that contains an offset.
+
+        Args:
+            offset: The offset.
+            is_stable: Whether only batches before the last stable offset count.
 
         Raises:
             OffsetOutOfRangeError: The offset is not in the log.
         """
-        return self.size_bytes + self._size_before - self._size_at(self._index_of(offset))
+        first = self._index_of(offset)
+        after = bisect_left(self._last_offsets, self.last_stable_offset) if is_stable else len(self._infos)
+        return max(self._size_at(after) - self._size_at(first), 0)
+
+    def aborted_between(self, offset: int, end_offset: int) -> Iterator[AbortedRange]:
+        """Return the aborted transactions that readers of these offsets have to know."""
+        return self.producers.transactions.aborted_between(offset, end_offset)
 
     def leader_epoch_at(self, offset: int) -> int | None:
         """Return the leader epoch of the batch at or after an offset, or None at the end of the log."""
@@ -215,6 +263,16 @@ class PartitionLog:
         self._data.append(data)
         self._last_offsets.append(info.last_offset)
         self.end_offset = info.last_offset + 1
+
+    def _note_transaction(self, batch: RecordBatch) -> None:
+        header = batch.header
+        transactions = self.producers.transactions
+        if header.is_control:
+            committed = end_marker(next((record.key for record in batch.records()), None))
+            if committed is not None:
+                transactions.ended(header.producer_id, header.base_offset, committed=committed)
+        elif header.is_transactional:
+            transactions.begun(header.producer_id, header.base_offset)
 
     def _drop_first(self, count: int) -> None:
         if count == 0:

@@ -10,7 +10,6 @@ from kafka_groups.errors import (
     CorruptRecordError,
     InvalidRecordError,
     InvalidTimestampError,
-    InvalidTxnStateError,
     MessageTooLargeError,
 )
 from kafka_groups.protocol.record_batch import MAGIC, MAGIC_AT, NO_PRODUCER_ID, BatchHeader, RecordBatch, iter_batches
@@ -56,7 +55,6 @@ def checked_batch(batch: RecordBatch, rules: AppendRules, wall_ms: int) -> Batch
         InvalidRecordError: The header is inconsistent, producers may not write such a batch, or the topic is compacted
             and a record has no key.
         InvalidTimestampError: The largest timestamp is too far in the future.
-        InvalidTxnStateError: The batch belongs to a transaction.
     """
     header = batch.header
     if header.size_bytes > rules.max_message_bytes:
@@ -93,8 +91,6 @@ def _check_offsets(header: BatchHeader) -> None:
 def _check_origin(header: BatchHeader) -> None:
     if header.is_control:
         raise InvalidRecordError("Clients can't write control records.")
-    if header.is_transactional:
-        raise InvalidTxnStateError("The producer has no transaction in progress. Transactions are not supported.")
     if header.producer_id != NO_PRODUCER_ID and header.base_sequence < 0:
         raise InvalidRecordError(
             f"Producer {header.producer_id} sent epoch {header.producer_epoch} and sequence {header.base_sequence}."

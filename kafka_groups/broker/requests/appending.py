@@ -2,6 +2,7 @@
 
 from kafka_groups.broker.configs.effective import append_rules
 from kafka_groups.broker.log.batches import AppendResult
+from kafka_groups.broker.log.producers import Verification
 from kafka_groups.broker.metadata.topics import PartitionMetadata, TopicMetadata
 from kafka_groups.broker.requests.leadership import led_partition
 from kafka_groups.broker.requests.services import BrokerServices
@@ -11,16 +12,30 @@ __all__ = ["append_batch", "writable_partition"]
 
 
 def append_batch(
-    services: BrokerServices, topic: TopicMetadata, index: int, records: bytes | None, wall_ms: int
+    services: BrokerServices,
+    topic: TopicMetadata,
+    index: int,
+    records: bytes | None,
+    wall_ms: int,
+    verification: Verification | None = None,
 ) -> AppendResult:
     """Append one batch to a partition that this broker leads, and wake the fetches that wait for it.
+
+    Args:
+        services: The parts of the broker.
+        topic: The topic.
+        index: The partition.
+        records: The batch.
+        wall_ms: The time.
+        verification: What the transaction coordinator was asked, if the batch may begin a transaction.
 
     Raises:
         BrokerError: The batch is refused, or another broker leads the partition.
     """
     partition = writable_partition(services, topic, index)
     log = services.cluster.logs.get(topic.topic_id, index)
-    appended = log.append(records, partition.leader_epoch, wall_ms, rules=append_rules(services.configs, topic.name))
+    rules = append_rules(services.configs, topic.name)
+    appended = log.append(records, partition.leader_epoch, wall_ms, rules=rules, verification=verification)
     services.purgatory.notify(topic.topic_id_partition(index))
     return appended
 

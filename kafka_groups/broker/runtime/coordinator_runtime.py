@@ -13,11 +13,13 @@ from uuid import UUID
 
 from attrs import frozen
 
+from kafka_groups.broker.configs.effective import verifies_transactions
 from kafka_groups.broker.coordinators.result import Effect, Reply, Result
 from kafka_groups.broker.coordinators.shard import Shard
 from kafka_groups.broker.deadlines import Deadlines
-from kafka_groups.broker.log.entries import Producer
+from kafka_groups.broker.log.entries import EndMarker, Producer
 from kafka_groups.broker.log.internal_log import RecordCodec
+from kafka_groups.broker.log.producers import Verification
 from kafka_groups.broker.metadata.image import MetadataImage
 from kafka_groups.broker.metadata.placement import partition_of_key
 from kafka_groups.broker.runtime.led_shard import Done, LedShard, ShardAddress, Unanswered
@@ -38,6 +40,7 @@ S = TypeVar("S", bound=Shard[Any])
 T = TypeVar("T")
 R = TypeVar("R")
 
+_NO_SEQUENCE = -1
 _PARTS_AT_ONCE = 2
 """Parts of a loaded state that begin in one turn of the event loop. With two, a small state takes one turn."""
 
@@ -129,7 +132,13 @@ class CoordinatorRuntime(Generic[S]):
         return partition_of_key(key, self._partitions) if self._partitions else -1
 
     def run(
-        self, index: int, operation: Callable[[S], Result[T, Any]], done: Done[T], *, epoch: int | None = None
+        self,
+        index: int,
+        operation: Callable[[S], Result[T, Any]],
+        done: Done[T],
+        *,
+        epoch: int | None = None,
+        verification: Verification | None = None,
     ) -> None:
         """Run an operation on a shard.
 
@@ -142,6 +151,8 @@ class CoordinatorRuntime(Generic[S]):
                 the largest batch, and nothing has changed.
             epoch: The leader epoch that the operation belongs to. In another one it is dropped with
                 NotCoordinatorError.
+            verification: What the transaction coordinator was asked, if the result has a producer. Without it, the
+                producer's transaction must be open in the partition.
         """
         try:
             self.check(index)
@@ -149,28 +160,42 @@ class CoordinatorRuntime(Generic[S]):
             if epoch not in (None, led.address.epoch):
                 raise NotCoordinatorError
             result = operation(led.shard)
+            if result.producer is not None:
+                led.log.producers.check_transaction(result.producer, verification, enabled=self._verifies())
         except BrokerError as error:
             done(error)
             return
         self._commit(led, result, done)
 
-    def end_transaction(self, index: int, producer: Producer, done: Done[None], *, committed: bool) -> None:
+    def begin_verification(self, index: int, producer: Producer, *, adds: bool) -> Verification | None:
+        """Return what must be verified before records of a producer are written, or None if nothing.
+
+        Raises:
+            InvalidProducerEpochError: The epoch is older than one that has written before.
+            BrokerError: See `check`.
+        """
+        self.check(index)
+        producers = self._led[index].log.producers
+        return producers.begin_verification(producer, _NO_SEQUENCE, self._clock.wall_ms(), adds=adds)
+
+    def end_transaction(self, index: int, marker: EndMarker, done: Done[None]) -> None:
         """Write the marker that ends a producer's transaction, and let the shard apply its records, or forget them.
 
         Args:
             index: The partition.
-            producer: The producer.
-            done: Takes None when the marker is committed, or an error. The errors are those of `run`.
-            committed: Whether the transaction is committed. Otherwise it is aborted.
+            marker: The marker.
+            done: Takes None when the marker is committed, or an error. The errors are those of `run`, and
+                InvalidProducerEpochError and TransactionCoordinatorFencedError.
         """
         try:
             self.check(index)
+            led = self._led[index]
+            led.log.producers.check_marker(marker)
         except BrokerError as error:
             done(error)
             return
-        led = self._led[index]
         try:
-            led.append_end(producer, committed=committed)
+            led.append_end(marker)
         except BrokerError as error:
             self._refused(led, error, done)
         else:
@@ -297,6 +322,9 @@ class CoordinatorRuntime(Generic[S]):
             done(NotCoordinatorError())
 
     # ---------------------------------------------------------------------------------------- committing
+
+    def _verifies(self) -> bool:
+        return verifies_transactions(self._broker.configs)
 
     def _active(self) -> list[LedShard[S]]:
         return [led for led in self._led.values() if led.is_active]

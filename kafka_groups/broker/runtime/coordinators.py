@@ -1,14 +1,33 @@
 """The coordinators of one broker, and what they need of each other."""
 
+from collections.abc import Mapping
+from functools import partial
+
+from kafka_groups.broker.configs.effective import verifies_transactions
+from kafka_groups.broker.coordinators.groups.offsets.commits import OffsetCommitter
 from kafka_groups.broker.coordinators.groups.share.group import ShareGroup
 from kafka_groups.broker.coordinators.share_state.state import SharePartitionState, StateKey
+from kafka_groups.broker.log.producers import Verification
 from kafka_groups.broker.metadata.image import MetadataImage
+from kafka_groups.broker.metadata.placement import GROUP_TOPIC
 from kafka_groups.broker.runtime.groups.group_coordinator import GroupCoordinator
 from kafka_groups.broker.runtime.hosting import HostedCoordinators
+from kafka_groups.broker.runtime.outcome import PendingOutcome, outcome_of
 from kafka_groups.broker.runtime.parts import BrokerParts
 from kafka_groups.broker.runtime.peers import Peers
 from kafka_groups.broker.runtime.share_state.persister import SharePersister
 from kafka_groups.broker.runtime.share_state.share_coordinator import ShareCoordinator
+from kafka_groups.broker.runtime.transactions.led_markers import LedMarkers
+from kafka_groups.broker.runtime.transactions.marker_writer import MarkerWriter
+from kafka_groups.broker.runtime.transactions.transaction_coordinator import TransactionCoordinator
+from kafka_groups.broker.runtime.transactions.verification import (
+    PartitionErrors,
+    TransactionalWrite,
+    TransactionQuestions,
+)
+from kafka_groups.errors import CoordinatorLoadInProgressError, NetworkExceptionError
+from kafka_groups.protocol.coordinator_records.offsets import OffsetCommitValue
+from kafka_groups.types import TopicPartition
 
 __all__ = ["Coordinators"]
 
@@ -26,6 +45,9 @@ class Coordinators:
         share: The share coordinator.
         persister: The way to the share coordinators of all brokers.
         groups: The group coordinator.
+        led_markers: Writes markers of transactions to partitions that the broker leads.
+        transactions: The transaction coordinator.
+        transaction_questions: Asks the transaction coordinators of all brokers about partitions.
         hosted: All of them, as the broker starts, stops and expires them.
     """
 
@@ -35,7 +57,10 @@ class Coordinators:
         self.share = ShareCoordinator(broker)
         self.persister = SharePersister(broker, self.share, self.peers)
         self.groups = GroupCoordinator(broker, self.persister)
-        self.hosted = HostedCoordinators((self.share, self.groups))
+        self.led_markers = LedMarkers(broker, self.groups)
+        self.transactions = TransactionCoordinator(broker, MarkerWriter(broker, self.peers, self.led_markers))
+        self.transaction_questions = TransactionQuestions(broker, self.transactions, self.peers)
+        self.hosted = HostedCoordinators((self.share, self.groups, self.transactions))
 
     def __repr__(self) -> str:
         return f"<Coordinators of broker {self._broker.node_id}: {self.hosted!r}>"
@@ -50,6 +75,34 @@ class Coordinators:
         self._broker.cluster.directory.remove(self._broker.node_id)
         self.peers.stop()
         self.hosted.stop(answers=answers)
+
+    async def commit_in_transaction(
+        self,
+        group_id: str,
+        committer: OffsetCommitter,
+        offsets: Mapping[TopicPartition, OffsetCommitValue],
+        write: TransactionalWrite,
+    ) -> None:
+        """Store offsets of a group that count when a transaction is committed, after asking its coordinator.
+
+        Raises:
+            BrokerError: The group does not accept the offsets, or the producer may not write them.
+        """
+        verification = await self._verified(group_id, write)
+        commit = self.groups.commit_in_transaction
+        await outcome_of(partial(commit, group_id, committer, offsets, write.producer, verification))
+
+    async def _verified(self, group_id: str, write: TransactionalWrite) -> Verification | None:
+        index = self.groups.runtime.index_of(group_id)
+        if not (write.adds or verifies_transactions(self._broker.configs)):
+            return None
+        verification = self.groups.runtime.begin_verification(index, write.producer, adds=write.adds)
+        if verification is not None:
+            outcome: PendingOutcome[PartitionErrors] = PendingOutcome()
+            self.transaction_questions.ask(write, [TopicPartition(GROUP_TOPIC, index)], outcome)
+            for error in (await outcome.wait()).values():
+                raise CoordinatorLoadInProgressError(str(error)) if isinstance(error, NetworkExceptionError) else error
+        return verification
 
     def group_now(self, group_id: str) -> ShareGroup | None:
         """Return a share group of this broker if it is there, to look at: for tests."""

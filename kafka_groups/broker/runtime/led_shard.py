@@ -8,7 +8,7 @@ from attrs import define, field, frozen
 
 from kafka_groups.broker.coordinators.result import Effect, Result
 from kafka_groups.broker.coordinators.shard import Shard
-from kafka_groups.broker.log.entries import LogEntry, Producer, TransactionEnd
+from kafka_groups.broker.log.entries import EndMarker, LogEntry, Producer, TransactionEnd
 from kafka_groups.broker.log.internal_log import InternalLog
 from kafka_groups.errors import BrokerError, UnknownServerError
 from kafka_groups.net.clock import Clock
@@ -80,14 +80,14 @@ class LedShard(Generic[S]):
                     self.shard.replay(record, offset, producer)
             records, producer = self.shard.tidy(self.log, wall_ms), None
 
-    def append_end(self, producer: Producer, *, committed: bool) -> None:
+    def append_end(self, marker: EndMarker) -> None:
         """Append the marker that ends a producer's transaction, and let the shard apply it.
 
         Raises:
             BrokerError: The log refused it.
         """
-        offset = self.log.append_end(producer, self.address.epoch, self.clock.wall_ms(), committed=committed)
-        self._end_transaction(TransactionEnd(offset, producer, committed))
+        offset = self.log.append_end(marker, self.address.epoch, self.clock.wall_ms())
+        self._end_transaction(TransactionEnd(offset, marker.producer, marker.committed))
 
     def load(self, entries: Iterable[LogEntry[Any] | TransactionEnd]) -> None:
         """Let the shard apply what the log has."""

@@ -1,10 +1,29 @@
 """The logs as share-partitions use them. `PartitionLog` and `LogStore` implement these protocols."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Protocol
 from uuid import UUID
 
-__all__ = ["LogBatch", "LogRead", "Logs", "OffsetFound", "ShareLog"]
+__all__ = ["AbortedRecords", "LogBatch", "LogRead", "Logs", "OffsetFound", "ShareLog"]
+
+
+class AbortedRecords(Protocol):
+    """An aborted transaction: the records of one producer between two offsets."""
+
+    @property
+    def producer_id(self) -> int:
+        """The producer."""
+        ...
+
+    @property
+    def first_offset(self) -> int:
+        """The first offset of the transaction."""
+        ...
+
+    @property
+    def last_offset(self) -> int:
+        """The offset of the marker."""
+        ...
 
 
 class LogBatch(Protocol):
@@ -23,6 +42,21 @@ class LogBatch(Protocol):
     @property
     def size_bytes(self) -> int:
         """Size of the whole batch."""
+        ...
+
+    @property
+    def producer_id(self) -> int:
+        """The producer, or -1."""
+        ...
+
+    @property
+    def is_transactional(self) -> bool:
+        """True if it belongs to a transaction."""
+        ...
+
+    @property
+    def is_control(self) -> bool:
+        """True if it is a marker."""
         ...
 
 
@@ -67,12 +101,27 @@ class ShareLog(Protocol):
         """The first offset of an open transaction, or the end of the log if there is none."""
         ...
 
-    def read(self, offset: int, max_bytes: int, *, min_one: bool = True, before_offset: int | None = None) -> LogRead:
-        """Return whole batches, starting at the offset. Only the first may start at `before_offset` or later."""
+    def read(
+        self,
+        offset: int,
+        max_bytes: int,
+        *,
+        min_one: bool = True,
+        before_offset: int | None = None,
+        is_stable: bool = False,
+    ) -> LogRead:
+        """Return whole batches, starting at the offset. Only the first may start at `before_offset` or later.
+
+        With `is_stable`, all of them are before the last stable offset.
+        """
         ...
 
-    def available_bytes(self, offset: int) -> int:
-        """Return the size of all batches, starting with the one that contains the offset."""
+    def available_bytes(self, offset: int, *, is_stable: bool = False) -> int:
+        """Return the size of all batches, or of those before the last stable offset, from the offset's batch on."""
+        ...
+
+    def aborted_between(self, offset: int, end_offset: int) -> Iterator[AbortedRecords]:
+        """Return the aborted transactions with records from one to before another offset."""
         ...
 
     def offset_for_timestamp(self, timestamp_ms: int) -> OffsetFound | None:

@@ -1,12 +1,12 @@
 """Reads the records that a share-partition can deliver, acquires them, and selects their bytes."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from attrs import frozen
 
 from kafka_groups.broker.runs import OffsetRange
 from kafka_groups.broker.share_partitions.acquisition import AcquisitionLimits
-from kafka_groups.broker.share_partitions.logs import LogBatch, LogRead, ShareLog
+from kafka_groups.broker.share_partitions.logs import AbortedRecords, LogBatch, LogRead, ShareLog
 from kafka_groups.broker.share_partitions.partition import SharePartition
 from kafka_groups.config.cluster.broker import ShareGroupConfig
 from kafka_groups.protocol.messages.share_fetch import AcquiredRecords
@@ -78,7 +78,7 @@ def available_bytes(share_partition: SharePartition, log: ShareLog, config: Shar
         return 0
     if not share_partition.can_acquire(config) or share_partition.fetch_offset >= _end_of_readable(log, config):
         return 0
-    return log.available_bytes(share_partition.fetch_offset)
+    return log.available_bytes(share_partition.fetch_offset, is_stable=_is_stable(config))
 
 
 def acquire_from_log(
@@ -101,19 +101,43 @@ def acquire_from_log(
     # length: MaxBytes alone allows 50 MB.
     limit = share_partition.start_offset + acquire.config.partition_max_record_locks
     limit = max(limit, share_partition.in_flight.end_offset + 1)
-    read = log.read(fetch_offset, most.max_bytes, min_one=most.min_one, before_offset=limit)
-    batches = [batch for batch in read.batches if batch.last_offset < _end_of_readable(log, acquire.config)]
+    is_stable = _is_stable(acquire.config)
+    read = log.read(fetch_offset, most.max_bytes, min_one=most.min_one, before_offset=limit, is_stable=is_stable)
+    batches = read.batches
     if not batches:
         return NOTHING
-    if batches[0].base_offset > fetch_offset:
-        discard(share_partition, share_partition.discard([OffsetRange(fetch_offset, batches[0].base_offset - 1)]))
+    gone = [OffsetRange(fetch_offset, batches[0].base_offset - 1)] if batches[0].base_offset > fetch_offset else []
+    if is_stable:
+        gone += _aborted(batches, log.aborted_between(fetch_offset, batches[-1].last_offset + 1))
+    if gone:
+        discard(share_partition, share_partition.discard(gone))
     ranges = share_partition.acquire(acquire.member_id, batches, acquire.wanted, acquire.config, now_ms)
     return Acquired(_bytes_of(read, ranges), ranges) if ranges else NOTHING
 
 
 def _end_of_readable(log: ShareLog, config: ShareGroupConfig) -> int:
     """Return the offset after the last one that the group may read (SPEO ≤ LSO for read_committed)."""
-    return log.last_stable_offset if config.isolation_level == "read_committed" else log.high_watermark
+    return log.last_stable_offset if _is_stable(config) else log.high_watermark
+
+
+def _is_stable(config: ShareGroupConfig) -> bool:
+    return config.isolation_level == "read_committed"
+
+
+def _aborted(batches: Iterable[LogBatch], aborted: Iterable[AbortedRecords]) -> list[OffsetRange]:
+    """Return the batches whose transactions were aborted. The markers stay: members acknowledge them as gaps."""
+    by_producer: dict[int, list[AbortedRecords]] = {}
+    for each in aborted:
+        by_producer.setdefault(each.producer_id, []).append(each)
+    return [
+        OffsetRange(batch.base_offset, batch.last_offset)
+        for batch in batches
+        if batch.is_transactional
+        and not batch.is_control
+        and any(
+            each.first_offset <= batch.base_offset < each.last_offset for each in by_producer.get(batch.producer_id, ())
+        )
+    ]
 
 
 def _bytes_of(read: LogRead, ranges: Sequence[AcquiredRecords]) -> bytes:

@@ -256,6 +256,60 @@ class BrokerSettings(StreamsGroupSettings):
         "How long the broker remembers the sequence numbers of a producer that sends nothing.",
         minimum=1,
     )
+    transaction_max_timeout_ms: int = milliseconds(
+        "transaction.max.timeout.ms",
+        900_000,
+        "The largest transaction.timeout.ms of a producer that is allowed.",
+        minimum=1,
+    )
+    transactional_id_expiration_ms: int = milliseconds(
+        "transactional.id.expiration.ms",
+        604_800_000,
+        "How long a transactional id without an open transaction is kept after its last use.",
+        minimum=1,
+    )
+    transaction_state_log_num_partitions: int = integer(
+        "transaction.state.log.num.partitions",
+        50,
+        "The number of partitions of the topic that keeps transactional ids.",
+        minimum=1,
+    )
+    transaction_state_log_replication_factor: int = short_integer(
+        "transaction.state.log.replication.factor",
+        3,
+        "The number of replicas of the topic that keeps transactional ids. With fewer brokers, each has a replica.",
+        minimum=1,
+    )
+    transaction_abort_timed_out_transaction_cleanup_interval_ms: int = milliseconds(
+        "transaction.abort.timed.out.transaction.cleanup.interval.ms",
+        10_000,
+        "The time between two checks for transactions that have timed out.",
+        minimum=1,
+    )
+    transaction_remove_expired_transaction_cleanup_interval_ms: int = milliseconds(
+        "transaction.remove.expired.transaction.cleanup.interval.ms",
+        3_600_000,
+        "The time between two checks for transactional ids that have expired.",
+        minimum=1,
+    )
+    transaction_partition_verification_enable: bool = flag(
+        "transaction.partition.verification.enable",
+        "Whether the leader of a partition asks the transaction coordinator before it takes the first records of a "
+        "transaction.",
+    )
+    add_partitions_to_txn_retry_backoff_ms: int = milliseconds(
+        "add.partitions.to.txn.retry.backoff.ms",
+        20,
+        "How long a leader waits before it tries again to add a partition, while the transaction before is being "
+        "ended.",
+        minimum=1,
+    )
+    add_partitions_to_txn_retry_backoff_max_ms: int = milliseconds(
+        "add.partitions.to.txn.retry.backoff.max.ms",
+        100,
+        "How long a leader tries to add a partition.",
+        minimum=0,
+    )
     connections_max_idle_ms: int = long_integer(
         "connections.max.idle.ms",
         600_000,

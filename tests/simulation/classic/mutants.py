@@ -8,6 +8,7 @@ from kafka_groups.broker.coordinators.groups.classic.group import ClassicGroup
 from kafka_groups.broker.coordinators.groups.classic.groups import ClassicGroups
 from kafka_groups.broker.coordinators.groups.classic.joining import JoinAttempt
 from kafka_groups.broker.coordinators.groups.classic.members import ClassicMember
+from kafka_groups.broker.coordinators.groups.offsets.commits import OffsetCommitter
 from kafka_groups.broker.runtime.coordinator_runtime import CoordinatorRuntime
 from kafka_groups.protocol.error_codes import ErrorCode
 from tests.simulation.groups.mutants import some_commits_are_not_stored
@@ -108,11 +109,11 @@ def commits_of_older_ids_are_accepted(patch: Patch) -> None:
     """Whoever knows the generation may commit."""
     check = ClassicGroups.check_commit
 
-    def check_generation(self: ClassicGroups, group_id: str, member_id: str, *rest: Any) -> None:
+    def check_generation(self: ClassicGroups, group_id: str, committer: OffsetCommitter, now_ms: int) -> None:
         try:
-            check(self, group_id, member_id, *rest)
+            check(self, group_id, committer, now_ms)
         except Exception:
-            if self.group(group_id).generation != rest[1]:
+            if self.group(group_id).generation != committer.generation:
                 raise
 
     patch.setattr(ClassicGroups, "check_commit", check_generation)

@@ -21,6 +21,7 @@ from kafka_groups.protocol.messages.delete_topics import DeleteTopicsRequest, De
 from kafka_groups.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from kafka_groups.protocol.messages.describe_groups import DescribeGroupsRequest
 from kafka_groups.protocol.messages.describe_topic_partitions import DescribeTopicPartitionsRequest, TopicRequest
+from kafka_groups.protocol.messages.describe_transactions import DescribeTransactionsRequest
 from kafka_groups.protocol.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest, UserName
 from kafka_groups.protocol.messages.find_coordinator import CoordinatorType, FindCoordinatorRequest
 from kafka_groups.protocol.messages.incremental_alter_configs import (
@@ -29,6 +30,7 @@ from kafka_groups.protocol.messages.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
 )
 from kafka_groups.protocol.messages.list_config_resources import ListConfigResourcesRequest
+from kafka_groups.protocol.messages.list_transactions import ListTransactionsRequest
 from kafka_groups.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from kafka_groups.protocol.messages.share_acknowledge import AcknowledgementBatch
 from kafka_groups.protocol.messages.share_group_describe import ShareGroupDescribeRequest
@@ -50,6 +52,7 @@ def large_requests(place: Place, items: int) -> Iterator[tuple[str, Any]]:
     yield from _group_requests(place, items)
     yield from _offset_requests(place, items)
     yield from _classic_requests(place, items)
+    yield from _transaction_requests(place, items)
 
 
 def _share_requests(place: Place, items: int) -> Iterator[tuple[str, Any]]:
@@ -131,6 +134,25 @@ def _offset_requests(place: Place, items: int) -> Iterator[tuple[str, Any]]:
     yield "OffsetFetch, groups", _repeat(fetch, "groups", items, lambda each, _: each)
     yield "OffsetDelete, partitions", _inner(delete, "topics", "partitions", items, _numbered("partition_index"))
     yield "OffsetDelete, topics", _repeat(delete, "topics", items, lambda each, n: evolve(each, name=f"unknown-{n}"))
+
+
+def _transaction_requests(place: Place, items: int) -> Iterator[tuple[str, Any]]:
+    add: Any = CASES[ApiKey.ADD_PARTITIONS_TO_TXN].request(place)
+    commit: Any = CASES[ApiKey.TXN_OFFSET_COMMIT].request(place)
+    markers: Any = CASES[ApiKey.WRITE_TXN_MARKERS].request(place)
+    yield "AddPartitionsToTxn, transactions", _repeat(add, "transactions", items, _transactional("tx-{}"))
+    yield "AddPartitionsToTxn, one transaction", _repeat(add, "transactions", items, lambda each, _: each)
+    yield "TxnOffsetCommit, one partition", _inner(commit, "topics", "partitions", items, lambda each, _: each)
+    yield "TxnOffsetCommit, topics", _repeat(commit, "topics", items, lambda each, _: each)
+    yield "WriteTxnMarkers", _repeat(markers, "markers", items, lambda each, n: evolve(each, producer_id=n))
+    producers: Any = CASES[ApiKey.DESCRIBE_PRODUCERS].request(place)
+    yield "DescribeProducers, topics", _repeat(producers, "topics", items, lambda each, n: evolve(each, name=f"u{n}"))
+    yield "DescribeTransactions", DescribeTransactionsRequest(transactional_ids=tuple(f"t{n}" for n in range(items)))
+    yield "ListTransactions", ListTransactionsRequest(producer_id_filters=tuple(range(items)))
+
+
+def _transactional(template: str) -> Callable[[Any, int], Any]:
+    return lambda each, n: evolve(each, transactional_id=template.format(n))
 
 
 def _numbered(index: str) -> Callable[[Any, int], Any]:

@@ -11,6 +11,12 @@ from kafka_groups.broker.profile import DEFAULT_PROFILE
 from kafka_groups.protocol.apis import ApiKey, api_of
 from kafka_groups.protocol.codec import encode_request
 from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
+from kafka_groups.protocol.messages.add_partitions_to_txn import (
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnTopic,
+    AddPartitionsToTxnTransaction,
+)
 from kafka_groups.protocol.messages.alter_share_group_offsets import (
     AlterShareGroupOffsetsRequest,
     AlterShareGroupOffsetsRequestPartition,
@@ -54,6 +60,7 @@ from kafka_groups.protocol.messages.delete_topics import DeleteTopicsRequest, De
 from kafka_groups.protocol.messages.describe_cluster import DescribeClusterRequest
 from kafka_groups.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from kafka_groups.protocol.messages.describe_groups import DescribeGroupsRequest
+from kafka_groups.protocol.messages.describe_producers import DescribeProducersRequest, DescribeProducersRequestTopic
 from kafka_groups.protocol.messages.describe_share_group_offsets import (
     DescribeShareGroupOffsetsRequest,
     DescribeShareGroupOffsetsRequestGroup,
@@ -64,9 +71,11 @@ from kafka_groups.protocol.messages.describe_topic_partitions import (
     DescribeTopicPartitionsRequest,
     TopicRequest,
 )
+from kafka_groups.protocol.messages.describe_transactions import DescribeTransactionsRequest
 from kafka_groups.protocol.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest
+from kafka_groups.protocol.messages.end_txn import EndTxnRequest
 from kafka_groups.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
-from kafka_groups.protocol.messages.find_coordinator import FindCoordinatorRequest
+from kafka_groups.protocol.messages.find_coordinator import CoordinatorType, FindCoordinatorRequest
 from kafka_groups.protocol.messages.heartbeat import HeartbeatRequest
 from kafka_groups.protocol.messages.incremental_alter_configs import (
     AlterableConfig,
@@ -84,6 +93,7 @@ from kafka_groups.protocol.messages.leave_group import LeaveGroupRequest, LeaveG
 from kafka_groups.protocol.messages.list_config_resources import ListConfigResourcesRequest
 from kafka_groups.protocol.messages.list_groups import ListGroupsRequest
 from kafka_groups.protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from kafka_groups.protocol.messages.list_transactions import ListTransactionsRequest
 from kafka_groups.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from kafka_groups.protocol.messages.offset_commit import (
     OffsetCommitRequest,
@@ -146,11 +156,21 @@ from kafka_groups.protocol.messages.topology_description import (
     TopologyDescriptionNode,
     TopologyDescriptionSubtopology,
 )
+from kafka_groups.protocol.messages.txn_offset_commit import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitRequestPartition,
+    TxnOffsetCommitRequestTopic,
+)
 from kafka_groups.protocol.messages.update_features import UPGRADE, FeatureUpdateKey, UpdateFeaturesRequest
 from kafka_groups.protocol.messages.write_share_group_state import (
     WriteShareGroupStateRequest,
     WriteShareStatePartition,
     WriteShareStateTopic,
+)
+from kafka_groups.protocol.messages.write_txn_markers import (
+    WritableTxnMarker,
+    WritableTxnMarkerTopic,
+    WriteTxnMarkersRequest,
 )
 
 _LARGEST = (2**63 - 1, 2**31 - 1, 2**15 - 1, 2**7 - 1)
@@ -409,6 +429,46 @@ def _delete_state(place: Place) -> DeleteShareGroupStateRequest:
 _NO_DESCRIPTIONS = frozenset({ErrorCode.UNSUPPORTED_VERSION})
 _NO_SASL = frozenset({ErrorCode.ILLEGAL_SASL_STATE, ErrorCode.UNSUPPORTED_SASL_MECHANISM})
 
+_PRODUCER_ID = 1000
+"""The first producer id of a broker."""
+_PRODUCER: dict[str, Any] = {"transactional_id": "tx", "producer_id": _PRODUCER_ID, "producer_epoch": 0}
+_PRODUCER_ERRORS = frozenset({
+    ErrorCode.NONE, ErrorCode.INVALID_PRODUCER_ID_MAPPING, ErrorCode.PRODUCER_FENCED, ErrorCode.INVALID_PRODUCER_EPOCH,
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.NOT_COORDINATOR, ErrorCode.ILLEGAL_GENERATION,
+})  # fmt: skip
+"""A huge id, epoch or partition is not that of the producer."""
+
+
+def _with_producer(_place: Place) -> tuple[object, ...]:
+    return (
+        FindCoordinatorRequest(key_type=CoordinatorType.TRANSACTION, coordinator_keys=("tx",)),
+        InitProducerIdRequest(transactional_id="tx", transaction_timeout_ms=60_000),
+    )
+
+
+def _add_partitions(place: Place) -> AddPartitionsToTxnRequest:
+    topic = AddPartitionsToTxnTopic(name=place.topic, partitions=(0,))
+    return AddPartitionsToTxnRequest(transactions=(AddPartitionsToTxnTransaction(**_PRODUCER, topics=(topic,)),))
+
+
+def _write_markers(place: Place) -> WriteTxnMarkersRequest:
+    topic = WritableTxnMarkerTopic(name=place.topic, partition_indexes=(0,))
+    marker = WritableTxnMarker(
+        producer_id=1, producer_epoch=0, transaction_result=True, topics=(topic,), coordinator_epoch=0
+    )
+    return WriteTxnMarkersRequest(markers=(marker,))
+
+
+def _commit_in_transaction(place: Place) -> TxnOffsetCommitRequest:
+    partition = TxnOffsetCommitRequestPartition(partition_index=0, committed_offset=1, committed_metadata="")
+    topic = TxnOffsetCommitRequestTopic(topic_id=place.topic_id, partitions=(partition,))
+    return TxnOffsetCommitRequest(**_PRODUCER, group_id=place.committing_group_id, topics=(topic,))
+
+
+def _describe_producers(place: Place) -> DescribeProducersRequest:
+    return DescribeProducersRequest(topics=(DescribeProducersRequestTopic(name=place.topic, partition_indexes=(0,)),))
+
+
 CASES: dict[ApiKey, Case] = {
     ApiKey.API_VERSIONS: Case(lambda _: ApiVersionsRequest(client_software_name="n", client_software_version="1")),
     ApiKey.PRODUCE: Case(_produce),
@@ -423,6 +483,20 @@ CASES: dict[ApiKey, Case] = {
     ),
     ApiKey.DELETE_RECORDS: Case(_delete_records),
     ApiKey.INIT_PRODUCER_ID: Case(lambda _: InitProducerIdRequest(transaction_timeout_ms=100)),
+    ApiKey.ADD_PARTITIONS_TO_TXN: Case(_add_partitions, _with_producer, _PRODUCER_ERRORS),
+    ApiKey.ADD_OFFSETS_TO_TXN: Case(
+        lambda place: AddOffsetsToTxnRequest(**_PRODUCER, group_id=place.committing_group_id),
+        _with_producer,
+        _PRODUCER_ERRORS,
+    ),
+    ApiKey.END_TXN: Case(lambda _: EndTxnRequest(**_PRODUCER, committed=False), _with_producer, _PRODUCER_ERRORS),
+    ApiKey.WRITE_TXN_MARKERS: Case(_write_markers, allowed=_PRODUCER_ERRORS),
+    ApiKey.TXN_OFFSET_COMMIT: Case(_commit_in_transaction, _with_producer, _PRODUCER_ERRORS),
+    ApiKey.DESCRIBE_PRODUCERS: Case(_describe_producers),
+    ApiKey.DESCRIBE_TRANSACTIONS: Case(
+        lambda _: DescribeTransactionsRequest(transactional_ids=("tx",)), _with_producer
+    ),
+    ApiKey.LIST_TRANSACTIONS: Case(lambda _: ListTransactionsRequest()),
     ApiKey.DESCRIBE_CONFIGS: Case(_describe_configs),
     ApiKey.CREATE_PARTITIONS: Case(_create_partitions),
     ApiKey.DELETE_GROUPS: Case(

@@ -60,7 +60,7 @@ async def ask_new_broker(api: ApiKey, change: str | None = None) -> set[ErrorCod
             variants = {ALL: with_all_numbers_huge(request), **dict(with_huge_numbers(request))}
             variant = request if change is None else variants[change]
             for before in CASES[api].before(place):
-                await client.ask(before)
+                await client.ask(before, newest_version(before))
             return await measured(client, variant, change)
 
 
@@ -100,7 +100,7 @@ def test_the_numbers_of_all_requests_are_found() -> None:
         ApiKey.METADATA, ApiKey.LIST_GROUPS, ApiKey.DELETE_GROUPS,
         ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE, ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS,
         ApiKey.SHARE_GROUP_DESCRIBE, ApiKey.CONSUMER_GROUP_DESCRIBE, ApiKey.STREAMS_GROUP_DESCRIBE,
-        ApiKey.DELETE_SHARE_GROUP_OFFSETS, ApiKey.LEAVE_GROUP, ApiKey.DESCRIBE_GROUPS,
+        ApiKey.DELETE_SHARE_GROUP_OFFSETS, ApiKey.LEAVE_GROUP, ApiKey.DESCRIBE_GROUPS, ApiKey.DESCRIBE_TRANSACTIONS,
     }  # fmt: skip
     create = with_all_numbers_huge(CASES[ApiKey.CREATE_TOPICS].request(Place("t", UUID(int=1), "g", "ann", BATCH)))
     assert {topic.num_partitions for topic in create.topics} == {2**31 - 1}

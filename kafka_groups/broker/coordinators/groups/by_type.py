@@ -11,7 +11,12 @@ from kafka_groups.broker.coordinators.groups.offsets.commits import OffsetCommit
 from kafka_groups.broker.coordinators.groups.records import GroupRecord
 from kafka_groups.broker.coordinators.groups.share.groups import ShareGroups
 from kafka_groups.broker.coordinators.groups.streams.groups import StreamsGroups
-from kafka_groups.errors import GroupIdNotFoundError, GroupSubscribedToTopicError, IllegalGenerationError
+from kafka_groups.errors import (
+    GroupIdNotFoundError,
+    GroupSubscribedToTopicError,
+    IllegalGenerationError,
+    StaleMemberEpochError,
+)
 from kafka_groups.protocol.coordinator_records.offsets import OffsetCommitValue
 from kafka_groups.types import TopicPartition
 
@@ -19,6 +24,9 @@ __all__ = ["GroupsByType"]
 
 _GROUP_ID_NOT_FOUND_SINCE = 9
 """Version of OffsetCommit from which a group that does not exist has an error of its own."""
+
+_FIRST_WITH_EPOCHS = 9
+"""Version of OffsetCommit from which it has epochs of members. TxnOffsetCommit has them, too."""
 
 _WITH_EPOCHS = frozenset({GroupType.CONSUMER, GroupType.STREAMS})
 
@@ -94,10 +102,29 @@ class GroupsByType:
 
         Raises:
             GroupIdNotFoundError: The group is a share group; or it does not exist, from version 9 on.
-            IllegalGenerationError: The group does not exist, before version 9.
+            IllegalGenerationError: The group does not exist, before version 9 or in a transaction; or in a transaction,
+                the member has another epoch.
             BrokerError: The group does not have the member, or the member has another epoch.
         """
-        member_id, instance_id, epoch = committer.member_id, committer.group_instance_id, committer.generation
+        if not committer.is_transactional:
+            self._check_commit(group_id, committer, version, offsets, now_ms)
+            return
+        if committer.names_no_member and self.type_of(group_id) is not GroupType.SHARE:
+            return  # old producers don't say for whom they commit
+        try:
+            self._check_commit(group_id, committer, _FIRST_WITH_EPOCHS, offsets, now_ms)
+        except StaleMemberEpochError as error:
+            raise IllegalGenerationError(str(error)) from error
+
+    def _check_commit(
+        self,
+        group_id: str,
+        committer: OffsetCommitter,
+        version: int,
+        offsets: Mapping[TopicPartition, OffsetCommitValue],
+        now_ms: int,
+    ) -> None:
+        member_id, epoch = committer.member_id, committer.generation
         match self.type_of(group_id):
             case GroupType.SHARE:
                 raise GroupIdNotFoundError(f"Group {group_id} is not a consumer group.")
@@ -107,9 +134,9 @@ class GroupsByType:
             case GroupType.STREAMS:
                 self.streams.check_commit(group_id, member_id, epoch, version, tuple(offsets))
             case GroupType.CLASSIC:
-                self.classic.check_commit(group_id, member_id, instance_id, epoch, now_ms)
+                self.classic.check_commit(group_id, committer, now_ms)
             case None if epoch >= 0:
-                if version >= _GROUP_ID_NOT_FOUND_SINCE:
+                if version >= _GROUP_ID_NOT_FOUND_SINCE and not committer.is_transactional:
                     raise GroupIdNotFoundError(f"Group {group_id} not found.")
                 raise IllegalGenerationError
 

@@ -1,9 +1,8 @@
 """Performs what the group coordinator wants of the share coordinator, and tells it how that ended."""
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Generic, TypeVar
 
 from kafka_groups.broker.coordinators.groups.share.effects import (
     DeleteShareState,
@@ -13,12 +12,11 @@ from kafka_groups.broker.coordinators.groups.share.effects import (
 from kafka_groups.broker.coordinators.groups.share.state_partitions import share_partitions
 from kafka_groups.broker.coordinators.result import Effect
 from kafka_groups.broker.runtime.led_shard import Done, ShardAddress
+from kafka_groups.broker.runtime.outcomes import Outcomes
 from kafka_groups.broker.runtime.share_state.persister import SharePersister
 from kafka_groups.errors import BrokerError
 
 __all__ = ["ShareStateEffects"]
-
-K = TypeVar("K")
 
 Settle = Callable[[ShardAddress, ShareStateEffect, BrokerError | None], None]
 
@@ -77,26 +75,3 @@ class ShareStateEffects:
         self._settle(address, effect, error)
         if waiting:
             self._begin(*waiting[0])
-
-
-class Outcomes(Generic[K]):
-    """Collects the outcomes of several operations, and passes them on together, in the order of `keys`.
-
-    Args:
-        keys: The keys that identify the operations.
-        done: Takes the error of each, or None for success. It is called at once if there are none.
-    """
-
-    def __init__(self, keys: Iterable[K], done: Callable[[dict[K, BrokerError | None]], None]) -> None:
-        self._outcomes: dict[K, BrokerError | None] = dict.fromkeys(keys)
-        self._missing = len(self._outcomes)
-        self._done = done
-        if not self._missing:
-            done({})
-
-    def add(self, key: K, error: BrokerError | None) -> None:
-        """Take the outcome of one of them."""
-        self._outcomes[key] = error
-        self._missing -= 1
-        if not self._missing:
-            self._done(self._outcomes)

@@ -10,6 +10,7 @@ from kafka_groups.broker.coordinators.groups.classic.joining import ClassicSourc
 from kafka_groups.broker.coordinators.groups.group_type import GroupListing
 from kafka_groups.broker.coordinators.groups.member_client import MemberClient
 from kafka_groups.broker.coordinators.groups.offsets.commits import OffsetCommitter
+from kafka_groups.broker.coordinators.groups.offsets.shard_offsets import FetchedOffset
 from kafka_groups.broker.coordinators.groups.records import GroupRecord
 from kafka_groups.broker.coordinators.groups.shard import GroupShard
 from kafka_groups.broker.coordinators.groups.share.effects import ShareStateEffect
@@ -20,13 +21,15 @@ from kafka_groups.broker.coordinators.groups.streams.effects import CreateIntern
 from kafka_groups.broker.coordinators.groups.streams.responses import with_creation_failures
 from kafka_groups.broker.coordinators.internal_topic import InternalTopic
 from kafka_groups.broker.coordinators.result import Effect, Result
+from kafka_groups.broker.log.entries import Producer
+from kafka_groups.broker.log.producers import Verification
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.metadata.placement import GROUP_TOPIC
 from kafka_groups.broker.runtime.coordinator_runtime import CoordinatorRuntime, ShardKind
 from kafka_groups.broker.runtime.groups.effects import ShareStateEffects
 from kafka_groups.broker.runtime.groups.group_figures import GroupFigures
 from kafka_groups.broker.runtime.groups.internal_topics import InternalTopicCreation
-from kafka_groups.broker.runtime.led_shard import ShardAddress
+from kafka_groups.broker.runtime.led_shard import Done, ShardAddress
 from kafka_groups.broker.runtime.outcome import outcome_of
 from kafka_groups.broker.runtime.parts import BrokerParts
 from kafka_groups.broker.runtime.share_state.persister import SharePersister
@@ -313,11 +316,40 @@ class GroupCoordinator:
         """
         await self._run(group_id, lambda shard: shard.offsets.check_fetch(group_id, member_id, epoch))
 
+    def commit_in_transaction(
+        self,
+        group_id: str,
+        committer: OffsetCommitter,
+        offsets: Mapping[TopicPartition, OffsetCommitValue],
+        producer: Producer,
+        verification: Verification | None,
+        done: Done[None],
+    ) -> None:
+        """Store offsets of a group that count when a transaction is committed.
+
+        Args:
+            group_id: The group.
+            committer: The sender of the commit.
+            offsets: The offsets. Their topics exist.
+            producer: The producer of the transaction.
+            verification: What the transaction coordinator was asked, if the transaction may begin here.
+            done: Takes the outcome. The errors are those of `commit_offsets`, and those of a producer.
+        """
+        now_ms = self._clock.now_ms()
+
+        def commit(shard: GroupShard) -> Result[None, GroupRecord]:
+            return shard.offsets.commit_in_transaction(group_id, committer, offsets, producer, now_ms)
+
+        noted = partial(_noted, commit, self.figures.committed)
+        self.runtime.run(self.runtime.index_of(group_id), noted, done, verification=verification)
+
     async def fetch_offsets(
-        self, group_id: str, partitions: Sequence[TopicPartition]
-    ) -> tuple[OffsetCommitValue | None, ...]:
-        """Return a group's offsets of some partitions: None where there is none, or no such group."""
-        return await self._run(group_id, lambda shard: shard.offsets.fetch(group_id, partitions))
+        self, group_id: str, partitions: Sequence[TopicPartition], *, require_stable: bool = False
+    ) -> tuple[FetchedOffset, ...]:
+        """Return a group's offsets of some partitions; see `ShardOffsets.fetch`."""
+        return await self._run(
+            group_id, lambda shard: shard.offsets.fetch(group_id, partitions, require_stable=require_stable)
+        )
 
     async def committed_partitions(self, group_id: str) -> tuple[TopicPartition, ...]:
         """Return all partitions that a group has committed offsets for."""

@@ -11,6 +11,7 @@ from kafka_groups.protocol.schemas.declaring import (
     INT64,
     NULLABLE_STRING,
     STRING,
+    UUID_,
     array_of,
     flexible,
     request,
@@ -24,6 +25,19 @@ __all__ = ["REQUESTS", "RESPONSES"]
 _API_VERSION = flexible("ApiVersion", 5, api_key=INT16, min_version=INT16, max_version=INT16)
 _SUPPORTED = flexible("SupportedFeatureKey", 5, name=STRING, min_version=INT16, max_version=INT16)
 _FINALIZED = flexible("FinalizedFeatureKey", 5, name=STRING, max_version_level=INT16, min_version_level=INT16)
+_TXN_OFFSET = flexible(
+    "TxnOffsetCommitRequestPartition",
+    6,
+    partition_index=INT32,
+    committed_offset=INT64,
+    committed_leader_epoch=INT32,
+    committed_metadata=NULLABLE_STRING,
+)
+_TXN_OFFSETS = flexible("TxnOffsetCommitRequestTopic", 6, topic_id=UUID_, partitions=array_of(_TXN_OFFSET))
+_TXN_OFFSET_RESULT = flexible("TxnOffsetCommitResponsePartition", 6, partition_index=INT32, error_code=INT16)
+_TXN_OFFSET_RESULTS = flexible(
+    "TxnOffsetCommitResponseTopic", 6, topic_id=UUID_, partitions=array_of(_TXN_OFFSET_RESULT)
+)
 _DELETED_GROUP = flexible("DeletableGroupResult", 3, group_id=STRING, error_code=INT16, error_message=NULLABLE_STRING)
 
 REQUESTS: Mapping[tuple[int, int], Schema] = MappingProxyType({
@@ -34,6 +48,18 @@ REQUESTS: Mapping[tuple[int, int], Schema] = MappingProxyType({
         client_software_version=STRING,
         cluster_id=NULLABLE_STRING,
         node_id=INT32,
+    ),
+    (28, 6): request(
+        "TxnOffsetCommitRequest",
+        6,
+        transactional_id=STRING,
+        group_id=STRING,
+        producer_id=INT64,
+        producer_epoch=INT16,
+        generation_id=INT32,
+        member_id=STRING,
+        group_instance_id=NULLABLE_STRING,
+        topics=array_of(_TXN_OFFSETS),
     ),
     (42, 3): request("DeleteGroupsRequest", 3, groups_names=array_of(STRING)),
     (88, 1): streams_groups.HEARTBEAT_REQUEST_1,
@@ -53,6 +79,9 @@ RESPONSES: Mapping[tuple[int, int], Schema] = MappingProxyType({
         finalized_features_epoch=tagged(1, INT64, default=-1),
         finalized_features=tagged(2, array_of(_FINALIZED), default=()),
         zk_migration_ready=tagged(3, BOOLEAN, default=False),
+    ),
+    (28, 6): response(
+        "TxnOffsetCommitResponse", 6, throttle_time_ms=INT32, topics=array_of(_TXN_OFFSET_RESULTS)
     ),
     (42, 3): response("DeleteGroupsResponse", 3, throttle_time_ms=INT32, results=array_of(_DELETED_GROUP)),
     (88, 0): streams_groups.HEARTBEAT_RESPONSE_0,

@@ -2,12 +2,14 @@
 
 import asyncio
 import random
+from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
-from kafka_groups.broker.log.entries import Producer
+from kafka_groups.broker.log.entries import EndMarker, Producer
 from kafka_groups.broker.log.internal_log import InternalLog, RecordCodec
+from kafka_groups.broker.log.producers import ProducerStates
 from kafka_groups.broker.log.store import CoordinatorStorage
 from kafka_groups.errors import CoordinatorNotAvailableError, IllegalStateError
 from kafka_groups.testing.simulation.faults.seeded_faults import FaultDraws
@@ -67,6 +69,7 @@ class LateLog(InternalLog[R]):
         self._storage = storage
         self._committed = 0
         self._life = 0
+        self._before: deque[tuple[int, ProducerStates]] = deque()
 
     @property
     def committed_offset(self) -> int:
@@ -79,10 +82,20 @@ class LateLog(InternalLog[R]):
         """Append, or refuse to."""
         if self._storage.refuses(records):
             raise CoordinatorNotAvailableError
+        if producer is not None:
+            self._remember_producers()
         offset = super().append_records(records, leader_epoch, wall_ms, producer)
-        commit = partial(self._commit, self.end_offset, self._life)
-        asyncio.get_running_loop().call_later(self._storage.commit_s(), commit)
+        self._commit_later()
         self._storage.on_append(records)
+        return offset
+
+    def append_end(self, marker: EndMarker, leader_epoch: int, wall_ms: int) -> int:
+        """Append the marker of a transaction, or refuse to."""
+        if self._storage.refuses(()):
+            raise CoordinatorNotAvailableError
+        self._remember_producers()
+        offset = super().append_end(marker, leader_epoch, wall_ms)
+        self._commit_later()
         return offset
 
     def drop_uncommitted(self) -> None:
@@ -95,8 +108,21 @@ class LateLog(InternalLog[R]):
         if self._first_unwritten > self.end_offset:
             raise IllegalStateError("Records were written before they were committed, so they cannot be lost any more.")
         self.end_offset = self._committed
+        if self._before:
+            self.producers = self._before[0][1]
+            self._before.clear()
+
+    def _remember_producers(self) -> None:
+        """Remember what is known of producers, to go back to it if the next append is lost."""
+        self._before.append((self.end_offset, self.producers.copy()))
+
+    def _commit_later(self) -> None:
+        commit = partial(self._commit, self.end_offset, self._life)
+        asyncio.get_running_loop().call_later(self._storage.commit_s(), commit)
 
     def _commit(self, end_offset: int, life: int) -> None:
         if life == self._life and end_offset > self._committed:
             self._committed = end_offset
+            while self._before and self._before[0][0] < end_offset:
+                self._before.popleft()
             self.on_committed()

@@ -110,9 +110,11 @@ async def test_no_broker_is_up(context: RequestContext) -> None:
 
 
 @pytest.mark.parametrize("version", range(1, 7))
-async def test_there_are_no_transactions(context: RequestContext, version: int) -> None:
+async def test_the_first_question_makes_the_topic_of_transactions(context: RequestContext, version: int) -> None:
     request = FindCoordinatorRequest(key_type=1, key="writer", coordinator_keys=("writer",) if version >= 4 else ())
     response = await find_coordinator.handle(request, at_version(context, version))
     found = response.coordinators[0] if version >= 4 else response
-    assert (found.error_code, found.node_id) == (ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, -1)
-    assert "does not support transactions yet" in str(found.error_message)
+    topic = context.services.cluster.metadata.topic("__transaction_state")
+    assert topic is not None
+    assert found.error_code is ErrorCode.NONE
+    assert found.node_id == topic.partitions[partition_of_key("writer", topic.num_partitions)].leader_id

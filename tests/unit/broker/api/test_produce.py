@@ -114,7 +114,7 @@ REFUSED = {
     "too large": (build_batch([NewRecord(bytes(2_000))]), ErrorCode.MESSAGE_TOO_LARGE),
     "transactional": (
         build_batch([NewRecord(b"")], 0, BatchOptions(is_transactional=True)),
-        ErrorCode.INVALID_TXN_STATE,
+        ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
     ),
 }
 
@@ -200,8 +200,16 @@ async def test_producer_ids_are_new_each_time(version: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "code"), [("tx", ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED), ("", ErrorCode.INVALID_REQUEST)]
+    ("request_", "code"),
+    [
+        (InitProducerIdRequest(transactional_id="", transaction_timeout_ms=60_000), ErrorCode.INVALID_REQUEST),
+        (
+            InitProducerIdRequest(transactional_id="tx", transaction_timeout_ms=60_000, producer_id=1),
+            ErrorCode.INVALID_REQUEST,
+        ),
+    ],
+    ids=["an empty id", "a producer id without an epoch"],
 )
-async def test_there_are_no_transactions(name: str, code: ErrorCode) -> None:
-    response = await HandlerBroker().ask(InitProducerIdRequest(transactional_id=name, transaction_timeout_ms=60_000))
+async def test_refused_questions_for_a_producer_id(request_: InitProducerIdRequest, code: ErrorCode) -> None:
+    response = await HandlerBroker().ask(request_)
     assert (response.error_code, response.producer_id, response.producer_epoch) == (code, -1, -1)

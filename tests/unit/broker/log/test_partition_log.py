@@ -102,7 +102,10 @@ REFUSED: dict[str, tuple[bytes | None, type[BrokerError]]] = {
     "fewer records than offsets": (patched(batch(3), ">i", 57, 2), InvalidRecordError),
     "no records": (patched(patched(batch(1), ">i", 57, 0), ">i", 23, -1), InvalidRecordError),
     "a control batch": (build_control_batch(0, is_commit=True, producer_id=1), InvalidRecordError),
-    "a transaction": (batch(options=BatchOptions(is_transactional=True)), InvalidTxnStateError),
+    "an unverified transaction": (
+        batch(options=BatchOptions(producer_id=1, producer_epoch=0, base_sequence=0, is_transactional=True)),
+        InvalidTxnStateError,
+    ),
     "a producer without sequence": (batch(options=BatchOptions(producer_id=1, producer_epoch=0)), InvalidRecordError),
     "bytes of nothing": (bytes(80), CorruptMessageError),
     "a far future": (batch(first_ms=WALL_MS + 3_600_001), InvalidTimestampError),

@@ -7,18 +7,23 @@ from uuid import UUID
 import pytest
 
 from kafka_groups.broker.coordinators.groups.classic.joining import ClassicSources
-from kafka_groups.broker.coordinators.groups.offsets.records import OffsetCommitted
 from kafka_groups.broker.coordinators.groups.settings import GroupConfigSources
 from kafka_groups.broker.coordinators.groups.shard import GroupShard
 from kafka_groups.broker.coordinators.groups.share.records import ShareGroupMetadata
 from kafka_groups.broker.coordinators.result import Result
 from kafka_groups.broker.coordinators.share_state.shard import ShareStateShard
-from kafka_groups.broker.log.entries import LogEntry, Producer, TransactionEnd
+from kafka_groups.broker.log.entries import EndMarker, LogEntry, Producer, TransactionEnd
 from kafka_groups.broker.runtime.outcome import PendingOutcome
 from kafka_groups.config.cluster.broker import BrokerSettings, ConsumerGroupConfig, ShareGroupConfig
 from kafka_groups.config.cluster.streams_group import StreamsGroupConfig
-from kafka_groups.errors import CoordinatorNotAvailableError, IllegalStateError, NotCoordinatorError
-from kafka_groups.protocol.coordinator_records.offsets import OffsetCommitValue
+from kafka_groups.errors import (
+    CoordinatorNotAvailableError,
+    IllegalStateError,
+    InvalidProducerEpochError,
+    InvalidTxnStateError,
+    NotCoordinatorError,
+    TransactionCoordinatorFencedError,
+)
 from kafka_groups.protocol.coordinator_records.record import CoordinatorRecord
 from kafka_groups.protocol.coordinator_records.share_group_state import ShareSnapshotKey
 from kafka_groups.protocol.record_builder import build_control_batch
@@ -35,12 +40,15 @@ SOURCES = ClassicSources(lambda: 1, lambda: UUID(int=1), lambda: 0)
 
 def put(brokers: Brokers, name: str, producer: Producer | None, node_id: int = 0) -> None:
     result: Result[None, Number] = Result(None, (Number(name, 1),), producer=producer)
-    brokers.run(lambda _shard: result, node_id).now()
+    runtime, outcome = brokers.runtimes[node_id], PendingOutcome[None]()
+    verification = None if producer is None else runtime.begin_verification(0, producer, adds=True)
+    runtime.run(0, lambda _shard: result, outcome, verification=verification)
+    outcome.now()
 
 
 def end(brokers: Brokers, producer: Producer, *, committed: bool, node_id: int = 0) -> PendingOutcome[None]:
     outcome: PendingOutcome[None] = PendingOutcome()
-    brokers.runtimes[node_id].end_transaction(0, producer, outcome, committed=committed)
+    brokers.runtimes[node_id].end_transaction(0, EndMarker(producer, committed), outcome)
     return outcome
 
 
@@ -93,7 +101,7 @@ def test_the_next_leader_loads_committed_aborted_and_open_transactions(is_read_f
 def test_batches_and_markers_are_those_that_kafka_writes() -> None:
     log = SlowLog()
     log.append_records([Number("n", 1)], 7, 1_000, COMMITTING)
-    log.append_end(COMMITTING, 7, 2_000, committed=True)
+    log.append_end(EndMarker(COMMITTING, committed=True), 7, 2_000)
     as_objects = log.entries(0)
     read = log.read(0, LARGE)
     data, marker = read.batches
@@ -140,23 +148,32 @@ def test_a_marker_that_the_log_refuses_leaves_the_transaction_open(monkeypatch: 
     assert error_of(end(brokers, COMMITTING, committed=True, node_id=1)) is NotCoordinatorError
 
 
+def test_records_of_a_transaction_that_nobody_verified_are_refused() -> None:
+    brokers = Brokers()
+    result: Result[None, Number] = Result(None, (Number("n", 1),), producer=COMMITTING)
+    assert error_of(brokers.run(lambda _shard: result, 0)) is InvalidTxnStateError
+    assert brokers.logs[0].end_offset == 0
+
+
+def test_an_older_coordinator_and_an_older_producer_are_refused_without_harm() -> None:
+    brokers = Brokers()
+    put(brokers, "a", ABORTING)
+    older = Producer(ABORTING.producer_id, ABORTING.epoch - 1)
+    assert error_of(end(brokers, older, committed=True)) is InvalidProducerEpochError
+    outcome: PendingOutcome[None] = PendingOutcome()
+    brokers.runtimes[0].end_transaction(0, EndMarker(ABORTING, committed=False, coordinator_epoch=7), outcome)
+    outcome.now()
+    assert error_of(end(brokers, ABORTING, committed=False)) is TransactionCoordinatorFencedError
+    assert shard_of(brokers).pending == {}
+
+
 def test_shards_without_transactions_refuse_them() -> None:
-    topics = AllTopics(random.Random(1))
-    states = ShareStateShard(topics, 500)
-    groups = GroupShard(topics, CONFIGS, BrokerSettings(), SOURCES)
+    states = ShareStateShard(AllTopics(random.Random(1)), 500)
+    groups = GroupShard(AllTopics(random.Random(1)), CONFIGS, BrokerSettings(), SOURCES)
     key = ShareSnapshotKey(group_id="g", topic_id=UUID(int=7), partition=0)
     with pytest.raises(IllegalStateError, match="got one of the producer 1"):
         states.replay(CoordinatorRecord(key, None), 0, COMMITTING)
     with pytest.raises(IllegalStateError, match="Only offsets may belong to a transaction"):
         groups.replay(ShareGroupMetadata("g", None), 0, COMMITTING)
-    with pytest.raises(IllegalStateError, match="has no transactions"):
-        groups.replay(
-            OffsetCommitted(
-                "g", "t", 0, OffsetCommitValue(offset=1, leader_epoch=0, metadata="", commit_timestamp_ms=0)
-            ),
-            0,
-            COMMITTING,
-        )
-    for shard in (states, groups):
-        with pytest.raises(IllegalStateError):
-            shard.end_transaction(COMMITTING, 1, committed=True)
+    with pytest.raises(IllegalStateError):
+        states.end_transaction(COMMITTING, 1, committed=True)

@@ -26,6 +26,9 @@ class Batch:
     base_offset: int
     last_offset: int
     size_bytes: int = 100
+    producer_id: int = -1
+    is_transactional: bool = False
+    is_control: bool = False
 
 
 def batches_of(*sizes: int, first: int = 0) -> list[Batch]:

@@ -16,6 +16,7 @@ from kafka_groups.broker.coordinators.groups.classic.settings import ClassicGrou
 from kafka_groups.broker.coordinators.groups.classic.states import ClassicGroupEvent, ClassicGroupState
 from kafka_groups.broker.coordinators.groups.classic.syncing import SyncAttempt, SyncResult
 from kafka_groups.broker.coordinators.groups.member_client import MemberClient
+from kafka_groups.broker.coordinators.groups.offsets.commits import OffsetCommitter
 from kafka_groups.broker.coordinators.result import Result
 from kafka_groups.errors import (
     BrokerError,
@@ -220,10 +221,10 @@ class ClassicGroups:
 
     # ------------------------------------------------------------------------------------------- offsets
 
-    def check_commit(
-        self, group_id: str, member_id: str, group_instance_id: str | None, generation: int, now_ms: int
-    ) -> None:
+    def check_commit(self, group_id: str, committer: OffsetCommitter, now_ms: int) -> None:
         """Check whether offsets may be committed, and extend the session of the member that commits them.
+
+        In a transaction the state of the group does not matter, and no session is extended.
 
         Raises:
             GroupIdNotFoundError: There is no such group. The caller decides what that means, or calls `ensure` before.
@@ -233,13 +234,16 @@ class ClassicGroups:
             BrokerError: REBALANCE_IN_PROGRESS: the leader has yet to assign partitions.
         """
         group = self.group(group_id)
+        member_id, generation = committer.member_id, committer.generation
         if generation < 0 and group.is_empty:
             return
-        if generation < 0 and not member_id and group_instance_id is None:
+        if committer.names_no_member:
             raise UnknownMemberIdError(f"Only members of group {group_id} can commit offsets.")
-        group.check_member(member_id, group_instance_id)
+        group.check_member(member_id, committer.group_instance_id)
         if generation != group.generation:
             raise IllegalGenerationError(f"Group {group_id} is in generation {group.generation}.")
+        if committer.is_transactional:
+            return
         if group.state is ClassicGroupState.COMPLETING_REBALANCE:
             raise error_for(ErrorCode.REBALANCE_IN_PROGRESS, f"Group {group_id} is completing a rebalance.")
         if group.state in _KEEPS_SESSION:

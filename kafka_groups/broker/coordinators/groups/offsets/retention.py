@@ -5,9 +5,11 @@ from collections.abc import Callable, Iterable
 
 from attrs import frozen
 
+from kafka_groups.broker.coordinators.groups.offsets.pending import PendingOffsets
 from kafka_groups.broker.coordinators.groups.offsets.records import OffsetCommitted
 from kafka_groups.broker.coordinators.groups.offsets.table import CommittedOffsets
 from kafka_groups.protocol.coordinator_records.offsets import OffsetCommitValue
+from kafka_groups.types import TopicPartition
 
 __all__ = ["Expired", "ExpiryBase", "OffsetRetention", "RetentionPolicy"]
 
@@ -39,12 +41,16 @@ class OffsetRetention:
 
     Args:
         offsets: The committed offsets.
+        pending: The offsets of open transactions. What they may change does not expire.
         policy: The retention of offsets.
         base_of: From which time on.
     """
 
-    def __init__(self, offsets: CommittedOffsets, policy: RetentionPolicy, base_of: ExpiryBase) -> None:
+    def __init__(
+        self, offsets: CommittedOffsets, pending: PendingOffsets, policy: RetentionPolicy, base_of: ExpiryBase
+    ) -> None:
         self._offsets = offsets
+        self._pending = pending
         self._policy = policy
         self._base_of = base_of
         self._left: deque[str] = deque()
@@ -70,9 +76,11 @@ class OffsetRetention:
             OffsetCommitted(group_id, topic, partition, None)
             for topic, of_topic in of_group.items()
             for partition, committed in of_topic.items()
-            if self._has_expired(group_id, topic, committed, wall_ms)
+            if (group_id, TopicPartition(topic, partition)) not in self._pending
+            and self._has_expired(group_id, topic, committed, wall_ms)
         )
-        return Expired(group_id, records, len(records) == sum(map(len, of_group.values())))
+        is_all = len(records) == sum(map(len, of_group.values())) and not self._pending.of_group(group_id)
+        return Expired(group_id, records, is_all)
 
     def _has_expired(self, group_id: str, topic: str, committed: OffsetCommitValue, wall_ms: int) -> bool:
         base_ms = self._base_of(group_id, topic, committed)

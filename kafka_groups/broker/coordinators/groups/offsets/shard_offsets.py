@@ -4,21 +4,35 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Protocol
 
+from attrs import frozen
+
 from kafka_groups.broker.coordinators.groups.offsets.commits import OffsetCommitter
+from kafka_groups.broker.coordinators.groups.offsets.pending import PendingOffsets
 from kafka_groups.broker.coordinators.groups.offsets.records import OffsetCommitted
 from kafka_groups.broker.coordinators.groups.offsets.retention import Expired, OffsetRetention, RetentionPolicy
 from kafka_groups.broker.coordinators.groups.offsets.table import CommittedOffsets
 from kafka_groups.broker.coordinators.groups.topics import TopicsImage
 from kafka_groups.broker.coordinators.result import Result
-from kafka_groups.broker.coordinators.shard import NoTransactions
 from kafka_groups.broker.log.entries import Producer
 from kafka_groups.protocol.coordinator_records.offsets import OffsetCommitValue
 from kafka_groups.types import TopicPartition
 
-__all__ = ["OffsetOwners", "ShardOffsets"]
+__all__ = ["UNSTABLE", "FetchedOffset", "OffsetOwners", "ShardOffsets", "Unstable"]
 
+_NO_VERSION = -1
+"""The rules of TxnOffsetCommit do not depend on a version of OffsetCommit."""
 _TOPICS_AT_ONCE = 200
 """The number of topics that are looked up together after loading."""
+
+
+@frozen
+class Unstable:
+    """The offset may change when an open transaction ends."""
+
+
+UNSTABLE = Unstable()
+FetchedOffset = OffsetCommitValue | Unstable | None
+"""An offset, `UNSTABLE`, or None if there is none."""
 
 
 class OffsetOwners(Protocol):
@@ -56,10 +70,10 @@ class OffsetOwners(Protocol):
         ...
 
 
-class ShardOffsets(NoTransactions):
+class ShardOffsets:
     """The committed offsets of the groups of a shard, and what is done with them.
 
-    `replay` and `end_transaction` are all that changes them. Offsets of an open transaction would wait between the two.
+    `replay` and `end_transaction` are all that changes them. Offsets of an open transaction wait between the two.
 
     Args:
         topics: The current topics of the cluster.
@@ -68,13 +82,15 @@ class ShardOffsets(NoTransactions):
 
     Attributes:
         table: The offsets that count.
+        pending: The offsets of open transactions.
     """
 
     def __init__(self, topics: TopicsImage, policy: RetentionPolicy, owners: OffsetOwners) -> None:
         self.table = CommittedOffsets()
+        self.pending = PendingOffsets()
         self._topics = topics
         self._owners = owners
-        self._retention = OffsetRetention(self.table, policy, owners.expiry_base)
+        self._retention = OffsetRetention(self.table, self.pending, policy, owners.expiry_base)
 
     def __repr__(self) -> str:
         return f"<ShardOffsets: {self.table!r}>"
@@ -84,25 +100,35 @@ class ShardOffsets(NoTransactions):
     def replay(self, record: OffsetCommitted, offset: int, producer: Producer | None = None) -> None:
         """Apply a record. An offset of a group that does not exist makes a classic group.
 
-        With a producer, the record would be kept until `end_transaction` applies or forgets it. No operation makes such
-        records yet, so they are refused.
+        With a producer, the record is kept until `end_transaction` applies or forgets it.
         """
-        if producer is not None:
-            raise self.refused(producer)
         if record.value is not None:
             self._owners.ensure_with_offsets(record.group_id)
+        if producer is not None and record.value is not None:
+            self.pending.add(producer.producer_id, record, offset)
+        else:
+            self._apply(record, offset)
+
+    def end_transaction(self, producer: Producer, offset: int, *, committed: bool) -> None:
+        """Apply the offsets of a transaction, or forget them. Of two for a partition, the later record counts."""
+        for record, at in self.pending.take(producer.producer_id):
+            if committed:
+                self._apply(record, at)
+
+    def _apply(self, record: OffsetCommitted, offset: int) -> None:
         self.table.replay(record)
+        self.pending.replaced(record, offset)
 
     def loaded(self, now_ms: int) -> Iterator[Result[None, OffsetCommitted]]:
         """Begin to look for expired offsets, and forget those of deleted topics, some topics at a time."""
         self._retention.start(now_ms)
-        topics = iter(tuple(self.table.topics))
+        topics = iter(tuple({*self.table.topics, *self.pending.topics}))
         while some := tuple(islice(topics, _TOPICS_AT_ONCE)):
             yield Result(None, self._of_deleted(some))
 
     def metadata_changed(self) -> tuple[OffsetCommitted, ...]:
         """Return the records that forget offsets of deleted topics."""
-        return self._of_deleted(self.table.topics)
+        return self._of_deleted({*self.table.topics, *self.pending.topics})
 
     def next_deadline_ms(self) -> int | None:
         """Return the time at which `expire` has something to do, or None."""
@@ -128,8 +154,23 @@ class ShardOffsets(NoTransactions):
             BrokerError: The group does not have the member, or the member has another epoch.
         """
         self._owners.check_commit(group_id, committer, version, offsets, now_ms)
-        records = (OffsetCommitted(group_id, each.topic, each.partition, value) for each, value in offsets.items())
-        return Result(None, tuple(records))
+        return Result(None, _committed(group_id, offsets))
+
+    def commit_in_transaction(
+        self,
+        group_id: str,
+        committer: OffsetCommitter,
+        offsets: Mapping[TopicPartition, OffsetCommitValue],
+        producer: Producer,
+        now_ms: int,
+    ) -> Result[None, OffsetCommitted]:
+        """Store offsets of a group that count when the producer's transaction is committed.
+
+        Raises:
+            BrokerError: As for `commit`.
+        """
+        self._owners.check_commit(group_id, committer, _NO_VERSION, offsets, now_ms)
+        return Result(None, _committed(group_id, offsets), producer=producer)
 
     def check_fetch(self, group_id: str, member_id: str | None, epoch: int) -> Result[None, OffsetCommitted]:
         """Check whether offsets may be fetched.
@@ -141,10 +182,23 @@ class ShardOffsets(NoTransactions):
         return Result(None)
 
     def fetch(
-        self, group_id: str, partitions: Sequence[TopicPartition]
-    ) -> Result[tuple[OffsetCommitValue | None, ...], OffsetCommitted]:
-        """Return the offsets of some partitions: None where there is none, or no such group."""
-        return Result(tuple(self.table.get(group_id, partition) for partition in partitions))
+        self, group_id: str, partitions: Sequence[TopicPartition], *, require_stable: bool = False
+    ) -> Result[tuple[FetchedOffset, ...], OffsetCommitted]:
+        """Return the offsets of some partitions: None where there is none, or no such group.
+
+        Args:
+            group_id: The group.
+            partitions: The partitions.
+            require_stable: Whether an offset that an open transaction may change is `UNSTABLE` (KIP-447).
+        """
+        if not require_stable:
+            return Result(tuple(self.table.get(group_id, partition) for partition in partitions))
+        return Result(
+            tuple(
+                UNSTABLE if (group_id, partition) in self.pending else self.table.get(group_id, partition)
+                for partition in partitions
+            )
+        )
 
     def partitions_of(self, group_id: str) -> Result[tuple[TopicPartition, ...], OffsetCommitted]:
         """Return all partitions that a group has committed offsets for."""
@@ -162,13 +216,23 @@ class ShardOffsets(NoTransactions):
             GroupSubscribedToTopicError: Members subscribe to a topic.
         """
         self._owners.check_offset_delete(group_id, {each.topic for each in partitions})
-        known = [each for each in partitions if self.table.get(group_id, each) is not None]
+        known = [each for each in partitions if self._has(group_id, each)]
         return Result(None, tuple(OffsetCommitted(group_id, each.topic, each.partition, None) for each in known))
 
     def delete_all(self, group_id: str) -> tuple[OffsetCommitted, ...]:
         """Return the records that forget all offsets of a group that is deleted."""
-        return tuple(self.table.tombstones_of_group(group_id))
+        pending = [each for each in self.pending.of_group(group_id) if self.table.get(group_id, each) is None]
+        only_pending = (OffsetCommitted(group_id, each.topic, each.partition, None) for each in pending)
+        return (*self.table.tombstones_of_group(group_id), *only_pending)
+
+    def _has(self, group_id: str, partition: TopicPartition) -> bool:
+        return self.table.get(group_id, partition) is not None or (group_id, partition) in self.pending
 
     def _of_deleted(self, topics: Collection[str]) -> tuple[OffsetCommitted, ...]:
         deleted = [topic for topic in topics if self._topics.topic(topic) is None]
-        return tuple(record for topic in deleted for record in self.table.tombstones_of_topic(topic))
+        counting = (record for topic in deleted for record in self.table.tombstones_of_topic(topic))
+        return (*counting, *self.pending.of_topics(set(deleted)))
+
+
+def _committed(group_id: str, offsets: Mapping[TopicPartition, OffsetCommitValue]) -> tuple[OffsetCommitted, ...]:
+    return tuple(OffsetCommitted(group_id, each.topic, each.partition, value) for each, value in offsets.items())

@@ -28,7 +28,7 @@ MOST_CALLS = 80_000
 """Calls of functions between two turns of the event loop: some milliseconds, and too few for so many items."""
 NOT_LONG = {
     ApiKey.API_VERSIONS, ApiKey.INIT_PRODUCER_ID, ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE,
-    ApiKey.DESCRIBE_CLUSTER, ApiKey.HEARTBEAT,
+    ApiKey.DESCRIBE_CLUSTER, ApiKey.HEARTBEAT, ApiKey.ADD_OFFSETS_TO_TXN, ApiKey.END_TXN,
 }  # fmt: skip
 """Requests without an array."""
 FEW_ITEMS = {ApiKey.LIST_GROUPS, ApiKey.SHARE_GROUP_HEARTBEAT, ApiKey.CONSUMER_GROUP_HEARTBEAT}

@@ -6,6 +6,7 @@ from types import FrameType
 
 import pytest
 
+from kafka_groups.broker.coordinators.groups.offsets.commits import OffsetCommitter
 from kafka_groups.protocol.messages.join_group import JoinGroupRequest
 from tests.unit.broker.coordinators.groups.classic.driving import (
     DELAY_MS,
@@ -61,7 +62,7 @@ def sync(_cluster: Cluster, clients: list[Client]) -> object:
 
 
 def commit(cluster: Cluster, clients: list[Client]) -> object:
-    cluster.groups.check_commit(GROUP, clients[2].member_id, clients[2].instance, 1, cluster.now_ms)
+    cluster.groups.check_commit(GROUP, OffsetCommitter(clients[2].member_id, clients[2].instance, 1), cluster.now_ms)
     return None
 
 

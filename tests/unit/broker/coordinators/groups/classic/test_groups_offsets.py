@@ -11,6 +11,7 @@ from kafka_groups.broker.coordinators.groups.classic.groups import ClassicGroups
 from kafka_groups.broker.coordinators.groups.classic.joining import ClassicSources
 from kafka_groups.broker.coordinators.groups.classic.records import ClassicGroupMetadata
 from kafka_groups.broker.coordinators.groups.classic.settings import ClassicGroupSettings
+from kafka_groups.broker.coordinators.groups.offsets.commits import OffsetCommitter
 from kafka_groups.errors import (
     BrokerError,
     FencedInstanceIdError,
@@ -76,12 +77,12 @@ def groups_with(value: GroupMetadataValue | None = None) -> ClassicGroups:
 def test_a_group_without_members_takes_commits_of_consumers_that_do_not_join() -> None:
     groups = groups_with()
     with pytest.raises(GroupIdNotFoundError):
-        groups.check_commit(GROUP, "", None, -1, 0)
+        groups.check_commit(GROUP, OffsetCommitter("", None, -1), 0)
     groups.ensure(GROUP)
-    groups.check_commit(GROUP, "", None, -1, 0)
-    groups.check_commit(GROUP, "anybody", None, -1, 0)
+    groups.check_commit(GROUP, OffsetCommitter("", None, -1), 0)
+    groups.check_commit(GROUP, OffsetCommitter("anybody", None, -1), 0)
     with pytest.raises(UnknownMemberIdError):
-        groups.check_commit(GROUP, "anybody", None, 0, 0)
+        groups.check_commit(GROUP, OffsetCommitter("anybody", None, 0), 0)
     assert groups.groups[GROUP].stored is None
     assert groups.describe(GROUP).group_state == "Empty"
     assert groups.describe(GROUP).protocol_type == ""
@@ -101,17 +102,17 @@ def test_a_group_without_members_takes_commits_of_consumers_that_do_not_join() -
 def test_only_members_of_the_generation_commit(ids: tuple[str, str | None, int], error: type[BrokerError]) -> None:
     groups = groups_with(STABLE)
     with pytest.raises(error):
-        groups.check_commit(GROUP, *ids, 0)
-    groups.check_commit(GROUP, "a", None, 3, 0)
-    groups.check_commit(GROUP, "s-1", "s", 3, 0)
-    groups.check_commit(GROUP, "s-1", None, 3, 0)
+        groups.check_commit(GROUP, OffsetCommitter(*ids), 0)
+    groups.check_commit(GROUP, OffsetCommitter("a", None, 3), 0)
+    groups.check_commit(GROUP, OffsetCommitter("s-1", "s", 3), 0)
+    groups.check_commit(GROUP, OffsetCommitter("s-1", None, 3), 0)
 
 
 def test_a_commit_extends_the_session() -> None:
     groups = groups_with(STABLE)
-    groups.check_commit(GROUP, "s-1", "s", 3, 4_000)
+    groups.check_commit(GROUP, OffsetCommitter("s-1", "s", 3), 4_000)
     assert groups.next_deadline_ms() == 10_000
-    groups.check_commit(GROUP, "a", None, 3, 4_500)
+    groups.check_commit(GROUP, OffsetCommitter("a", None, 3), 4_500)
     assert groups.next_deadline_ms() == 14_000
 
 

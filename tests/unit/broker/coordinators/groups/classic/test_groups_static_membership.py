@@ -2,6 +2,7 @@
 
 import pytest
 
+from kafka_groups.broker.coordinators.groups.offsets.commits import OffsetCommitter
 from kafka_groups.errors import FencedInstanceIdError, IllegalGenerationError, UnknownMemberIdError
 from kafka_groups.protocol.error_codes import ErrorCode
 from tests.unit.broker.coordinators.groups.classic.driving import (
@@ -217,7 +218,7 @@ def test_h_a_wrong_pair_is_fenced_everywhere(cluster: Cluster) -> None:
     assert wrong.heartbeat() == FENCED
     assert wrong.leave() == FENCED
     with pytest.raises(FencedInstanceIdError):
-        cluster.groups.check_commit(GROUP, leader.member_id, "two", 1, cluster.now_ms)
+        cluster.groups.check_commit(GROUP, OffsetCommitter(leader.member_id, "two", 1), cluster.now_ms)
     assert cluster.state == "Stable"
     assert leader.heartbeat() == follower.heartbeat() == NONE
 
@@ -230,7 +231,7 @@ def test_h_an_unknown_instance_is_an_unknown_member_everywhere(cluster: Cluster)
     assert unknown.heartbeat() == UNKNOWN
     assert unknown.leave() == UNKNOWN
     with pytest.raises(UnknownMemberIdError):
-        cluster.groups.check_commit(GROUP, leader.member_id, "four", 1, cluster.now_ms)
+        cluster.groups.check_commit(GROUP, OffsetCommitter(leader.member_id, "four", 1), cluster.now_ms)
 
 
 def test_h_the_instance_is_checked_before_the_generation(cluster: Cluster) -> None:
@@ -238,7 +239,7 @@ def test_h_the_instance_is_checked_before_the_generation(cluster: Cluster) -> No
     wrong = Client(cluster, instance="two", member_id=leader.member_id, generation=0)
     assert wrong.heartbeat() == FENCED
     with pytest.raises(IllegalGenerationError):
-        cluster.groups.check_commit(GROUP, leader.member_id, "one", 0, cluster.now_ms)
+        cluster.groups.check_commit(GROUP, OffsetCommitter(leader.member_id, "one", 0), cluster.now_ms)
 
 
 # --------------------------------------------------------------------------------------- (i) and (j): timeouts
@@ -331,7 +332,7 @@ def test_l_of_two_clients_with_one_instance_id_the_newer_goes_on(cluster: Cluste
     newer.sync()
     assert older.heartbeat() == FENCED
     with pytest.raises(FencedInstanceIdError):
-        cluster.groups.check_commit(GROUP, older.member_id, "one", 1, cluster.now_ms)
+        cluster.groups.check_commit(GROUP, OffsetCommitter(older.member_id, "one", 1), cluster.now_ms)
     assert older.leave() == FENCED
     assert older.join().response.error_code == FENCED
     assert newer.heartbeat() == NONE

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from kafka_groups.broker.coordinators.groups.classic.records import ClassicGroupMetadata
+from kafka_groups.broker.coordinators.groups.offsets.commits import OffsetCommitter
 from kafka_groups.errors import BrokerError
 from kafka_groups.protocol.coordinator_records.offsets import GroupMetadataValue
 from kafka_groups.protocol.error_codes import ErrorCode
@@ -521,7 +522,7 @@ def test_while_the_leader_assigns_members_may_send_heartbeats_and_not_commit(clu
     joined_group(cluster, leader)
     assert leader.heartbeat() == NONE
     with pytest.raises(BrokerError) as caught:
-        cluster.groups.check_commit(GROUP, leader.member_id, None, 1, cluster.now_ms)
+        cluster.groups.check_commit(GROUP, OffsetCommitter(leader.member_id, None, 1), cluster.now_ms)
     assert caught.value.code == REBALANCING
 
 
@@ -530,7 +531,7 @@ def test_during_a_round_members_of_the_last_generation_commit(cluster: Cluster) 
     stable(cluster, first)
     second.join()
     cluster.advance(SESSION_MS - 1)
-    cluster.groups.check_commit(GROUP, first.member_id, None, 1, cluster.now_ms)
+    cluster.groups.check_commit(GROUP, OffsetCommitter(first.member_id, None, 1), cluster.now_ms)
     cluster.advance(SESSION_MS - 1)
     assert first.heartbeat() == REBALANCING
     assert first.heartbeat(generation_id=0) == ErrorCode.ILLEGAL_GENERATION

@@ -1,4 +1,4 @@
-"""Committed offsets as a part of their own: what they need of groups, and where a transaction would hold them back."""
+"""Committed offsets as a part of their own: what they need of groups, and how transactions hold them back."""
 
 import random
 from collections.abc import Collection, Iterator, Mapping
@@ -8,12 +8,12 @@ import pytest
 from kafka_groups.broker.coordinators.groups.offsets.commits import OffsetCommitter
 from kafka_groups.broker.coordinators.groups.offsets.records import OffsetCommitted
 from kafka_groups.broker.coordinators.groups.offsets.retention import RetentionPolicy
-from kafka_groups.broker.coordinators.groups.offsets.shard_offsets import ShardOffsets
+from kafka_groups.broker.coordinators.groups.offsets.shard_offsets import UNSTABLE, ShardOffsets, Unstable
 from kafka_groups.broker.coordinators.result import Result
 from kafka_groups.broker.log.entries import Producer
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.metadata.topics import BrokerEndpoint
-from kafka_groups.errors import IllegalGenerationError, IllegalStateError
+from kafka_groups.errors import IllegalGenerationError
 from kafka_groups.protocol.coordinator_records.offsets import OffsetCommitValue
 from kafka_groups.types import TopicPartition
 
@@ -71,6 +71,14 @@ class Bench:
             partitions, OffsetCommitValue(offset=5, leader_epoch=0, metadata="", commit_timestamp_ms=0)
         )
         self.store(self.offsets.commit("g", OffsetCommitter(generation=generation), 9, offsets, 0))
+
+    def replay_of(self, producer: Producer | None, offset: int, at: int = 0) -> None:
+        value = OffsetCommitValue(offset=offset, leader_epoch=0, metadata="", commit_timestamp_ms=0)
+        self.offsets.replay(OffsetCommitted("g", FIRST.topic, FIRST.partition, value), at, producer)
+
+    def fetch_stable(self) -> tuple[int | Unstable | None, ...]:
+        fetched = self.offsets.fetch("g", [FIRST], require_stable=True).response
+        return tuple(each.offset if isinstance(each, OffsetCommitValue) else each for each in fetched)
 
     def committed(self) -> tuple[TopicPartition, ...]:
         return self.offsets.partitions_of("g").response
@@ -137,17 +145,52 @@ def test_offsets_expire_with_the_next_look_after_their_retention() -> None:
     assert bench.committed() == ()
 
 
-def test_offsets_of_a_transaction_are_refused_and_change_nothing() -> None:
+def test_offsets_of_a_transaction_count_when_it_is_committed_and_are_unstable_before() -> None:
     bench = Bench()
-    with pytest.raises(IllegalStateError, match=r"ShardOffsets.* has no transactions"):
-        bench.offsets.replay(
-            OffsetCommitted(
-                "g", "t", 0, OffsetCommitValue(offset=5, leader_epoch=0, metadata="", commit_timestamp_ms=0)
-            ),
-            0,
-            PRODUCER,
-        )
-    with pytest.raises(IllegalStateError, match=r"ShardOffsets.* has no transactions"):
-        bench.offsets.end_transaction(PRODUCER, 1, committed=True)
+    bench.replay_of(PRODUCER, offset=5)
     assert bench.committed() == ()
-    assert not bench.groups.made
+    assert bench.groups.made
+    assert bench.fetch_stable() == (UNSTABLE,)
+    bench.offsets.end_transaction(PRODUCER, 1, committed=True)
+    assert bench.fetch_stable() == (5,)
+
+
+def test_aborted_offsets_never_count() -> None:
+    bench = Bench()
+    bench.replay_of(PRODUCER, offset=5)
+    bench.offsets.end_transaction(PRODUCER, 1, committed=False)
+    assert bench.fetch_stable() == (None,)
+
+
+def test_the_later_record_counts_whichever_transaction_ends_first() -> None:
+    other = Producer(PRODUCER.producer_id + 1, 0)
+    for order in ((PRODUCER, other), (other, PRODUCER)):
+        bench = Bench()
+        bench.replay_of(PRODUCER, offset=5, at=10)
+        bench.replay_of(other, offset=7, at=11)
+        for producer in order:
+            assert bench.fetch_stable() == (UNSTABLE,)
+            bench.offsets.end_transaction(producer, 12, committed=True)
+        assert bench.fetch_stable() == (7,)
+
+
+def test_a_plain_commit_after_a_record_of_a_transaction_stays() -> None:
+    bench = Bench()
+    bench.replay_of(PRODUCER, offset=5, at=10)
+    bench.replay_of(None, offset=9, at=11)
+    assert bench.fetch_stable() == (UNSTABLE,)
+    bench.offsets.end_transaction(PRODUCER, 12, committed=True)
+    assert bench.fetch_stable() == (9,)
+
+
+def test_what_a_transaction_may_change_does_not_expire_and_is_deleted_with_its_group() -> None:
+    bench = Bench()
+    bench.commit(FIRST)
+    bench.replay_of(PRODUCER, offset=5, at=10)
+    bench.offsets.expire(100, 999)
+    [expired] = bench.offsets.expire(200, 1_000_000)
+    assert (expired.records, expired.is_all) == ((), False)
+    bench.store(bench.offsets.delete_all("g"))
+    assert bench.fetch_stable() == (None,)
+    bench.offsets.end_transaction(PRODUCER, 12, committed=True)
+    assert bench.fetch_stable() == (None,)

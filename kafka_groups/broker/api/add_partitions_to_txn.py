@@ -1,0 +1,106 @@
+"""AddPartitionsToTxn (key 24), v0-v5: adds partitions to a transaction, or verifies that they are part of it.
+
+Producers send v0 to v3 for one transaction. Later versions come from brokers that lead partitions (KIP-890). If one
+partition of a transaction cannot be added, none is: the others get OPERATION_NOT_ATTEMPTED.
+
+Errors per partition: NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, INVALID_REQUEST (an
+empty id), UNKNOWN_TOPIC_OR_PARTITION, INVALID_PRODUCER_ID_MAPPING, PRODUCER_FENCED (before v2 INVALID_PRODUCER_EPOCH),
+CONCURRENT_TRANSACTIONS, TRANSACTION_ABORTABLE (verified, and not part of the transaction).
+"""
+
+from collections.abc import Iterable, Mapping
+from functools import partial
+
+from kafka_groups.broker.api.context import RequestContext
+from kafka_groups.broker.coordinators.transactions.transaction import FIRST_WITH_NEW_EPOCHS
+from kafka_groups.broker.log.entries import Producer
+from kafka_groups.broker.metadata.placement import leader_of
+from kafka_groups.broker.requests.transactional_ids import check_transactional_id, code_for_producers
+from kafka_groups.broker.runtime.outcome import outcome_of
+from kafka_groups.errors import BrokerError, OperationNotAttemptedError, UnknownTopicOrPartitionError
+from kafka_groups.protocol.messages.add_partitions_to_txn import (
+    FIRST_OF_BROKERS,
+    AddPartitionsToTxnPartitionResult,
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnResponse,
+    AddPartitionsToTxnResult,
+    AddPartitionsToTxnTopicResult,
+    AddPartitionsToTxnTransaction,
+)
+from kafka_groups.types import TopicPartition
+
+__all__ = ["handle"]
+
+Errors = Mapping[TopicPartition, BrokerError]
+
+
+async def handle(request: AddPartitionsToTxnRequest, context: RequestContext) -> AddPartitionsToTxnResponse:
+    """Return one result for each partition."""
+    if context.version < FIRST_OF_BROKERS:
+        only = await _added(_of_producer(request), context)
+        return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=only.topic_results)
+    each = context.turns.each(request.transactions)
+    return AddPartitionsToTxnResponse(results_by_transaction=tuple([await _added(one, context) async for one in each]))
+
+
+def _of_producer(request: AddPartitionsToTxnRequest) -> AddPartitionsToTxnTransaction:
+    return AddPartitionsToTxnTransaction(
+        transactional_id=request.v3_and_below_transactional_id,
+        producer_id=request.v3_and_below_producer_id,
+        producer_epoch=request.v3_and_below_producer_epoch,
+        topics=request.v3_and_below_topics,
+    )
+
+
+async def _added(transaction: AddPartitionsToTxnTransaction, context: RequestContext) -> AddPartitionsToTxnResult:
+    partitions = [TopicPartition(topic.name, number) for topic in transaction.topics for number in topic.partitions]
+    errors: Errors = _unknown(partitions, context)
+    if not errors:
+        try:
+            errors = await _ask(transaction, partitions, context)
+        except BrokerError as error:
+            errors = dict.fromkeys(partitions, error)
+    topics = tuple(
+        AddPartitionsToTxnTopicResult(
+            name=topic.name,
+            results_by_partition=tuple(
+                _result(TopicPartition(topic.name, number), errors, context.version) for number in topic.partitions
+            ),
+        )
+        for topic in transaction.topics
+    )
+    return AddPartitionsToTxnResult(transactional_id=transaction.transactional_id, topic_results=topics)
+
+
+def _unknown(partitions: Iterable[TopicPartition], context: RequestContext) -> dict[TopicPartition, BrokerError]:
+    metadata = context.services.cluster.metadata
+    topics = {each.topic: metadata.topic(each.topic) for each in partitions}
+    missing = [
+        each for each in partitions if (topic := topics[each.topic]) is None or leader_of(topic, each.partition) is None
+    ]
+    if not missing:
+        return {}
+    others = dict.fromkeys(partitions, OperationNotAttemptedError())
+    return {**others, **{each: UnknownTopicOrPartitionError(f"{each} does not exist.") for each in missing}}
+
+
+async def _ask(
+    transaction: AddPartitionsToTxnTransaction, partitions: list[TopicPartition], context: RequestContext
+) -> Errors:
+    check_transactional_id(transaction.transactional_id)
+    coordinator = context.services.coordinators.transactions
+    producer = Producer(transaction.producer_id, transaction.producer_epoch)
+    if transaction.verify_only:
+        verify = coordinator.verify_partitions
+        return await outcome_of(partial(verify, transaction.transactional_id, producer, partitions))
+    version = FIRST_WITH_NEW_EPOCHS if context.version >= FIRST_OF_BROKERS else 0
+    await outcome_of(partial(coordinator.add_partitions, transaction.transactional_id, producer, partitions, version))
+    return {}
+
+
+def _result(partition: TopicPartition, errors: Errors, version: int) -> AddPartitionsToTxnPartitionResult:
+    error = errors.get(partition)
+    if error is None:
+        return AddPartitionsToTxnPartitionResult(partition_index=partition.partition)
+    code = code_for_producers(error, version)
+    return AddPartitionsToTxnPartitionResult(partition_index=partition.partition, partition_error_code=code)

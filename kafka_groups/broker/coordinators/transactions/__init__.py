@@ -1,0 +1,1 @@
+"""Transactional ids, their producers and their transactions (KIP-98, KIP-360, KIP-890)."""

@@ -1,0 +1,116 @@
+"""Offsets in OffsetCommit and TxnOffsetCommit: which of them a group may be asked to store, and the error of each."""
+
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Generic, Protocol, TypeVar
+from uuid import UUID
+
+from attrs import frozen
+
+from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
+from kafka_groups.broker.metadata.topics import TopicMetadata
+from kafka_groups.broker.requests.committed_offsets import named_topic
+from kafka_groups.broker.requests.error_fields import code_of
+from kafka_groups.errors import BrokerError
+from kafka_groups.protocol.coordinator_records.offsets import OffsetCommitValue
+from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.types import TopicPartition
+
+__all__ = ["CommitRules", "RequestedOffset", "errors_of", "offsets_in"]
+
+_KNOWN_TO_GROUP = frozenset({ErrorCode.NONE, ErrorCode.OFFSET_METADATA_TOO_LARGE})
+
+
+class _Partition(Protocol):
+    @property
+    def partition_index(self) -> int: ...
+
+    @property
+    def committed_metadata(self) -> str | None: ...
+
+
+P_co = TypeVar("P_co", bound=_Partition, covariant=True)
+
+
+class _Topic(Protocol[P_co]):
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def topic_id(self) -> UUID | None: ...
+
+    @property
+    def partitions(self) -> Sequence[P_co]: ...
+
+
+@frozen
+class RequestedOffset(Generic[P_co]):
+    """The offset of one partition in a request.
+
+    Attributes:
+        topic: The topic, or None if it is unknown.
+        partition: The partition's part of the request.
+    """
+
+    topic: TopicMetadata | None
+    partition: P_co
+
+    @property
+    def index(self) -> int:
+        """The number of the partition."""
+        return self.partition.partition_index
+
+
+@frozen
+class CommitRules(Generic[P_co]):
+    """The differences between the two requests.
+
+    Attributes:
+        has_topic_ids: Whether topics have ids in the version of the request.
+        most_metadata: The longest metadata (`offset.metadata.max.bytes`).
+        committed: Returns what is stored of a partition.
+        store: Asks the group to store offsets.
+    """
+
+    has_topic_ids: bool
+    most_metadata: int
+    committed: Callable[[P_co, UUID], OffsetCommitValue]
+    store: Callable[[Mapping[TopicPartition, OffsetCommitValue]], Awaitable[None]]
+
+
+def offsets_in(topic: _Topic[P_co], metadata: ClusterMetadata) -> Iterator[RequestedOffset[P_co]]:
+    """Return the offsets of one topic in a request."""
+    known = named_topic(metadata, topic.name, topic.topic_id)
+    return (RequestedOffset(known, partition) for partition in topic.partitions)
+
+
+async def errors_of(offsets: Sequence[RequestedOffset[P_co]], rules: CommitRules[P_co]) -> list[ErrorCode]:
+    """Store what can be stored, and return the error of each partition."""
+    refusals = [_refusal(each, rules) for each in offsets]
+    # As in Kafka, metadata that are too large matter only if the group accepts the commit.
+    of_group = [refusal in _KNOWN_TO_GROUP for refusal in refusals]
+    wanted = [each for each, refusal in zip(offsets, refusals, strict=True) if refusal is ErrorCode.NONE]
+    error = await _store(wanted, rules) if any(of_group) else ErrorCode.NONE
+    return [(error or refusal) if known else refusal for refusal, known in zip(refusals, of_group, strict=True)]
+
+
+def _refusal(offset: RequestedOffset[P_co], rules: CommitRules[P_co]) -> ErrorCode:
+    if offset.topic is None:
+        return ErrorCode.UNKNOWN_TOPIC_ID if rules.has_topic_ids else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    if not 0 <= offset.index < offset.topic.num_partitions:
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    if len(offset.partition.committed_metadata or "") > rules.most_metadata:
+        return ErrorCode.OFFSET_METADATA_TOO_LARGE
+    return ErrorCode.NONE
+
+
+async def _store(offsets: Iterable[RequestedOffset[P_co]], rules: CommitRules[P_co]) -> ErrorCode:
+    values = {
+        TopicPartition(each.topic.name, each.index): rules.committed(each.partition, each.topic.topic_id)
+        for each in offsets
+        if each.topic is not None
+    }
+    try:
+        await rules.store(values)
+    except BrokerError as error:
+        return code_of(error)
+    return ErrorCode.NONE
