@@ -15,6 +15,7 @@ from attrs import frozen
 from kafka_groups.broker.coordinators.groups.classic.states import CLASSIC_GROUP_TRANSITIONS, ClassicGroupState
 from kafka_groups.broker.coordinators.groups.consumer.states import CONSUMER_GROUP_TRANSITIONS, ConsumerGroupState
 from kafka_groups.broker.coordinators.groups.streams.states import STREAMS_GROUP_TRANSITIONS, StreamsGroupState
+from kafka_groups.broker.coordinators.transactions.states import TRANSACTION_TRANSITIONS
 from kafka_groups.streams.member.rules.states import IN_GROUP, TRANSITIONS
 
 __all__ = ["DIAGRAMS", "on_page_markdown"]
@@ -89,6 +90,7 @@ DIAGRAMS: Mapping[str, Diagram] = {
     "streams-member": Diagram(TRANSITIONS, IN_GROUP, "In the group, or on the way into it"),
     "streams-group": Diagram(STREAMS_GROUP_TRANSITIONS, _with_members(StreamsGroupState), _WITH_MEMBERS),
     "consumer-group": Diagram(CONSUMER_GROUP_TRANSITIONS, _with_members(ConsumerGroupState), _WITH_MEMBERS),
+    "transaction": Diagram(TRANSACTION_TRANSITIONS, frozenset(), ""),
     "classic-group": Diagram(CLASSIC_GROUP_TRANSITIONS, _with_members(ClassicGroupState), _WITH_MEMBERS),
 }
 

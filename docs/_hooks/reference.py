@@ -30,6 +30,11 @@ from kafka_groups.broker.coordinators.groups.streams.states import (
     StreamsGroupEvent,
     StreamsGroupState,
 )
+from kafka_groups.broker.coordinators.transactions.states import (
+    TRANSACTION_TRANSITIONS,
+    TransactionEvent,
+    TransactionState,
+)
 from kafka_groups.broker.metrics import METRICS as BROKER_METRICS
 from kafka_groups.broker.profile import DEFAULT_PROFILE, PROFILES, Profile
 from kafka_groups.broker.share_partitions import record_state
@@ -241,6 +246,18 @@ def consumer_group_transition() -> Iterator[str]:
     return _transitions(ConsumerGroupState, ConsumerGroupEvent, CONSUMER_GROUP_TRANSITIONS, lambda state: state.value)
 
 
+def transaction_state() -> Iterator[str]:
+    """The states of a transactional id."""
+    yield from _table_head("State", "Meaning")
+    for name, meaning in _documented(TransactionState).items():
+        yield _row(TransactionState[name].value, meaning)
+
+
+def transaction_transition() -> Iterator[str]:
+    """What changes the state of a transactional id."""
+    return _transitions(TransactionState, TransactionEvent, TRANSACTION_TRANSITIONS, lambda state: state.value)
+
+
 def streams_group_state() -> Iterator[str]:
     """The states of a streams group."""
     yield from _table_head("State", "Meaning")
@@ -450,6 +467,8 @@ _GENERATORS: dict[str, Callable[[], Iterator[str]]] = {
     "classic-group-transitions": classic_group_transition,
     "consumer-group-states": consumer_group_state,
     "consumer-group-transitions": consumer_group_transition,
+    "transaction-states": transaction_state,
+    "transaction-transitions": transaction_transition,
     "streams-group-states": streams_group_state,
     "streams-group-transitions": streams_group_transition,
     "record-events": record_event,

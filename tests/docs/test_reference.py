@@ -12,6 +12,7 @@ from kafka_groups.broker.api.handlers import HANDLERS
 from kafka_groups.broker.coordinators.groups.classic import states as classic_states
 from kafka_groups.broker.coordinators.groups.consumer import states as consumer_states
 from kafka_groups.broker.coordinators.groups.streams import states as streams_group_states
+from kafka_groups.broker.coordinators.transactions.states import TRANSACTION_TRANSITIONS
 from kafka_groups.broker.metrics import METRICS as BROKER_METRICS
 from kafka_groups.broker.profile import DEFAULT_PROFILE, PROFILES
 from kafka_groups.broker.share_partitions import record_state
@@ -152,14 +153,18 @@ def test_states_page_has_every_transition_and_no_other(
         ("A classic group", classic_states.CLASSIC_GROUP_TRANSITIONS),
         ("A consumer group", consumer_states.CONSUMER_GROUP_TRANSITIONS),
         ("A streams group", streams_group_states.STREAMS_GROUP_TRANSITIONS),
+        ("A transactional id", TRANSACTION_TRANSITIONS),
     ],
-    ids=["classic", "consumer", "streams"],
+    ids=["classic", "consumer", "streams", "transactional"],
 )
 def test_states_page_has_every_transition_of_a_group(
     hook: ModuleType, heading: str, table: Mapping[Any, enum.Enum]
 ) -> None:
     shown = transitions(part(page(hook, "states.md"), heading))
-    assert shown == {(state.value, worded(event)): after.value for (state, event), after in table.items()}
+    assert shown == {
+        (state.value, worded(event)): "(unchanged)" if after is state else after.value
+        for (state, event), after in table.items()
+    }
 
 
 def test_states_page_says_what_each_state_and_event_means(hook: ModuleType) -> None:

@@ -31,8 +31,9 @@ def test_polling_in_read_loses_what_a_second_action_reads(target: Target, driver
 
     assert report.struck == {Kind.DOUBLE_ACTION: 1}
     assert report.failures == ()
-    assert len(report.lost) >= 100, report.line()  # what a poll brings, or more if the machine is busy
-    assert report.lag == 0
+    assert report.lag is not None
+    # At least what one poll brings is neither in the sink nor in the group. On a busy machine the query ends early.
+    assert len(report.lost) - report.lag >= 100, report.line()
 
 
 def test_acknowledging_in_commit_strands_the_last_batch_without_any_fault(target: Target, drivers: Drivers) -> None:

@@ -31,7 +31,7 @@ class _Partition(Protocol):
 P_co = TypeVar("P_co", bound=_Partition, covariant=True)
 
 
-class _Topic(Protocol[P_co]):
+class _RequestedTopic(Protocol[P_co]):
     @property
     def name(self) -> str: ...
 
@@ -77,7 +77,7 @@ class CommitRules(Generic[P_co]):
     store: Callable[[Mapping[TopicPartition, OffsetCommitValue]], Awaitable[None]]
 
 
-def offsets_in(topic: _Topic[P_co], metadata: ClusterMetadata) -> Iterator[RequestedOffset[P_co]]:
+def offsets_in(topic: _RequestedTopic[P_co], metadata: ClusterMetadata) -> Iterator[RequestedOffset[P_co]]:
     """Return the offsets of one topic in a request."""
     known = named_topic(metadata, topic.name, topic.topic_id)
     return (RequestedOffset(known, partition) for partition in topic.partitions)

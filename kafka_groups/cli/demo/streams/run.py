@@ -143,7 +143,7 @@ class StreamsDemo:
         name = self._options.name
         command = [sys.executable, "-m", "kafka_groups.cli.demo.streams.worker", "--bootstrap-servers", servers]
         command += ["--application", name, "--topic", name]
-        if self._options.bootstrap_servers is not None:  # the embedded broker has no transactions yet
+        if self._options.bootstrap_servers is not None:  # readers wait for the transaction of the killed process
             command += ["--transactions"]
         self._processes[number] = CountingProcess(number, command, directory / f"worker-{number}.log")
         self._progress.note(f"Started process {number} (pid {self._processes[number].pid}) of the application {name}")

@@ -27,6 +27,6 @@ def test_an_offset_expires_as_long_after_its_commit_as_was_asked_for(kept_ms: in
     request = OffsetCommitRequest(group_id="g", topics=(), retention_time_ms=kept_ms)
     partition = OffsetCommitRequestPartition(partition_index=0, committed_offset=7)
     context: Any = MovingTime()
-    stored = offset_commit._committed(partition, UUID(int=0), request, context)
+    stored = offset_commit._committed(request, context, partition, UUID(int=0))
     lasts_ms = stored.expire_timestamp_ms - stored.commit_timestamp_ms
     assert lasts_ms % 2**64 == kept_ms % 2**64
