@@ -26,6 +26,8 @@ SETTINGS: Mapping[str, str] = {
     "offsets.topic.replication.factor": "1",
     "share.coordinator.state.topic.num.partitions": "1",
     "share.coordinator.state.topic.replication.factor": "1",
+    "transaction.state.log.num.partitions": "1",
+    "transaction.state.log.replication.factor": "1",
 }
 """Settings of the captured brokers that are not Kafka's defaults, to see where groups take them from."""
 _PROPERTIES: Mapping[str, str | None] = {

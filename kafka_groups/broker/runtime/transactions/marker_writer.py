@@ -122,7 +122,7 @@ class MarkerWriter:
         failed = {each: error for each, error in errors.items() if error is not None}
         last = next((error for error in failed.values() if isinstance(error, _LAST)), None)
         if last is not None:
-            _LOG.warning("No more markers are written for producer %d: %s", marker.producer.producer_id, last)
+            _LOG.info("No more markers are written for producer %d: %s", marker.producer.producer_id, last)
             return
         if written([each for each in partitions if each not in failed]) and failed:
             self._later(marker, tuple(failed), written)
