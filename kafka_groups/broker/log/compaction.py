@@ -2,13 +2,18 @@
 
 A pass reads the batches twice. First it notes the last offset of each key, and then it copies the records that stay
 into new batches. Records appended while it runs are left to the next pass. So no append has to wait for a whole log.
+
+Records of transactions that have ended are records like others, or are gone: those that were aborted, and the markers.
+That changes nothing for those who load the log, because of two records of a key the one with the later offset counts,
+however their transactions ended.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from attrs import frozen
 
 from kafka_groups.broker.log.batches import BatchInfo
+from kafka_groups.broker.log.transactions import AbortedRange
 from kafka_groups.protocol.record_batch import DecodedRecord, iter_batches, parse_header
 from kafka_groups.protocol.record_builder import BatchOptions, NewRecord, build_batch
 
@@ -29,17 +34,20 @@ class StoredBatch:
 class CompactionPass:
     """One pass.
 
-    Transactions come later: their batches stay as they are.
-
     Args:
         first_offset: The start of the log.
-        end_offset: Only batches before this offset are compacted. They must be committed.
+        end_offset: Only batches before this offset are compacted. They must be committed, and no transaction before it
+            may be open.
+        aborted: The aborted transactions before it.
     """
 
-    def __init__(self, first_offset: int, end_offset: int) -> None:
+    def __init__(self, first_offset: int, end_offset: int, aborted: Iterable[AbortedRange] = ()) -> None:
         self.end_offset = end_offset
         self.position = first_offset
         self._first_offset = first_offset
+        self._aborted: dict[int, list[AbortedRange]] = {}
+        for each in aborted:
+            self._aborted.setdefault(each.producer_id, []).append(each)
         self._last_offset_of: dict[bytes | None, int] = {}
         self._is_noting = True
         self._kept: list[StoredBatch] = []
@@ -70,21 +78,22 @@ class CompactionPass:
         return self._kept
 
     def _note(self, batch: StoredBatch) -> None:
-        if not _belongs_to_transaction(batch.info):
-            self._last_offset_of.update((record.key, record.offset) for record in self._records(batch))
+        self._last_offset_of.update((record.key, record.offset) for record in self._records(batch))
 
     def _keep(self, batch: StoredBatch) -> None:
-        if _belongs_to_transaction(batch.info):
-            self._close()
-            self._kept.append(batch)
-            return
         for record in self._records(batch):
             if record.value is not None and self._last_offset_of[record.key] == record.offset:
                 self._gather(record, batch.info.leader_epoch)
 
     def _records(self, batch: StoredBatch) -> Iterator[DecodedRecord]:
+        if batch.info.is_control or self._was_aborted(batch.info):
+            return
         for each in iter_batches(batch.data):
             yield from (record for record in each.records() if record.offset >= self._first_offset)
+
+    def _was_aborted(self, info: BatchInfo) -> bool:
+        ranges = self._aborted.get(info.producer_id, ()) if info.is_transactional else ()
+        return any(each.first_offset <= info.base_offset < each.last_offset for each in ranges)
 
     def _gather(self, record: DecodedRecord, leader_epoch: int) -> None:
         if leader_epoch != self._gathered_epoch or len(self._gathered) >= _RECORDS_OF_A_BATCH:
@@ -105,7 +114,3 @@ class CompactionPass:
         info = BatchInfo.of(header, base_offset, self._gathered_epoch, header.max_timestamp_ms)
         self._kept.append(StoredBatch(info, data))
         self._gathered = []
-
-
-def _belongs_to_transaction(info: BatchInfo) -> bool:
-    return info.is_control or info.is_transactional

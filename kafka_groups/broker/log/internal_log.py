@@ -218,7 +218,8 @@ class InternalLog(PartitionLog, Generic[R]):
         if self._compaction is None:
             if self.record_count <= self._spare_records + 2 * self._needed_count:
                 return
-            self._compaction = CompactionPass(self.log_start_offset, self.committed_offset)
+            first, end = self.log_start_offset, self.last_stable_offset
+            self._compaction = CompactionPass(first, end, self.aborted_between(first, end))
         self._step(self._compaction, _STEP_RECORDS + _STEP_FOR_EACH * appended)
 
     # ------------------------------------------------------------------------------------------- reading
@@ -340,13 +341,16 @@ class InternalLog(PartitionLog, Generic[R]):
         if compaction.is_done:
             self._compaction = None
             self._replace_before(compaction.end_offset, compaction.kept())
+            self.producers.transactions.deleted_before(compaction.end_offset)
             self._written_count = sum(info.record_count for info in self._infos)
             self._needed_count = self.record_count
 
     def _batch_at(self, offset: int) -> StoredBatch | None:
-        while self._unwritten and self._first_unwritten <= offset:
-            self._write_first()
         index = self._index_of(offset)
+        # The first unwritten batch may begin later than the offset: what was between them may be gone.
+        while self._unwritten and index == len(self._infos) and self._unwritten[0].end_offset <= self.committed_offset:
+            self._write_first()
+            index = self._index_of(offset)
         return StoredBatch(self._infos[index], self._data[index]) if index < len(self._infos) else None
 
     def _decoded(self, key: bytes | None, value: bytes | None) -> R:

@@ -1,9 +1,12 @@
 """The log of an internal topic: records become bytes when somebody reads them."""
 
+import random
+from typing import Any
 from uuid import UUID
 
 import pytest
 
+from kafka_groups.broker.log.entries import EndMarker, Producer, TransactionEnd
 from kafka_groups.broker.log.internal_log import InternalLog
 from kafka_groups.broker.log.store import LogStore
 from kafka_groups.errors import MalformedRecordError
@@ -13,7 +16,7 @@ from kafka_groups.protocol.coordinator_records.share_group_state import (
     ShareUpdateKey,
     ShareUpdateValue,
 )
-from kafka_groups.protocol.record_builder import BatchOptions, NewRecord, build_batch, build_control_batch
+from kafka_groups.protocol.record_builder import NewRecord, build_batch
 
 TOPIC = UUID(int=7)
 LARGE = 1_000_000
@@ -199,16 +202,79 @@ def test_a_pass_ends_early_when_records_are_deleted() -> None:
     assert starts(log) == [(2_999, 2_999)]
 
 
-def test_batches_of_transactions_and_of_other_epochs_stay_apart() -> None:
+def test_batches_of_other_epochs_stay_apart_and_ended_transactions_are_records_like_others() -> None:
     log = InternalLog(SHARE_GROUP_STATE, spare_records=0)
     log.append_records([keyed(0, 0), keyed(1, 1)], 3, 0)
-    transactional = BatchOptions(producer_id=7, is_transactional=True, leader_epoch=3)
-    log.append_as_is(build_batch([NewRecord(b"v", b"k")], 2, transactional))
-    log.append_as_is(build_control_batch(3, is_commit=True, producer_id=7))
-    log.append_records([keyed(0, 4), keyed(2, 5)], 4, 0)
+    log.append_records([keyed(3, 2)], 3, 0, Producer(7, 0))
+    log.append_end(EndMarker(Producer(7, 0), committed=True), 3, 0)
+    log.append_records([keyed(4, 4)], 3, 0, Producer(8, 0))
+    log.append_end(EndMarker(Producer(8, 0), committed=False), 3, 0)
+    log.append_records([keyed(0, 6), keyed(2, 7)], 4, 0)
     compact(log)
     batches = log.read(0, LARGE).batches
-    assert [(each.base_offset, each.last_offset, each.leader_epoch) for each in batches] == [
-        (1, 1, 3), (2, 2, 3), (3, 3, -1), (4, 5, 4)
-    ]  # fmt: skip
-    assert [each.is_transactional for each in batches] == [False, True, True, False]
+    assert [(each.base_offset, each.last_offset, each.leader_epoch) for each in batches] == [(1, 2, 3), (6, 7, 4)]
+    assert not any(each.is_transactional for each in batches)
+    assert list(log.aborted_between(0, LARGE)) == []
+
+
+def test_open_transactions_are_not_compacted() -> None:
+    log = InternalLog(SHARE_GROUP_STATE, spare_records=0)
+    log.append_records([keyed(0, 0), keyed(0, 1)], 3, 0)
+    log.append_records([keyed(0, 2)], 3, 0, Producer(7, 0))
+    log.append_records([keyed(1, number) for number in range(3, 9)], 3, 0)
+    compact(log)
+    assert starts(log) == [(1, 1), (2, 2), *((number, number) for number in range(3, 9))]
+    log.append_end(EndMarker(Producer(7, 1), committed=True, version=2), 3, 0)
+    log.append_records([keyed(2, number) for number in range(10, 40)], 3, 0)
+    compact(log)
+    assert starts(log) == [(2, 2), (8, 8), (39, 39)]
+
+
+def counting(entries: list[Any]) -> dict[Any, Any]:
+    """What a shard would have loaded: by key the record that counts."""
+    pending: dict[int, list[tuple[int, CoordinatorRecord]]] = {}
+    counted: dict[Any, tuple[int, Any]] = {}
+
+    def count(offset: int, record: CoordinatorRecord) -> None:
+        if record.key not in counted or counted[record.key][0] < offset:
+            counted[record.key] = (offset, record.value)
+
+    for entry in entries:
+        if isinstance(entry, TransactionEnd):
+            for offset, each in pending.pop(entry.producer.producer_id, []) if entry.committed else ():
+                count(offset, each)
+            pending.pop(entry.producer.producer_id, None)
+        elif entry.producer is not None:
+            pending.setdefault(entry.producer.producer_id, []).append((entry.offset, entry.record))
+        else:
+            count(entry.offset, entry.record)
+    return {key: value for key, (_, value) in counted.items() if value is not None}
+
+
+def all_entries(log: InternalLog[CoordinatorRecord]) -> list[Any]:
+    found, offset = list[Any](), log.log_start_offset
+    while offset < log.end_offset:
+        some, offset = log.entries(offset)
+        found += some
+    return found
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_compaction_changes_nothing_for_those_who_load_the_log(seed: int) -> None:
+    rng = random.Random(seed)
+    log, plain = InternalLog(SHARE_GROUP_STATE, spare_records=20), InternalLog(SHARE_GROUP_STATE, spare_records=10_000)
+    open_ones: set[int] = set()
+    for number in range(2_000):
+        producer_id = rng.choice([None, None, 1, 2, 3])
+        for each in (log, plain):
+            if producer_id is None:
+                each.append_records([keyed(number % 7, None if number % 11 == 0 else number)], 3, number)
+            elif producer_id in open_ones and number % 3 == 0:
+                each.append_end(EndMarker(Producer(producer_id, 0), committed=number % 2 == 0), 3, number)
+            else:
+                each.append_records([keyed(number % 7, number)], 3, number, Producer(producer_id, 0))
+            each.compact_some()
+        if producer_id is not None:
+            (open_ones.discard if producer_id in open_ones and number % 3 == 0 else open_ones.add)(producer_id)
+    assert counting(all_entries(log)) == counting(all_entries(plain))
+    assert log.record_count < 1_000
