@@ -14,11 +14,13 @@ FAST_SETTINGS: Mapping[str, object] = MappingProxyType({
     "group.streams.initial.rebalance.delay.ms": 0,
     "group.streams.min.heartbeat.interval.ms": 100,
     "group.streams.min.session.timeout.ms": 1_000,
+    "transaction.abort.timed.out.transaction.cleanup.interval.ms": 100,
 })  # fmt: skip
 """Settings for `EmbeddedCluster(settings=…)`: members get their partitions at once, and groups may have short times.
 
 A new member gets its partitions with its second heartbeat, after about 0.1 s; Kafka's default lets a second pass
 between two assignments, and the first member of a streams group wait three seconds for others. The bounds allow
 a group record locks and session timeouts from 1 s and heartbeats from 0.1 s
-(`alter_group_configs`); groups that set nothing have Kafka's defaults.
+(`alter_group_configs`); groups that set nothing have Kafka's defaults. Transactions
+are aborted 0.1 s after their time-out at the latest, and not 10 s.
 """
