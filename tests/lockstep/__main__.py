@@ -1,7 +1,8 @@
 """Run seeds and shrink what differs: `python -m tests.lockstep 7` or `python -m tests.lockstep 0-99`.
 
 A profile after the seeds chooses another release than the newest: `python -m tests.lockstep 0-99 4.2`. The word
-`classic`, `consumer` or `streams` before them chooses groups of that type instead of share groups:
+`classic`, `consumer` or `streams` before them chooses groups of that type instead of share groups, and `transactions`
+transactional producers:
 `python -m tests.lockstep classic 0-99`.
 """
 
@@ -21,6 +22,7 @@ from tests.lockstep.reporting import report
 from tests.lockstep.running import Outcome, Source, TakeSteps
 from tests.lockstep.shrinking import shrunk
 from tests.lockstep.streams_choosing import StreamsChoice
+from tests.lockstep.transaction_choosing import TransactionChoice
 
 
 @frozen
@@ -36,6 +38,7 @@ _KINDS = {
     "classic": Kind(ClassicChoice, lambda pair: pair.run_classic),
     "consumer": Kind(ConsumerChoice, lambda pair: pair.run_consumers),
     "streams": Kind(StreamsChoice, lambda pair: pair.run_streams),
+    "transactions": Kind(TransactionChoice, lambda pair: pair.run_transactions),
 }
 
 

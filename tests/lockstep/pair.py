@@ -15,6 +15,7 @@ from tests.lockstep.preparing import prepare
 from tests.lockstep.running import Outcome, Run, Source
 from tests.lockstep.side import Side, Sides, closing
 from tests.lockstep.streams_running import StreamsRun
+from tests.lockstep.transaction_running import TransactionRun
 from tests.support.kafka.real_kafka import unique
 from tests.support.targets import EMBEDDED_PROPERTIES
 
@@ -54,6 +55,11 @@ class Pair:
         """Take the source's steps, in a streams group."""
         async with closing(self._sides()) as sides:
             return await StreamsRun(sides).through(source)
+
+    async def run_transactions(self, source: Source) -> Outcome:
+        """Take the source's steps, with transactional producers."""
+        async with closing(self._sides()) as sides:
+            return await TransactionRun(sides).through(source)
 
     @contextlib.asynccontextmanager
     async def sides(self, *, loaded: bool = True) -> AsyncIterator[Sides]:

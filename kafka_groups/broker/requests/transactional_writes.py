@@ -31,7 +31,7 @@ from kafka_groups.errors import (
     TransactionalIdAuthorizationFailedError,
 )
 from kafka_groups.protocol.messages.produce import ProduceRequest
-from kafka_groups.protocol.record_batch import BatchHeader, is_transactional
+from kafka_groups.protocol.record_batch import NO_PRODUCER_ID, BatchHeader, is_transactional
 from kafka_groups.types import TopicPartition
 
 __all__ = ["Permits", "has_transactions", "permits_of", "support_of_produce"]
@@ -111,7 +111,9 @@ def _headers(request: ProduceRequest, services: BrokerServices) -> BatchHeaders:
                 try:
                     known = topic_by_id_or_name(services.cluster.metadata, topic.topic_id, topic.name)
                     writable_partition(services, known, data.index)
-                    headers[known, data.index] = sole_batch(data.records).header
+                    header = sole_batch(data.records).header
+                    if header.producer_id != NO_PRODUCER_ID:  # as in Kafka, others are appended like plain records
+                        headers[known, data.index] = header
                 except BrokerError:  # the append refuses it with the same error
                     continue
     return headers
