@@ -41,8 +41,10 @@ def aborted_transactions_are_forgotten(patch: Patch) -> None:
     """A marker of an abort is like one of a commit."""
     ended = LogTransactions.ended
 
-    def committed_always(self: LogTransactions, producer_id: int, offset: int, *, committed: bool) -> None:
-        ended(self, producer_id, offset, committed=True)
+    def committed_always(
+        self: LogTransactions, producer_id: int, offset: int, high_watermark: int, *, committed: bool
+    ) -> None:
+        ended(self, producer_id, offset, high_watermark, committed=True)
 
     patch.setattr(LogTransactions, "ended", committed_always)
 

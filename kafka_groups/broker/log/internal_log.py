@@ -152,7 +152,7 @@ class InternalLog(PartitionLog, Generic[R]):
         """
         self.producers.check_marker(marker)
         offset = self._append(_Unwritten(self.end_offset, (), leader_epoch, wall_ms, marker.producer, marker))
-        self.producers.ended(marker, offset, wall_ms)
+        self.producers.ended(marker, offset, self.committed_offset, wall_ms)
         return offset
 
     def _append(self, unwritten: _Unwritten[R]) -> int:

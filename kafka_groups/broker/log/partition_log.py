@@ -122,7 +122,7 @@ class PartitionLog:
         base_offset = self.end_offset
         data = marker_batch(marker, base_offset, leader_epoch, wall_ms)
         self._add(BatchInfo.of(parse_header(data), base_offset, leader_epoch, wall_ms), data)
-        self.producers.ended(marker, base_offset, wall_ms)
+        self.producers.ended(marker, base_offset, self.high_watermark, wall_ms)
         return base_offset
 
     def append_as_is(self, records: bytes | memoryview) -> None:
@@ -270,7 +270,7 @@ class PartitionLog:
         if header.is_control:
             committed = end_marker(next((record.key for record in batch.records()), None))
             if committed is not None:
-                transactions.ended(header.producer_id, header.base_offset, committed=committed)
+                transactions.ended(header.producer_id, header.base_offset, self.high_watermark, committed=committed)
         elif header.is_transactional:
             transactions.begun(header.producer_id, header.base_offset)
 

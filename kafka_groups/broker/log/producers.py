@@ -219,12 +219,12 @@ class ProducerStates:
                 f"The coordinator epoch {marker.coordinator_epoch} is older than {state.coordinator_epoch}."
             )
 
-    def ended(self, marker: EndMarker, offset: int, wall_ms: int) -> None:
+    def ended(self, marker: EndMarker, offset: int, high_watermark: int, wall_ms: int) -> None:
         """Remember a marker."""
         producer_id = marker.producer.producer_id
         state = self._state(marker.producer, wall_ms, wall_ms)
         state.coordinator_epoch = marker.coordinator_epoch
-        self.transactions.ended(producer_id, offset, committed=marker.committed)
+        self.transactions.ended(producer_id, offset, high_watermark, committed=marker.committed)
         verification = self._verifications.get(producer_id)
         # In version 2 a marker has the epoch of the producer's next transaction, whose verification may be under way.
         if verification is not None and not (verification.adds and verification.epoch == marker.producer.epoch):

@@ -56,12 +56,20 @@ class LogTransactions:
         """Note a transactional batch. It may be the first of a transaction."""
         self._open.setdefault(producer_id, offset)
 
-    def ended(self, producer_id: int, marker_offset: int, *, committed: bool) -> None:
-        """Note the marker of a producer's transaction. Without records before, it means nothing to readers."""
+    def ended(self, producer_id: int, marker_offset: int, high_watermark: int, *, committed: bool) -> None:
+        """Note the marker of a producer's transaction. Without records before, it means nothing to readers.
+
+        Args:
+            producer_id: The producer.
+            marker_offset: The offset of the marker.
+            high_watermark: The offset before which nothing will be lost. The marker may be behind it.
+            committed: Whether the transaction was committed.
+        """
         first_offset = self._open.pop(producer_id, None)
         if first_offset is None:
             return
-        self._uncommitted_ends.append((first_offset, marker_offset))
+        if marker_offset >= high_watermark:
+            self._uncommitted_ends.append((first_offset, marker_offset))
         if not committed:
             stable_offset = min(self._first_open(marker_offset + 1), marker_offset + 1)
             self._aborted.append(AbortedRange(producer_id, first_offset, marker_offset, stable_offset))
@@ -78,8 +86,9 @@ class LogTransactions:
 
     def aborted_between(self, offset: int, end_offset: int) -> Iterator[AbortedRange]:
         """Return the aborted transactions that readers of offsets from one to before another one have to know."""
-        index = bisect_left(self._aborted, offset, key=lambda each: each.last_offset)
-        for each in self._aborted[index:]:
+        first = bisect_left(self._aborted, offset, key=lambda each: each.last_offset)
+        for index in range(first, len(self._aborted)):
+            each = self._aborted[index]
             if each.first_offset < end_offset:
                 yield each
             if each.stable_offset >= end_offset:
