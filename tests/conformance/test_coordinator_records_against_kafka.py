@@ -26,6 +26,7 @@ RECORDS_OF_A_VERSION = 100
 WITH_UNITS = frozenset({
     *("ConsumerGroupMemberMetadataValue", "ClassicMemberMetadata"),
     "StreamsGroupMemberMetadataValue",
+    "TransactionLogValue",
 })  # fmt: skip
 """In these, Kafka's names of times end in `Ms`, too."""
 
@@ -128,7 +129,7 @@ def _plain(value: Any, field: "dataclasses.Field[Any]") -> Any:
 def _element(element: Any, field: "dataclasses.Field[Any]") -> Any:
     if not attrs.has(type(element)):
         return element
-    schema: Schema = field.type.__args__[0]  # type: ignore[union-attr]
+    schema: Schema = without_none(field.type)[0].__args__[0]
     return _as_json(element, schema)
 
 

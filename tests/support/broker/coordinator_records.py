@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 from kafka_groups.protocol.coordinator_records.consumer_offsets import CONSUMER_OFFSETS
 from kafka_groups.protocol.coordinator_records.record import CoordinatorRecord, RecordTable, RecordType
 from kafka_groups.protocol.coordinator_records.share_group_state import SHARE_GROUP_STATE
+from kafka_groups.protocol.coordinator_records.transaction_state import TRANSACTION_STATE
 from tests.support.requests.protocol_messages import messages_of
 
-TABLES = (CONSUMER_OFFSETS, SHARE_GROUP_STATE)
+TABLES = (CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE[-1])
 RECORD_TYPES: tuple[tuple[RecordTable, RecordType], ...] = tuple(
     (table, each) for table in TABLES for each in table.types
 )

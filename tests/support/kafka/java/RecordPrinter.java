@@ -17,9 +17,11 @@ import org.apache.kafka.coordinator.common.runtime.CoordinatorRecordSerde;
 import org.apache.kafka.coordinator.group.GroupCoordinatorRecordSerde;
 import org.apache.kafka.coordinator.group.generated.CoordinatorRecordJsonConverters;
 import org.apache.kafka.coordinator.share.ShareCoordinatorRecordSerde;
+import org.apache.kafka.coordinator.transaction.TransactionCoordinatorRecordSerde;
 import org.apache.kafka.tools.consumer.GroupMetadataMessageFormatter;
 import org.apache.kafka.tools.consumer.OffsetsMessageFormatter;
 import org.apache.kafka.tools.consumer.ShareGroupMessageFormatter;
+import org.apache.kafka.tools.consumer.TransactionLogMessageFormatter;
 import org.apache.kafka.tools.consumer.group.share.ShareGroupStateMessageFormatter;
 
 /**
@@ -33,7 +35,9 @@ import org.apache.kafka.tools.consumer.group.share.ShareGroupStateMessageFormatt
 public final class RecordPrinter {
     private static final CoordinatorRecordSerde GROUPS = new GroupCoordinatorRecordSerde();
     private static final CoordinatorRecordSerde STATE = new ShareCoordinatorRecordSerde();
+    private static final CoordinatorRecordSerde TRANSACTIONS = new TransactionCoordinatorRecordSerde();
     private static final MessageFormatter STATE_FORMATTER = new ShareGroupStateMessageFormatter();
+    private static final MessageFormatter TRANSACTION_FORMATTER = new TransactionLogMessageFormatter();
     private static final List<MessageFormatter> GROUP_FORMATTERS =
         List.of(new OffsetsMessageFormatter(), new GroupMetadataMessageFormatter(), new ShareGroupMessageFormatter());
 
@@ -44,11 +48,25 @@ public final class RecordPrinter {
             String[] words = line.split(" ");
             byte[] key = bytes(words[1]);
             byte[] value = bytes(words[2]);
-            boolean isState = words[0].equals("__share_group_state");
-            List<MessageFormatter> formatters = isState ? List.of(STATE_FORMATTER) : GROUP_FORMATTERS;
-            out.println(written(isState ? STATE : GROUPS, key, value) + " " + printed(formatters, words[0], key, value));
+            out.println(written(serdeOf(words[0]), key, value) + " " + printed(formattersOf(words[0]), words[0], key, value));
         }
         out.flush();
+    }
+
+    private static CoordinatorRecordSerde serdeOf(String topic) {
+        return switch (topic) {
+            case "__share_group_state" -> STATE;
+            case "__transaction_state" -> TRANSACTIONS;
+            default -> GROUPS;
+        };
+    }
+
+    private static List<MessageFormatter> formattersOf(String topic) {
+        return switch (topic) {
+            case "__share_group_state" -> List.of(STATE_FORMATTER);
+            case "__transaction_state" -> List.of(TRANSACTION_FORMATTER);
+            default -> GROUP_FORMATTERS;
+        };
     }
 
     private static String written(CoordinatorRecordSerde serde, byte[] key, byte[] value) {
