@@ -1,7 +1,8 @@
 """An application of Kafka Streams 4.3.1 in a streams group: word count, with a repartition topic and a changelog.
 
-Kafka Streams processes each line at least once here, so a line may be processed again after a crash. The application
-keeps the ids of a word's lines and not their number, so that the counts are exact all the same once it has caught up.
+At least once, a line may be processed again after a crash. The application keeps the ids of a word's lines and not
+their number, so that the counts are exact all the same once it has caught up. Exactly once, there is one update for
+each word.
 """
 
 from collections.abc import Iterator
@@ -20,7 +21,8 @@ pytestmark = [pytest.mark.real_kafka, pytest.mark.slow]
 @pytest.fixture
 def words(tmp_path: Path) -> Iterator[WordCount]:
     """The application, on an embedded broker over TCP."""
-    with EmbeddedCluster(settings=SETTINGS) as cluster:
+    settings = {**SETTINGS, "transaction.abort.timed.out.transaction.cleanup.interval.ms": 200}
+    with EmbeddedCluster(settings=settings) as cluster:
         application = WordCount(cluster.bootstrap_servers, tmp_path)
         yield application
         application.end()
@@ -76,3 +78,19 @@ def test_an_application_moves_from_a_classic_group_and_processes_each_line_once(
     words.close("alpha")
     words.close("beta")
     assert words.group().state == "Empty"
+
+
+@pytest.mark.parametrize("protocol", ["streams", pytest.param("classic", marks=pytest.mark.long)])
+def test_each_word_is_counted_exactly_once_though_an_instance_is_killed(words: WordCount, protocol: str) -> None:
+    words.write(40)
+    words.start("alpha", protocol, exactly_once=True)
+    words.start("beta", protocol, exactly_once=True)
+    wait_until(words.is_balanced, PATIENCE_S)
+    assert words.wait_for_counts() == words.updates
+
+    words.write(2_000)
+    words.kill("alpha")
+    wait_until(words.is_balanced, PATIENCE_S)
+    words.write(40)
+    assert words.wait_for_counts() == words.updates
+    words.close("beta")

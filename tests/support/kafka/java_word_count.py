@@ -48,10 +48,12 @@ class WordCount:
 
     # ------------------------------------------------------------------------------------------ instances
 
-    def start(self, name: str, protocol: str = "streams") -> None:
+    def start(self, name: str, protocol: str = "streams", *, exactly_once: bool = False) -> None:
         """Start an instance in a JVM of its own."""
         jvm = self._jvms[name] = JavaStreams(self._directory / unique("classes"), streams_classpath_or_skip())
         properties = {"session_timeout_ms": "6000", "heartbeat_interval_ms": "200"} if protocol == "classic" else {}
+        if exactly_once:
+            properties |= {"processing_guarantee": "exactly_once_v2", "producer_transaction_timeout_ms": "3000"}
         jvm.open_words(
             name,
             self.source,
