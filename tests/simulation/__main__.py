@@ -1,8 +1,8 @@
-"""Run seeds by hand: `python -m tests.simulation [--classic | --consumer | --streams] [--trace] SEED [SEED…]`.
+"""Run seeds by hand: `python -m tests.simulation [OPTION] [--trace] SEED [SEED…]`.
 
-With `--classic`, `--consumer` or `--streams`, the world is that of a group of that type. With `--trace`, every event is
-written to the error stream. If two runs of a seed have different digests, the first line in which their traces
-differ shows where.
+With the option `--classic`, `--consumer` or `--streams`, the world is that of a group of that type, with
+`--transactional` that of transactional producers. With `--trace`, every event is written to the error stream. If two
+runs of a seed have different digests, the first line in which their traces differ shows where.
 """
 
 import argparse
@@ -13,10 +13,16 @@ from kafka_groups.testing.simulation import SimulationReport
 from tests.simulation.classic.world import run_classic_world
 from tests.simulation.consumer.world import run_consumer_world
 from tests.simulation.streams.world import run_streams_world
+from tests.simulation.transactions.world import run_transactional_world
 from tests.simulation.world import run_world
 
 _MOST_SHOWN = 20
-_OTHERS = {"classic": run_classic_world, "consumer": run_consumer_world, "streams": run_streams_world}
+_OTHERS = {
+    "classic": ("a classic group", run_classic_world),
+    "consumer": ("a consumer group", run_consumer_world),
+    "streams": ("a streams group", run_streams_world),
+    "transactional": ("transactional producers", run_transactional_world),
+}
 
 
 def main() -> int:
@@ -25,10 +31,8 @@ def main() -> int:
     parser.add_argument("seeds", metavar="SEED", type=int, nargs="+")
     parser.add_argument("--trace", action="store_true", help="write every event to the error stream")
     other = parser.add_mutually_exclusive_group()
-    for name, run in _OTHERS.items():
-        other.add_argument(
-            f"--{name}", dest="run", action="store_const", const=run, help=f"run the world of a {name} group"
-        )
+    for name, (what, run) in _OTHERS.items():
+        other.add_argument(f"--{name}", dest="run", action="store_const", const=run, help=f"run the world of {what}")
     parser.set_defaults(run=run_world)
     options = parser.parse_args()
     failed = [seed for seed in options.seeds if _run(options.run, seed, with_trace=options.trace)]

@@ -1,7 +1,7 @@
 """A transactional producer that does only what a test has it do, in the versions that the test wants."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
 
 from kafka_groups.broker.log.entries import Producer
 from kafka_groups.net.clock import SystemClock
@@ -50,32 +50,49 @@ NEW, OLD = 2, 0
 """Versions of transactions: the epoch increases with each of them, or not."""
 _PRODUCE, _END = {NEW: 13, OLD: 11}, {NEW: 5, OLD: 4}
 _COMMIT = {NEW: 5, OLD: 4}
+_WALL_MS = SystemClock().wall_ms
 _INIT = 5
 _PRODUCE_WITH_IDS = 13
 _PASSING_FOR_RECORDS = ("CONCURRENT_TRANSACTIONS", "NOT_LEADER_OR_FOLLOWER", "UNKNOWN_TOPIC_ID")
 _PASSING = (ErrorCode.CONCURRENT_TRANSACTIONS, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.NOT_COORDINATOR)
 
 
-def timed(value: bytes) -> NewRecord:
+def timed(value: bytes, wall_ms: Callable[[], int] = _WALL_MS) -> NewRecord:
     """A record of now: a real Kafka begins a new segment if markers are much younger, and a fetch ends there."""
-    return NewRecord(value, timestamp_ms=SystemClock().wall_ms())
+    return NewRecord(value, timestamp_ms=wall_ms())
+
+
+class Asks(Protocol):
+    """A way to the broker in charge."""
+
+    async def ask(self, request: object, version: int | None = None) -> Any:
+        """The response to a request."""
+        ...
 
 
 class RawProducer:
     """A producer with a transactional id.
 
     Args:
-        client: A connection to the only broker.
+        client: A way to the broker in charge.
         transactional_id: Its id.
         version: The version of transactions.
+        wall_ms: The time of its records.
 
     Attributes:
         producer: Its id and epoch.
         sequences: The next sequence number in each partition.
     """
 
-    def __init__(self, client: RawClient, transactional_id: str, version: int = NEW) -> None:
+    def __init__(
+        self,
+        client: Asks,
+        transactional_id: str,
+        version: int = NEW,
+        wall_ms: Callable[[], int] = _WALL_MS,
+    ) -> None:
         self._client = client
+        self._wall_ms = wall_ms
         self.transactional_id = transactional_id
         self.version = version
         self.producer = Producer(-1, -1)
@@ -109,6 +126,11 @@ class RawProducer:
         )
         response: InitProducerIdResponse = await self._client.ask(request, version)
         return response
+
+    @property
+    def produce_version(self) -> int:
+        """The version of its Produce requests."""
+        return _PRODUCE[self.version]
 
     def took(self, producer: Producer) -> None:
         """Go on with an id and an epoch: the sequence numbers begin anew."""
@@ -171,8 +193,12 @@ class RawProducer:
 
         error = await until(once, lambda it: it not in _PASSING_FOR_RECORDS)
         if error == "NONE":
-            self.sequences[topic.name, partition] = self._sequence(topic, partition) + len(values)
+            self.acknowledged(topic, partition, len(values))
         return error
+
+    def acknowledged(self, topic: Topic, partition: int, count: int) -> None:
+        """A partition has taken so many records more."""
+        self.sequences[topic.name, partition] = self._sequence(topic, partition) + count
 
     def produce_request(
         self, topic: Topic, values: Sequence[bytes], partition: int, version: int, **options: Any
@@ -185,7 +211,7 @@ class RawProducer:
             "is_transactional": True,
             **options,
         }
-        batch = build_batch([timed(value) for value in values], 0, BatchOptions(**given))
+        batch = build_batch([timed(value, self._wall_ms) for value in values], 0, BatchOptions(**given))
         data = (PartitionProduceData(index=partition, records=batch),)
         named: dict[str, Any] = {"topic_id": topic.topic_id} if version >= _PRODUCE_WITH_IDS else {"name": topic.name}
         return ProduceRequest(
@@ -199,6 +225,15 @@ class RawProducer:
         return self.sequences.get((topic.name, partition), 0)
 
     async def commit_offsets(
+        self, group_id: str, topic: Topic, offsets: Mapping[int, int], version: int | None = None, **fields: Any
+    ) -> dict[int, str]:
+        """Send TxnOffsetCommit until no transaction is in the way; returns the names of the errors."""
+        return await until(
+            lambda: self.commit_offsets_once(group_id, topic, offsets, version, **fields),
+            lambda it: "CONCURRENT_TRANSACTIONS" not in it.values(),
+        )
+
+    async def commit_offsets_once(
         self, group_id: str, topic: Topic, offsets: Mapping[int, int], version: int | None = None, **fields: Any
     ) -> dict[int, str]:
         """Send TxnOffsetCommit; returns the names of the errors."""
@@ -215,12 +250,8 @@ class RawProducer:
             topics=(named,),
             **fields,
         )
-
-        async def once() -> dict[int, str]:
-            response = await self._client.ask(request, _COMMIT[self.version] if version is None else version)
-            return {each.partition_index: each.error_code.name for each in response.topics[0].partitions}
-
-        return await until(once, lambda it: "CONCURRENT_TRANSACTIONS" not in it.values())
+        response = await self._client.ask(request, _COMMIT[self.version] if version is None else version)
+        return {each.partition_index: each.error_code.name for each in response.topics[0].partitions}
 
     async def end(self, *, committed: bool, version: int | None = None, producer: Producer | None = None) -> str:
         """Send EndTxn; returns the name of the error. The producer goes on with what the response says."""

@@ -147,19 +147,30 @@ class TransactionCoordinator:
     def _perform(self, effect: Effect, address: ShardAddress) -> None:
         if not isinstance(effect, WriteMarkers):
             raise TypeError(f"The transaction coordinator has no effect {effect!r}.")
-        self._markers.write(effect, address.epoch, partial(self._written, effect, address))
+        shard = self.runtime.active_shard(address.index)
+        if shard is not None:  # one that is loading will begin with its markers
+            self._markers.write(effect, address.epoch, partial(self._written, effect, address.index, shard))
 
-    def _written(self, effect: WriteMarkers, address: ShardAddress, partitions: Collection[TopicPartition]) -> bool:
-        """Note that partitions have their markers. Returns whether this broker still looks after the others."""
-        outcomes: list[object] = []
+    def _written(
+        self,
+        effect: WriteMarkers,
+        index: int,
+        shard: TransactionShard,
+        partitions: Collection[TopicPartition],
+    ) -> bool:
+        """Note that partitions have their markers. Returns whether the others are still to be written.
+
+        They are not if the shard has been loaded again, even by this broker in the same epoch: the markers were begun
+        anew then. An older one that arrives late would end the next transaction of a producer whose epoch stays.
+        """
         wall_ms = self._clock.wall_ms()
-        self.runtime.run(
-            address.index,
-            lambda shard: shard.markers_written(effect, partitions, wall_ms),
-            outcomes.append,
-            epoch=address.epoch,
-        )
-        return not any(isinstance(outcome, BrokerError) for outcome in outcomes)
+        if self.runtime.active_shard(index) is shard:
+            self.runtime.run(index, lambda same: same.markers_written(effect, partitions, wall_ms), _ignore)
+        return self.runtime.active_shard(index) is shard
+
+
+def _ignore(_outcome: object) -> None:
+    """Whether the record was stored shows in whether the shard is still there."""
 
 
 def _rules(broker: BrokerParts) -> TransactionRules:

@@ -1,0 +1,1 @@
+"""Transactional producers in virtual time, under seeded faults."""
