@@ -14,6 +14,7 @@ from kafka_groups.broker.log.entries import EndMarker, Producer
 from kafka_groups.broker.log.producers import ProducerStates
 from kafka_groups.broker.log.transactions import LogTransactions
 from kafka_groups.broker.runtime.transactions.led_markers import LedMarkers
+from kafka_groups.broker.share_partitions import reading
 from tests.simulation.mutants import answers_come_before_the_commit
 from tests.support.planted_defects import Patch, by_name
 
@@ -114,6 +115,11 @@ def newer_producers_go_on_with_older_transactions(patch: Patch) -> None:
     patch.setattr(TransactionShard, "initialise", go_on)
 
 
+def share_groups_get_aborted_records(patch: Patch) -> None:
+    """Members of share groups are given what was aborted."""
+    patch.setattr(reading, "_aborted", lambda _batches, _aborted: [])
+
+
 MUTANTS = by_name(
     markers_are_lost,
     offsets_count_before_the_marker,
@@ -126,4 +132,5 @@ MUTANTS = by_name(
     prepared_ends_are_forgotten,
     newer_producers_go_on_with_older_transactions,
     answers_come_before_the_commit,
+    share_groups_get_aborted_records,
 )

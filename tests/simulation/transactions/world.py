@@ -20,6 +20,7 @@ from tests.simulation.transactions.book import Book
 from tests.simulation.transactions.brokers_link import BrokersLink
 from tests.simulation.transactions.producer import INPUT, PARTITIONS, TopicsOfRun, TransactionalProducer
 from tests.simulation.transactions.reader import Reader
+from tests.simulation.transactions.share_workers import ShareWorkers
 from tests.support.cluster_client import Topic
 
 __all__ = ["OWN_FAULTS", "run_transactional_world"]
@@ -27,7 +28,7 @@ __all__ = ["OWN_FAULTS", "run_transactional_world"]
 OWN_FAULTS = ("older_lives_on", "timed_out", "fenced", "lost_marker", "repeated_marker", "moved")
 """What strikes in addition to the faults of all simulations."""
 
-FAULTY_S, FINISH_S = 90, 120
+FAULTY_S, FINISH_S = 75, 120
 NAMES, OUTPUT = ("ann", "bob", "cid"), "out"
 _FAULTS = SeededFaults(
     seconds=FAULTY_S,
@@ -43,6 +44,8 @@ _SETTINGS = {
     "offsets.topic.num.partitions": 2,
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": 1000,
 }
+_SHARED_EVERY = 3
+"""A share group takes as long as everything else together: only some seeds have one."""
 _MOVE_S = (0.5, 6.0)
 _LOST_MARKERS, _REPEATED_MARKERS = 0.1, 0.1
 
@@ -107,7 +110,10 @@ async def _run(world: SimulatedWorld) -> None:
     await _find_coordinators(world)
     run = _Run(world, Book(world.violations), topics)
     reader = Reader(world, run.book, topics[0], NAMES)
+    workers = ShareWorkers(world, run.book, OUTPUT) if world.seed % _SHARED_EVERY == 0 else None
     with _bad_markers(world):
+        if workers is not None:
+            workers.start()
         for name in NAMES:
             run.start(name)
         tasks = [asyncio.create_task(work) for work in (run.supervise(), _move(world), reader.follow())]
@@ -117,6 +123,8 @@ async def _run(world: SimulatedWorld) -> None:
         for task in tasks:
             task.cancel()
     await _judge(run, reader)
+    if workers is not None:
+        await workers.finish(reader.found)
 
 
 def _topic(world: SimulatedWorld, name: str, partitions: int) -> Topic:

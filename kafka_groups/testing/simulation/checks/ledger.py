@@ -164,6 +164,11 @@ class GroupLedger:
         """
         return self.is_done(place) or place in self._near_limit or self.is_unanswered(place, other_than=other_than)
 
+    @property
+    def reads_committed(self) -> bool:
+        """True if aborted records are none of the group's (`share.isolation.level`)."""
+        return self._config().isolation_level == "read_committed"
+
     def start_of(self, partition: TopicIdPartition) -> int | None:
         """Return where the group begins in a partition: it has to finish the records from there on.
 

@@ -6,6 +6,7 @@ from functools import reduce
 from attrs import frozen
 
 from kafka_groups.broker.cluster import EmbeddedCluster
+from kafka_groups.broker.log.partition_log import PartitionLog
 from kafka_groups.broker.metadata.topics import PartitionMetadata, TopicMetadata
 from kafka_groups.testing.simulation.checks.ledger import shown
 from kafka_groups.testing.simulation.checks.wire_tap import WireTap
@@ -13,6 +14,8 @@ from kafka_groups.testing.simulation.checks.witness import Witness
 from kafka_groups.types import RecordId
 
 __all__ = ["WireVerdict"]
+
+_ALL_BYTES = 2**31 - 1
 
 
 @frozen
@@ -71,7 +74,8 @@ class WireVerdict:
             partition = topic.topic_id_partition(led.partition)
             start, log = ledger.start_of(partition), self.cluster.logs.get(topic.topic_id, led.partition)
             if topic.name in ledger.topics and start is not None:
-                yield from ((partition, offset) for offset in range(max(start, log.log_start_offset), log.end_offset))
+                offsets = _offsets(log, max(start, log.log_start_offset), is_committed_only=ledger.reads_committed)
+                yield from ((partition, offset) for offset in offsets)
 
     def _partitions(self) -> Iterator[tuple[TopicMetadata, PartitionMetadata]]:
         topics = (topic for topic in self.cluster.metadata.topics() if not topic.is_internal)
@@ -81,3 +85,18 @@ class WireVerdict:
         """Replace the ids of topics by their names."""
         names = {str(topic.topic_id): topic.name for topic in self.cluster.metadata.topics()}
         return [reduce(lambda found, topic_id: found.replace(topic_id, names[topic_id]), names, text) for text in texts]
+
+
+def _offsets(log: PartitionLog, start: int, *, is_committed_only: bool) -> Iterator[int]:
+    """Yield the offsets from a start on that hold records for a group: no markers, and perhaps none that may abort."""
+    if start >= log.end_offset:
+        return
+    batches = log.read(start, _ALL_BYTES, is_stable=is_committed_only).batches
+    aborted = tuple(log.aborted_between(start, log.end_offset)) if is_committed_only else ()
+    for batch in batches:
+        is_aborted = batch.is_transactional and any(
+            each.producer_id == batch.producer_id and each.first_offset <= batch.base_offset < each.last_offset
+            for each in aborted
+        )
+        if not (batch.is_control or is_aborted):
+            yield from range(max(batch.base_offset, start), batch.last_offset + 1)
