@@ -1,0 +1,1 @@
+"""The transaction coordinator's shard, without a log and without a broker."""
