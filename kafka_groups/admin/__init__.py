@@ -1,4 +1,4 @@
-"""Administration of groups: share and streams groups, their offsets and configurations, members of other groups.
+"""Administration of groups, their offsets, configurations and members, and of transactions.
 
 Each name is imported on first use.
 """
@@ -22,6 +22,13 @@ if TYPE_CHECKING:
         StreamsSubtopologyDescription,
         StreamsTopologyDescription,
     )
+    from kafka_groups.admin.rules.transaction_values import (
+        FencedProducer,
+        PartitionProducer,
+        TransactionDescription,
+        TransactionList,
+        TransactionListing,
+    )
     from kafka_groups.admin.rules.values import (
         GroupConfigValue,
         ListedShareGroup,
@@ -35,10 +42,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AsyncKafkaAdmin",
+    "FencedProducer",
     "GroupConfigValue",
     "KafkaAdmin",
     "ListedShareGroup",
     "ListedStreamsGroup",
+    "PartitionProducer",
     "RemovedMember",
     "Results",
     "ShareGroupDescription",
@@ -53,14 +62,19 @@ __all__ = [
     "StreamsInternalTopic",
     "StreamsSubtopologyDescription",
     "StreamsTopologyDescription",
+    "TransactionDescription",
+    "TransactionList",
+    "TransactionListing",
 ]
 
 _MODULES = MappingProxyType({
     "AsyncKafkaAdmin": "aio",
+    "FencedProducer": "rules.transaction_values",
     "GroupConfigValue": "rules.values",
     "KafkaAdmin": "admin",
     "ListedShareGroup": "rules.values",
     "ListedStreamsGroup": "rules.streams_values",
+    "PartitionProducer": "rules.transaction_values",
     "RemovedMember": "rules.values",
     "Results": ".client.calls.results",
     "ShareGroupDescription": "rules.values",
@@ -75,6 +89,9 @@ _MODULES = MappingProxyType({
     "StreamsInternalTopic": "rules.streams_values",
     "StreamsSubtopologyDescription": "rules.streams_values",
     "StreamsTopologyDescription": "rules.streams_values",
+    "TransactionDescription": "rules.transaction_values",
+    "TransactionList": "rules.transaction_values",
+    "TransactionListing": "rules.transaction_values",
 })  # fmt: skip
 
 if not TYPE_CHECKING:  # so that a type checker reports a name that does not exist

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Literal
 
-from kafka_groups.admin.admin_thread import _AdminThread
+from kafka_groups.admin.admin_transactions import TransactionCalls
 from kafka_groups.admin.rules.streams_values import StreamsGroupDescription, StreamsGroupList, StreamsGroupOffset
 from kafka_groups.client.calls.results import Results
 from kafka_groups.types import TopicPartition
@@ -15,7 +15,7 @@ from kafka_groups.types import TopicPartition
 __all__ = ["StreamsGroupCalls"]
 
 
-class StreamsGroupCalls(_AdminThread):
+class StreamsGroupCalls(TransactionCalls):
     """The methods of `KafkaAdmin` about streams groups (KIP-1071)."""
 
     def list_streams_groups(self, *, states: Iterable[str] = (), timeout: float | None = None) -> StreamsGroupList:

@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Literal, Self, Unpack
 
 from kafka_groups.admin.aio_streams import AsyncStreamsGroupCalls
+from kafka_groups.admin.aio_transactions import AsyncTransactionCalls
 from kafka_groups.admin.rules.arguments import (
     EVERYONE,
     check_reason,
@@ -39,11 +40,12 @@ from kafka_groups.types import TopicPartition
 __all__ = ["AsyncKafkaAdmin"]
 
 
-class AsyncKafkaAdmin(AsyncStreamsGroupCalls):
+class AsyncKafkaAdmin(AsyncStreamsGroupCalls, AsyncTransactionCalls):
     """An admin client for groups, for asyncio.
 
     It lists, describes and deletes share groups (KIP-932) and streams groups (KIP-1071), describes and changes their
-    offsets and configurations, and removes members of classic and consumer groups (KIP-345).
+    offsets and configurations, and removes members of classic and consumer groups (KIP-345). It lists and describes
+    transactions and their producers, fences producers, and aborts hanging transactions (KIP-664).
 
     Each call finds the brokers that are responsible, and retries what may pass until its timeout. A failure of one
     group or partition does not affect the others: it is returned in `Results.errors`. A call about a single group

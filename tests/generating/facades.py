@@ -64,11 +64,19 @@ class Facade:
 
 FACADES: Final = (
     Facade(
+        source="admin/aio_transactions.py",
+        target="admin/admin_transactions.py",
+        summary="The methods of the blocking admin client for transactions and their producers",
+        names=("AsyncTransactionCalls", "TransactionCalls"),
+        base=("kafka_groups.admin.admin_thread", "_AdminThread"),
+        attribute="_admin",
+    ),
+    Facade(
         source="admin/aio_streams.py",
         target="admin/admin_streams.py",
         summary="The methods of the blocking admin client for streams groups",
         names=("AsyncStreamsGroupCalls", "StreamsGroupCalls"),
-        base=("kafka_groups.admin.admin_thread", "_AdminThread"),
+        base=("kafka_groups.admin.admin_transactions", "TransactionCalls"),
         attribute="_admin",
     ),
     Facade(

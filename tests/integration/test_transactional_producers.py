@@ -40,8 +40,8 @@ def values_of(servers: str, topic: str, count: int, isolation: str = "read_commi
     clock, found = SystemClock(), list[bytes]()
     deadline_ms = clock.now_ms() + round(PATIENCE_S * 1000)
     while len(found) < count and clock.now_ms() < deadline_ms:
-        found += [message.value() for message in consumer.consume(count, 0.2) if message.error() is None]
-    found += [message.value() for message in consumer.consume(1, 0.5) if message.error() is None]
+        found += [message.value() or b"" for message in consumer.consume(count, 0.2) if message.error() is None]
+    found += [message.value() or b"" for message in consumer.consume(1, 0.5) if message.error() is None]
     consumer.close()
     return found
 

@@ -58,7 +58,10 @@ def consumed(cluster: EmbeddedCluster, topic: str, count: int) -> dict[int, list
     while sum(map(len, found.values())) < count and patience.is_left:
         for message in consumer.consume(count, 0.2):
             assert message.error() is None, message.error()
-            found[message.partition()].append(message.value())
+            partition, value = message.partition(), message.value()
+            assert partition is not None
+            assert value is not None
+            found[partition].append(value)
     extra = consumer.consume(1, 0.5)
     consumer.close()
     assert not [message.value() for message in extra]

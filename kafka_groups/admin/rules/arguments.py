@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
+from kafka_groups.admin.rules.transactions import TransactionFilter
 from kafka_groups.config.places import checked_name, checked_partitions, is_offset
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.protocol.messages.list_offsets import EARLIEST, LATEST
@@ -12,10 +13,13 @@ __all__ = [
     "EVERYONE",
     "check_reason",
     "checked_changes",
+    "checked_filter",
     "checked_names",
     "checked_offsets",
     "checked_place",
+    "checked_start_offset",
     "checked_states",
+    "checked_topic_partitions",
     "checked_wanted",
     "split_topics",
 ]
@@ -69,7 +73,7 @@ def checked_wanted(groups: object) -> Mapping[str, Iterable[TopicPartition] | No
     if not isinstance(groups, Mapping):
         return dict.fromkeys(checked_names(groups, "groups"))
     checked_names(groups, "groups")
-    return {group: None if some is None else _partitions(some, "groups") for group, some in groups.items()}
+    return {group: None if some is None else checked_topic_partitions(some, "groups") for group, some in groups.items()}
 
 
 def checked_offsets(offsets: object) -> dict[TopicPartition, int]:
@@ -80,14 +84,19 @@ def checked_offsets(offsets: object) -> dict[TopicPartition, int]:
     """
     if not isinstance(offsets, Mapping):
         raise ConfigurationError(f"offsets={offsets!r}: give a dictionary of offsets by TopicPartition")
-    _partitions(offsets, "offsets")
+    checked_topic_partitions(offsets, "offsets")
     for partition, offset in offsets.items():
         if not is_offset(offset):
             raise ConfigurationError(f"offsets: {offset!r} is not an offset of {partition}: give a number, 0 or more")
     return dict(offsets)
 
 
-def _partitions(partitions: object, name: str) -> tuple[TopicPartition, ...]:
+def checked_topic_partitions(partitions: object, name: str) -> tuple[TopicPartition, ...]:
+    """Return partitions without repeats.
+
+    Raises:
+        ConfigurationError: Not a collection of partitions, or an empty one.
+    """
     found = checked_partitions(partitions, name)
     if not found:
         raise ConfigurationError(f"{name} is empty: give at least one TopicPartition")
@@ -140,3 +149,34 @@ def checked_changes(changes: object) -> Mapping[str, Mapping[str, str | None]]:
             if value is not None and not isinstance(value, str):
                 raise ConfigurationError(f"changes of {group}: {name}={value!r} is not text: give {str(value)!r}")
     return changes
+
+
+def checked_filter(states: object, producer_ids: object, open_for_ms: object, pattern: object) -> TransactionFilter:
+    """Return what a list of transactional ids is limited to.
+
+    Raises:
+        ConfigurationError: A value is of another type, or negative, or the pattern is empty.
+    """
+    if isinstance(producer_ids, str | bytes) or not isinstance(producer_ids, Iterable):
+        raise ConfigurationError(f"producer_ids={producer_ids!r}: give a list of numbers, such as [1000]")
+    ids = tuple(producer_ids)
+    for each in ids:
+        if not is_offset(each):
+            raise ConfigurationError(f"producer_ids: {each!r} is not the id of a producer: give a number, 0 or more")
+    if open_for_ms is not None and not is_offset(open_for_ms):
+        raise ConfigurationError(
+            f"open_for_ms={open_for_ms!r}: give a whole number of milliseconds, 0 or more, or None"
+        )
+    wanted = None if pattern is None else checked_name(pattern, "pattern")
+    return TransactionFilter(checked_states(states), ids, -1 if open_for_ms is None else open_for_ms, wanted)
+
+
+def checked_start_offset(offset: object) -> int:
+    """Return the offset at which a transaction begins.
+
+    Raises:
+        ConfigurationError: It is not a number of 0 or more.
+    """
+    if not is_offset(offset):
+        raise ConfigurationError(f"start_offset={offset!r}: give the offset at which the transaction begins, 0 or more")
+    return offset

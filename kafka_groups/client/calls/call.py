@@ -194,7 +194,8 @@ class Call(Generic[K, V]):
         """Store what a response says about its keys, and ask again for those whose error may pass."""
         if self.is_done:
             return
-        self._backoff.wait(answer.message.throttle_time_ms, now_ms)
+        throttled_ms: int = getattr(answer.message, "throttle_time_ms", 0)  # the APIs of brokers have no quota
+        self._backoff.wait(throttled_ms, now_ms)
         take = self._found if sent.is_lookup else self._answered
         answers = self._read(sent, answer.message)
         if [key for key in sent.keys if take(key, answers[key] if key in answers else _left_out(key))]:

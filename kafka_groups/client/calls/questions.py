@@ -30,6 +30,7 @@ from kafka_groups.types import TopicPartition
 __all__ = [
     "COORDINATORS",
     "LEADERS",
+    "TRANSACTION_COORDINATORS",
     "Answer",
     "Asking",
     "Lookup",
@@ -145,17 +146,19 @@ def may_pass(error: KafkaGroupsError) -> bool:
 # ------------------------------------------------------------------------------------------- coordinators
 
 
+@frozen
 class _Coordinators:
-    """Finds the coordinators of groups (FindCoordinator, KIP-699)."""
+    """Finds the coordinators of groups or transactional ids (FindCoordinator, KIP-699)."""
 
+    key_type: CoordinatorType
     api = ApiKey.FIND_COORDINATOR
 
     def build(self, keys: Sequence[str], version: int) -> FindCoordinatorRequest:
         if version >= FIRST_WITH_MANY_KEYS:
-            return FindCoordinatorRequest(coordinator_keys=tuple(keys), key_type=CoordinatorType.GROUP)
+            return FindCoordinatorRequest(coordinator_keys=tuple(keys), key_type=self.key_type)
         if len(keys) > 1:
             raise UnsupportedVersionError(f"FindCoordinator v{version} has only one key.")
-        return FindCoordinatorRequest(key=keys[0], key_type=CoordinatorType.GROUP)
+        return FindCoordinatorRequest(key=keys[0], key_type=self.key_type)
 
     def read(
         self, keys: Sequence[str], response: FindCoordinatorResponse, metadata: Metadata
@@ -167,8 +170,11 @@ class _Coordinators:
         return {each.key: told(each.error_code, each.error_message, each.node_id) for each in found}
 
 
-COORDINATORS: Lookup[str] = _Coordinators()
+COORDINATORS: Lookup[str] = _Coordinators(CoordinatorType.GROUP)
 """Keys are groups: their coordinators are responsible."""
+
+TRANSACTION_COORDINATORS: Lookup[str] = _Coordinators(CoordinatorType.TRANSACTION)
+"""Keys are transactional ids: their coordinators are responsible."""
 
 
 # ------------------------------------------------------------------------------------------------- leaders

@@ -410,6 +410,16 @@ WRONG: dict[str, Callable[[Any], Awaitable[object]]] = {
     "is not a dictionary of values": lambda admin: admin.alter_group_configs({"g": "share"}),
     "instance_ids='one': give a list": lambda admin: admin.remove_members("g", "one"),
     "instance_ids is empty": lambda admin: admin.remove_members("g", []),
+    "transactional_ids='tx': give a list": lambda admin: admin.describe_transactions("tx"),
+    "transactional_ids is empty": lambda admin: admin.fence_producers([]),
+    "producer_ids=7: give a list": lambda admin: admin.list_transactions(producer_ids=7),
+    "producer_ids: -1 is not the id": lambda admin: admin.list_transactions(producer_ids=[-1]),
+    "open_for_ms=1.5: give a whole number": lambda admin: admin.list_transactions(open_for_ms=1.5),
+    "pattern: '' is not a name": lambda admin: admin.list_transactions(pattern=""),
+    "partitions: 'orders' is not a TopicPartition": lambda admin: admin.describe_producers(["orders"]),
+    "partitions is empty": lambda admin: admin.describe_producers([]),
+    "start_offset=-1: give the offset": lambda admin: admin.abort_transaction(FIRST, -1),
+    "partition: 0 is not a TopicPartition": lambda admin: admin.abort_transaction(0, 0),
     "timeout='1' is not a number": lambda admin: admin.list_share_groups(timeout="1"),
 }
 

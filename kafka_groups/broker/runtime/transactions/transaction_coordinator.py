@@ -170,7 +170,7 @@ class TransactionCoordinator:
 
 
 def _ignore(_outcome: object) -> None:
-    """Whether the record was stored shows in whether the shard is still there."""
+    """Ignore the outcome: a shard whose log refused the record is not there any more."""
 
 
 def _rules(broker: BrokerParts) -> TransactionRules:

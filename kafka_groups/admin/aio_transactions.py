@@ -1,0 +1,151 @@
+"""The methods of the asynchronous admin client for transactions and their producers."""
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+
+from kafka_groups.admin.rules.arguments import (
+    checked_filter,
+    checked_names,
+    checked_start_offset,
+    checked_topic_partitions,
+)
+from kafka_groups.admin.rules.transaction_values import (
+    FencedProducer,
+    PartitionProducer,
+    TransactionDescription,
+    TransactionList,
+)
+from kafka_groups.admin.rules.transactions import (
+    abort_transaction,
+    describe_producers,
+    describe_transactions,
+    fence_producer,
+    list_transactions,
+)
+from kafka_groups.client.calls.questions import Asking
+from kafka_groups.client.calls.results import Results
+from kafka_groups.types import TopicPartition
+
+__all__ = ["AsyncTransactionCalls"]
+
+
+class AsyncTransactionCalls(ABC):
+    """The methods of `AsyncKafkaAdmin` about transactions (KIP-664, KIP-588)."""
+
+    @abstractmethod
+    def _within(self, timeout_s: float | None) -> Asking:
+        """Return a function that asks questions, all of them together for at most this long."""
+
+    async def list_transactions(
+        self,
+        *,
+        states: Iterable[str] = (),
+        producer_ids: Iterable[int] = (),
+        open_for_ms: int | None = None,
+        pattern: str | None = None,
+        timeout: float | None = None,
+    ) -> TransactionList:
+        """List the transactional ids of the cluster (KIP-664, KIP-994, KIP-1152).
+
+        Asks every broker. A broker that does not answer is in `errors` of the list, and its ids are missing.
+
+        Args:
+            states: Only ids in these states, such as `Ongoing`. By default all.
+            producer_ids: Only ids of these producers. By default all.
+            open_for_ms: Only ids whose last transaction began longer ago, in milliseconds. Kafka 3.8 and later. Ids
+                without any transaction are listed too, and ended ones: ask for the state `Ongoing` as well.
+            pattern: Only ids that match this regular expression (RE2) as a whole. Kafka 4.1 and later.
+            timeout: Longest wait, in seconds; None is `default.api.timeout.ms`.
+
+        Returns:
+            The ids that you may describe, sorted.
+
+        Raises:
+            ConfigurationError: A value is invalid, or there is no such state.
+            OperationTimeoutError: No broker named the others in time.
+            KafkaGroupsError: The brokers cannot be used at all: authentication, TLS, or none has ever answered.
+        """
+        wanted = checked_filter(states, producer_ids, open_for_ms, pattern)
+        return await list_transactions(self._within(timeout), wanted)
+
+    async def describe_transactions(
+        self, transactional_ids: Iterable[str], *, timeout: float | None = None
+    ) -> Results[str, TransactionDescription]:
+        """Describe transactional ids: state, producer, and the partitions of the current transaction (KIP-664).
+
+        Args:
+            transactional_ids: The ids.
+            timeout: Longest wait, in seconds; None is `default.api.timeout.ms`.
+
+        Returns:
+            A description or an error for each id: `TransactionalIdNotFoundError` if it does not exist,
+            `OperationTimeoutError` if its coordinator does not answer.
+
+        Raises:
+            KafkaGroupsError: The brokers cannot be used at all: authentication, TLS, or none has ever answered.
+        """
+        return await describe_transactions(self._within(timeout), checked_names(transactional_ids, "transactional_ids"))
+
+    async def describe_producers(
+        self, partitions: Iterable[TopicPartition], *, timeout: float | None = None
+    ) -> Results[TopicPartition, tuple[PartitionProducer, ...]]:
+        """Describe the idempotent and transactional producers that the leaders of partitions remember (KIP-664).
+
+        Args:
+            partitions: The partitions.
+            timeout: Longest wait, in seconds; None is `default.api.timeout.ms`.
+
+        Returns:
+            The producers, or an error such as `UnknownTopicOrPartitionError`, for each partition.
+
+        Raises:
+            KafkaGroupsError: The brokers cannot be used at all: authentication, TLS, or none has ever answered.
+        """
+        return await describe_producers(self._within(timeout), checked_topic_partitions(partitions, "partitions"))
+
+    async def fence_producers(
+        self, transactional_ids: Iterable[str], *, timeout: float | None = None
+    ) -> Results[str, FencedProducer]:
+        """Fence the producers of transactional ids, and abort their open transactions (KIP-588).
+
+        A producer that is running gets an error with its next request. An id that does not exist is created. Until its
+        next producer begins, the id has a transaction timeout of one minute.
+
+        Args:
+            transactional_ids: The ids.
+            timeout: Longest wait, in seconds; None is `default.api.timeout.ms`.
+
+        Returns:
+            The new producer epoch or an error for each id.
+
+        Raises:
+            KafkaGroupsError: The brokers cannot be used at all: authentication, TLS, or none has ever answered.
+        """
+        ids, ask = checked_names(transactional_ids, "transactional_ids"), self._within(timeout)
+        fenced = await asyncio.gather(*(fence_producer(ask, each) for each in ids))
+        values = {key: value for results in fenced for key, value in results.values.items()}
+        return Results(values, {key: error for results in fenced for key, error in results.errors.items()})
+
+    async def abort_transaction(
+        self, partition: TopicPartition, start_offset: int, *, timeout: float | None = None
+    ) -> None:
+        """Abort a hanging transaction in one partition, past its coordinator (KIP-664).
+
+        A transaction hangs if its coordinator does not know it any more: readers of committed records wait for it for
+        ever. `describe_producers` shows where it begins. Do not use this for a transaction that still runs: its
+        coordinator could commit it in the other partitions. For that there is `fence_producers`.
+
+        Args:
+            partition: The partition.
+            start_offset: The offset at which the transaction begins.
+            timeout: Longest wait, in seconds; None is `default.api.timeout.ms`.
+
+        Raises:
+            InvalidTxnStateError: No open transaction begins there.
+            UnknownTopicOrPartitionError: The partition does not exist.
+            ClusterAuthorizationFailedError: You may not write markers.
+            KafkaGroupsError: The leader did not answer in time.
+        """
+        [wanted] = checked_topic_partitions([partition], "partition")
+        await abort_transaction(self._within(timeout), wanted, checked_start_offset(start_offset))

@@ -1,0 +1,1 @@
+"""The transaction coordinator of a broker, and the markers that it writes."""
