@@ -98,7 +98,7 @@ def ended(process: "subprocess.Popen[str]") -> tuple[str, str]:
     If it does not end, it is aborted, and what its threads were doing is in the message.
     """
     try:
-        output, errors = process.communicate(timeout=60)
+        output, errors = process.communicate(timeout=180)
     except subprocess.TimeoutExpired:
         process.send_signal(signal.SIGABRT)
         output, errors = process.communicate(timeout=10)

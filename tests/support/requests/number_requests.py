@@ -434,7 +434,8 @@ _PRODUCER_ID = 1000
 _PRODUCER: dict[str, Any] = {"transactional_id": "tx", "producer_id": _PRODUCER_ID, "producer_epoch": 0}
 _PRODUCER_ERRORS = frozenset({
     ErrorCode.NONE, ErrorCode.INVALID_PRODUCER_ID_MAPPING, ErrorCode.PRODUCER_FENCED, ErrorCode.INVALID_PRODUCER_EPOCH,
-    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.NOT_COORDINATOR, ErrorCode.ILLEGAL_GENERATION,
+    ErrorCode.INVALID_TXN_STATE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.NOT_COORDINATOR,
+    ErrorCode.TRANSACTION_ABORTABLE, ErrorCode.ILLEGAL_GENERATION,
 })  # fmt: skip
 """A huge id, epoch or partition is not that of the producer."""
 
