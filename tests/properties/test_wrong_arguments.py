@@ -76,6 +76,8 @@ VALID: Mapping[str, Any] = MappingProxyType({
     "to": "earliest",
     "changes": {"app": {"share.auto.offset.reset": "earliest"}},
     "instance_ids": ["one"],
+    "transactional_ids": ["tx"],
+    "start_offset": 0,
     "event": TasksRevoked(NO_TASKS),
     "topic": TOPIC,
     "partition": 0,
