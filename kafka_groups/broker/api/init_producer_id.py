@@ -11,8 +11,8 @@ v4 INVALID_PRODUCER_EPOCH).
 from kafka_groups.broker.api.context import RequestContext
 from kafka_groups.broker.coordinators.transactions.transaction import NO_EPOCH, NO_PRODUCER
 from kafka_groups.broker.log.entries import Producer
-from kafka_groups.broker.requests.error_fields import code_of
-from kafka_groups.errors import BrokerError, InvalidProducerEpochError, InvalidRequestError, ProducerFencedError
+from kafka_groups.broker.requests.transactional_ids import check_transactional_id, code_for_producers
+from kafka_groups.errors import BrokerError, InvalidRequestError
 from kafka_groups.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 
 __all__ = ["handle"]
@@ -25,11 +25,9 @@ async def handle(request: InitProducerIdRequest, context: RequestContext) -> Ini
     """Return a producer id and an epoch."""
     try:
         producer = await _initialised(request, context)
-    except ProducerFencedError as error:
-        is_known = context.version >= _FIRST_WITH_FENCED
-        return _refused(error if is_known else InvalidProducerEpochError(str(error)))
     except BrokerError as error:
-        return _refused(error)
+        code = code_for_producers(error, context.version, _FIRST_WITH_FENCED)
+        return InitProducerIdResponse(error_code=code, producer_id=NO_PRODUCER, producer_epoch=NO_EPOCH)
     return InitProducerIdResponse(producer_id=producer.producer_id, producer_epoch=producer.epoch)
 
 
@@ -38,12 +36,7 @@ async def _initialised(request: InitProducerIdRequest, context: RequestContext) 
         raise InvalidRequestError("A producer id needs an epoch, and an epoch a producer id.")
     if request.transactional_id is None:
         return Producer(context.services.cluster.logs.new_producer_id(), _FIRST_EPOCH)
-    if not request.transactional_id:
-        raise InvalidRequestError("The transactional id is empty.")
+    check_transactional_id(request.transactional_id)
     expected = None if request.producer_id == NO_PRODUCER else Producer(request.producer_id, request.producer_epoch)
     initialise = context.services.coordinators.transactions.initialise
     return await initialise(request.transactional_id, request.transaction_timeout_ms, expected)
-
-
-def _refused(error: BrokerError) -> InitProducerIdResponse:
-    return InitProducerIdResponse(error_code=code_of(error), producer_id=NO_PRODUCER, producer_epoch=NO_EPOCH)

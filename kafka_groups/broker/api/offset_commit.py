@@ -15,8 +15,7 @@ from uuid import UUID
 
 from kafka_groups.broker.api.context import RequestContext
 from kafka_groups.broker.coordinators.groups.offsets.commits import OffsetCommitter
-from kafka_groups.broker.requests.committed_offsets import in_slices
-from kafka_groups.broker.requests.offset_commits import CommitRules, errors_of, offsets_in
+from kafka_groups.broker.requests.offset_commits import CommitRules, errors_of
 from kafka_groups.protocol.coordinator_records.offsets import OffsetCommitValue
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.offset_commit import (
@@ -39,16 +38,14 @@ _TWO_TO_63 = 1 << 63
 async def handle(request: OffsetCommitRequest, context: RequestContext) -> OffsetCommitResponse:
     """Return one result for each partition."""
     each, services = context.turns.each, context.services
-    offsets = [one async for topic in each(request.topics) for one in offsets_in(topic, services.cluster.metadata)]
     rules = CommitRules(
+        metadata=services.cluster.metadata,
         has_topic_ids=context.version >= FIRST_WITH_TOPIC_IDS,
         most_metadata=services.cluster.settings.offset_metadata_max_bytes,
         committed=partial(_committed, request, context),
         store=partial(_store, request, context),
     )
-    errors: list[ErrorCode] = []
-    async for some in in_slices(offsets, context.turns):
-        errors += await errors_of(some, rules)
+    errors = await errors_of(request.topics, rules, context.turns)
     left = iter(errors)
     return OffsetCommitResponse(topics=tuple([_topic(topic, left) async for topic in each(request.topics)]))
 

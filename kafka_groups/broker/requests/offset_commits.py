@@ -8,14 +8,15 @@ from attrs import frozen
 
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.metadata.topics import TopicMetadata
-from kafka_groups.broker.requests.committed_offsets import named_topic
+from kafka_groups.broker.requests.committed_offsets import in_slices, named_topic
 from kafka_groups.broker.requests.error_fields import code_of
+from kafka_groups.broker.runtime.scheduling.turns import Turns
 from kafka_groups.errors import BrokerError
 from kafka_groups.protocol.coordinator_records.offsets import OffsetCommitValue
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.types import TopicPartition
 
-__all__ = ["CommitRules", "RequestedOffset", "errors_of", "offsets_in"]
+__all__ = ["CommitRules", "errors_of"]
 
 _KNOWN_TO_GROUP = frozenset({ErrorCode.NONE, ErrorCode.OFFSET_METADATA_TOO_LARGE})
 
@@ -43,7 +44,7 @@ class _RequestedTopic(Protocol[P_co]):
 
 
 @frozen
-class RequestedOffset(Generic[P_co]):
+class _RequestedOffset(Generic[P_co]):
     """The offset of one partition in a request.
 
     Attributes:
@@ -62,29 +63,38 @@ class RequestedOffset(Generic[P_co]):
 
 @frozen
 class CommitRules(Generic[P_co]):
-    """The differences between the two requests.
+    """The rules for the offsets of one request.
 
     Attributes:
+        metadata: The topics of the cluster.
         has_topic_ids: Whether topics have ids in the version of the request.
         most_metadata: The longest metadata (`offset.metadata.max.bytes`).
         committed: Returns what is stored of a partition.
         store: Asks the group to store offsets.
     """
 
+    metadata: ClusterMetadata
     has_topic_ids: bool
     most_metadata: int
     committed: Callable[[P_co, UUID], OffsetCommitValue]
     store: Callable[[Mapping[TopicPartition, OffsetCommitValue]], Awaitable[None]]
 
 
-def offsets_in(topic: _RequestedTopic[P_co], metadata: ClusterMetadata) -> Iterator[RequestedOffset[P_co]]:
-    """Return the offsets of one topic in a request."""
+async def errors_of(topics: Iterable[_RequestedTopic[P_co]], rules: CommitRules[P_co], turns: Turns) -> list[ErrorCode]:
+    """Store what can be stored, some offsets at a time, and return the error of each partition."""
+    offsets = [each async for topic in turns.each(topics) for each in _offsets_in(topic, rules.metadata)]
+    errors: list[ErrorCode] = []
+    async for some in in_slices(offsets, turns):
+        errors += await _errors_of(some, rules)
+    return errors
+
+
+def _offsets_in(topic: _RequestedTopic[P_co], metadata: ClusterMetadata) -> Iterator[_RequestedOffset[P_co]]:
     known = named_topic(metadata, topic.name, topic.topic_id)
-    return (RequestedOffset(known, partition) for partition in topic.partitions)
+    return (_RequestedOffset(known, partition) for partition in topic.partitions)
 
 
-async def errors_of(offsets: Sequence[RequestedOffset[P_co]], rules: CommitRules[P_co]) -> list[ErrorCode]:
-    """Store what can be stored, and return the error of each partition."""
+async def _errors_of(offsets: Sequence[_RequestedOffset[P_co]], rules: CommitRules[P_co]) -> list[ErrorCode]:
     refusals = [_refusal(each, rules) for each in offsets]
     # As in Kafka, metadata that are too large matter only if the group accepts the commit.
     of_group = [refusal in _KNOWN_TO_GROUP for refusal in refusals]
@@ -93,7 +103,7 @@ async def errors_of(offsets: Sequence[RequestedOffset[P_co]], rules: CommitRules
     return [(error or refusal) if known else refusal for refusal, known in zip(refusals, of_group, strict=True)]
 
 
-def _refusal(offset: RequestedOffset[P_co], rules: CommitRules[P_co]) -> ErrorCode:
+def _refusal(offset: _RequestedOffset[P_co], rules: CommitRules[P_co]) -> ErrorCode:
     if offset.topic is None:
         return ErrorCode.UNKNOWN_TOPIC_ID if rules.has_topic_ids else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     if not 0 <= offset.index < offset.topic.num_partitions:
@@ -103,7 +113,7 @@ def _refusal(offset: RequestedOffset[P_co], rules: CommitRules[P_co]) -> ErrorCo
     return ErrorCode.NONE
 
 
-async def _store(offsets: Iterable[RequestedOffset[P_co]], rules: CommitRules[P_co]) -> ErrorCode:
+async def _store(offsets: Iterable[_RequestedOffset[P_co]], rules: CommitRules[P_co]) -> ErrorCode:
     values = {
         TopicPartition(each.topic.name, each.index): rules.committed(each.partition, each.topic.topic_id)
         for each in offsets

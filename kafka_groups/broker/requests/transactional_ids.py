@@ -19,8 +19,8 @@ def check_transactional_id(transactional_id: str) -> None:
         raise InvalidRequestError("The transactional id is empty.")
 
 
-def code_for_producers(error: BrokerError, version: int) -> ErrorCode:
-    """Return the code of an error. Before version 2, producers do not know PRODUCER_FENCED."""
-    if isinstance(error, ProducerFencedError) and version < _FIRST_WITH_FENCED:
+def code_for_producers(error: BrokerError, version: int, first_with_fenced: int = _FIRST_WITH_FENCED) -> ErrorCode:
+    """Return the code of an error. Before one version, in most APIs 2, producers do not know PRODUCER_FENCED."""
+    if isinstance(error, ProducerFencedError) and version < first_with_fenced:
         return ErrorCode.INVALID_PRODUCER_EPOCH
     return code_of(error)
