@@ -22,5 +22,5 @@ A new member gets its partitions with its second heartbeat, after about 0.1 s; K
 between two assignments, and the first member of a streams group wait three seconds for others. The bounds allow
 a group record locks and session timeouts from 1 s and heartbeats from 0.1 s
 (`alter_group_configs`); groups that set nothing have Kafka's defaults. Transactions
-are aborted 0.1 s after their time-out at the latest, and not 10 s.
+are aborted at most 0.1 s after their timeout, and not 10 s.
 """

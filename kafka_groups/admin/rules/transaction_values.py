@@ -71,7 +71,7 @@ class PartitionProducer:
         last_sequence: The sequence number of its last record; None if there is none since its last marker.
         last_timestamp_ms: The time of its last batch or marker, in milliseconds since the epoch; None if it is unknown.
         coordinator_epoch: The epoch of the coordinator that wrote its last marker; None if there is none.
-        transaction_start_offset: The offset at which its open transaction begins; None if it has none.
+        transaction_start_offset: The offset at which its open transaction begins; None if no transaction is open.
     """
 
     producer_id: int

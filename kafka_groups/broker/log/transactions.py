@@ -49,7 +49,7 @@ class LogTransactions:
         return copied
 
     def first_offset_of(self, producer_id: int) -> int | None:
-        """Return where a producer's open transaction begins, or None if it has none."""
+        """Return where a producer's open transaction begins, or None if no transaction is open."""
         return self._open.get(producer_id)
 
     def begun(self, producer_id: int, offset: int) -> None:

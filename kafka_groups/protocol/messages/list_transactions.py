@@ -33,7 +33,7 @@ class ListedTransaction:
 
 @frozen(kw_only=True)
 class ListTransactionsResponse:
-    """The ids, and those names of the filter that are no states."""
+    """The ids, and the names in the filter that are not states."""
 
     throttle_time_ms: int = 0
     error_code: ErrorCode = ErrorCode.NONE

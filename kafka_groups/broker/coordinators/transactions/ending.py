@@ -28,7 +28,7 @@ class EndRequest:
 
     Attributes:
         producer: Who asks.
-        committed: Whether the transaction is to be committed.
+        committed: True for a commit, False for an abort.
         version: The version of transactions that the request means.
     """
 

@@ -89,7 +89,7 @@ class TransactionShard(NoTransactions):
             yield Result(None, effects=tuple(effect for id_ in some for effect in self._begun(id_)))
 
     def metadata_changed(self, now_ms: int, wall_ms: int) -> Result[None, TransactionRecord]:
-        """Do nothing: whoever writes markers finds out that a partition is gone."""
+        """Do nothing: the writer of markers notices that a partition is gone."""
         return Result(None)
 
     def next_deadline_ms(self) -> int | None:
@@ -146,7 +146,7 @@ class TransactionShard(NoTransactions):
         Args:
             transactional_id: The transactional id.
             timeout_ms: The longest time that a transaction of the producer may take.
-            expected: The id and epoch that the producer has, if it goes on after an error (KIP-360).
+            expected: The id and epoch that the producer has, if it continues after an error (KIP-360).
             wall_ms: The time.
 
         Raises:

@@ -62,7 +62,7 @@ class MarkerWriter:
         Args:
             effect: The end of the transaction.
             coordinator_epoch: The epoch of the coordinator's partition.
-            written: Is told which partitions are done. It may be called before this returns.
+            written: Receives the partitions that are done. It may be called before this returns.
         """
         marker = EndMarker(effect.producer, effect.committed, coordinator_epoch, effect.version)
         self._write(marker, effect.partitions, written)

@@ -160,8 +160,8 @@ class TransactionCoordinator:
     ) -> bool:
         """Note that partitions have their markers. Returns whether the others are still to be written.
 
-        They are not if the shard has been loaded again, even by this broker in the same epoch: the markers were begun
-        anew then. An older one that arrives late would end the next transaction of a producer whose epoch stays.
+        They are not if the shard has been loaded again, even by this broker in the same epoch: the new shard writes its
+        own markers. An older one that arrives late would end the next transaction of a producer whose epoch stays.
         """
         wall_ms = self._clock.wall_ms()
         if self.runtime.active_shard(index) is shard:
