@@ -81,12 +81,9 @@ class TransactionCoordinator:
     async def initialise(self, transactional_id: str, timeout_ms: int, expected: Producer | None) -> Producer:
         """Give a producer its id and epoch; see `TransactionShard.initialise`."""
         wall_ms = self._clock.wall_ms()
-        response = await self._run(
+        return await self._run(
             transactional_id, lambda shard: shard.initialise(transactional_id, timeout_ms, expected, wall_ms)
         )
-        if isinstance(response, BrokerError):  # pragma: no cover - `outcome_of` raises it
-            raise response
-        return response
 
     def add_partitions(
         self,
@@ -141,7 +138,9 @@ class TransactionCoordinator:
     def _begin(self, transactional_id: str, operation: TransactionOperation[T], done: Done[T]) -> None:
         self.runtime.run(self.runtime.index_of(transactional_id), operation, done)
 
-    async def _run(self, transactional_id: str, operation: TransactionOperation[T]) -> T:
+    async def _run(
+        self, transactional_id: str, operation: Callable[[TransactionShard], Result[T | BrokerError, TransactionRecord]]
+    ) -> T:
         return await outcome_of(partial(self._begin, transactional_id, operation))
 
     def _perform(self, effect: Effect, address: ShardAddress) -> None:
