@@ -16,6 +16,7 @@ from kafka_groups.broker.observed import ObservedGroup
 from kafka_groups.broker.produced import ProducedRecord
 from kafka_groups.broker.producing import Payload, Records, TopicPartitionOffset
 from kafka_groups.broker.profile import DEFAULT_PROFILE, profile_named
+from kafka_groups.broker.runtime.log_cleaner import CleanedLog
 from kafka_groups.broker.security import BrokerSecurity
 from kafka_groups.config.cluster.broker import BrokerSettings
 from kafka_groups.errors import IllegalStateError
@@ -377,6 +378,25 @@ class EmbeddedCluster:
     async def start_broker_async(self, node_id: int) -> None:
         """Restart a broker on its old address. For the `async with` form."""
         await self._core.start_node(node_id)
+
+    def run_log_cleaner(self, *, roll_segments: bool = False) -> list[CleanedLog]:
+        """Delete and compact at once what the brokers would delete and compact later. For the `with` form.
+
+        The topics' configs decide what that is: `cleanup.policy`, `retention.ms`, `retention.bytes` and those of
+        compaction. Ages count on the brokers' clock. Waits until all is done; clients are served meanwhile.
+
+        Args:
+            roll_segments: Whether the segments that grow end first. Otherwise their records are not compacted, which
+                in a small test is all of them.
+
+        Returns:
+            The logs that have become smaller, sorted by topic and partition.
+        """
+        return self._own_thread().run(self._core.run_log_cleaner(rolls=roll_segments))
+
+    async def run_log_cleaner_async(self, *, roll_segments: bool = False) -> list[CleanedLog]:
+        """Delete and compact at once, as `run_log_cleaner`. For the `async with` form."""
+        return await self._core.run_log_cleaner(rolls=roll_segments)
 
     # ------------------------------------------------------------------------------------------- insides
 

@@ -19,6 +19,7 @@ from kafka_groups.broker.node import BrokerNode
 from kafka_groups.broker.produced import ProducedRecord, produced_records
 from kafka_groups.broker.producing import Records, TopicPartitionOffset, append_all
 from kafka_groups.broker.profile import DEFAULT_PROFILE, Profile
+from kafka_groups.broker.runtime.log_cleaner import CleanedLog
 from kafka_groups.broker.runtime.parts import ClusterParts
 from kafka_groups.broker.runtime.peers import PeerNetwork
 from kafka_groups.broker.security import BrokerSecurity, ScramCredentials
@@ -146,6 +147,11 @@ class ClusterCore:
             return leader.append(known, partition, batch).base_offset
 
         return append_all(topic, records, len(known.partitions), append, wall_ms=self.parts.clock.wall_ms())
+
+    async def run_log_cleaner(self, *, rolls: bool) -> list[CleanedLog]:
+        """Delete and compact what is due, as `EmbeddedCluster.run_log_cleaner`."""
+        cleaned = [each for node in tuple(self.nodes.values()) for each in await node.run_log_cleaner(rolls=rolls)]
+        return sorted(cleaned, key=lambda each: (each.partition.topic, each.partition.partition))
 
     def metrics(self, node_id: int | None) -> Mapping[str, int]:
         """Return the metrics of a broker, or their sums, as `EmbeddedCluster.metrics`."""

@@ -12,6 +12,7 @@ from kafka_groups.broker.metrics import BrokerFigures
 from kafka_groups.broker.requests.appending import append_batch
 from kafka_groups.broker.requests.services import BrokerServices
 from kafka_groups.broker.runtime.coordinators import Coordinators
+from kafka_groups.broker.runtime.log_cleaner import CleanedLog, LogCleaner
 from kafka_groups.broker.runtime.parts import BrokerParts, ClusterParts
 from kafka_groups.broker.runtime.scheduling.expiry import BrokerRuntime, Expiring
 from kafka_groups.broker.runtime.scheduling.purgatory import Purgatory
@@ -47,7 +48,9 @@ class BrokerNode:
         self._server = BrokerServer(self._services, HANDLERS)
         peer_handlers = {key: HANDLERS[key] for key in (*_CONNECTION_APIS, *self._coordinators.hosted.peer_apis)}
         self._peer_server = BrokerServer(self._services, peer_handlers, is_for_peers=True)
-        expiring: tuple[Expiring, ...] = (_ShareLocks(self._services), *self._coordinators.hosted.runtimes.values())
+        self._cleaner = LogCleaner(broker, purgatory.notify)
+        runtimes = self._coordinators.hosted.runtimes.values()
+        expiring: tuple[Expiring, ...] = (_ShareLocks(self._services), *runtimes, self._cleaner)
         self._runtime = BrokerRuntime(parts.clock, expiring, parts.failures.append)
         for server in (self._server, self._peer_server):
             server.on_failure = parts.failures.append
@@ -117,6 +120,10 @@ class BrokerNode:
             BrokerError: The batch is invalid, or another broker leads the partition.
         """
         return append_batch(self._services, topic, partition, batch, self._parts.clock.wall_ms())
+
+    async def run_log_cleaner(self, *, rolls: bool) -> list[CleanedLog]:
+        """Delete and compact at once what is due in the logs that this broker leads."""
+        return await self._cleaner.run(rolls=rolls)
 
     async def _listen_to_peers(self) -> None:
         if not self._has_peers:

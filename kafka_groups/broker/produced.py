@@ -44,11 +44,11 @@ def produced_records(topic: TopicMetadata, logs: LogStore) -> list[ProducedRecor
 def decoded_records(log: PartitionLog, first: int, last: int) -> Iterator[DecodedRecord]:
     """Return the records of a log between two offsets, except those that are deleted."""
     first = max(first, log.log_start_offset)
-    found = log.read(first, log.size_bytes, min_one=False, before_offset=last + 1) if first <= last else None
-    for batch in () if found is None else iter_batches(found.records):
-        for record in () if batch.header.is_control else batch.records():
-            if first <= record.offset <= last:
-                yield record
+    for stored in log.batches(first, last + 1):
+        for batch in iter_batches(stored.data):
+            for record in () if batch.header.is_control else batch.records():
+                if first <= record.offset <= last:
+                    yield record
 
 
 def _records(topic: TopicMetadata, partition: int, logs: LogStore) -> Iterator[ProducedRecord]:

@@ -1,5 +1,6 @@
 """Functions that read values from Python objects or text; each raises `UnfitError` if a value is invalid."""
 
+import math
 import re
 from collections.abc import Iterable, Mapping
 
@@ -20,6 +21,7 @@ __all__ = [
     "read_list",
     "read_not_empty",
     "read_offset_reset",
+    "read_part",
     "read_tags",
     "read_text",
     "read_upper_case",
@@ -60,6 +62,17 @@ def read_integer(value: object) -> int:
     if isinstance(value, str) and re.fullmatch(r"[+-]?[0-9]{1,40}", value.strip()):
         return int(value)
     raise UnfitError("not a whole number")
+
+
+def read_part(value: object) -> float:
+    """Read a number from 0 to 1, also as text."""
+    try:
+        number = math.nan if isinstance(value, bool) else float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise UnfitError("not a number") from None
+    if not 0 <= number <= 1:
+        raise UnfitError("it is not between 0 and 1")
+    return number
 
 
 def read_fetch_records(value: object) -> int | str:

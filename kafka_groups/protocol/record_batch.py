@@ -24,6 +24,7 @@ __all__ = [
     "RecordBatch",
     "crc32c",
     "foreign_errors",
+    "header_alone",
     "is_transactional",
     "iter_batches",
     "parse_header",
@@ -338,6 +339,19 @@ def with_create_time(batch: bytearray) -> None:
     attributes: int = _ATTRIBUTES.unpack_from(batch, _ATTRIBUTES_AT)[0]
     _ATTRIBUTES.pack_into(batch, _ATTRIBUTES_AT, attributes & ~_LOG_APPEND_TIME_BIT)
     _renew_crc(batch)
+
+
+def header_alone(header: BatchHeader) -> bytes:
+    """Return a batch without records that keeps the offsets, the timestamp and the producer of another one."""
+    alone = header._replace(
+        length=HEADER_BYTES - _LOG_OVERHEAD_BYTES,
+        attributes=header.attributes & ~_COMPRESSION_MASK,
+        first_timestamp_ms=-1,
+        record_count=0,
+    )
+    batch = bytearray(_HEADER.pack(*alone))
+    _renew_crc(batch)
+    return bytes(batch)
 
 
 def _renew_crc(batch: bytearray) -> None:

@@ -6,10 +6,26 @@ from collections.abc import Iterable, Sequence
 from attrs import frozen
 
 from kafka_groups.protocol.compression import Compression
-from kafka_groups.protocol.record_batch import NO_PRODUCER_ID, crc32c, rewrite
+from kafka_groups.protocol.record_batch import (
+    NO_PRODUCER_ID,
+    BatchHeader,
+    DecodedRecord,
+    crc32c,
+    header_alone,
+    rewrite,
+    with_log_append_time,
+)
 from kafka_groups.types import Header
 
-__all__ = ["BatchOptions", "NewRecord", "build_batch", "build_control_batch", "end_marker", "end_marker_parts"]
+__all__ = [
+    "BatchOptions",
+    "NewRecord",
+    "build_batch",
+    "build_control_batch",
+    "end_marker",
+    "end_marker_parts",
+    "reduced_batch",
+]
 
 _MAGIC = 2
 _NO_LIMIT = 2**31 - 1
@@ -21,6 +37,7 @@ _DELTA = struct.Struct(">i")
 _CONTROL_KEY = struct.Struct(">hh")
 _END_TRANSACTION_MARKER = struct.Struct(">hi")
 _CONTROL_VERSION = 0
+_NO_TIMESTAMP = -1
 
 
 @frozen
@@ -103,6 +120,37 @@ def build_control_batch(
         producer_id=producer_id, producer_epoch=producer_epoch, is_transactional=True, is_control=True
     )
     return build_batch([marker], base_offset, options)
+
+
+def reduced_batch(header: BatchHeader, records: Sequence[DecodedRecord]) -> bytes:
+    """Return a batch with some of its records only, as compaction leaves it. Without any, the header stays.
+
+    The offsets, the sequence numbers and the producer of the batch stay as they were.
+    """
+    if not records:
+        return header_alone(header)
+    options = BatchOptions(
+        compression=header.compression,
+        leader_epoch=header.leader_epoch,
+        producer_id=header.producer_id,
+        producer_epoch=header.producer_epoch,
+        base_sequence=header.base_sequence,
+        is_transactional=header.is_transactional,
+        is_control=header.is_control,
+        last_offset_delta=header.last_offset_delta,
+    )
+    batch = build_batch([_again(record, header) for record in records], header.base_offset, options)
+    if not header.is_log_append_time:
+        return batch
+    timed = bytearray(batch)
+    with_log_append_time(timed, header.max_timestamp_ms)
+    return bytes(timed)
+
+
+def _again(record: DecodedRecord, header: BatchHeader) -> NewRecord:
+    timestamp_ms = _NO_TIMESTAMP if record.timestamp is None else record.timestamp
+    delta = record.offset - header.base_offset
+    return NewRecord(record.value, record.key, timestamp_ms, record.headers, offset_delta=delta)
 
 
 def end_marker_parts(*, is_commit: bool, coordinator_epoch: int = 0) -> tuple[bytes, bytes]:

@@ -6,8 +6,10 @@ from attrs import frozen
 
 from kafka_groups.broker.configs.dynamic import DynamicConfigs, DynamicConfigsOwner
 from kafka_groups.broker.log.batches import AppendRules
+from kafka_groups.broker.log.cleaning import CleaningRules
 from kafka_groups.broker.profile import DEFAULT_PROFILE, Profile
 from kafka_groups.config.cluster.broker import BrokerSettings, changed_settings
+from kafka_groups.config.cluster.topic import topic_config
 from kafka_groups.protocol.messages.config_resources import BROKER_RESOURCE, TOPIC_RESOURCE
 
 __all__ = [
@@ -15,6 +17,7 @@ __all__ = [
     "DYNAMIC_BROKER_KEYS",
     "BrokerConfigs",
     "append_rules",
+    "cleaning_rules",
     "group_defaults",
     "verifies_transactions",
 ]
@@ -31,6 +34,7 @@ DYNAMIC_BROKER_KEYS = frozenset({
 })  # fmt: skip
 """The broker's keys that can change while it runs. Those of groups apply if they are set for all brokers."""
 _TIMESTAMP_AFTER_MAX_MS = 3_600_000
+_DEFAULT_RULES = AppendRules()
 
 
 @frozen
@@ -78,13 +82,37 @@ def append_rules(configs: BrokerConfigs, topic: str) -> AppendRules:
     settings = configs.settings
     default_bytes = of_broker.get("message.max.bytes", settings.message_max_bytes)
     expiration_ms = of_broker.get("producer.id.expiration.ms", settings.producer_id_expiration_ms)
+    is_compacted = "compact" in of_topic.get("cleanup.policy", "")
+    segment_ms = int(of_topic.get("segment.ms", _DEFAULT_RULES.segment_ms))
+    if is_compacted:
+        segment_ms = min(segment_ms, int(of_topic.get("max.compaction.lag.ms", segment_ms)))
     return AppendRules(
         max_message_bytes=int(of_topic.get("max.message.bytes", default_bytes)),
         log_append_time=of_topic.get("message.timestamp.type") == "LogAppendTime",
         timestamp_after_max_ms=int(of_topic.get("message.timestamp.after.max.ms", _TIMESTAMP_AFTER_MAX_MS)),
-        is_compacted="compact" in of_topic.get("cleanup.policy", ""),
+        is_compacted=is_compacted,
         producer_expiration_ms=int(expiration_ms),
         verifies_transactions=verifies_transactions(configs),
+        segment_bytes=int(of_topic.get("segment.bytes", _DEFAULT_RULES.segment_bytes)),
+        segment_ms=min(segment_ms, int(of_topic.get("max.compaction.lag.ms", segment_ms)))
+        if is_compacted
+        else segment_ms,
+    )
+
+
+def cleaning_rules(configs: BrokerConfigs, topic: str) -> CleaningRules:
+    """Return the topic's configuration for the cleaner."""
+    config = topic_config(configs.settings, configs.dynamic.overrides(TOPIC_RESOURCE, topic))
+    return CleaningRules(
+        deletes="delete" in config.cleanup_policy,
+        compacts="compact" in config.cleanup_policy,
+        retention_ms=config.retention_ms,
+        retention_bytes=config.retention_bytes,
+        segment_bytes=config.segment_bytes,
+        min_dirty_ratio=config.min_cleanable_dirty_ratio,
+        min_lag_ms=config.min_compaction_lag_ms,
+        max_lag_ms=config.max_compaction_lag_ms,
+        delete_retention_ms=config.delete_retention_ms,
     )
 
 

@@ -21,6 +21,7 @@ class BatchInfo:
         is_control: Whether it contains transaction markers, which applications don't see.
         is_transactional: Whether it belongs to a transaction.
         producer_id: The idempotent producer that wrote it, or -1.
+        delete_horizon_ms: When its tombstones or its marker may go, or -1 if that is not known yet.
     """
 
     base_offset: int
@@ -32,6 +33,7 @@ class BatchInfo:
     is_control: bool = False
     is_transactional: bool = False
     producer_id: int = -1
+    delete_horizon_ms: int = -1
 
     @classmethod
     def of(cls, header: BatchHeader, base_offset: int, leader_epoch: int, max_timestamp_ms: int) -> "BatchInfo":
@@ -61,6 +63,8 @@ class AppendRules:
         producer_expiration_ms: Time after which an idle producer is forgotten (`producer.id.expiration.ms`).
         verifies_transactions: Whether a transaction can only begin after the coordinator was asked
             (`transaction.partition.verification.enable`).
+        segment_bytes: The largest size of a segment (`segment.bytes`).
+        segment_ms: The longest time between the first record of a segment and the last (`segment.ms`).
     """
 
     max_message_bytes: int = 1_048_588
@@ -69,6 +73,8 @@ class AppendRules:
     is_compacted: bool = False
     producer_expiration_ms: int = 86_400_000
     verifies_transactions: bool = True
+    segment_bytes: int = 1_073_741_824
+    segment_ms: int = 604_800_000
 
 
 @frozen

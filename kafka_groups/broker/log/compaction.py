@@ -1,116 +1,235 @@
-"""Compaction of a log, a batch at a time: the last record of each key stays, with its offset, unless it is a tombstone.
+"""Compaction of a topic's log, as Kafka's cleaner does it: of each key the last record stays, with its offset.
 
-A pass reads the batches twice. First it notes the last offset of each key, and then it copies the records that stay
-into new batches. Records appended while it runs are left to the next pass. So no append has to wait for a whole log.
+A pass reads the segments that it may touch twice. First it notes the last offset of each key in the part that is new.
+Then it copies what stays of all segments before the end of that part. Each copy takes its place as soon as it is
+complete, so a pass can stop anywhere. Batches keep their offsets, producers and sequence numbers; readers meet gaps.
 
-Records of transactions that have ended are records like others, or are gone: those that were aborted, and the markers.
-That changes nothing for those who load the log, because of two records of a key the one with the later offset counts,
-however their transactions ended.
+A tombstone, and the marker of a transaction without records, stay for `delete.retention.ms` after the first pass that
+found nothing else to keep them for, so that no reader who began before misses them.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterator, Sequence
+from itertools import islice
 
-from attrs import frozen
+from attrs import evolve
 
 from kafka_groups.broker.log.batches import BatchInfo
+from kafka_groups.broker.log.cleaning import Cleanable, CleaningRules
+from kafka_groups.broker.log.partition_log import PartitionLog
+from kafka_groups.broker.log.segment import Segment, StoredBatch
 from kafka_groups.broker.log.transactions import AbortedRange
-from kafka_groups.protocol.record_batch import DecodedRecord, iter_batches, parse_header
-from kafka_groups.protocol.record_builder import BatchOptions, NewRecord, build_batch
+from kafka_groups.protocol.record_batch import DecodedRecord, RecordBatch, iter_batches
+from kafka_groups.protocol.record_builder import reduced_batch
 
-__all__ = ["CompactionPass", "StoredBatch"]
+__all__ = ["MOST_KEYS", "Compaction"]
 
-_RECORDS_OF_A_BATCH = 250
-"""Records that stay are put together into batches of so many, so that reading one never takes long."""
-
-
-@frozen
-class StoredBatch:
-    """A batch of a log with its bytes."""
-
-    info: BatchInfo
-    data: bytes
+MOST_KEYS = 1_000_000
+"""The keys that a pass remembers. Where there are more, the next pass continues."""
+_RECORDS_OF_A_STEP = 100
+_COST_OF_A_BATCH = 5
+"""Records that take as long as a batch without any."""
 
 
-class CompactionPass:
+class Compaction:
     """One pass.
 
     Args:
-        first_offset: The start of the log.
-        end_offset: Only batches before this offset are compacted. They must be committed, and no transaction before it
-            may be open.
-        aborted: The aborted transactions before it.
+        log: The log.
+        part: What the pass may touch.
+        rules: The topic's configuration.
+        wall_ms: The time of the pass.
+        most_keys: The number of keys that it remembers.
     """
 
-    def __init__(self, first_offset: int, end_offset: int, aborted: Iterable[AbortedRange] = ()) -> None:
-        self.end_offset = end_offset
-        self.position = first_offset
-        self._first_offset = first_offset
+    def __init__(
+        self,
+        log: PartitionLog,
+        part: Cleanable,
+        rules: CleaningRules,
+        wall_ms: int,
+        *,
+        most_keys: int = MOST_KEYS,
+    ) -> None:
+        self._log = log
+        self._part = part
+        self._rules = rules
+        self._wall_ms = wall_ms
+        self._most_keys = most_keys
+        self._last_offset_of: dict[bytes, int] = {}
+        self._end_offset = part.dirty_offset  # of what was noted
+        self._transactions = _Transactions(log.aborted_between(log.log_start_offset, part.end_offset))
+
+    def __repr__(self) -> str:
+        return f"<Compaction of {self._log!r} up to {self._part.end_offset}>"
+
+    def work(self) -> Generator[int, None, None]:
+        """Do the pass in small steps. Yields the cost of each, in records.
+
+        Anything may happen to the log between two steps. If segments that are being copied are deleted, the pass ends.
+
+        Raises:
+            CorruptRecordError: A producer wrote a batch that cannot be decoded.
+        """
+        yield from self._note_keys()
+        segments = [each for each in self._log.segments if each.base_offset < self._end_offset]
+        for group in _groups(segments, self._rules.segment_bytes):
+            copy = yield from self._copied(group)
+            if not self._log.replace_segments(group, copy):
+                return
+        self._log.clean_offset = self._end_offset
+        self._log.producers.transactions.forget_aborted(self._transactions.without_records)
+
+    # ------------------------------------------------------------------------------------------- first
+
+    def _note_keys(self) -> Generator[int, None, None]:
+        offset = self._part.dirty_offset
+        while offset < self._part.end_offset:
+            batch = self._log.batch_at(offset)
+            if batch is None or batch.info.base_offset >= self._part.end_offset:
+                break
+            yield from self._note(batch, offset)
+            if len(self._last_offset_of) > self._most_keys:
+                self._end_offset = batch.info.last_offset + 1
+                return
+            offset = batch.info.last_offset + 1
+        self._end_offset = self._part.end_offset
+
+    def _note(self, batch: StoredBatch, first_offset: int) -> Generator[int, None, None]:
+        if not batch.info.is_control and self._transactions.aborted(batch.info) is None:
+            for records in _steps(_decoded(batch)):
+                self._last_offset_of.update(
+                    (record.key, record.offset)
+                    for record in records
+                    if record.key is not None and record.offset >= first_offset
+                )
+                yield len(records)
+        yield _COST_OF_A_BATCH
+
+    # ------------------------------------------------------------------------------------------- second
+
+    def _copied(self, group: Sequence[Segment]) -> Generator[int, None, Segment]:
+        copy = Segment(group[0].base_offset)
+        for segment in group:
+            for batch in tuple(segment):
+                kept = yield from self._kept(batch)
+                if kept is not None:
+                    copy.add(kept.info, kept.data, segment.modified_ms)
+                yield _COST_OF_A_BATCH
+        return copy
+
+    def _kept(self, batch: StoredBatch) -> Generator[int, None, StoredBatch | None]:
+        """Return what stays of a batch, or None."""
+        is_gone = self._transactions.is_without_effect(batch)
+        if batch.info.is_control:
+            return self._kept_marker(batch, is_gone=is_gone)
+        records: list[DecodedRecord] = []
+        for some in () if is_gone else _steps(_decoded(batch)):
+            records += (record for record in some if self._stays(record, batch))
+            yield len(some)
+        if len(records) == batch.info.record_count and records:
+            return self._dated(batch, records)
+        if not records and not self._keeps_header(batch):
+            return None
+        data = reduced_batch(_batch_of(batch).header, records)
+        yield len(records)
+        info = evolve(batch.info, size_bytes=len(data), record_count=len(records))
+        return self._dated(StoredBatch(info, data), records)
+
+    def _stays(self, record: DecodedRecord, batch: StoredBatch) -> bool:
+        if record.offset >= self._end_offset:
+            return True
+        if record.key is None or self._last_offset_of.get(record.key, -1) > record.offset:
+            return False
+        return record.value is not None or not self._is_past_horizon(batch)
+
+    def _kept_marker(self, batch: StoredBatch, *, is_gone: bool) -> StoredBatch | None:
+        if not is_gone:
+            return batch
+        if not self._is_past_horizon(batch):
+            return self._with_horizon(batch)
+        if self._keeps_header(batch):
+            data = reduced_batch(_batch_of(batch).header, ())
+            return StoredBatch(evolve(batch.info, size_bytes=len(data), record_count=0), data)
+        return None
+
+    def _keeps_header(self, batch: StoredBatch) -> bool:
+        """Return whether the header of a batch without records stays.
+
+        The last one tells readers how far they have come, and that of a producer's last batch the sequence number.
+        """
+        header = _batch_of(batch).header
+        return header.next_offset == self._part.end_offset or self._log.producers.is_last_batch(header)
+
+    def _dated(self, batch: StoredBatch, records: Sequence[DecodedRecord]) -> StoredBatch:
+        has_tombstones = any(record.value is None for record in records)
+        return self._with_horizon(batch) if has_tombstones else batch
+
+    def _with_horizon(self, batch: StoredBatch) -> StoredBatch:
+        if batch.info.delete_horizon_ms >= 0:
+            return batch
+        horizon_ms = self._wall_ms + self._rules.delete_retention_ms
+        return StoredBatch(evolve(batch.info, delete_horizon_ms=horizon_ms), batch.data)
+
+    def _is_past_horizon(self, batch: StoredBatch) -> bool:
+        return 0 <= batch.info.delete_horizon_ms <= self._wall_ms
+
+
+class _Transactions:
+    """The transactions of the batches that a pass has met so far, in the order of their offsets.
+
+    Attributes:
+        without_records: The offsets of the markers that abort transactions of which no record is left.
+    """
+
+    def __init__(self, aborted: Iterator[AbortedRange]) -> None:
+        self.without_records: set[int] = set()
         self._aborted: dict[int, list[AbortedRange]] = {}
         for each in aborted:
             self._aborted.setdefault(each.producer_id, []).append(each)
-        self._last_offset_of: dict[bytes | None, int] = {}
-        self._is_noting = True
-        self._kept: list[StoredBatch] = []
-        self._gathered: list[DecodedRecord] = []
-        self._gathered_epoch = -1
+        self._met: set[int] = set()
 
-    def __repr__(self) -> str:
-        return f"<CompactionPass of {self._first_offset}..{self.end_offset}: {self.position}>"
-
-    @property
-    def is_done(self) -> bool:
-        """True if the pass has ended."""
-        return not self._is_noting and self.position >= self.end_offset
-
-    def take(self, batch: StoredBatch | None) -> None:
-        """Take the batch at or after `position`, or None if there is none."""
-        if batch is None or batch.info.base_offset >= self.end_offset:
-            self.position = self.end_offset
-        else:
-            self._note(batch) if self._is_noting else self._keep(batch)
-            self.position = batch.info.last_offset + 1
-        if self._is_noting and self.position >= self.end_offset:
-            self.position, self._is_noting = self._first_offset, False
-
-    def kept(self) -> list[StoredBatch]:
-        """Return the new batches, when the pass is done."""
-        self._close()
-        return self._kept
-
-    def _note(self, batch: StoredBatch) -> None:
-        self._last_offset_of.update((record.key, record.offset) for record in self._records(batch))
-
-    def _keep(self, batch: StoredBatch) -> None:
-        for record in self._records(batch):
-            if record.value is not None and self._last_offset_of[record.key] == record.offset:
-                self._gather(record, batch.info.leader_epoch)
-
-    def _records(self, batch: StoredBatch) -> Iterator[DecodedRecord]:
-        if batch.info.is_control or self._was_aborted(batch.info):
-            return
-        for each in iter_batches(batch.data):
-            yield from (record for record in each.records() if record.offset >= self._first_offset)
-
-    def _was_aborted(self, info: BatchInfo) -> bool:
+    def aborted(self, info: BatchInfo) -> AbortedRange | None:
+        """Return the aborted transaction that a batch belongs to, if it does."""
         ranges = self._aborted.get(info.producer_id, ()) if info.is_transactional else ()
-        return any(each.first_offset <= info.base_offset < each.last_offset for each in ranges)
+        return next((each for each in ranges if each.first_offset <= info.base_offset < each.last_offset), None)
 
-    def _gather(self, record: DecodedRecord, leader_epoch: int) -> None:
-        if leader_epoch != self._gathered_epoch or len(self._gathered) >= _RECORDS_OF_A_BATCH:
-            self._close()
-        self._gathered_epoch = leader_epoch
-        self._gathered.append(record)
+    def is_without_effect(self, batch: StoredBatch) -> bool:
+        """Return whether a batch was aborted, or is the marker of a transaction of which no record is left."""
+        info = batch.info
+        if not info.is_control:
+            if info.is_transactional:
+                self._met.add(info.producer_id)
+            return self.aborted(info) is not None
+        if info.producer_id in self._met:
+            self._met.discard(info.producer_id)
+            return False
+        self.without_records.add(info.base_offset)
+        return True
 
-    def _close(self) -> None:
-        if not self._gathered:
-            return
-        base_offset = self._gathered[0].offset
-        records = [
-            NewRecord(each.value, each.key, each.timestamp or 0, offset_delta=each.offset - base_offset)
-            for each in self._gathered
-        ]
-        data = build_batch(records, base_offset, BatchOptions(leader_epoch=self._gathered_epoch))
-        header = parse_header(data)
-        info = BatchInfo.of(header, base_offset, self._gathered_epoch, header.max_timestamp_ms)
-        self._kept.append(StoredBatch(info, data))
-        self._gathered = []
+
+def _groups(segments: Sequence[Segment], segment_bytes: int) -> Iterator[list[Segment]]:
+    """Return segments that follow each other, together as long as they fit into one."""
+    group: list[Segment] = []
+    size = 0
+    for segment in segments:
+        if group and size + segment.size_bytes > segment_bytes:
+            yield group
+            group, size = [], 0
+        group.append(segment)
+        size += segment.size_bytes
+    if group:
+        yield group
+
+
+def _batch_of(batch: StoredBatch) -> RecordBatch:
+    (encoded,) = iter_batches(batch.data)
+    return encoded
+
+
+def _decoded(batch: StoredBatch) -> Iterator[DecodedRecord]:
+    return _batch_of(batch).records()
+
+
+def _steps(records: Iterator[DecodedRecord]) -> Iterator[list[DecodedRecord]]:
+    while some := list(islice(records, _RECORDS_OF_A_STEP)):
+        yield some

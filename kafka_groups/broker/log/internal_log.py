@@ -8,11 +8,12 @@ from typing import Generic, NoReturn, Protocol, TypeVar
 from attrs import frozen
 
 from kafka_groups.broker.log.batches import AppendRules, BatchInfo, OffsetAndTimestamp, ReadResult
-from kafka_groups.broker.log.compaction import CompactionPass, StoredBatch
 from kafka_groups.broker.log.entries import EndMarker, LogEntry, Producer, TransactionEnd
+from kafka_groups.broker.log.internal_compaction import InternalCompaction
 from kafka_groups.broker.log.markers import marker_batch
 from kafka_groups.broker.log.partition_log import DEFAULT_RULES, PartitionLog
 from kafka_groups.broker.log.producers import Verification
+from kafka_groups.broker.log.segment import StoredBatch
 from kafka_groups.errors import MalformedRecordError, UnknownRecordTypeError
 from kafka_groups.protocol.record_batch import RecordBatch, iter_batches, parse_header
 from kafka_groups.protocol.record_builder import (
@@ -121,7 +122,7 @@ class InternalLog(PartitionLog, Generic[R]):
         self._unwritten_count = 0
         self._written_count = 0
         self._needed_count = 0
-        self._compaction: CompactionPass | None = None
+        self._compaction: InternalCompaction | None = None
         self._appended = 0
         self.on_committed: Callable[[], None] = lambda: None
         super().__init__()
@@ -205,7 +206,7 @@ class InternalLog(PartitionLog, Generic[R]):
         self._compaction = None
         while self._unwritten and self._unwritten[0].end_offset <= start:
             self._unwritten_count -= self._unwritten.popleft().size
-        self._written_count = sum(info.record_count for info in self._infos)
+        self._written_count = self._active.record_count
         return start
 
     def compact_some(self) -> None:
@@ -219,7 +220,7 @@ class InternalLog(PartitionLog, Generic[R]):
             if self.record_count <= self._spare_records + 2 * self._needed_count:
                 return
             first, end = self.log_start_offset, self.last_stable_offset
-            self._compaction = CompactionPass(first, end, self.aborted_between(first, end))
+            self._compaction = InternalCompaction(first, end, self.aborted_between(first, end))
         self._step(self._compaction, _STEP_RECORDS + _STEP_FOR_EACH * appended)
 
     # ------------------------------------------------------------------------------------------- reading
@@ -251,6 +252,11 @@ class InternalLog(PartitionLog, Generic[R]):
         """Read batches from an offset on, as `PartitionLog.read` does, pending records included."""
         self._write()
         return super().read(offset, max_bytes, min_one=min_one, before_offset=before_offset, is_stable=is_stable)
+
+    def batches(self, offset: int, end_offset: int) -> Iterator[StoredBatch]:
+        """Return the batches from an offset on, as `PartitionLog.batches` does, pending records included."""
+        self._write()
+        return super().batches(offset, end_offset)
 
     def available_bytes(self, offset: int, *, is_stable: bool = False) -> int:
         """Return the size of all batches, starting with the one that contains an offset; pending records included."""
@@ -332,7 +338,7 @@ class InternalLog(PartitionLog, Generic[R]):
             with suppress(UnknownRecordTypeError):
                 yield LogEntry(record.offset, self._decoded(record.key, record.value), producer)
 
-    def _step(self, compaction: CompactionPass, most: int) -> None:
+    def _step(self, compaction: InternalCompaction, most: int) -> None:
         taken = 0
         while taken < most and not compaction.is_done:
             batch = self._batch_at(compaction.position)
@@ -342,16 +348,16 @@ class InternalLog(PartitionLog, Generic[R]):
             self._compaction = None
             self._replace_before(compaction.end_offset, compaction.kept())
             self.producers.transactions.deleted_before(compaction.end_offset)
-            self._written_count = sum(info.record_count for info in self._infos)
+            self._written_count = self._active.record_count
             self._needed_count = self.record_count
 
     def _batch_at(self, offset: int) -> StoredBatch | None:
-        index = self._index_of(offset)
+        batch = self.batch_at(offset)
         # The first unwritten batch may begin later than the offset: what was between them may be gone.
-        while self._unwritten and index == len(self._infos) and self._unwritten[0].end_offset <= self.committed_offset:
+        while batch is None and self._unwritten and self._unwritten[0].end_offset <= self.committed_offset:
             self._write_first()
-            index = self._index_of(offset)
-        return StoredBatch(self._infos[index], self._data[index]) if index < len(self._infos) else None
+            batch = self.batch_at(offset)
+        return batch
 
     def _decoded(self, key: bytes | None, value: bytes | None) -> R:
         if key is None:
@@ -369,12 +375,7 @@ class InternalLog(PartitionLog, Generic[R]):
         self._written_count += unwritten.size
         data = self._bytes_of(unwritten)
         info = BatchInfo.of(parse_header(data), unwritten.base_offset, unwritten.leader_epoch, unwritten.wall_ms)
-        self._add_at_its_place(info, data)
-
-    def _add_at_its_place(self, info: BatchInfo, data: bytes) -> None:
-        end_offset = self.end_offset
-        self._add(info, data)
-        self.end_offset = end_offset
+        self._active.add(info, data, unwritten.wall_ms)
 
     def _bytes_of(self, unwritten: _Unwritten[R]) -> bytes:
         if unwritten.end is not None:

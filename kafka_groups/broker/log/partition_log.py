@@ -1,20 +1,20 @@
 """The log of one partition: raw record batches by offset.
 
-A leader assigns offsets and its epoch, and decodes a batch only if it must. The log is in memory and keeps all batches
-until `delete_records` or until the topic is deleted: there is no retention and no compaction. Without replicas, the
-high watermark is the end of the log.
+A leader assigns offsets and its epoch, and decodes a batch only if it must. The log is in memory, in segments, of which
+the cleaner deletes or compacts those that are not active any more. Without replicas, the high watermark is the end of
+the log.
 """
 
+import heapq
 import struct
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator
-from itertools import accumulate
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 
 from kafka_groups.broker.log.batches import AppendResult, AppendRules, BatchInfo, OffsetAndTimestamp, ReadResult
-from kafka_groups.broker.log.compaction import StoredBatch
 from kafka_groups.broker.log.entries import EndMarker
 from kafka_groups.broker.log.markers import marker_batch
 from kafka_groups.broker.log.producers import ProducerStates, Verification
+from kafka_groups.broker.log.segment import Segment, StoredBatch
 from kafka_groups.broker.log.transactions import AbortedRange
 from kafka_groups.broker.log.validation import checked_batch, sole_batch
 from kafka_groups.errors import CorruptRecordError, InvalidRecordError, OffsetOutOfRangeError
@@ -44,20 +44,23 @@ class PartitionLog:
         log_start_offset: The first offset.
         end_offset: The offset after the last one.
         producers: The idempotent and transactional producers that wrote to it, and their transactions.
+        clean_offset: The offset before which it has been compacted.
     """
 
     def __init__(self) -> None:
         self.log_start_offset = 0
         self.end_offset = 0
         self.producers = ProducerStates()
-        self._forget_batches()
+        self.clean_offset = 0
+        self._segments = [Segment(0)]
+        self._bounds = DEFAULT_RULES
 
     def __repr__(self) -> str:
-        return f"<PartitionLog {self.log_start_offset}..{self.end_offset}: {len(self._infos)} batches>"
+        return f"<PartitionLog {self.log_start_offset}..{self.end_offset}: {len(self)} batches>"
 
     def __len__(self) -> int:
         """Number of batches."""
-        return len(self._infos)
+        return sum(map(len, self._segments))
 
     @property
     def high_watermark(self) -> int:
@@ -72,7 +75,7 @@ class PartitionLog:
     @property
     def size_bytes(self) -> int:
         """Size of all batches."""
-        return self._sizes_up_to[-1] - self._size_before if self._sizes_up_to else 0
+        return sum(segment.size_bytes for segment in self._segments)
 
     # ------------------------------------------------------------------------------------------- writing
 
@@ -106,9 +109,11 @@ class PartitionLog:
             )
         append_time_ms = wall_ms if rules.log_append_time else NO_TIMESTAMP
         timestamp_ms = wall_ms if rules.log_append_time else header.max_timestamp_ms
+        self._bounds = rules
+        self._make_room(header.size_bytes, timestamp_ms, wall_ms)
         base_offset = self.end_offset
         data = _assigned(batch, base_offset, leader_epoch, append_time_ms)
-        self._add(BatchInfo.of(header, base_offset, leader_epoch, timestamp_ms), data)
+        self._add(BatchInfo.of(header, base_offset, leader_epoch, timestamp_ms), data, wall_ms)
         self.producers.appended(header, base_offset, timestamp_ms, wall_ms)
         return AppendResult(base_offset, self.end_offset - 1, append_time_ms, self.log_start_offset)
 
@@ -121,7 +126,8 @@ class PartitionLog:
         self.producers.check_marker(marker)
         base_offset = self.end_offset
         data = marker_batch(marker, base_offset, leader_epoch, wall_ms)
-        self._add(BatchInfo.of(parse_header(data), base_offset, leader_epoch, wall_ms), data)
+        self._make_room(len(data), wall_ms, wall_ms)
+        self._add(BatchInfo.of(parse_header(data), base_offset, leader_epoch, wall_ms), data, wall_ms)
         self.producers.ended(marker, base_offset, self.high_watermark, wall_ms)
         return base_offset
 
@@ -144,7 +150,7 @@ class PartitionLog:
                     f"which ends at {self.end_offset}."
                 )
             info = BatchInfo.of(header, header.base_offset, header.leader_epoch, header.max_timestamp_ms)
-            self._add(info, bytes(batch.data))
+            self._add(info, bytes(batch.data), header.max_timestamp_ms)
             self._note_transaction(batch)
 
     def delete_records(self, before_offset: int) -> int:
@@ -162,8 +168,30 @@ class PartitionLog:
         if offset > self.log_start_offset:
             self.log_start_offset = offset
             self.producers.transactions.deleted_before(offset)
-            self._drop_first(bisect_left(self._last_offsets, offset))
+            del self._segments[: self._index_of_segment(offset)]
+            self._segments[0].drop_before(offset)
         return self.log_start_offset
+
+    # ------------------------------------------------------------------------------------------- segments
+
+    @property
+    def segments(self) -> Sequence[Segment]:
+        """The segments in the order of their offsets. The last one is active: batches are added to it."""
+        return tuple(self._segments)
+
+    def roll(self) -> None:
+        """Begin a segment, unless the active one has no batches."""
+        if len(self._active):
+            self._segments.append(Segment(self.end_offset))
+
+    def replace_segments(self, old: Sequence[Segment], new: Segment) -> bool:
+        """Replace segments that follow each other. Returns False, and changes nothing, if one of them is gone."""
+        first = self._index_of_segment(old[0].base_offset)
+        if self._segments[first : first + len(old)] != list(old):
+            return False
+        new.drop_before(self.log_start_offset)
+        self._segments[first : first + len(old)] = [new]
+        return True
 
     # ------------------------------------------------------------------------------------------- reading
 
@@ -178,6 +206,8 @@ class PartitionLog:
     ) -> ReadResult:
         """Return whole batches, starting with the one that contains an offset, up to `max_bytes`.
 
+        As in Kafka, all of them are of one segment.
+
         Args:
             offset: The first offset. At the end of the log the result is empty.
             max_bytes: Maximum number of bytes to return.
@@ -188,20 +218,40 @@ class PartitionLog:
         Raises:
             OffsetOutOfRangeError: The offset is not in the log.
         """
-        first = self._index_of(offset)
-        size_before = self._size_at(first)
-        after = bisect_right(self._sizes_up_to, size_before + max_bytes, lo=first)
-        if min_one and after == first:
-            after = min(first + 1, len(self._infos))
-        if before_offset is not None:
-            after = min(after, max(bisect_left(self._last_offsets, before_offset - 1), first) + 1)
+        self._check_offset(offset)
         stable_offset = self.last_stable_offset
-        if is_stable:
-            after = max(min(after, bisect_left(self._last_offsets, stable_offset)), first)
-        data = self._data[first:after]
+        data: list[bytes] = []
+        batches: list[BatchInfo] = []
+        for segment in self._segments_from(offset):
+            first = segment.index_of(offset)
+            most = segment.index_of(stable_offset) if is_stable else len(segment)
+            after = min(segment.after_bytes(first, max_bytes), most)
+            if min_one and after <= first:
+                after = min(first + 1, most)
+            if before_offset is not None:
+                after = min(after, segment.index_from(before_offset, at_least=first + 1))
+            if first < len(segment):
+                data, batches = segment.data(first, after), segment.infos(first, after)
+                break
         records = data[0] if len(data) == 1 else b"".join(data)
-        batches = tuple(self._infos[first:after])
-        return ReadResult(records, batches, self.high_watermark, self.log_start_offset, stable_offset)
+        return ReadResult(records, tuple(batches), self.high_watermark, self.log_start_offset, stable_offset)
+
+    def batches(self, offset: int, end_offset: int) -> Iterator[StoredBatch]:
+        """Return the batches from the one that contains an offset on, up to the last that begins before another one."""
+        for segment in self._segments_from(offset):
+            for index in range(segment.index_of(offset), len(segment)):
+                batch = segment.batch(index)
+                if batch.info.base_offset >= end_offset:
+                    return
+                yield batch
+
+    def batch_at(self, offset: int) -> StoredBatch | None:
+        """Return the batch with an offset, or the next one, or None if there is none."""
+        for segment in self._segments_from(offset):
+            index = segment.index_of(offset)
+            if index < len(segment):
+                return segment.batch(index)
+        return None
 
     def available_bytes(self, offset: int, *, is_stable: bool = False) -> int:
         """Return the size of all batches, starting with the one that contains an offset.
@@ -213,9 +263,13 @@ class PartitionLog:
         Raises:
             OffsetOutOfRangeError: The offset is not in the log.
         """
-        first = self._index_of(offset)
-        after = bisect_left(self._last_offsets, self.last_stable_offset) if is_stable else len(self._infos)
-        return max(self._size_at(after) - self._size_at(first), 0)
+        self._check_offset(offset)
+        end_offset = self.last_stable_offset if is_stable else self.end_offset
+        available = 0
+        for segment in self._segments_from(offset):
+            first, after = segment.index_of(offset), segment.index_of(end_offset)
+            available += max(segment.size_at(after) - segment.size_at(first), 0)
+        return available
 
     def aborted_between(self, offset: int, end_offset: int) -> Iterator[AbortedRange]:
         """Return the aborted transactions that readers of these offsets have to know."""
@@ -223,46 +277,45 @@ class PartitionLog:
 
     def leader_epoch_at(self, offset: int) -> int | None:
         """Return the leader epoch of the batch at or after an offset, or None at the end of the log."""
-        index = bisect_left(self._last_offsets, offset)
-        return self._infos[index].leader_epoch if index < len(self._infos) else None
+        batch = self.batch_at(offset)
+        return None if batch is None else batch.info.leader_epoch
 
     def offset_for_timestamp(self, timestamp_ms: int) -> OffsetAndTimestamp | None:
         """Return the first record at or after a timestamp, or None.
 
         Decodes one batch, or more if the matching records of the first one were deleted.
         """
-        for index in range(bisect_left(self._max_timestamps_so_far, timestamp_ms), len(self._infos)):
-            if self._infos[index].max_timestamp_ms >= timestamp_ms:
-                found = self._first_record(index, timestamp_ms)
+        for segment in self._segments:
+            for batch in segment.first_since(timestamp_ms):
+                found = self._first_record(batch, timestamp_ms)
                 if found is not None:
                     return found
         return None
 
     def max_timestamp(self) -> OffsetAndTimestamp | None:
         """Return the first record with the largest timestamp, or None in a log without timestamps."""
-        found = (self._largest_record(index) for index in self._batches_with_largest())
+        found = (self._largest_record(batch) for batch in self._batches_with_largest())
         known = [record for record in found if record is not None and record.timestamp_ms != NO_TIMESTAMP]
         return max(known, key=lambda record: (record.timestamp_ms, -record.offset), default=None)
 
     # ------------------------------------------------------------------------------------------- insides
 
-    def _forget_batches(self) -> None:
-        # Parallel lists, because bisect needs its own list of keys. Entry i of each list belongs to batch i.
-        self._infos: list[BatchInfo] = []
-        self._data: list[bytes] = []
-        self._last_offsets: list[int] = []
-        self._sizes_up_to: list[int] = []  # of all batches up to this one, including deleted ones
-        self._max_timestamps_so_far: list[int] = []
-        self._size_before = 0  # of the deleted ones
+    @property
+    def _active(self) -> Segment:
+        """The segment that batches are added to."""
+        return self._segments[-1]
 
-    def _add(self, info: BatchInfo, data: bytes) -> None:
-        so_far = self._max_timestamps_so_far
-        self._sizes_up_to.append(self._size_at(len(self._infos)) + info.size_bytes)
-        so_far.append(max(so_far[-1], info.max_timestamp_ms) if so_far else info.max_timestamp_ms)
-        self._infos.append(info)
-        self._data.append(data)
-        self._last_offsets.append(info.last_offset)
+    def _add(self, info: BatchInfo, data: bytes, wall_ms: int) -> None:
+        self._active.add(info, data, wall_ms)
         self.end_offset = info.last_offset + 1
+
+    def _make_room(self, size_bytes: int, max_timestamp_ms: int, wall_ms: int) -> None:
+        """Begin a segment if the next batch does not fit into the active one."""
+        active, bounds = self._active, self._bounds
+        first_ms = active.first_timestamp_ms
+        waited_ms = max_timestamp_ms - first_ms if first_ms >= 0 else wall_ms - active.created_ms
+        if len(active) and (active.size_bytes > bounds.segment_bytes - size_bytes or waited_ms > bounds.segment_ms):
+            self.roll()
 
     def _note_transaction(self, batch: RecordBatch) -> None:
         header = batch.header
@@ -274,56 +327,51 @@ class PartitionLog:
         elif header.is_transactional:
             transactions.begun(header.producer_id, header.base_offset)
 
-    def _drop_first(self, count: int) -> None:
-        if count == 0:
-            return
-        self._size_before = self._sizes_up_to[count - 1]
-        for column in (self._infos, self._data, self._last_offsets, self._sizes_up_to):
-            del column[:count]
-        self._max_timestamps_so_far = list(accumulate((info.max_timestamp_ms for info in self._infos), max))
-
     def _replace_before(self, offset: int, batches: Iterable[StoredBatch]) -> None:
-        """Replace all batches before an offset, with which a batch begins."""
-        first = bisect_left(self._last_offsets, offset)
-        end_offset, infos, data = self.end_offset, self._infos[first:], self._data[first:]
-        self._forget_batches()
-        for batch in batches:
-            self._add(batch.info, batch.data)
-        for info, each in zip(infos, data, strict=True):
-            self._add(info, each)
-        self.end_offset = end_offset
+        """Replace all batches of the active segment before an offset, with which a batch begins."""
+        active = self._active
+        segment = Segment(active.base_offset)
+        for batch in (*batches, *active.from_offset(offset)):
+            segment.add(batch.info, batch.data, active.modified_ms)
+        self._segments[-1] = segment
 
-    def _index_of(self, offset: int) -> int:
+    def _check_offset(self, offset: int) -> None:
         if not self.log_start_offset <= offset <= self.end_offset:
             raise OffsetOutOfRangeError(
                 f"Offset {offset} is outside the log, which contains {self.log_start_offset} to {self.end_offset}."
             )
-        return bisect_left(self._last_offsets, offset)
 
-    def _size_at(self, index: int) -> int:
-        return self._sizes_up_to[index - 1] if index else self._size_before
+    def _index_of_segment(self, offset: int) -> int:
+        return max(bisect_right(self._segments, offset, key=_base_offset) - 1, 0)
 
-    def _first_record(self, index: int, timestamp_ms: int) -> OffsetAndTimestamp | None:
-        return next((record for record in self._records(index) if record.timestamp_ms >= timestamp_ms), None)
+    def _segments_from(self, offset: int) -> Sequence[Segment]:
+        """Return the segment with an offset, and those after it."""
+        active = self._segments[-1:]
+        return active if offset >= active[0].base_offset else self._segments[self._index_of_segment(offset) :]
 
-    def _largest_record(self, index: int) -> OffsetAndTimestamp | None:
-        return max(self._records(index), key=lambda record: record.timestamp_ms, default=None)
+    def _first_record(self, batch: StoredBatch, timestamp_ms: int) -> OffsetAndTimestamp | None:
+        return next((record for record in self._records(batch) if record.timestamp_ms >= timestamp_ms), None)
 
-    def _batches_with_largest(self) -> list[int]:
-        so_far = self._max_timestamps_so_far
-        if not so_far:
-            return []
-        first = bisect_left(so_far, so_far[-1])
-        if first > 0 or len(so_far) == 1:
-            return [first]
-        # The log may start within its first batch, after the record with the batch's largest timestamp.
-        return [0, max(range(1, len(so_far)), key=lambda index: self._infos[index].max_timestamp_ms)]
+    def _largest_record(self, batch: StoredBatch) -> OffsetAndTimestamp | None:
+        return max(self._records(batch), key=lambda record: record.timestamp_ms, default=None)
 
-    def _records(self, index: int) -> Iterator[OffsetAndTimestamp]:
-        info = self._infos[index]
-        (batch,) = iter_batches(self._data[index])
+    def _batches_with_largest(self) -> Iterator[StoredBatch]:
+        """Return the batches one of which has the record with the largest timestamp."""
+        latest = [batch for batch in (segment.latest() for segment in self._segments) if batch is not None]
+        if not latest:
+            return
+        first = max(latest, key=_max_timestamp)
+        yield first
+        if first.info.base_offset < self.log_start_offset:
+            # The log starts within this batch, maybe after the record with the largest timestamp.
+            rest = (batch for segment in self._segments for batch in segment if batch.info != first.info)
+            yield from heapq.nlargest(1, rest, key=_max_timestamp)
+
+    def _records(self, batch: StoredBatch) -> Iterator[OffsetAndTimestamp]:
+        info = batch.info
+        (encoded,) = iter_batches(batch.data)
         try:
-            for record in batch.records():
+            for record in encoded.records():
                 if record.offset >= self.log_start_offset:
                     timestamp_ms = NO_TIMESTAMP if record.timestamp is None else record.timestamp
                     yield OffsetAndTimestamp(record.offset, timestamp_ms, info.leader_epoch)
@@ -331,6 +379,14 @@ class PartitionLog:
             # A producer wrote a batch that can't be decoded. Only its header is known.
             offset = max(info.base_offset, self.log_start_offset)
             yield OffsetAndTimestamp(offset, info.max_timestamp_ms, info.leader_epoch)
+
+
+def _base_offset(segment: Segment) -> int:
+    return segment.base_offset
+
+
+def _max_timestamp(batch: StoredBatch) -> int:
+    return batch.info.max_timestamp_ms
 
 
 def _assigned(batch: RecordBatch, base_offset: int, leader_epoch: int, append_time_ms: int) -> bytes:

@@ -112,6 +112,15 @@ class ProducerStates:
         """Return the producers that have not expired, by id."""
         return (each for each in sorted(self._states.items()) if not self._has_expired(*each, expiration_ms, wall_ms))
 
+    def is_last_batch(self, header: BatchHeader) -> bool:
+        """Return whether a batch is the last one that is remembered of its producer: compaction keeps its header."""
+        state = self._states.get(header.producer_id)
+        if state is None:
+            return False
+        if state.batches:
+            return state.batches[-1].last_offset == header.last_offset
+        return header.is_control and header.producer_epoch == state.epoch
+
     # ------------------------------------------------------------------------------------- verification
 
     def begin_verification(self, producer: Producer, sequence: int, wall_ms: int, *, adds: bool) -> Verification | None:

@@ -54,6 +54,10 @@ class LogStore:
             log = logs[partition] = PartitionLog()
         return log
 
+    def find(self, topic_id: UUID, partition: int) -> PartitionLog | None:
+        """Return the log of a partition, or None if nobody has used it."""
+        return self._logs.get(topic_id, {}).get(partition)
+
     def internal(self, topic_id: UUID, partition: int, codec: RecordCodec[R]) -> InternalLog[R]:
         """Return the log of a partition of an internal topic, which no client can write to. Create it on first use.
 

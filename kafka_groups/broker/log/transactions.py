@@ -5,7 +5,7 @@ Readers with the isolation level `read_committed` stop before the first open tra
 
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from attrs import frozen
 
@@ -97,6 +97,10 @@ class LogTransactions:
     def deleted_before(self, offset: int) -> None:
         """Forget aborted transactions of which no record is left."""
         del self._aborted[: bisect_left(self._aborted, offset, key=lambda each: each.last_offset)]
+
+    def forget_aborted(self, marker_offsets: Collection[int]) -> None:
+        """Forget aborted transactions of which no record is left, by the offsets of their markers."""
+        self._aborted = [each for each in self._aborted if each.last_offset not in marker_offsets]
 
     def _first_open(self, otherwise: int) -> int:
         return next(iter(self._open.values()), otherwise)

@@ -11,6 +11,7 @@ from kafka_groups.errors import (
     InvalidRecordError,
     InvalidTimestampError,
     MessageTooLargeError,
+    RecordListTooLargeError,
 )
 from kafka_groups.protocol.record_batch import MAGIC, MAGIC_AT, NO_PRODUCER_ID, BatchHeader, RecordBatch, iter_batches
 
@@ -50,6 +51,7 @@ def checked_batch(batch: RecordBatch, rules: AppendRules, wall_ms: int) -> Batch
     """Validate a batch and return its header.
 
     Raises:
+        RecordListTooLargeError: The batch is larger than a segment (`segment.bytes`).
         MessageTooLargeError: The batch is larger than `max.message.bytes`.
         CorruptMessageError: The checksum does not match, or the compression is unknown.
         InvalidRecordError: The header is inconsistent, producers may not write such a batch, or the topic is compacted
@@ -57,6 +59,10 @@ def checked_batch(batch: RecordBatch, rules: AppendRules, wall_ms: int) -> Batch
         InvalidTimestampError: The largest timestamp is too far in the future.
     """
     header = batch.header
+    if header.size_bytes > rules.segment_bytes:
+        raise RecordListTooLargeError(
+            f"The record batch has {header.size_bytes} bytes, which is more than segment.bytes ({rules.segment_bytes})."
+        )
     if header.size_bytes > rules.max_message_bytes:
         raise MessageTooLargeError(
             f"The record batch has {header.size_bytes} bytes, which is more than max.message.bytes "

@@ -310,6 +310,27 @@ class BrokerSettings(StreamsGroupSettings):
         "How long a leader tries to add a partition.",
         minimum=0,
     )
+    log_retention_check_interval_ms: int = long_integer(
+        "log.retention.check.interval.ms",
+        300_000,
+        "The time between two checks for segments that retention.ms or retention.bytes no longer keeps.",
+        unit="ms",
+        minimum=1,
+    )
+    log_initial_task_delay_ms: int = long_integer(
+        "log.initial.task.delay.ms",
+        30_000,
+        "The time from the start of a broker to its first check for such segments.",
+        unit="ms",
+        minimum=0,
+    )
+    log_cleaner_backoff_ms: int = long_integer(
+        "log.cleaner.backoff.ms",
+        15_000,
+        "The time between two checks for logs to compact.",
+        unit="ms",
+        minimum=1,
+    )
     connections_max_idle_ms: int = long_integer(
         "connections.max.idle.ms",
         600_000,

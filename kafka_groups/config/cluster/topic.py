@@ -7,6 +7,7 @@ from attrs import frozen
 
 from kafka_groups.config.cluster.broker import BrokerSettings
 from kafka_groups.config.keys import LONG_MAX, Key, KeyType
+from kafka_groups.config.readers import read_part
 from kafka_groups.config.settings import KeyTable, read_keys, setting
 from kafka_groups.errors import InvalidConfigError
 
@@ -43,7 +44,7 @@ class TopicConfig:
             type=KeyType.LIST,
             default=("delete",),
             choices=("compact", "delete"),
-            doc="Whether to delete or compact old records. The embedded broker stores the value but does neither.",
+            doc="Whether old records are deleted, or all but the last record of each key, or both.",
             error=InvalidConfigError,
         )
     )
@@ -91,28 +92,28 @@ class TopicConfig:
     retention_ms: int = _long(
         "retention.ms",
         604_800_000,
-        "How long records are kept; -1 means forever. The embedded broker always keeps them.",
+        "How long records are kept, counted from their timestamps; -1 means forever. Whole segments are deleted.",
         "ms",
         -1,
     )
     retention_bytes: int = _long(
         "retention.bytes",
         -1,
-        "The largest size of a partition's log; -1 for no limit. The embedded broker ignores the value.",
+        "The size that a partition's log keeps when old segments are deleted; -1 means all of it.",
         "bytes",
         -1,
     )
     delete_retention_ms: int = _long(
         "delete.retention.ms",
         86_400_000,
-        "How long compaction keeps tombstones. The embedded broker ignores the value.",
+        "How long compaction keeps tombstones and the markers of transactions.",
         "ms",
         0,
     )
     segment_ms: int = _long(
         "segment.ms",
         604_800_000,
-        "How long until the log starts a new segment. The embedded broker ignores the value.",
+        "How long a segment grows, by the timestamps of its records.",
         "ms",
         1,
     )
@@ -123,7 +124,7 @@ class TopicConfig:
             default=1_073_741_824,
             unit="bytes",
             minimum=1_048_576,
-            doc="The size of a log segment. The embedded broker ignores the value.",
+            doc="The largest size of a segment. Only whole segments are deleted or compacted.",
             error=InvalidConfigError,
         )
     )
@@ -174,8 +175,12 @@ class TopicConfig:
         unit="ms",
         minimum=-2,
     )
-    max_compaction_lag_ms: int = _ignored(
-        KeyType.LONG, "max.compaction.lag.ms", LONG_MAX, "How long records may stay uncompacted.", unit="ms", minimum=1
+    max_compaction_lag_ms: int = _long(
+        "max.compaction.lag.ms",
+        LONG_MAX,
+        "How long records may stay uncompacted, by their timestamps.",
+        "ms",
+        1,
     )
     message_timestamp_before_max_ms: int = _ignored(
         KeyType.LONG,
@@ -185,8 +190,19 @@ class TopicConfig:
         unit="ms",
         minimum=0,
     )
-    min_compaction_lag_ms: int = _ignored(
-        KeyType.LONG, "min.compaction.lag.ms", 0, "How long records stay uncompacted at least.", unit="ms", minimum=0
+    min_cleanable_dirty_ratio: float = setting(
+        Key(
+            name="min.cleanable.dirty.ratio",
+            type=KeyType.DOUBLE,
+            default=0.5,
+            reader=read_part,
+            form="a number from 0 to 1",
+            doc="The part of a log that must be new before it is compacted.",
+            error=InvalidConfigError,
+        )
+    )
+    min_compaction_lag_ms: int = _long(
+        "min.compaction.lag.ms", 0, "How long records stay uncompacted at least, by their timestamps.", "ms", 0
     )
     preallocate: bool = _ignored(
         KeyType.BOOLEAN, "preallocate", default=False, doc="Whether files of new segments are allocated at once."

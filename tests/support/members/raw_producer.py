@@ -178,9 +178,9 @@ class RawProducer:
         return str((await self._client.ask(request, version)).error_code.name)
 
     async def send(
-        self, topic: Topic, *values: bytes, partition: int = 0, version: int | None = None, **options: Any
+        self, topic: Topic, *values: bytes | NewRecord, partition: int = 0, version: int | None = None, **options: Any
     ) -> str:
-        """Produce a batch of the transaction; returns the name of the error.
+        """Produce a batch of the transaction, of values or of records; returns the name of the error.
 
         A producer of the new version tries again while the transaction before is being ended.
         """
@@ -201,7 +201,7 @@ class RawProducer:
         self.sequences[topic.name, partition] = self._sequence(topic, partition) + count
 
     def produce_request(
-        self, topic: Topic, values: Sequence[bytes], partition: int, version: int, **options: Any
+        self, topic: Topic, values: Sequence[bytes | NewRecord], partition: int, version: int, **options: Any
     ) -> ProduceRequest:
         """A request with a batch of the transaction."""
         given = {
@@ -211,7 +211,8 @@ class RawProducer:
             "is_transactional": True,
             **options,
         }
-        batch = build_batch([timed(value, self._wall_ms) for value in values], 0, BatchOptions(**given))
+        records = [each if isinstance(each, NewRecord) else timed(each, self._wall_ms) for each in values]
+        batch = build_batch(records, 0, BatchOptions(**given))
         data = (PartitionProduceData(index=partition, records=batch),)
         named: dict[str, Any] = {"topic_id": topic.topic_id} if version >= _PRODUCE_WITH_IDS else {"name": topic.name}
         return ProduceRequest(

@@ -15,8 +15,6 @@ from kafka_groups.types import RecordId
 
 __all__ = ["WireVerdict"]
 
-_ALL_BYTES = 2**31 - 1
-
 
 @frozen
 class WireVerdict:
@@ -91,9 +89,9 @@ def _offsets(log: PartitionLog, start: int, *, is_committed_only: bool) -> Itera
     """Yield the offsets from a start on that hold records for a group: no markers, and perhaps none that may abort."""
     if start >= log.end_offset:
         return
-    batches = log.read(start, _ALL_BYTES, is_stable=is_committed_only).batches
+    end_offset = log.last_stable_offset if is_committed_only else log.high_watermark
     aborted = tuple(log.aborted_between(start, log.end_offset)) if is_committed_only else ()
-    for batch in batches:
+    for batch in (stored.info for stored in log.batches(start, end_offset) if stored.info.last_offset < end_offset):
         is_aborted = batch.is_transactional and any(
             each.producer_id == batch.producer_id and each.first_offset <= batch.base_offset < each.last_offset
             for each in aborted

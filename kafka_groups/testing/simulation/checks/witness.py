@@ -17,7 +17,6 @@ from kafka_groups.types import RecordId, TopicIdPartition
 
 __all__ = ["Beginnings", "Witness"]
 
-_ALL_BYTES = 2**31 - 1
 _ACCEPTED, _ARCHIVED = 2, 4
 
 
@@ -114,7 +113,7 @@ def _records(metadata: ClusterMetadata, logs: LogStore) -> Iterator[CoordinatorR
         return
     for partition in topic.partitions:
         log = logs.get(topic.topic_id, partition.partition)
-        for batch in iter_batches(log.read(log.log_start_offset, _ALL_BYTES).records):
-            for record in batch.records(check_crc=True):
+        for stored in log.batches(log.log_start_offset, log.high_watermark):
+            for record in next(iter_batches(stored.data)).records(check_crc=True):
                 if record.offset >= log.log_start_offset and record.key is not None:
                     yield SHARE_GROUP_STATE.decode(record.key, record.value)
