@@ -201,9 +201,7 @@ class LogCleaner:
                 yield from Compaction(led.log, part, led.rules, self._broker.cluster.clock.wall_ms()).work()
             except CorruptRecordError as error:
                 self._uncleanable.add(led.id_partition)
-                _log.warning(
-                    "%s is not compacted any more, because a batch cannot be decoded: %s", led.partition, error
-                )
+                _log.warning("%s is no longer compacted, because a batch cannot be decoded: %s", led.partition, error)
                 return
             if led.log.clean_offset <= part.dirty_offset:
                 return  # its segments were deleted meanwhile
