@@ -130,7 +130,7 @@ def main() -> None:
     parser.add_argument("--flights", type=int, help="use only the first N flights")
     limit: int | None = parser.parse_args().flights
     with tempfile.TemporaryDirectory() as directory, EmbeddedCluster() as cluster:
-        cluster.create_topic(TOPIC, PARTITIONS)
+        cluster.create_topic(TOPIC, PARTITIONS, configs={"retention.ms": "-1"})
         cluster.alter_group_configs(GROUP, {"share.auto.offset.reset": "earliest"})
         path = Path(directory) / "delays.sqlite"
         store = open_store(path)

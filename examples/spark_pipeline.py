@@ -131,7 +131,7 @@ def main() -> None:
         with closing(sqlite3.connect(directory / "delays.sqlite")) as connection:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute(TABLE)
-        cluster.create_topic(TOPIC, PARTITIONS)
+        cluster.create_topic(TOPIC, PARTITIONS, configs={"retention.ms": "-1"})
         cluster.alter_group_configs(GROUP, {"share.auto.offset.reset": "earliest"})
         count = publish(cluster.bootstrap_servers, limit)
         spark = SparkSession.builder.master(f"local[{WORKERS},4]").config("spark.log.level", "ERROR").getOrCreate()

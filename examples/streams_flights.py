@@ -348,7 +348,7 @@ def flights(limit: int | None) -> Iterator[list[str]]:
 def create_topic(application: Application) -> None:
     """Create the topic with the flights."""
     admin = AdminClient({"bootstrap.servers": application.servers})
-    admin.create_topics([NewTopic(application.name, TASKS)])[application.name].result()
+    admin.create_topics([NewTopic(application.name, TASKS, config={"retention.ms": "-1"})])[application.name].result()
 
 
 def publish(application: Application, rows: Iterator[list[str]], count: int | None) -> int:

@@ -1,6 +1,7 @@
 """Create and delete topics, for programs that bring their own, and delete records."""
 
 from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 from typing import Any, Final
 
 from confluent_kafka import KafkaException
@@ -19,11 +20,14 @@ _CONNECT_SECONDS: Final = 10.0
 _TIMEOUT_SECONDS: Final = 30.0
 _DELETION_SECONDS: Final = 2.0
 _BROKER_DEFAULT: Final = -1
+_NO_CONFIGS: Final[Mapping[str, str]] = MappingProxyType({})
 
 _Attempt = Callable[[], dict[str, Any]]
 
 
-def create_topics(config: Mapping[str, object], partitions: Mapping[str, int]) -> None:
+def create_topics(
+    config: Mapping[str, object], partitions: Mapping[str, int], topic_configs: Mapping[str, str] = _NO_CONFIGS
+) -> None:
     """Create topics with the broker's default replication factor. Blocks until they exist.
 
     A cluster that has just started may return errors, so attempts that fail with a retriable one are repeated.
@@ -31,12 +35,16 @@ def create_topics(config: Mapping[str, object], partitions: Mapping[str, int]) -
     Args:
         config: Keys as for `client_config`.
         partitions: The number of partitions of each topic, by name.
+        topic_configs: The configuration of all of them.
 
     Raises:
         TopicAlreadyExistsError: There is such a topic.
         KafkaGroupsError: No broker can be reached, or the request was refused.
     """
-    new = [NewTopic(topic, num_partitions=n, replication_factor=_BROKER_DEFAULT) for topic, n in partitions.items()]
+    new = [
+        NewTopic(topic, num_partitions=n, replication_factor=_BROKER_DEFAULT, config=dict(topic_configs))
+        for topic, n in partitions.items()
+    ]
     admin = _admin(config)  # it must live until the responses have arrived
     try:
         admin.list_topics(timeout=_CONNECT_SECONDS)  # fails sooner than the call below if no broker responds

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from kafka_groups.broker.group_view import EndedDelivery, InFlightRecords
     from kafka_groups.broker.observed import ObservedGroup
     from kafka_groups.broker.produced import ProducedRecord
+    from kafka_groups.broker.runtime.log_cleaner import CleanedLog
     from kafka_groups.broker.security import BrokerSecurity
     from kafka_groups.broker.share_partitions.record_state import RecordState
     from kafka_groups.net.tls import ServerTls
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = [
     "FAST_SETTINGS",
     "BrokerSecurity",
+    "CleanedLog",
     "EmbeddedCluster",
     "EndedDelivery",
     "Fault",
@@ -52,6 +54,7 @@ __all__ = [
 _MODULES = MappingProxyType({
     "FAST_SETTINGS": "fast_settings",
     "BrokerSecurity": ".broker.security",
+    "CleanedLog": ".broker.runtime.log_cleaner",
     "EmbeddedCluster": ".broker.cluster",
     "EndedDelivery": ".broker.group_view",
     "Fault": "fault_proxy",

@@ -26,7 +26,7 @@ __all__ = ["MOST_KEYS", "Compaction"]
 MOST_KEYS = 1_000_000
 """The keys that a pass remembers. Where there are more, the next pass continues."""
 _RECORDS_OF_A_STEP = 100
-_COST_OF_A_BATCH = 5
+_COST_OF_A_BATCH = 10
 """Records that take as long as a batch without any."""
 
 
@@ -110,11 +110,13 @@ class Compaction:
     def _copied(self, group: Sequence[Segment]) -> Generator[int, None, Segment]:
         copy = Segment(group[0].base_offset)
         for segment in group:
-            for batch in tuple(segment):
+            offset = segment.base_offset
+            while (batch := segment.batch_at(offset)) is not None:
                 kept = yield from self._kept(batch)
                 if kept is not None:
                     copy.add(kept.info, kept.data, segment.modified_ms)
                 yield _COST_OF_A_BATCH
+                offset = batch.info.last_offset + 1
         return copy
 
     def _kept(self, batch: StoredBatch) -> Generator[int, None, StoredBatch | None]:

@@ -247,11 +247,8 @@ class PartitionLog:
 
     def batch_at(self, offset: int) -> StoredBatch | None:
         """Return the batch with an offset, or the next one, or None if there is none."""
-        for segment in self._segments_from(offset):
-            index = segment.index_of(offset)
-            if index < len(segment):
-                return segment.batch(index)
-        return None
+        found = (segment.batch_at(offset) for segment in self._segments_from(offset))
+        return next((batch for batch in found if batch is not None), None)
 
     def available_bytes(self, offset: int, *, is_stable: bool = False) -> int:
         """Return the size of all batches, starting with the one that contains an offset.

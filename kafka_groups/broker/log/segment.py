@@ -117,6 +117,11 @@ class Segment:
         """Return a batch."""
         return StoredBatch(self._infos[index], self._data[index])
 
+    def batch_at(self, offset: int) -> StoredBatch | None:
+        """Return the batch with an offset, or the next one, or None if there is none."""
+        index = self.index_of(offset)
+        return self.batch(index) if index < len(self._infos) else None
+
     def index_of(self, offset: int) -> int:
         """Return the index of the batch that has an offset, or of the next one."""
         return bisect_left(self._last_offsets, offset)

@@ -21,8 +21,8 @@ from kafka_groups.types import TopicIdPartition, TopicPartition
 __all__ = ["CleanedLog", "LogCleaner"]
 
 _log = logging.getLogger(__name__)
-_SLICE = 2_000
-"""The cost of a slice, in records: a few milliseconds."""
+_SLICE = 4_000
+"""The cost of a slice, in records: some five milliseconds."""
 _PAUSE_MS = 1
 _COST_OF_A_LOG = 100
 

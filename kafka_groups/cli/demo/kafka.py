@@ -15,6 +15,9 @@ from kafka_groups.data_plane.topics import create_topics, delete_topics
 
 __all__ = ["prepared_kafka"]
 
+_KEPT = MappingProxyType({"retention.ms": "-1"})
+"""The flights are of 2013: a program that writes them with their times must not lose them."""
+
 
 async def prepared_kafka(
     stack: contextlib.AsyncExitStack,
@@ -45,7 +48,7 @@ async def prepared_kafka(
         broker = await stack.enter_async_context(BrokerProcess(options.brokers, directory / "broker.log", settings))
         servers = broker.bootstrap_servers
         progress.note(f"Started an embedded broker at {servers}")
-    await asyncio.to_thread(create_topics, client_keys(servers), partitions)
+    await asyncio.to_thread(create_topics, client_keys(servers), partitions, _KEPT)
     if options.bootstrap_servers is not None:
         stack.push_async_callback(asyncio.to_thread, delete_topics, client_keys(servers), list(partitions))
     async with AsyncKafkaAdmin(bootstrap_servers=servers, client_id="kafka-groups-demo") as admin:
