@@ -21,7 +21,7 @@ from kafka_groups.protocol.apis import APIS, ApiKey, VersionRange
 __all__ = ["DEFAULT_PROFILE", "PROFILES", "Feature", "Profile", "profile_named"]
 
 _KEYS = KeyTable(BrokerSettings)
-_INTERNAL_BROKER_KEYS = frozenset({"group.share.initialize.retry.interval.ms"})
+_INTERNAL_BROKER_KEYS = frozenset({"group.share.initialize.retry.interval.ms", "log.initial.task.delay.ms"})
 """Keys that can be set and are never described."""
 
 

@@ -54,10 +54,17 @@ class BrokerProcess:
         fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
+    def resident_bytes(self) -> int:
+        """The resident memory that it has now."""
+        return self._status_bytes("VmRSS:")
+
     def peak_bytes(self) -> int:
         """The largest resident memory that it has had."""
+        return self._status_bytes("VmHWM:")
+
+    def _status_bytes(self, name: str) -> int:
         status = Path(f"/proc/{self.pid}/status").read_text()
-        return int(status.partition("VmHWM:")[2].split()[0]) * 1024
+        return int(status.partition(name)[2].split()[0]) * 1024
 
 
 @contextmanager

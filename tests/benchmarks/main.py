@@ -23,6 +23,7 @@ from tests.benchmarks.state_command import state
 from tests.benchmarks.streams_command import streams
 from tests.benchmarks.topics import RECORDS_PER_BATCH
 from tests.benchmarks.topologies_command import topologies
+from tests.benchmarks.transactions_command import transactions
 
 BATCHES = tuple(RECORDS_PER_BATCH)
 
@@ -59,6 +60,7 @@ main.add_command(spark)
 main.add_command(state)
 main.add_command(streams)
 main.add_command(topologies)
+main.add_command(transactions)
 
 
 @main.command()

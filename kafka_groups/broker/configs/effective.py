@@ -17,6 +17,7 @@ __all__ = [
     "DYNAMIC_BROKER_KEYS",
     "BrokerConfigs",
     "append_rules",
+    "cleaner_backoff_ms",
     "cleaning_rules",
     "group_defaults",
     "verifies_transactions",
@@ -28,6 +29,7 @@ DYNAMIC_BROKER_KEYS = frozenset({
     "group.consumer.assignment.interval.ms",
     "group.share.assignment.interval.ms",
     "group.streams.assignment.interval.ms",
+    "log.cleaner.backoff.ms",
     "message.max.bytes",
     "producer.id.expiration.ms",
     "transaction.partition.verification.enable",
@@ -114,6 +116,11 @@ def cleaning_rules(configs: BrokerConfigs, topic: str) -> CleaningRules:
         max_lag_ms=config.max_compaction_lag_ms,
         delete_retention_ms=config.delete_retention_ms,
     )
+
+
+def cleaner_backoff_ms(configs: BrokerConfigs) -> int:
+    """Return the time between two checks for logs to compact."""
+    return int(configs.overrides().get("log.cleaner.backoff.ms", configs.settings.log_cleaner_backoff_ms))
 
 
 def verifies_transactions(configs: BrokerConfigs) -> bool:

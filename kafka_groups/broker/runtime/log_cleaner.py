@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator, Iterator
 
 from attrs import frozen
 
-from kafka_groups.broker.configs.effective import cleaning_rules
+from kafka_groups.broker.configs.effective import cleaner_backoff_ms, cleaning_rules
 from kafka_groups.broker.log.cleaning import Cleanable, CleaningRules, Expired, cleanable, delete_expired
 from kafka_groups.broker.log.compaction import Compaction
 from kafka_groups.broker.log.partition_log import PartitionLog
@@ -75,9 +75,9 @@ class LogCleaner:
     def __init__(self, broker: BrokerParts, on_deleted: Callable[[TopicIdPartition], object]) -> None:
         self._broker = broker
         self._on_deleted = on_deleted
-        now_ms, settings = broker.cluster.clock.now_ms(), broker.cluster.settings
-        self._retention_ms = now_ms + settings.log_initial_task_delay_ms
-        self._compaction_ms = now_ms + settings.log_cleaner_backoff_ms
+        now_ms = broker.cluster.clock.now_ms()
+        self._retention_ms = now_ms + broker.cluster.settings.log_initial_task_delay_ms
+        self._compaction_ms = self._after_backoff(now_ms)
         self._round: Generator[int, None, None] | None = None
         self._slice_ms = 0
         self._uncleanable: set[TopicIdPartition] = set()
@@ -117,13 +117,15 @@ class LogCleaner:
     # ------------------------------------------------------------------------------------------- rounds
 
     def _due(self, now_ms: int) -> _Task:
-        settings = self._broker.cluster.settings
         task = _Task(deletes=now_ms >= self._retention_ms, compacts=now_ms >= self._compaction_ms)
         if task.deletes:
-            self._retention_ms = now_ms + settings.log_retention_check_interval_ms
+            self._retention_ms = now_ms + self._broker.cluster.settings.log_retention_check_interval_ms
         if task.compacts:
-            self._compaction_ms = now_ms + settings.log_cleaner_backoff_ms
+            self._compaction_ms = self._after_backoff(now_ms)
         return task
+
+    def _after_backoff(self, now_ms: int) -> int:
+        return now_ms + max(cleaner_backoff_ms(self._broker.configs), _PAUSE_MS)
 
     def _do_slice(self) -> None:
         cost = 0

@@ -329,7 +329,7 @@ class BrokerSettings(StreamsGroupSettings):
         15_000,
         "The time between two checks for logs to compact.",
         unit="ms",
-        minimum=1,
+        minimum=0,
     )
     connections_max_idle_ms: int = long_integer(
         "connections.max.idle.ms",
