@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, ExitStack
 
 import pytest
-from attrs import frozen
+from attrs import field, frozen
 
 from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.net.memory import MemoryNetwork
@@ -33,9 +33,17 @@ class Levelled:
     network: Network
     address: tuple[str, int]
     cluster: ClusterClient
+    _clients: list[RawClient] = field(factory=list)
 
     def client(self) -> RawClient:
-        return RawClient(self.network, *self.address)
+        client = RawClient(self.network, *self.address)
+        self._clients.append(client)
+        return client
+
+    async def close(self) -> None:
+        await self.cluster.close()
+        for client in self._clients:
+            await client.disconnect()
 
     async def producer(self, version: int) -> RawProducer:
         producer = RawProducer(self.client(), unique("tx"), version)
@@ -74,9 +82,8 @@ async def levelled(request: pytest.FixtureRequest, level: int) -> AsyncIterator[
             embedded = EmbeddedCluster(network=network, settings=EMBEDDED_PROPERTIES)
             servers = (await stack.enter_async_context(embedded)).bootstrap_servers
         host, _, port = servers.rpartition(":")
-        cluster = ClusterClient(network, host, int(port))
-        stack.push_async_callback(cluster.close)
-        found = Levelled(level, network, (host, int(port)), cluster)
+        found = Levelled(level, network, (host, int(port)), ClusterClient(network, host, int(port)))
+        stack.push_async_callback(found.close)
         if request.param != "kafka":
             await _finalise(found)
         yield found
@@ -84,9 +91,8 @@ async def levelled(request: pytest.FixtureRequest, level: int) -> AsyncIterator[
 
 async def _finalise(found: Levelled) -> None:
     update = FeatureUpdateKey(feature=FEATURE, max_version_level=found.level, upgrade_type=3)
-    async with found.client() as client:
-        response = await client.ask(UpdateFeaturesRequest(feature_updates=(update,), timeout_ms=10_000))
-        assert response.error_code == 0, response
+    response = await found.client().ask(UpdateFeaturesRequest(feature_updates=(update,), timeout_ms=10_000))
+    assert response.error_code == 0, response
 
 
 def _skip_if_unheard_of(levelled: Levelled, version: int) -> None:
@@ -95,8 +101,7 @@ def _skip_if_unheard_of(levelled: Levelled, version: int) -> None:
 
 
 async def test_the_level_is_told(levelled: Levelled) -> None:
-    async with levelled.client() as client:
-        response = await client.ask(ApiVersionsRequest(client_software_name="t", client_software_version="1"))
+    response = await levelled.client().ask(ApiVersionsRequest(client_software_name="t", client_software_version="1"))
     finalized = {each.name: each.max_version_level for each in response.finalized_features}
     assert finalized.get(FEATURE, 0) == levelled.level
 
