@@ -15,6 +15,7 @@ from kafka_groups.protocol.messages.api_versions import ApiVersionsRequest
 from kafka_groups.protocol.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
 from kafka_groups.testing.kafka_process import KafkaProcess
 from tests.support.cluster_client import ClusterClient
+from tests.support.conditions import until
 from tests.support.kafka.real_kafka import unique
 from tests.support.members.raw_producer import NEW, OLD, RawProducer, TransactionReader
 from tests.support.requests.raw_client import RawClient
@@ -132,7 +133,7 @@ async def test_an_old_producer_on_every_level(levelled: Levelled) -> None:
     assert await producer.add(topic, 0) == {0: "NONE"}
     assert await producer.send(topic, b"1") == "NONE"
     assert await producer.add_offsets("group") == "NONE"
-    assert await producer.commit_offsets("group", topic, {0: 1}) == {0: "NONE"}
+    await until(lambda: producer.commit_offsets("group", topic, {0: 1}), lambda it: it == {0: "NONE"})
     assert await producer.end(committed=True) == "NONE"
     assert await producer.until_ended() == "CompleteCommit"
     assert await producer.end(committed=True) == "NONE"
@@ -148,7 +149,7 @@ async def test_a_new_producer_on_every_level(levelled: Levelled) -> None:
     assert await producer.end(committed=False) == "NONE"
     await producer.until_ended()
     assert await producer.send(topic, b"1") == "NONE"
-    assert await producer.commit_offsets("group", topic, {0: 1}) == {0: "NONE"}
+    await until(lambda: producer.commit_offsets("group", topic, {0: 1}), lambda it: it == {0: "NONE"})
     before = producer.producer
     assert await producer.end(committed=True) == "NONE"
     await producer.until_ended()
