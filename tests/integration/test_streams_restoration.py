@@ -72,3 +72,53 @@ async def test_a_listener_hears_that_expired_windows_are_not_restored() -> None:
             await app.wait_until_running(WAIT_S)
     assert first.told == [(LOGGED, "per-hour", 0, 0), (LOGGED, "per-hour", 0)]
     assert second.told == [(LOGGED, "per-hour", 8, 11), (LOGGED, "per-hour", 3)], "two hours and a half of records"
+
+
+def totals() -> Topology:
+    builder = StreamsBuilder()
+    numbers = builder.stream("numbers", key=serdes.string, value=serdes.string)
+    counted = numbers.group_by_key().count(store="totals", caching=False)
+    counted.to_stream().to("counted", key=serdes.string, value=serdes.int64)
+    return builder.build()
+
+
+async def test_a_compacted_changelog_is_restored_from_what_is_left() -> None:
+    settings = {**FAST_SETTINGS, "group.streams.heartbeat.interval.ms": 100}
+    keys = ["a", "b", "c"]
+
+    def run(cluster: EmbeddedCluster, listener: StateRestoreListener) -> AsyncKafkaStreams:
+        return AsyncKafkaStreams(
+            totals,
+            application_id="app",
+            bootstrap_servers=cluster.bootstrap_servers,
+            commit_interval_ms=100,
+            state_restore_listener=listener,
+        )
+
+    with EmbeddedCluster(settings=settings) as cluster:
+        for topic in ("numbers", "counted"):
+            cluster.create_topic(topic)
+
+        changelog = "app-totals-changelog"
+
+        async def count_to(total: int) -> None:
+            async def logged() -> list[int]:
+                return [int.from_bytes(record.value or b"", "big") for record in cluster.records(changelog)]
+
+            cluster.produce("numbers", ["1"] * len(keys), keys=keys)
+            await until(logged, lambda found: found[-3:] == [total] * 3, WAIT_S)
+
+        async with run(cluster, Noting()) as app:
+            await app.wait_until_running(WAIT_S)
+            for total in range(1, 11):  # a commit writes the last value of each key
+                await count_to(total)
+        assert len(cluster.records(changelog)) == 30
+        [cleaned] = [each for each in cluster.run_log_cleaner(roll_segments=True) if each.partition.topic == changelog]
+        assert cleaned.bytes_after < cleaned.bytes_before / 5
+        assert [record.offset for record in cluster.records(changelog)] == [27, 28, 29]
+        again = Noting()
+        async with run(cluster, again) as app:
+            await app.wait_until_running(WAIT_S)
+            await count_to(11)
+    partition = TopicPartition(changelog, 0)
+    assert again.told == [(partition, "totals", 0, 30), (partition, "totals", 3)]
