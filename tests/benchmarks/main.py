@@ -12,7 +12,7 @@ from tests.benchmarks import measures, pauses, report, sharing, versions
 from tests.benchmarks.applications.command import applications
 from tests.benchmarks.arrow_command import arrow
 from tests.benchmarks.assignors_command import assignors
-from tests.benchmarks.brokers import SECURED, TARGETS, running
+from tests.benchmarks.brokers import SECURED, TARGETS, embedded, running
 from tests.benchmarks.classic import CLASSIC
 from tests.benchmarks.consumers import MODES
 from tests.benchmarks.coordination import COORDINATION
@@ -173,11 +173,16 @@ def coordinators(*, parts: Sequence[str], fraction: float, json_file: Path | Non
 
 @main.command("pauses")
 @click.option("--items", type=click.IntRange(1), default=100_000, show_default=True, help="Items of each request.")
+@click.option("--records", type=click.IntRange(1_000), default=200_000, show_default=True,
+              help="Records that the cleaner compacts.")  # fmt: skip
 @_targets
 @_json
-def pauses_command(*, items: int, targets: Sequence[str], json_file: Path | None) -> None:
-    """Heartbeats of one connection while requests with very many items are served on another one."""
+def pauses_command(*, items: int, records: int, targets: Sequence[str], json_file: Path | None) -> None:
+    """Heartbeats of one connection while a broker serves requests with very many items, or compacts logs."""
     measured = {}
+    with embedded(settings=pauses.CLEANING_SETTINGS) as broker:
+        measured["embedded, cleaner"] = asyncio.run(pauses.while_cleaning(broker.bootstrap_servers, records, say))
+    console().print(report.pauses_table("embedded, cleaner", measured["embedded, cleaner"]))
     for target in targets:
         with running(target) as bootstrap_servers:
             measured[target] = asyncio.run(pauses.measured(bootstrap_servers, items, say))

@@ -1,4 +1,4 @@
-"""How long a request with very many items makes the heartbeats of another connection wait."""
+"""How long heartbeats wait for other work of a broker: requests with very many items, and the cleaner of logs."""
 
 import asyncio
 import gc
@@ -11,7 +11,7 @@ from attrs import frozen
 
 from kafka_groups.net.tcp import TcpNetwork
 from kafka_groups.protocol.codec import encode_request
-from kafka_groups.protocol.messages.config_resources import GROUP_RESOURCE
+from kafka_groups.protocol.messages.config_resources import GROUP_RESOURCE, TOPIC_RESOURCE
 from kafka_groups.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from kafka_groups.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from kafka_groups.protocol.messages.find_coordinator import FindCoordinatorRequest
@@ -23,17 +23,24 @@ from kafka_groups.protocol.messages.incremental_alter_configs import (
 from kafka_groups.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from kafka_groups.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
 from kafka_groups.protocol.record_builder import NewRecord, build_batch
+from tests.support.cluster_client import ClusterClient, Topic
 from tests.support.requests.large_requests import Peer, large_requests
 from tests.support.requests.number_requests import Place, newest_version
 from tests.support.requests.raw_client import RawClient
 from tests.support.topic_patterns import HEAVY
 
-__all__ = ["Pause", "measured"]
+__all__ = ["CLEANING_SETTINGS", "Pause", "measured", "while_cleaning"]
 
 _EVERY_S = 0.05
 _AFTER_S = 0.5
 _LONG_NAMES = 200
 _PER_CENT = 100
+_KEYS = 50_000
+_SEGMENT_MS = 10_000
+_CLEANING_S = 15.0
+_COMPACTED = {"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "1", "segment.ms": str(_SEGMENT_MS)}
+CLEANING_SETTINGS = {"log.cleaner.backoff.ms": "100"}
+"""Settings of the broker for `while_cleaning`."""
 
 
 @frozen
@@ -95,6 +102,46 @@ async def measured(bootstrap_servers: str, items: int, say: Callable[[str], None
     return pauses
 
 
+async def while_cleaning(bootstrap_servers: str, records: int, say: Callable[[str], None]) -> list[Pause]:
+    """Let a broker compact topics whose records came in batches of different sizes, with heartbeats beside it."""
+    host, _, port = bootstrap_servers.rpartition(":")
+    network = TcpNetwork()
+    cluster = ClusterClient(network, host, int(port))
+    pauses = []
+    async with RawClient(network, host, int(port)) as control:
+        await _prepared(control)
+        heart = _Heart(control)
+        for batch_records in (1, 10, 1_000):
+            topic = await cluster.create_topic(configs=_COMPACTED)
+            await _write(cluster, topic, records if batch_records > 1 else records // 10, batch_records)
+            beating = asyncio.create_task(heart.beat())
+            pauses.append(await _compacted(f"compaction, {batch_records} in a batch", cluster, topic, heart))
+            beating.cancel()
+            say(f"{pauses[-1]}")
+    await cluster.close()
+    return pauses
+
+
+async def _write(cluster: ClusterClient, topic: Topic, records: int, batch_records: int) -> None:
+    for first in range(0, records, batch_records):
+        keys = (b"key-%06d" % (number % _KEYS) for number in range(first, first + batch_records))
+        await cluster.produce(topic, [NewRecord(b"v" * 50, key, 1_000) for key in keys])
+    await cluster.produce(topic, [NewRecord(b"v", b"end", 1_000 + _SEGMENT_MS + 1)])
+
+
+async def _compacted(name: str, cluster: ClusterClient, topic: Topic, heart: _Heart) -> Pause:
+    """Let the cleaner begin, and wait until the topic is small."""
+    loop = asyncio.get_running_loop()
+    gc.collect()
+    gc.disable()
+    heart.waited_s.clear()
+    begun_s = loop.time()
+    await cluster.alter_config(TOPIC_RESOURCE, topic.name, {"min.cleanable.dirty.ratio": "0"})
+    await asyncio.sleep(_CLEANING_S)
+    gc.enable()
+    return _pause(name, loop.time() - begun_s, heart)
+
+
 def _expressions() -> Iterator[tuple[str, Any]]:
     """Members that subscribe to costly regular expressions while there are topics with long names."""
     topics = tuple(
@@ -124,6 +171,10 @@ async def _measured(name: str, send: Callable[[], object], sender: Peer, heart: 
     assert size > 0, f"the broker broke the connection after {name}"
     await asyncio.sleep(_AFTER_S)  # a broker goes on with a regular expression after its answer
     gc.enable()
+    return _pause(name, served_s, heart)
+
+
+def _pause(name: str, served_s: float, heart: _Heart) -> Pause:
     waited_s = sorted(heart.waited_s)
     p99_s = statistics.quantiles(waited_s, n=_PER_CENT, method="inclusive")[-1]
     return Pause(name, served_s, len(waited_s), p99_s * 1000, waited_s[-1] * 1000)

@@ -15,6 +15,7 @@ from kafka_groups.broker.log.cleaning import Cleanable, CleaningRules, Expired, 
 from kafka_groups.broker.log.compaction import Compaction
 from kafka_groups.broker.log.partition_log import PartitionLog
 from kafka_groups.broker.runtime.parts import BrokerParts
+from kafka_groups.broker.runtime.scheduling.full_collections import FULL_COLLECTIONS
 from kafka_groups.errors import CorruptRecordError
 from kafka_groups.types import TopicIdPartition, TopicPartition
 
@@ -199,14 +200,20 @@ class LogCleaner:
     def _compact(self, led: _Led) -> Generator[int, None, None]:
         """Compact a log until it is not due any more."""
         while (part := self._due_part(led)) is not None:
+            FULL_COLLECTIONS.postpone(self)  # a pass makes objects for all records, which are gone after it
             try:
                 yield from Compaction(led.log, part, led.rules, self._broker.cluster.clock.wall_ms()).work()
             except CorruptRecordError as error:
-                self._uncleanable.add(led.id_partition)
-                _log.warning("%s is no longer compacted, because a batch cannot be decoded: %s", led.partition, error)
+                self._give_up(led, error)
                 return
+            finally:
+                FULL_COLLECTIONS.resume(self)
             if led.log.clean_offset <= part.dirty_offset:
                 return  # its segments were deleted meanwhile
+
+    def _give_up(self, led: _Led, error: CorruptRecordError) -> None:
+        self._uncleanable.add(led.id_partition)
+        _log.warning("%s is no longer compacted, because a batch cannot be decoded: %s", led.partition, error)
 
     def _due_part(self, led: _Led) -> Cleanable | None:
         part = cleanable(led.log, led.rules, self._broker.cluster.clock.wall_ms())
