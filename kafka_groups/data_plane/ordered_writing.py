@@ -15,7 +15,7 @@ from kafka_groups.errors import DeliveryFailedError, KafkaGroupsError
 from kafka_groups.net.clock import Clock, SystemClock
 from kafka_groups.types import Headers, TopicPartition
 
-__all__ = ["OrderedWriter"]
+__all__ = ["DeliveryReport", "OrderedWriter"]
 
 _ANY_PARTITION = -1
 _LONGEST_BLOCK_MS, _SLICE_MS = 1_000, 100
@@ -24,11 +24,11 @@ _LONGEST_BLOCK_MS, _SLICE_MS = 1_000, 100
 _DEFAULTS = {"partitioner": "murmur2_random", "message.timeout.ms": 0}
 """Java's partitioner, and no end of attempts: the writer's user decides how long it waits."""
 
-_DeliveryReport = Callable[[KafkaError | None, Message], None]
+DeliveryReport = Callable[[KafkaError | None, Message], None]
 
 
 _ProducerHeaders = list[tuple[str, str | bytes | None]] | None
-_QueuedRecord = tuple[str, bytes | None, bytes | None, int, _DeliveryReport, int, _ProducerHeaders]
+_QueuedRecord = tuple[str, bytes | None, bytes | None, int, DeliveryReport, int, _ProducerHeaders]
 """The arguments of a producer for one record. A plain tuple, because there is one for each record."""
 
 
@@ -49,10 +49,10 @@ class OrderedWriter:
     """
 
     def __init__(self, config: Mapping[str, object], clock: Clock | None = None) -> None:
-        settings = producer_config({**_DEFAULTS, **config})
+        self._settings = producer_config({**_DEFAULTS, **config})
         self.written: dict[TopicPartition, int] = {}
-        self._servers = settings["bootstrap.servers"]
-        self._producer = new_producer(settings)
+        self._servers = self._settings["bootstrap.servers"]
+        self._producer = new_producer(self._settings)
         self._clock = clock or SystemClock()
         self._waiting: deque[_QueuedRecord] = deque()
         self._topics: set[str] = set()
@@ -164,7 +164,7 @@ class OrderedWriter:
         partition: int,
         timestamp_ms: int,
         headers: Headers,
-        report: _DeliveryReport,
+        report: DeliveryReport,
     ) -> None:
         self._topics.add(topic)
         listed: _ProducerHeaders = list(headers) if headers else None
@@ -206,8 +206,17 @@ class OrderedWriter:
         except BufferError:
             return False
         except KafkaException as error:
-            raise failure_of(error_in(error), f"A record for {topic} cannot be written") from error
+            failure = self._refusal(error_in(error), topic)
+            if failure is not None:
+                raise failure from error
         return True
+
+    def _refusal(self, error: KafkaError, topic: str) -> KafkaGroupsError | None:
+        """Return the error of a record that the producer refuses; None if nobody needs to hear of it."""
+        return failure_of(error, f"A record for {topic} cannot be written")
+
+    def _replace_producer(self) -> None:
+        self._producer = new_producer(self._settings)
 
     def _reported(self, headers: Headers, origin: object, error: KafkaError | None, message: Message) -> None:
         if error is None:

@@ -6,8 +6,9 @@ from kafka_groups.data_plane.ordered_writing import OrderedWriter
 from kafka_groups.data_plane.polled import NOTHING, PolledRecords
 from kafka_groups.data_plane.polling import PartitionPoller
 from kafka_groups.data_plane.topics import delete_records
+from kafka_groups.data_plane.transactional_writing import TransactionalWriter
 from kafka_groups.data_plane.unwritten import UnwrittenRecord
-from kafka_groups.types import TopicPartition
+from kafka_groups.types import OffsetAndMetadata, TopicPartition
 
 __all__ = ["LibrdkafkaPlane"]
 
@@ -28,6 +29,7 @@ class LibrdkafkaPlane:
         restorer: Keys of the consumer of changelogs and global topics.
         producer: Keys of the producer.
         application_id: The application.
+        transactions: Writes in transactions, and not the producer. None: there are none.
     """
 
     def __init__(
@@ -36,11 +38,13 @@ class LibrdkafkaPlane:
         restorer: Mapping[str, object],
         producer: Mapping[str, object],
         application_id: str,
+        transactions: TransactionalWriter | None = None,
     ) -> None:
         self._sources = PartitionPoller(consumer, application_id)
         self._restorer = PartitionPoller(restorer, application_id)
         self._ends = PartitionPoller({**restorer, "isolation.level": "read_uncommitted"}, application_id)
-        self._writer = OrderedWriter(producer)
+        self._transactions = transactions
+        self._writer = transactions or OrderedWriter(producer)
         self._connection = producer
         self._counts: dict[str, int] = {}
         self.write = self._writer.write
@@ -115,6 +119,38 @@ class LibrdkafkaPlane:
             DeliveryFailedError: Records without origin were refused, or records are not confirmed in time.
         """
         self._writer.flush(timeout_ms / 1000)
+
+    @property
+    def has_failed(self) -> bool:
+        """True if the open transaction is lost."""
+        return self._transactions is not None and self._transactions.has_failed
+
+    async def prepare(self) -> None:
+        """Fence earlier producers with the same transactional id. Blocks briefly, until it has succeeded once.
+
+        Raises:
+            KafkaGroupsError: The brokers did not answer within a second, or refused.
+        """
+        if self._transactions is not None:
+            self._transactions.prepare(_OFFSETS_SECONDS)
+
+    async def commit_transaction(
+        self, offsets: Mapping[TopicPartition, OffsetAndMetadata], group_metadata: bytes
+    ) -> None:
+        """Commit the records since the last commit together with offsets. Blocks briefly.
+
+        Raises:
+            OperationTimeoutError: The coordinators did not answer soon. Call it again with the same offsets.
+            TransactionFailedError: The transaction is lost.
+        """
+        if self._transactions is None:
+            raise TypeError("This plane has no transactions.")
+        self._transactions.commit(offsets, group_metadata, _OFFSETS_SECONDS)
+
+    async def renew(self) -> None:
+        """Drop the producer, what it has queued, and its transaction."""
+        if self._transactions is not None:
+            self._transactions.renew()
 
     def refused(self) -> list[UnwrittenRecord]:
         """Return records with an origin that were refused, each of them once. Ask after a flush."""

@@ -9,19 +9,10 @@ from confluent_kafka import TopicPartition as Position
 from kafka_groups.data_plane.configuration import producer_config
 from kafka_groups.data_plane.deliveries import Deliveries, OutgoingRecord, new_producer
 from kafka_groups.data_plane.failures import error_in, failure_of
-from kafka_groups.errors import DeliveryFailedError, KafkaGroupsError
+from kafka_groups.errors import DeliveryFailedError, TransactionFailedError
 from kafka_groups.types import TopicPartition
 
-__all__ = ["RecordWriter", "TransactionFailedError"]
-
-
-class TransactionFailedError(KafkaGroupsError):
-    """A transaction did not succeed. Drop the writer; a new one with the same transactional id may continue.
-
-    librdkafka may fail the next transaction of the same producer, too, so there is no way to abort and continue.
-    """
-
-    retriable = True
+__all__ = ["RecordWriter"]
 
 
 class RecordWriter:

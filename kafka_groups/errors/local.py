@@ -220,6 +220,16 @@ class DeliveryFailedError(KafkaGroupsError):
         return partial(type(self), failed=self.failed, unanswered=self.unanswered), self.args, self.__dict__
 
 
+class TransactionFailedError(KafkaGroupsError):
+    """A transaction did not succeed: it was aborted, or will be.
+
+    Drop its producer. A new one with the same transactional id may continue, while librdkafka may fail the next
+    transaction of the same producer, too.
+    """
+
+    retriable = True
+
+
 def is_retriable(error: BaseException) -> bool:
     """Return True if the operation that failed with this error may succeed when it is tried again."""
     return isinstance(error, KafkaGroupsError) and error.retriable

@@ -12,12 +12,16 @@ from kafka_groups.errors import (
     KafkaGroupsError,
     LeaderNotAvailableError,
     TasksLostError,
+    TransactionFailedError,
 )
 from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatStatus, StreamsStatus
 from kafka_groups.streams import GroupMembershipOperation, MemberTasks, TaskId, TasksAssigned, TasksLost, TasksRevoked
 from kafka_groups.streams.member.rules.member_events import StatusesChanged, StreamsMembershipEvent
 from kafka_groups.streams.runtime.statuses import asks_for_shutdown
 from kafka_groups.types import FetchedRecord, Headers, OffsetAndMetadata, TopicPartition
+
+LOST = b"lost"
+"""The metadata of a member that has lost its tasks."""
 
 
 class LogEntry(NamedTuple):
@@ -104,9 +108,12 @@ class FakePlane:
     """The data plane of one process. Records are in the logs after a flush; what a killed process had not flushed
     is lost, or written, as chance has it: here the first half is written."""
 
-    def __init__(self, kafka: FakeKafka, faults: Faults | None = None) -> None:
+    def __init__(self, kafka: FakeKafka, faults: Faults | None = None, *, is_transactional: bool = False) -> None:
         self.kafka = kafka
         self.faults = faults or Faults()
+        self.is_transactional = is_transactional
+        self.open: list[tuple[TopicPartition, LogEntry, object]] = []  # of the transaction
+        self._failure: KafkaGroupsError | None = None
         self.written: dict[TopicPartition, int] = {}
         self.sources, self.changelogs = FakeReader(kafka), FakeReader(kafka)
         self.queued: list[tuple[TopicPartition, LogEntry, object]] = []
@@ -172,6 +179,9 @@ class FakePlane:
         self.write(topic, key, value, timestamp_ms, headers, partition)
 
     async def flush(self, timeout_ms: int) -> None:
+        if self.is_transactional:
+            self._flush_transaction()
+            return
         half = len(self.queued) // 2
         self._append(self.queued[:half])
         self.queued = self.queued[half:]
@@ -179,9 +189,50 @@ class FakePlane:
         self._append(self.queued)
         self.queued = []
 
+    @property
+    def has_failed(self) -> bool:
+        return self._failure is not None
+
+    async def prepare(self) -> None:
+        self.faults.call()
+
+    async def commit_transaction(
+        self, offsets: Mapping[TopicPartition, OffsetAndMetadata], group_metadata: bytes
+    ) -> None:
+        """Write all that was flushed, and the offsets: all of it or nothing."""
+        self.faults.call()
+        if self._failure is not None or group_metadata == LOST:
+            raise TransactionFailedError(f"The transaction failed: {self._failure}")
+        self._write(self.open)
+        self.open = []
+        self.kafka.committed.update(offsets)
+        self.faults.call()
+
+    async def renew(self) -> None:
+        self.faults.call()
+        self.queued, self.open, self._unwritten, self._failure = [], [], [], None
+
     def refused(self) -> list[UnwrittenRecord]:
         refused, self._unwritten = self._unwritten, []
         return refused
+
+    def _flush_transaction(self) -> None:
+        self.faults.call()
+        for place, entry, origin in self.queued:
+            error = self.kafka.refusal(place, entry)
+            self._failure = self._failure or error
+            if error is not None and origin is not None:
+                parts = (place.topic, entry.key, entry.value, entry.timestamp_ms, entry.headers, place.partition)
+                self._unwritten.append(UnwrittenRecord(*parts, error, origin))
+        self.open += self.queued
+        self.queued = []
+        if self._failure is not None:
+            raise TransactionFailedError(f"The transaction failed: {self._failure}")
+
+    def _write(self, entries: list[tuple[TopicPartition, LogEntry, object]]) -> None:
+        for place, entry, _ in entries:
+            self.kafka.logs[place].append(entry)
+            self.written[place] = len(self.kafka.logs[place])
 
     def _append(self, entries: list[tuple[TopicPartition, LogEntry, object]]) -> None:
         for place, entry, origin in entries:
@@ -292,6 +343,9 @@ class FakeMembership:
     ) -> Mapping[TopicPartition, OffsetAndMetadata | None]:
         self.faults.call()
         return {each: self.kafka.committed.get(each) for each in partitions}
+
+    def group_metadata(self) -> bytes:
+        return LOST if self.is_lost else b"member"
 
     async def request_shutdown(self) -> None:
         self.shutdown_requested = True

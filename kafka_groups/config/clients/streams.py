@@ -4,7 +4,7 @@ Keys with a prefix, such as `producer.linger.ms`, configure a part of the applic
 mapping for each prefix. Keys that Kafka Streams has and this package has not are in `streams_refusals.py`.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from attrs import fields, frozen
@@ -97,7 +97,8 @@ class StreamsConfig(StreamsMemberConfig):
             default="at_least_once",
             choices=("at_least_once", "exactly_once_v2"),
             doc="What is promised after a failure. at_least_once: every record is processed, and some may be processed "
-            "twice. exactly_once_v2 is refused, because it isn't supported yet.",
+            "twice. exactly_once_v2: outputs, stores and offsets are written in transactions, so that those who read "
+            "committed records see the results of each record once.",
         )
     )
     commit_interval_ms: int = _ms(
@@ -239,6 +240,11 @@ class StreamsConfig(StreamsMemberConfig):
     topic: tuple[tuple[str, object], ...] = overrides("topic")
 
     @property
+    def is_exactly_once(self) -> bool:
+        """Whether records and offsets are written in transactions."""
+        return self.processing_guarantee == "exactly_once_v2"
+
+    @property
     def member(self) -> StreamsMemberConfig:
         """The configuration of the application's members of its group."""
         return StreamsMemberConfig(**{each.name: getattr(self, each.name) for each in fields(StreamsMemberConfig)})
@@ -255,19 +261,6 @@ class StreamsConfig(StreamsMemberConfig):
             purpose: main, restore or global.
         """
         return {**dict(self.consumer), **dict(getattr(self, f"{purpose}_consumer"))}
-
-    def _checks(self) -> Iterator[Callable[[], object]]:
-        yield from super()._checks()
-        yield self._check_guarantee
-
-    def _check_guarantee(self) -> None:
-        if self.processing_guarantee != "at_least_once":
-            raise _TABLE.key("processing_guarantee").problem(
-                self.processing_guarantee,
-                "it isn't supported yet",
-                named="processing_guarantee",
-                remedy="Use at_least_once, and make sure that a record may be processed twice",
-            )
 
 
 _TABLE: Final = KeyTable(StreamsConfig)

@@ -13,7 +13,7 @@ from kafka_groups.streams.tasks.commit_metadata import CommitMetadata
 from kafka_groups.streams.tasks.queues import PartitionQueue
 from kafka_groups.types import OffsetAndMetadata, TopicPartition
 
-__all__ = ["Commits"]
+__all__ = ["Commits", "offsets_of"]
 
 _log = logging.getLogger(__name__)
 
@@ -95,6 +95,9 @@ class Commits:
         flushed, self._pending = [task for task in self._pending if task in tasks], []
         return await self._commit_offsets(flushed)
 
+    def forget(self) -> None:
+        """Forget a commit that is pending. Without transactions there is none to forget."""
+
     async def finish(self, tasks: Collection[AssignedTask], timeout_s: float | None) -> None:
         """Commit tasks, and wait until the brokers have confirmed all records and the group has the offsets.
 
@@ -152,7 +155,7 @@ class Commits:
         return True
 
     async def _commit_offsets(self, tasks: Collection[AssignedTask]) -> bool:
-        offsets = {place: each for task in tasks for place, each in _offsets(task).items()}
+        offsets = {place: each for task in tasks for place, each in offsets_of(task).items()}
         try:
             await self._member.commit(offsets)
         except TasksLostError as error:
@@ -170,7 +173,7 @@ class Commits:
     def _committed(self, task: AssignedTask) -> None:
         task.task.commit_states()
         task.note_written(self._plane.written)
-        task.committed.update({place: each.offset for place, each in _offsets(task).items()})
+        task.committed.update({place: each.offset for place, each in offsets_of(task).items()})
         task.is_dirty = False
 
 
@@ -179,7 +182,8 @@ def _has_skipped(task: AssignedTask) -> bool:
     return any(queue.position != task.committed.get(queue.partition, queue.position) for queue in _queues(task))
 
 
-def _offsets(task: AssignedTask) -> dict[TopicPartition, OffsetAndMetadata]:
+def offsets_of(task: AssignedTask) -> dict[TopicPartition, OffsetAndMetadata]:
+    """Return the offsets to commit for a task, with the times of its partitions."""
     return {
         queue.partition: OffsetAndMetadata(
             queue.position, metadata=CommitMetadata(partition_time_ms=queue.time_ms).encode()

@@ -92,6 +92,30 @@ class DataPlane(Protocol):
     def refused(self) -> list[UnwrittenRecord]:
         """Return records with an origin that were refused, each of them once. Ask after a flush."""
 
+    @property
+    def has_failed(self) -> bool:
+        """True if the open transaction is lost: what is written is ignored until `renew`."""
+
+    async def prepare(self) -> None:
+        """Fence earlier producers with the same transactional id. Without transactions there is nothing to do.
+
+        Raises:
+            KafkaGroupsError: The brokers did not answer soon, or refused.
+        """
+
+    async def commit_transaction(
+        self, offsets: Mapping[TopicPartition, OffsetAndMetadata], group_metadata: bytes
+    ) -> None:
+        """Commit the records since the last commit together with offsets: all of them, or none.
+
+        Raises:
+            OperationTimeoutError: The coordinators did not answer soon. Call it again with the same offsets.
+            TransactionFailedError: The transaction is lost.
+        """
+
+    async def renew(self) -> None:
+        """Drop the producer, what it has queued, and its transaction. Call `prepare` before the next record."""
+
     def partitions(self, topic: str) -> int | None:
         """Return a topic's number of partitions, or None if there is no such topic. May block the first time.
 
@@ -143,6 +167,9 @@ class WorkerMembership(Protocol):
     ) -> Mapping[TopicPartition, OffsetAndMetadata | None]:
         """Return committed offsets."""
 
+    def group_metadata(self) -> bytes:
+        """Return the member's metadata for a transaction."""
+
     async def request_shutdown(self) -> None:
         """Ask all members to shut down."""
 
@@ -190,6 +217,10 @@ class BlockingMembership:
     ) -> Mapping[TopicPartition, OffsetAndMetadata | None]:
         """Return committed offsets."""
         return self._member.committed(partitions, _OFFSETS_SECONDS)
+
+    def group_metadata(self) -> bytes:
+        """Return the member's metadata for a transaction."""
+        return self._member.group_metadata()
 
     async def request_shutdown(self) -> None:
         """Ask all members to shut down."""

@@ -30,6 +30,8 @@ class WorkerSettings:
         is_debugging: Whether to measure each record (`metrics.recording.level`).
         offset_reset: Where a source begins that has no offset and no rule of its own (`auto.offset.reset`).
         listeners: The listeners of restoration.
+        is_exactly_once: Whether the records and offsets of all tasks are written in transactions
+            (`processing.guarantee`).
     """
 
     tasks: TaskSettings
@@ -44,6 +46,7 @@ class WorkerSettings:
     is_debugging: bool = False
     offset_reset: object = "earliest"
     listeners: RestoreListeners = field(factory=RestoreListeners)
+    is_exactly_once: bool = False
 
     def groups(self) -> dict[str, NodeGroup]:
         """Return the sub-topologies by id; those that fill global stores, too."""

@@ -53,6 +53,7 @@ class TaskManager:
         self._events: deque[StreamsMembershipEvent] = deque()
         self._counting, self._reaching = (TaskTimeout(parts.clock, parts.settings.task_timeout_ms) for _ in range(2))
         self._has_assignment = False
+        self._has_lost_work = False
 
     def __repr__(self) -> str:
         return f"<TaskManager: {len(self.tasks)} tasks, {len(self._events)} events>"
@@ -86,6 +87,23 @@ class TaskManager:
         await self._parts.restoration.end(task)
         fresh = self._made(task.task_id, task.role, {place.topic: place.partition + 1 for place in task.inputs})
         self.tasks = {**self.tasks, task.task_id: fresh}
+
+    async def revive(self) -> None:
+        """Let the tasks that run begin again from what was committed. Their stores keep what was committed, too."""
+        for task in [each for each in self.tasks.values() if each.is_running]:
+            await self._parts.consuming.stop(task)
+            task.close()
+            fresh = self._made(
+                task.task_id, task.role, {each.topic: each.partition + 1 for each in task.inputs}, task.engine
+            )
+            fresh.applied.update(task.applied)
+            fresh.figures = task.figures
+            self.tasks = {**self.tasks, task.task_id: fresh}
+
+    def forget_lost_work(self) -> bool:
+        """Return whether tasks were lost that had processed something since the last commit, since the last call."""
+        has_lost, self._has_lost_work = self._has_lost_work, False
+        return has_lost
 
     def close(self) -> None:
         """Close all tasks, also if the code of the user fails in some. An error is raised in the end."""
@@ -130,6 +148,7 @@ class TaskManager:
             await self._parts.member.confirm(event)
         elif isinstance(event, TasksLost):
             self._has_assignment = False
+            self._has_lost_work |= any(self.tasks[each].is_dirty for each in event.tasks.ids & self.tasks.keys())
             self._forget_kept()
             await self._drop(event.tasks)
             await self._parts.member.confirm(event)
@@ -173,8 +192,10 @@ class TaskManager:
         known.role, known.phase = role, TaskPhase.CREATED
         return known
 
-    def _made(self, task_id: TaskId, role: TaskRole, counts: Mapping[str, int]) -> AssignedTask:
-        parts, engine, group = self._parts, SharedEngine(), self._groups[task_id.subtopology_id]
+    def _made(
+        self, task_id: TaskId, role: TaskRole, counts: Mapping[str, int], engine: SharedEngine | None = None
+    ) -> AssignedTask:
+        parts, engine, group = self._parts, engine or SharedEngine(), self._groups[task_id.subtopology_id]
         places = (TopicPartition(topic, task_id.partition) for topic in self._topics(group))
         inputs = tuple(place for place in places if place.partition < counts.get(place.topic, 0))
         globals_ = parts.global_stores.states

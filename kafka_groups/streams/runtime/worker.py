@@ -1,9 +1,10 @@
 """One worker: a member of the streams group and the tasks that it has, stepped one turn at a time."""
 
+import logging
 from collections.abc import Mapping
 
 from kafka_groups.data_plane.polled import NOTHING, PolledRecords
-from kafka_groups.errors import ApplicationShutdownError, KafkaGroupsError, TasksLostError
+from kafka_groups.errors import ApplicationShutdownError, KafkaGroupsError, TasksLostError, TransactionFailedError
 from kafka_groups.net.clock import Clock
 from kafka_groups.streams.member.rules.member_events import GroupMembershipOperation
 from kafka_groups.streams.member.rules.task_offsets import TaskPosition
@@ -16,12 +17,15 @@ from kafka_groups.streams.runtime.shared_engine import SharedEngine
 from kafka_groups.streams.runtime.statuses import is_shutdown
 from kafka_groups.streams.runtime.task_manager import TaskManager
 from kafka_groups.streams.runtime.task_timeout import TaskTimeout
+from kafka_groups.streams.runtime.transactional_commits import TransactionalCommits
 from kafka_groups.streams.runtime.worker_parts import WorkerParts
 from kafka_groups.streams.tasks.readiness import is_ready, still_idle_ms
 from kafka_groups.streams.topology.internal_topics import topic_name
 from kafka_groups.types import TaskId
 
 __all__ = ["StreamsWorker"]
+
+_log = logging.getLogger(__name__)
 
 _LOOK_MS = 50
 """The longest time between two looks at the group while there are records."""
@@ -54,7 +58,9 @@ class StreamsWorker:
         self._output, self._globals = parts.output, parts.global_stores
         self._restoration, self._consuming = parts.restoration, parts.consuming
         self._manager = TaskManager(parts, self._is_committed_now)
-        self._commits = Commits(plane, member, self._output, clock, settings.task_timeout_ms)
+        kind = TransactionalCommits if settings.is_exactly_once else Commits
+        self._commits = kind(plane, member, self._output, clock, settings.task_timeout_ms)
+        self._preparing = TaskTimeout(clock, settings.task_timeout_ms)
         tasks = settings.tasks
         repartitioned = [topic_name(tasks.topology, tasks.application_id, t) for t in tasks.topology.repartition_topics]
         self._purging = Purging(plane, repartitioned, settings.repartition_purge_interval_ms)
@@ -102,16 +108,26 @@ class StreamsWorker:
     async def turn(self) -> int:
         """Do what can be done now. Return how long there is nothing else to do, in ms.
 
+        If its transaction fails, the tasks begin again from what was committed.
+
         Raises:
             ApplicationShutdownError: A member has asked all members to shut down. The tasks are committed.
             StreamsError: A record could not be processed.
             KafkaGroupsError: The group or the brokers refused something for good.
         """
+        try:
+            return await self._turn()
+        except TransactionFailedError as error:
+            await self._begin_again(error)
+            return 0
+
+    async def _turn(self) -> int:
         now_ms, wall_ms = self._clock.now_ms(), self._clock.wall_ms()
         self._output.wall_ms = wall_ms
         if now_ms - self._looked_ms >= _LOOK_MS or not self._has_running:
             self._looked_ms = now_ms
             await self._manager.look()
+            self._check_lost()
         restored = await self._restore(wall_ms)
         polled_ms = self._clock.now_ms()
         count = await self._consuming.read(self._settings.max_poll_records, wall_ms)
@@ -138,7 +154,7 @@ class StreamsWorker:
         """
         try:
             if is_clean:
-                await self._commits.finish(self.tasks.values(), timeout_s)
+                await self._finish(timeout_s)
         finally:
             try:
                 self._manager.close()
@@ -163,6 +179,38 @@ class StreamsWorker:
         except ApplicationShutdownError:
             return True
         return any(map(is_shutdown, events))
+
+    # ------------------------------------------------------------------------------------ transactions
+
+    def _check_lost(self) -> None:
+        """Raise an error if the records of a task are in the transaction that the worker has lost."""
+        if self._manager.forget_lost_work() and self._settings.is_exactly_once:
+            raise TransactionFailedError("The worker has lost a task whose records are in its transaction.")
+
+    async def _begin_again(self, error: TransactionFailedError) -> None:
+        """Forget the transaction that has failed, and let its tasks begin again from what was committed."""
+        _log.warning("%s The records since the last commit are processed again.", error)
+        self._commits.forget()
+        self._is_commit_due = False
+        await self._plane.renew()
+        await self._manager.revive()
+
+    async def _finish(self, timeout_s: float | None) -> None:
+        try:
+            await self._commits.finish(self.tasks.values(), timeout_s)
+        except TransactionFailedError as error:
+            _log.warning("%s The records since the last commit will be processed again.", error)
+
+    async def _is_prepared(self) -> bool:
+        if not self._preparing.may_try:
+            return False
+        try:
+            await self._plane.prepare()
+        except KafkaGroupsError as error:
+            self._preparing.note("The producer cannot begin yet", error)
+            return False
+        self._preparing.end()
+        return True
 
     # ------------------------------------------------------------------------------------ the steps
 
@@ -200,7 +248,10 @@ class StreamsWorker:
         return polled
 
     async def _begin_created(self) -> None:
-        for task in self._waiting(TaskPhase.CREATED):
+        created = self._waiting(TaskPhase.CREATED)
+        if not created or not await self._is_prepared():
+            return
+        for task in created:
             if not task.beginning.may_try:
                 continue
             try:
@@ -309,7 +360,8 @@ class StreamsWorker:
         now_ms = self._clock.now_ms()
         is_asked = any(task.task.is_commit_requested for task in self.tasks.values())
         may_try = self._is_committed or self._commits.may_repeat
-        is_asked = is_asked or self._commits.is_pending or (may_try and not self._room_bytes())
+        is_pending = self._commits.is_pending or self._plane.has_failed
+        is_asked = is_asked or is_pending or (may_try and not self._room_bytes())
         if is_asked or now_ms - self._committed_ms >= self._settings.commit_interval_ms:
             self._committed_ms = now_ms
             self._is_committed = await self._commit()

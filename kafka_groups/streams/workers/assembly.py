@@ -42,11 +42,13 @@ def assembled_worker(
         number=number,
         task_offsets=positions,
     )
+    is_exactly_once = config.is_exactly_once
     plane = LibrdkafkaPlane(
-        application.consumer("main", "read_uncommitted"),
+        application.consumer("main", "read_committed" if is_exactly_once else "read_uncommitted"),
         application.consumer("restore", "read_committed"),
         application.producer,
         config.application_id,
+        application.transactions(process_id, number) if is_exactly_once else None,
     )
     worker = StreamsWorker(settings, plane, BlockingMembership(member), SystemClock())
     made.append(worker)

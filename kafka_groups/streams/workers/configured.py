@@ -1,24 +1,30 @@
 """From the keys of an application to the settings of its workers and clients."""
 
+import random
 import uuid
 from collections.abc import Mapping
 from datetime import timedelta
 
-from attrs import fields, frozen
+from attrs import evolve, field, fields, frozen
 
 from kafka_groups.config.clients.connection import ClientConfig
 from kafka_groups.config.clients.streams import StreamsConfig, streams_config
 from kafka_groups.config.readers import offset_reset_duration_ms
 from kafka_groups.config.settings import KeyTable
+from kafka_groups.data_plane.transactional_writing import TransactionalWriter
 from kafka_groups.streams.processors.extractors import fail_on_invalid
 from kafka_groups.streams.runtime.restore_listeners import RestoreListeners
 from kafka_groups.streams.runtime.settings import WorkerSettings
 from kafka_groups.streams.tasks.task import TaskSettings
 from kafka_groups.streams.topology.topology import Topology
+from kafka_groups.types import random_uuid
 
 __all__ = ["ConfiguredApplication", "configured_application"]
 
 _TABLE = KeyTable(StreamsConfig)
+_TRANSACTION_TIMEOUT_MS = 10_000
+_TRANSACTION_MS = 100
+"""The interval of commits with transactions, if the user gives none: others see records only after a commit."""
 _SHARED = frozenset({each.name for each in fields(ClientConfig)} | {"client_rack", "metadata_max_age_ms"})
 
 
@@ -30,11 +36,13 @@ class ConfiguredApplication:
         config: All keys.
         settings: The limits of its workers, and its topology.
         connection: The keys that all clients have, as they were given.
+        random_process_id: An id for the process, if it needs one and has none.
     """
 
     config: StreamsConfig
     settings: WorkerSettings
     connection: Mapping[str, object]
+    random_process_id: str = field(factory=lambda: str(random_uuid(random.SystemRandom())))
 
     def consumer(self, purpose: str, isolation_level: str) -> dict[str, object]:
         """Return the keys of a consumer; those that the user gave for it override the isolation level."""
@@ -49,6 +57,20 @@ class ConfiguredApplication:
         instance = self.config.group_instance_id
         name = f"{self.config.application_id}/{instance}"
         return None if instance is None else str(uuid.uuid5(uuid.NAMESPACE_OID, name))
+
+    def transactions(self, process_id: str | None, number: int) -> TransactionalWriter:
+        """Return the producer of a worker that writes in transactions.
+
+        A worker that takes the place of another one in its process has its transactional id, and so fences it.
+
+        Args:
+            process_id: The id of the process, or None if no other process takes the place of the worker.
+            number: Which worker of the process it is.
+        """
+        process = self.static_process_id or process_id or self.random_process_id
+        transactional_id = f"{self.config.application_id}-{process}-{number}"
+        timeout_ms = self.producer.get("transaction.timeout.ms", _TRANSACTION_TIMEOUT_MS)
+        return TransactionalWriter(self.producer, transactional_id, int(str(timeout_ms)))
 
     @property
     def producer(self) -> dict[str, object]:
@@ -72,7 +94,10 @@ def configured_application(
     topology.group_topology(config.application_id)
     given = {**(mapping or {}), **keywords}
     connection = {name: value for name, value in given.items() if _TABLE.attribute(name) in _SHARED}
-    return ConfiguredApplication(config=config, settings=_settings(config, topology, listeners), connection=connection)
+    settings = _settings(config, topology, listeners)
+    if config.is_exactly_once and not any(_TABLE.attribute(name) == "commit_interval_ms" for name in given):
+        settings = evolve(settings, commit_interval_ms=_TRANSACTION_MS)
+    return ConfiguredApplication(config=config, settings=settings, connection=connection)
 
 
 def _settings(config: StreamsConfig, topology: Topology, listeners: RestoreListeners) -> WorkerSettings:
@@ -99,6 +124,7 @@ def _settings(config: StreamsConfig, topology: Topology, listeners: RestoreListe
         is_debugging=config.metrics_recording_level == "DEBUG",
         offset_reset=_reset(config.auto_offset_reset),
         listeners=listeners,
+        is_exactly_once=config.is_exactly_once,
     )
 
 

@@ -8,8 +8,8 @@ from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.data_plane.deliveries import OutgoingRecord
 from kafka_groups.data_plane.producing import DurableProducer
 from kafka_groups.data_plane.reading import BEGINNING, PartitionReader
-from kafka_groups.data_plane.writing import RecordWriter, TransactionFailedError
-from kafka_groups.errors import ConfigurationError, DeliveryFailedError
+from kafka_groups.data_plane.writing import RecordWriter
+from kafka_groups.errors import ConfigurationError, DeliveryFailedError, TransactionFailedError
 from kafka_groups.net.clock import SystemClock
 from kafka_groups.testing.kafka_process import KafkaProcess
 from kafka_groups.types import TopicPartition

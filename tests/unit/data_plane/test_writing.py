@@ -4,8 +4,8 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException
 
 from kafka_groups.data_plane import writing
-from kafka_groups.data_plane.writing import RecordWriter, TransactionFailedError
-from kafka_groups.errors import KafkaGroupsError
+from kafka_groups.data_plane.writing import RecordWriter
+from kafka_groups.errors import KafkaGroupsError, TransactionFailedError
 from kafka_groups.types import TopicPartition
 
 

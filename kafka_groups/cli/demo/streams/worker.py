@@ -16,8 +16,7 @@ from kafka_groups.cli.demo.streams.changelog import keyed, writer
 from kafka_groups.cli.demo.streams.counts import CHANGELOG_SUFFIX, CLAIM, OwnedTask, OwnershipLostError
 from kafka_groups.data_plane.deliveries import OutgoingRecord
 from kafka_groups.data_plane.reading import BEGINNING, PartitionReader, ReadRecord
-from kafka_groups.data_plane.writing import TransactionFailedError
-from kafka_groups.errors import TasksLostError
+from kafka_groups.errors import TasksLostError, TransactionFailedError
 from kafka_groups.streams import (
     ChangelogTopic,
     GroupTopology,

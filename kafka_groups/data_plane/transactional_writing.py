@@ -1,0 +1,206 @@
+"""Writes the records and changelogs of tasks in transactions, together with the offsets that they come from (KIP-447).
+
+A transaction begins with its first record. After any error the producer is dropped, as librdkafka may fail the next
+transaction of the same one, too. A new producer with the same transactional id fences the one before and aborts what it
+has left open.
+"""
+
+import logging
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from confluent_kafka import KafkaError, KafkaException, Message
+from confluent_kafka import TopicPartition as Position
+
+from kafka_groups.data_plane.failures import error_in, failure_of
+from kafka_groups.data_plane.ordered_writing import DeliveryReport, OrderedWriter
+from kafka_groups.errors import KafkaGroupsError, OperationTimeoutError, TransactionFailedError
+from kafka_groups.net.clock import Clock
+from kafka_groups.types import Headers, OffsetAndMetadata, TopicPartition
+
+__all__ = ["TransactionalWriter"]
+
+_log = logging.getLogger(__name__)
+
+_ABORT_SECONDS = 1.0
+"""The time that closing waits for the abort of an open transaction. Other workers could not take its tasks before."""
+
+
+class TransactionalWriter(OrderedWriter):
+    """A transactional producer for one thread.
+
+    Once a record has failed, the transaction is lost: writes are ignored until `renew`, and `check` raises an error.
+
+    Args:
+        config: Keys as for `DurableProducer`.
+        transactional_id: The id. A writer with the same id that is older is fenced.
+        timeout_ms: When the coordinator aborts a transaction that does not end (`transaction.timeout.ms`).
+        clock: Tells the time.
+    """
+
+    def __init__(
+        self,
+        config: Mapping[str, object],
+        transactional_id: str,
+        timeout_ms: int,
+        clock: Clock | None = None,
+    ) -> None:
+        transactional = {
+            "transactional.id": transactional_id,
+            "transaction.timeout.ms": timeout_ms,
+            "message.timeout.ms": timeout_ms,
+        }
+        super().__init__({**config, **transactional}, clock)
+        self._is_prepared = False
+        self._is_open = False
+        self._has_offsets = False
+        self._failure: KafkaGroupsError | None = None
+
+    @property
+    def has_failed(self) -> bool:
+        """True if the transaction cannot be committed any more."""
+        return self._failure is not None
+
+    def prepare(self, timeout_s: float) -> None:
+        """Fence writers with the same id, and abort what they have left open. Blocks; without effect the second time.
+
+        Raises:
+            OperationTimeoutError: The coordinator did not answer in time. Call it again.
+            KafkaGroupsError: The brokers refuse the transactional id, or its timeout.
+        """
+        if not self._is_prepared:
+            self._transact(partial(self._producer.init_transactions, timeout_s), "The producer cannot begin")
+            self._is_prepared = True
+
+    def check(self) -> None:
+        """Raise an error if the transaction is lost.
+
+        Raises:
+            TransactionFailedError: A record was not written, or the producer was fenced.
+        """
+        if self._failure is not None:
+            raise TransactionFailedError(f"The transaction failed: {self._failure}") from self._failure
+
+    def flush(self, timeout_s: float) -> None:
+        """Wait until the brokers have answered about all records.
+
+        Raises:
+            TransactionFailedError: The transaction is lost.
+            DeliveryFailedError: Records are not confirmed in time; another flush waits for them again.
+        """
+        if self._failure is None:
+            super().flush(timeout_s)
+        self.check()
+
+    def commit(
+        self, offsets: Mapping[TopicPartition, OffsetAndMetadata], group_metadata: bytes, timeout_s: float
+    ) -> None:
+        """Commit the records together with offsets of a group: all of them or none. Blocks.
+
+        Args:
+            offsets: For each partition the offset of the next record to process.
+            group_metadata: What `StreamsGroupMember.group_metadata` returned after the flush.
+            timeout_s: Longest wait for the offsets, and for the end of the transaction, in seconds.
+
+        Raises:
+            OperationTimeoutError: The coordinators did not answer in time. Call it again with the same offsets.
+            TransactionFailedError: The transaction was aborted. Call `renew`.
+            KafkaGroupsError: The brokers do not allow it.
+        """
+        self._begin()
+        self.check()
+        if not self._has_offsets:
+            positions = [_position(place, each) for place, each in offsets.items()]
+            send = self._producer.send_offsets_to_transaction
+            self._transact(partial(send, positions, group_metadata, timeout_s), "The offsets were not stored")
+            self._has_offsets = True
+        self._transact(partial(self._producer.commit_transaction, timeout_s), "The transaction was not committed")
+        self._is_open = self._has_offsets = False
+
+    def renew(self) -> None:
+        """Drop the producer and what it has queued. Call `prepare` before the next record."""
+        super().close()
+        self._replace_producer()
+        self.written.clear()
+        self._failures.clear()
+        self._refused.clear()
+        self._topics.clear()
+        self._failure = None
+        self._is_prepared = self._is_open = self._has_offsets = False
+
+    def close(self) -> None:
+        """Abort an open transaction, if the coordinator answers soon, and drop what is queued."""
+        if self._is_open:
+            self._waiting.clear()
+            self._producer.purge()
+            try:
+                self._producer.abort_transaction(_ABORT_SECONDS)
+            except KafkaException as error:
+                _log.info("A transaction is left open until it times out: %s", error_in(error).str())
+        super().close()
+
+    # ------------------------------------------------------------------------------------------ insides
+
+    def _queue(  # noqa: PLR0913, PLR0917 - the parts of a record
+        self,
+        topic: str,
+        value: bytes | None,
+        key: bytes | None,
+        partition: int,
+        timestamp_ms: int,
+        headers: Headers,
+        report: DeliveryReport,
+    ) -> None:
+        if self._failure is None:
+            self._begin()
+            super()._queue(topic, value, key, partition, timestamp_ms, headers, report)
+
+    def _begin(self) -> None:
+        if not self._is_open and self._failure is None:
+            try:
+                self._producer.begin_transaction()
+            except KafkaException as error:
+                self._fail(failure_of(error_in(error), "A transaction cannot begin"))
+            else:
+                self._is_open = True
+
+    def _refusal(self, error: KafkaError, topic: str) -> KafkaGroupsError | None:
+        """Return the error of a record that its producer refuses; None if the whole transaction is lost."""
+        failure = super()._refusal(error, topic)
+        if error.code() in (KafkaError._STATE, KafkaError._FENCED) or error.fatal() or error.txn_requires_abort():
+            self._fail(failure or failure_of(error, f"A record for {topic} cannot be written"))
+            return None
+        return failure
+
+    def _reported(self, headers: Headers, origin: object, error: KafkaError | None, message: Message) -> None:
+        if error is not None:
+            self._note(error, message)
+        super()._reported(headers, origin, error, message)
+
+    def _delivered(self, error: KafkaError | None, message: Message) -> None:
+        if error is not None:
+            self._note(error, message)
+
+    def _note(self, error: KafkaError, message: Message) -> None:
+        self._fail(failure_of(error, f"A record for {message.topic()}-{message.partition()} was not written"))
+
+    def _fail(self, failure: KafkaGroupsError) -> None:
+        self._failure = self._failure or failure
+        self._waiting.clear()
+
+    def _transact(self, step: Callable[[], None], what: str) -> None:
+        try:
+            step()
+        except KafkaException as raised:
+            error = error_in(raised)
+            if error.retriable() and not error.txn_requires_abort() and not error.fatal():
+                raise OperationTimeoutError(f"{what} yet: {error.str()}") from raised
+            failure = failure_of(error, what)
+            if error.txn_requires_abort() or error.code() in (KafkaError._FENCED, KafkaError._STATE):
+                self._fail(failure)
+                raise TransactionFailedError(f"The transaction failed: {failure}") from raised
+            raise failure from raised
+
+
+def _position(place: TopicPartition, offset: OffsetAndMetadata) -> Position:
+    return Position(place.topic, place.partition, offset.offset, metadata=offset.metadata)

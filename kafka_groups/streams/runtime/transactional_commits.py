@@ -1,0 +1,82 @@
+"""Commits of a worker, exactly once: changelogs, outputs and offsets of all its tasks in one transaction (KIP-447)."""
+
+import logging
+from collections.abc import Collection
+
+from kafka_groups.errors import OperationTimeoutError, TasksLostError, TransactionFailedError
+from kafka_groups.streams.errors import StreamsError
+from kafka_groups.streams.runtime.assigned import AssignedTask
+from kafka_groups.streams.runtime.committing import Commits, offsets_of
+
+__all__ = ["TransactionalCommits"]
+
+_log = logging.getLogger(__name__)
+
+_MOST_REFUSALS = 3
+"""The transactions in a row that may fail because brokers refuse a record. It comes again each time."""
+
+
+class TransactionalCommits(Commits):
+    """Commits the tasks of a worker together, in the transaction that has their records.
+
+    A transaction that fails is an error of `commit`. Then nothing of it has happened: call `forget`, renew the
+    producer, and let the tasks begin again from what was committed. A commit to which the coordinators do not answer is
+    pending, as one is whose records are not confirmed: nothing more may be written into its transaction.
+    """
+
+    _refusals = 0
+
+    def forget(self) -> None:
+        """Forget a pending commit, as its transaction is lost."""
+        self._pending = []
+        self._timeout.end()
+        self._retries.end()
+        self._flushes.end()
+
+    async def _commit(self, tasks: Collection[AssignedTask]) -> bool:
+        if not self._timeout.may_try:
+            return False
+        if not self._pending:
+            self._pending = self._written(tasks)
+        if not self._pending:
+            return True
+        if any(task not in tasks for task in self._pending):
+            raise TransactionFailedError("The worker has lost a task whose records are in the transaction.")
+        if not await self._flush() or not await self._end_transaction(self._pending):
+            return False
+        self._pending = []
+        return True
+
+    async def _is_answered(self) -> bool:
+        try:
+            return await super()._is_answered()
+        except TransactionFailedError as error:
+            self._settle_refusals(error)
+            raise
+
+    def _settle_refusals(self, error: TransactionFailedError) -> None:
+        """Ask about records of sinks that brokers have refused. The transaction is lost whatever the answer is."""
+        if not self._output.settle().count:
+            return
+        self._refusals += 1
+        if self._refusals >= _MOST_REFUSALS:
+            raise StreamsError(
+                f"The brokers have refused a record in {self._refusals} transactions in a row, each of which was "
+                f"aborted for it: {error}. Correct the record or the topic, or drop the record before the sink."
+            ) from error
+
+    async def _end_transaction(self, tasks: Collection[AssignedTask]) -> bool:
+        offsets = {place: each for task in tasks for place, each in offsets_of(task).items()}
+        try:
+            metadata = self._member.group_metadata()
+            await self._plane.commit_transaction(offsets, metadata)
+        except OperationTimeoutError as error:
+            self._timeout.note("The commit is repeated", error)
+            return False
+        except TasksLostError as error:
+            raise TransactionFailedError(f"The worker has lost its tasks: {error}") from error
+        self._timeout.end()
+        self._refusals = 0
+        for task in tasks:
+            self._committed(task)
+        return True
