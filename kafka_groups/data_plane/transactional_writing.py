@@ -12,6 +12,7 @@ from functools import partial
 from confluent_kafka import KafkaError, KafkaException, Message
 from confluent_kafka import TopicPartition as Position
 
+from kafka_groups.data_plane.bounded_calls import BoundedCalls
 from kafka_groups.data_plane.failures import error_in, failure_of
 from kafka_groups.data_plane.ordered_writing import DeliveryReport, OrderedWriter
 from kafka_groups.errors import KafkaGroupsError, OperationTimeoutError, TransactionFailedError
@@ -22,6 +23,8 @@ __all__ = ["TransactionalWriter"]
 
 _log = logging.getLogger(__name__)
 
+_LATEST_SECONDS = 2.0
+"""The time after its timeout in which a call of librdkafka must have returned."""
 _ABORT_SECONDS = 1.0
 """The time that closing waits for the abort of an open transaction. Other workers could not take its tasks before."""
 
@@ -51,6 +54,7 @@ class TransactionalWriter(OrderedWriter):
             "message.timeout.ms": timeout_ms,
         }
         super().__init__({**config, **transactional}, clock)
+        self._calls = BoundedCalls()
         self._is_prepared = False
         self._is_open = False
         self._has_offsets = False
@@ -69,7 +73,7 @@ class TransactionalWriter(OrderedWriter):
             KafkaGroupsError: The brokers refuse the transactional id, or its timeout.
         """
         if not self._is_prepared:
-            self._transact(partial(self._producer.init_transactions, timeout_s), "The producer cannot begin")
+            self._transact(self._producer.init_transactions, timeout_s, "The producer cannot begin")
             self._is_prepared = True
 
     def check(self) -> None:
@@ -111,15 +115,16 @@ class TransactionalWriter(OrderedWriter):
         self.check()
         if not self._has_offsets:
             positions = [_position(place, each) for place, each in offsets.items()]
-            send = self._producer.send_offsets_to_transaction
-            self._transact(partial(send, positions, group_metadata, timeout_s), "The offsets were not stored")
+            send = partial(self._producer.send_offsets_to_transaction, positions, group_metadata)
+            self._transact(send, timeout_s, "The offsets were not stored")
             self._has_offsets = True
-        self._transact(partial(self._producer.commit_transaction, timeout_s), "The transaction was not committed")
+        self._transact(self._producer.commit_transaction, timeout_s, "The transaction was not committed")
         self._is_open = self._has_offsets = False
 
     def renew(self) -> None:
         """Drop the producer and what it has queued. Call `prepare` before the next record."""
         super().close()
+        self._calls.close()
         self._replace_producer()
         self.written.clear()
         self._failures.clear()
@@ -133,11 +138,13 @@ class TransactionalWriter(OrderedWriter):
         if self._is_open:
             self._waiting.clear()
             self._producer.purge()
+            abort = partial(self._producer.abort_transaction, _ABORT_SECONDS)
             try:
-                self._producer.abort_transaction(_ABORT_SECONDS)
-            except KafkaException as error:
-                _log.info("A transaction is left open until it times out: %s", error_in(error).str())
+                self._calls.call(abort, _ABORT_SECONDS + _LATEST_SECONDS)
+            except (KafkaException, TimeoutError) as error:
+                _log.info("A transaction is left open until it times out: %s", error)
         super().close()
+        self._calls.close()
 
     # ------------------------------------------------------------------------------------------ insides
 
@@ -185,12 +192,16 @@ class TransactionalWriter(OrderedWriter):
         self._fail(failure_of(error, f"A record for {message.topic()}-{message.partition()} was not written"))
 
     def _fail(self, failure: KafkaGroupsError) -> None:
-        self._failure = self._failure or failure
-        self._waiting.clear()
+        if not self._calls.is_given_up():  # a producer of before may still say something
+            self._failure = self._failure or failure
+            self._waiting.clear()
 
-    def _transact(self, step: Callable[[], None], what: str) -> None:
+    def _transact(self, step: Callable[[float], None], timeout_s: float, what: str) -> None:
         try:
-            step()
+            self._calls.call(partial(step, timeout_s), timeout_s + _LATEST_SECONDS)
+        except TimeoutError as late:
+            self._fail(OperationTimeoutError(f"{what}: librdkafka has not returned in time"))
+            raise TransactionFailedError(f"The transaction failed: {self._failure}") from late
         except KafkaException as raised:
             error = error_in(raised)
             if error.retriable() and not error.txn_requires_abort() and not error.fatal():

@@ -95,14 +95,13 @@ class Struck:
 
     app: MixedApplication
     broker: Broker
+    run: Callable[[], None]
     process: BaseProcess | None = None
 
     def run_until_committed(self) -> None:
         """Let it run until it has committed more than now."""
         if self.process is None:
-            app = self.app
-            running = Running(app.kind, app.servers, app.application_id, app.source, app.sink)
-            self.process = multiprocessing.get_context("spawn").Process(target=running.run)
+            self.process = multiprocessing.get_context("spawn").Process(target=self.run)
             self.process.start()
         process, before = self.process, self.app.committed()
         wait_until(lambda: self.app.committed() > before, PATIENCE_S)
@@ -134,6 +133,18 @@ class Struck:
     def restart_broker(self) -> None:
         """Restart its broker."""
         self.broker.restart()
+
+    def strike_all(self, choose: random.Random) -> None:
+        """Strike it with each blow, in an order by chance, while lines are written."""
+        with ExitStack() as stack:
+            stack.callback(self.end)
+            stack.enter_context(self.app.flow())
+            for strike in choose.sample(BLOWS, len(BLOWS)):
+                self.run_until_committed()
+                until = len(self.app.lines) + choose.randrange(20)
+                wait_until(lambda: len(self.app.lines) >= until, PATIENCE_S)  # noqa: B023 - waits here
+                strike(self)
+            self.run_until_committed()
 
 
 BLOWS = (Struck.end, Struck.kill_worker, Struck.stall, Struck.restart_broker)
@@ -169,16 +180,8 @@ def test_nothing_is_lost_by_blows(
     app, choose = MixedApplication(kind, broker.servers, tmp_path), random.Random(seed)
     request.addfinalizer(app.end)
     app.write(40)
-    struck = Struck(app, broker)
-    with ExitStack() as stack:
-        stack.callback(struck.end)
-        stack.enter_context(app.flow())
-        for strike in choose.sample(BLOWS, len(BLOWS)):
-            struck.run_until_committed()
-            until = len(app.lines) + choose.randrange(20)
-            wait_until(lambda: len(app.lines) >= until, PATIENCE_S)  # noqa: B023 - waits here
-            strike(struck)
-        struck.run_until_committed()
+    struck = Struck(app, broker, Running(app.kind, app.servers, app.application_id, app.source, app.sink).run)
+    struck.strike_all(choose)
     app.start_python()
     app.wait_until_shared()
     app.wait_for_python_store()

@@ -189,7 +189,7 @@ class StreamsWorker:
 
     async def _begin_again(self, error: TransactionFailedError) -> None:
         """Forget the transaction that has failed, and let its tasks begin again from what was committed."""
-        _log.warning("%s The records since the last commit are processed again.", error)
+        _log.warning("%s. The records since the last commit are processed again.", str(error).rstrip("."))
         self._commits.forget()
         self._is_commit_due = False
         await self._plane.renew()
@@ -199,7 +199,7 @@ class StreamsWorker:
         try:
             await self._commits.finish(self.tasks.values(), timeout_s)
         except TransactionFailedError as error:
-            _log.warning("%s The records since the last commit will be processed again.", error)
+            _log.warning("%s. The records since the last commit will be processed again.", str(error).rstrip("."))
 
     async def _is_prepared(self) -> bool:
         if not self._preparing.may_try:

@@ -1,0 +1,44 @@
+"""An application that runs exactly once is struck while records flow: its committed results equal a computation.
+
+Its blows are those of `test_killed_streams_applications`.
+"""
+
+import random
+from pathlib import Path
+
+import pytest
+
+from tests.integration.test_killed_streams_applications import PATIENCE_S, WORKERS, Broker, Struck, broker
+from tests.support.conditions import wait_until
+from tests.support.members.counted_application import STORE, CountedApplication
+
+__all__ = ["broker"]
+
+pytestmark = pytest.mark.slow
+
+BROKERS = ("embedded", pytest.param("real", marks=pytest.mark.real_kafka))
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A test of its own for each seed of `--kill-seeds`."""
+    if "seed" in metafunc.fixturenames:
+        metafunc.parametrize("seed", range(metafunc.config.getoption("--kill-seeds")))
+
+
+@pytest.mark.timeout(400)
+@pytest.mark.parametrize("broker", BROKERS, indirect=True)
+def test_committed_results_equal_a_computation(broker: Broker, tmp_path: Path, seed: int) -> None:
+    app = CountedApplication(broker.servers, tmp_path)
+    app.write(40)
+    struck = Struck(app, broker, app.instance(WORKERS).run)
+    struck.strike_all(random.Random(seed))
+    with app.instance().made() as last:
+        wait_until(lambda: _sums(app) >= app.totals().total(), 2 * PATIENCE_S)
+        assert dict(last.store(STORE).all()) == app.totals()
+    assert app.committed_results() == {word: [*range(1, count + 1)] for word, count in app.totals().items()}
+    assert app.logged() == app.totals()
+
+
+def _sums(app: CountedApplication) -> int:
+    """How many results are committed."""
+    return sum(map(len, app.committed_results().values()))

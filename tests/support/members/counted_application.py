@@ -1,0 +1,115 @@
+"""An application that counts words: exactly once, its results of each word are 1, 2, 3 and so on, each of them once."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+from attrs import frozen
+from confluent_kafka import Consumer, KafkaError, Message
+from confluent_kafka import TopicPartition as Position
+
+from kafka_groups.streams import KafkaStreams, StreamsBuilder, Topology, serdes
+from tests.support.kafka.mixed_application import PARTITIONS, MixedApplication
+from tests.support.kafka.real_kafka import unique
+
+__all__ = ["CountedApplication", "CountedInstance"]
+
+STORE = "counts"
+
+
+def counted(source: str, sink: str) -> Topology:
+    """Return a topology with a repartition topic, a changelog and a result for each word."""
+    builder = StreamsBuilder()
+    lines = builder.stream(source, key=serdes.string, value=serdes.string)
+    words = lines.flat_map(lambda _key, text: [(word, word) for word in text.split()])
+    grouped = words.group_by_key(key=serdes.string, value=serdes.string)
+    counts = grouped.count(store=STORE, caching=False)
+    counts.to_stream().to(sink, key=serdes.string, value=serdes.int64)
+    return builder.build()
+
+
+@frozen
+class CountedInstance:
+    """An instance, for other processes.
+
+    Attributes:
+        servers: Where the brokers are.
+        application_id: The application.
+        source: Where the lines are.
+        sink: Where the results go.
+        guarantee: What is promised after a failure.
+        workers: The number of its workers.
+    """
+
+    servers: str
+    application_id: str
+    source: str
+    sink: str
+    guarantee: str
+    workers: int = 1
+
+    def made(self) -> KafkaStreams:
+        """Return the instance."""
+        return KafkaStreams(
+            partial(counted, self.source, self.sink),
+            application_id=self.application_id,
+            bootstrap_servers=self.servers,
+            processing_guarantee=self.guarantee,
+            commit_interval_ms=100,
+            num_workers=self.workers,
+        )
+
+    def run(self) -> None:
+        """Run it until it is killed."""
+        self.made().run()
+
+
+class CountedApplication(MixedApplication):
+    """The topics of such an application, and its results."""
+
+    def __init__(self, bootstrap_servers: str, directory: Path, guarantee: str = "exactly_once_v2") -> None:
+        super().__init__("words", bootstrap_servers, directory)
+        self.guarantee = guarantee
+
+    def instance(self, workers: int = 1) -> CountedInstance:
+        """Return an instance."""
+        return CountedInstance(self.servers, self.application_id, self.source, self.sink, self.guarantee, workers)
+
+    def totals(self) -> Counter[str]:
+        """The words of the lines."""
+        return Counter(word for line in self.lines for word in line.text.split())
+
+    def committed_results(self) -> dict[str, list[int]]:
+        """The results of each word that are committed, in their order."""
+        return self._numbers(self.sink)
+
+    def logged(self) -> dict[str, int]:
+        """What the changelog says of each word."""
+        found = self._numbers(f"{self.application_id}-{STORE}-changelog")
+        return {word: counts[-1] for word, counts in found.items()}
+
+    def _numbers(self, topic: str) -> dict[str, list[int]]:
+        found: defaultdict[str, list[int]] = defaultdict(list)
+        for message in _committed(self.servers, topic):
+            found[(message.key() or b"").decode()].append(int.from_bytes(message.value() or b"", "big"))
+        return dict(found)
+
+
+def _committed(servers: str, topic: str) -> Iterator[Message]:
+    """Iterate over the committed records that a topic has now."""
+    consumer = Consumer({
+        "bootstrap.servers": servers, "group.id": unique("check"), "enable.partition.eof": True,
+        "isolation.level": "read_committed", "enable.auto.commit": False,
+    })  # fmt: skip
+    consumer.assign([Position(topic, partition, 0) for partition in range(PARTITIONS)])
+    ended: set[int | None] = set()
+    while len(ended) < PARTITIONS:
+        for message in consumer.consume(1_000, 0.2):
+            error = message.error()
+            if error is None:
+                yield message
+            else:
+                assert error.code() == KafkaError._PARTITION_EOF, error
+                ended.add(message.partition())
+    consumer.close()
