@@ -11,14 +11,14 @@ from queue import SimpleQueue
 
 __all__ = ["BoundedCalls"]
 
-_Call = tuple[Callable[[], None], "Future[None]"]
+_BoundedCall = tuple[Callable[[], None], "Future[None]"]
 
 
 class BoundedCalls:
     """Makes calls on a thread of its own, one after the other. If one does not return, its thread is given up."""
 
     def __init__(self) -> None:
-        self._calls: SimpleQueue[_Call | None] | None = None
+        self._calls: SimpleQueue[_BoundedCall | None] | None = None
         self._thread_ids: set[int] = set()
         self._thread: threading.Thread | None = None
 
@@ -51,7 +51,7 @@ class BoundedCalls:
             self._calls.put(None)
             self._calls = self._thread = None
 
-    def _open(self) -> "SimpleQueue[_Call | None]":
+    def _open(self) -> "SimpleQueue[_BoundedCall | None]":
         if self._calls is None:
             self._calls = SimpleQueue()
             self._thread = threading.Thread(target=_serve, args=(self._calls,), name="librdkafka-calls", daemon=True)
@@ -64,7 +64,7 @@ class BoundedCalls:
         self.close()
 
 
-def _serve(calls: "SimpleQueue[_Call | None]") -> None:
+def _serve(calls: "SimpleQueue[_BoundedCall | None]") -> None:
     while (call := calls.get()) is not None:
         step, result = call
         try:

@@ -15,7 +15,12 @@ from confluent_kafka import TopicPartition as Position
 from kafka_groups.data_plane.bounded_calls import BoundedCalls
 from kafka_groups.data_plane.failures import error_in, failure_of
 from kafka_groups.data_plane.ordered_writing import DeliveryReport, OrderedWriter
-from kafka_groups.errors import KafkaGroupsError, OperationTimeoutError, TransactionFailedError
+from kafka_groups.errors import (
+    InvalidTransactionTimeoutError,
+    KafkaGroupsError,
+    OperationTimeoutError,
+    TransactionFailedError,
+)
 from kafka_groups.net.clock import Clock
 from kafka_groups.types import Headers, OffsetAndMetadata, TopicPartition
 
@@ -54,6 +59,7 @@ class TransactionalWriter(OrderedWriter):
             "message.timeout.ms": timeout_ms,
         }
         super().__init__({**config, **transactional}, clock)
+        self._timeout_ms = timeout_ms
         self._calls = BoundedCalls()
         self._is_prepared = False
         self._is_open = False
@@ -72,9 +78,16 @@ class TransactionalWriter(OrderedWriter):
             OperationTimeoutError: The coordinator did not answer in time. Call it again.
             KafkaGroupsError: The brokers refuse the transactional id, or its timeout.
         """
-        if not self._is_prepared:
+        if self._is_prepared:
+            return
+        try:
             self._transact(self._producer.init_transactions, timeout_s, "The producer cannot begin")
-            self._is_prepared = True
+        except InvalidTransactionTimeoutError as error:
+            raise InvalidTransactionTimeoutError(
+                f"The brokers do not allow transactions of up to {self._timeout_ms} ms. Set transaction.timeout.ms of "
+                "the producer to what their transaction.max.timeout.ms allows, or raise that."
+            ) from error
+        self._is_prepared = True
 
     def check(self) -> None:
         """Raise an error if the transaction is lost.

@@ -18,7 +18,7 @@ from hypothesis.stateful import (
 from kafka_groups.broker.log import compaction
 from kafka_groups.broker.log.batches import AppendRules
 from kafka_groups.broker.log.cleaning import CleaningRules, cleanable, delete_expired
-from kafka_groups.broker.log.compaction import Compaction
+from kafka_groups.broker.log.compaction import CompactionPass
 from kafka_groups.broker.log.entries import EndMarker, Producer
 from kafka_groups.broker.log.partition_log import PartitionLog
 from kafka_groups.broker.log.segment import Segment, StoredBatch
@@ -180,7 +180,7 @@ class CleanedLogMachine(RuleBasedStateMachine):
             has_begun = True
             self.go_on(100)
         else:
-            raise AssertionError("Compaction makes no progress.")
+            raise AssertionError("CompactionPass makes no progress.")
         if has_begun:
             self._check_compacted()
 
@@ -189,7 +189,7 @@ class CleanedLogMachine(RuleBasedStateMachine):
         if part.is_due(self._rules()):
             self.pass_ms = self.now_ms
             self._note_tombstones(part.end_offset, self.first_touched_ms)
-            self.running = Compaction(self.log, part, self._rules(), self.now_ms, most_keys=self.most_keys).work()
+            self.running = CompactionPass(self.log, part, self._rules(), self.now_ms, most_keys=self.most_keys).work()
         return self.running is not None
 
     def _ended(self) -> None:
@@ -299,25 +299,25 @@ def aborted_records_count(patch: Patch) -> None:
 
 
 def tombstones_go_at_once(patch: Patch) -> None:
-    patch.setattr(Compaction, "_is_past_horizon", lambda *_: True)
+    patch.setattr(CompactionPass, "_is_past_horizon", lambda *_: True)
 
 
 def keys_of_clean_records_are_forgotten(patch: Patch) -> None:
-    stays = Compaction._stays
+    stays = CompactionPass._stays
 
-    def stays_if_noted(self: Compaction, record: DecodedRecord, batch: StoredBatch) -> bool:
+    def stays_if_noted(self: CompactionPass, record: DecodedRecord, batch: StoredBatch) -> bool:
         return record.key in self._last_offset_of and stays(self, record, batch)
 
-    patch.setattr(Compaction, "_stays", stays_if_noted)
+    patch.setattr(CompactionPass, "_stays", stays_if_noted)
 
 
 def records_that_were_not_noted_go(patch: Patch) -> None:
-    stays = Compaction._stays
+    stays = CompactionPass._stays
 
-    def stays_before_the_end(self: Compaction, record: DecodedRecord, batch: StoredBatch) -> bool:
+    def stays_before_the_end(self: CompactionPass, record: DecodedRecord, batch: StoredBatch) -> bool:
         return record.offset < self._end_offset and stays(self, record, batch)
 
-    patch.setattr(Compaction, "_stays", stays_before_the_end)
+    patch.setattr(CompactionPass, "_stays", stays_before_the_end)
 
 
 def a_copy_replaces_what_is_gone(patch: Patch) -> None:
@@ -334,7 +334,7 @@ def the_unstable_part_is_compacted(patch: Patch) -> None:
 
 
 def every_record_of_a_key_stays(patch: Patch) -> None:
-    patch.setattr(Compaction, "_stays", lambda *_: True)
+    patch.setattr(CompactionPass, "_stays", lambda *_: True)
 
 
 DEFECTS = by_name(

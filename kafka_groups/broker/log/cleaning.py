@@ -1,4 +1,4 @@
-"""What may go from a log: segments by their age and size (retention), and what compaction may touch."""
+"""The rules for what may go from a log: segments by their age and size (retention), and the part to compact."""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -8,7 +8,7 @@ from attrs import frozen
 from kafka_groups.broker.log.partition_log import PartitionLog
 from kafka_groups.broker.log.segment import Segment
 
-__all__ = ["Cleanable", "CleaningRules", "Expired", "cleanable", "delete_expired"]
+__all__ = ["Cleanable", "CleaningRules", "ExpiredSegments", "cleanable", "delete_expired"]
 
 _NO_LIMIT = -1
 
@@ -73,7 +73,7 @@ class Cleanable:
 
 
 @frozen
-class Expired:
+class ExpiredSegments:
     """Segments that were deleted.
 
     Attributes:
@@ -88,15 +88,15 @@ class Expired:
         return bool(self.by_size or self.by_age)
 
 
-def delete_expired(log: PartitionLog, rules: CleaningRules, wall_ms: int) -> Expired:
+def delete_expired(log: PartitionLog, rules: CleaningRules, wall_ms: int) -> ExpiredSegments:
     """Delete the segments that `retention.bytes` and `retention.ms` do not keep.
 
     As in Kafka, the active segment may be among them: a new one begins.
     """
     if not rules.deletes:
-        return Expired((), ())
+        return ExpiredSegments((), ())
     by_size = _delete_first(log, _beyond_size(log, rules))
-    return Expired(by_size, _delete_first(log, _beyond_age(log, rules, wall_ms)))
+    return ExpiredSegments(by_size, _delete_first(log, _beyond_age(log, rules, wall_ms)))
 
 
 def _delete_first(log: PartitionLog, expired: Sequence[Segment]) -> Sequence[Segment]:

@@ -21,7 +21,7 @@ from kafka_groups.broker.log.transactions import AbortedRange
 from kafka_groups.protocol.record_batch import DecodedRecord, RecordBatch, iter_batches
 from kafka_groups.protocol.record_builder import reduced_batch
 
-__all__ = ["MOST_KEYS", "Compaction"]
+__all__ = ["MOST_KEYS", "CompactionPass"]
 
 MOST_KEYS = 1_000_000
 """The keys that a pass remembers. Where there are more, the next pass continues."""
@@ -30,7 +30,7 @@ _COST_OF_A_BATCH = 10
 """Records that take as long as a batch without any."""
 
 
-class Compaction:
+class CompactionPass:
     """One pass.
 
     Args:
@@ -60,7 +60,7 @@ class Compaction:
         self._transactions = _Transactions(log.aborted_between(log.log_start_offset, part.end_offset))
 
     def __repr__(self) -> str:
-        return f"<Compaction of {self._log!r} up to {self._part.end_offset}>"
+        return f"<CompactionPass of {self._log!r} up to {self._part.end_offset}>"
 
     def work(self) -> Generator[int, None, None]:
         """Do the pass in small steps. Yields the cost of each, in records.

@@ -11,8 +11,8 @@ from collections.abc import Callable, Generator, Iterator
 from attrs import frozen
 
 from kafka_groups.broker.configs.effective import cleaner_backoff_ms, cleaning_rules
-from kafka_groups.broker.log.cleaning import Cleanable, CleaningRules, Expired, cleanable, delete_expired
-from kafka_groups.broker.log.compaction import Compaction
+from kafka_groups.broker.log.cleaning import Cleanable, CleaningRules, ExpiredSegments, cleanable, delete_expired
+from kafka_groups.broker.log.compaction import CompactionPass
 from kafka_groups.broker.log.partition_log import PartitionLog
 from kafka_groups.broker.runtime.parts import BrokerParts
 from kafka_groups.broker.runtime.scheduling.full_collections import FULL_COLLECTIONS
@@ -57,7 +57,7 @@ class _Led:
 
 @frozen(kw_only=True)
 class _Task:
-    """What a round does."""
+    """The work of a round."""
 
     deletes: bool
     compacts: bool
@@ -174,7 +174,7 @@ class LogCleaner:
             self._log_deletion(led, expired, wall_ms)
             self._on_deleted(led.id_partition)
 
-    def _log_deletion(self, led: _Led, expired: Expired, wall_ms: int) -> None:
+    def _log_deletion(self, led: _Led, expired: ExpiredSegments, wall_ms: int) -> None:
         _log.info(
             "deleted %d bytes of %s for retention.bytes=%d and %d bytes for retention.ms=%d; it begins at offset %d",
             sum(segment.size_bytes for segment in expired.by_size),
@@ -202,7 +202,7 @@ class LogCleaner:
         while (part := self._due_part(led)) is not None:
             FULL_COLLECTIONS.postpone(self)  # a pass makes objects for all records, which are gone after it
             try:
-                yield from Compaction(led.log, part, led.rules, self._broker.cluster.clock.wall_ms()).work()
+                yield from CompactionPass(led.log, part, led.rules, self._broker.cluster.clock.wall_ms()).work()
             except CorruptRecordError as error:
                 self._give_up(led, error)
                 return

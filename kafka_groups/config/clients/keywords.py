@@ -236,7 +236,8 @@ class StreamsKeywords(StreamsMemberKeywords, total=False):
 
     processing_guarantee: Literal["at_least_once", "exactly_once_v2"]
     """`processing.guarantee`: What is promised after a failure. at_least_once: every record is processed, and some may
-    be processed twice. exactly_once_v2 is refused, because it isn't supported yet."""
+    be processed twice. exactly_once_v2: outputs, stores and offsets are written in transactions, so that those who read
+    committed records see the results of each record once."""
 
     commit_interval_ms: int
     """`commit.interval.ms`: The longest time between two commits of the offsets and the state of tasks."""

@@ -241,7 +241,7 @@ class StreamsConfig(StreamsMemberConfig):
 
     @property
     def is_exactly_once(self) -> bool:
-        """Whether records and offsets are written in transactions."""
+        """True if records and offsets are written in transactions."""
         return self.processing_guarantee == "exactly_once_v2"
 
     @property

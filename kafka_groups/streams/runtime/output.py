@@ -106,13 +106,16 @@ class WorkerOutput:
             )
         self._write(topic, key, value, timestamp_ms, headers, partition, later)
 
-    def settle(self) -> SettledRefusals:
+    def settle(self, kinds: tuple[type[KafkaGroupsError], ...] = (KafkaGroupsError,)) -> SettledRefusals:
         """Decide about the records of sinks that brokers have refused since the last call.
+
+        Args:
+            kinds: The errors to decide about. Records with others are forgotten.
 
         Raises:
             StreamsError: One of them ends the worker.
         """
-        refused = self._plane.refused()
+        refused = [each for each in self._plane.refused() if isinstance(each.error, kinds)]
         retried = [each.error for each in refused if self._is_retried(each)]
         return SettledRefusals(len(refused), retried[0] if retried else None)
 

@@ -7,6 +7,7 @@ from kafka_groups.errors import OperationTimeoutError, TasksLostError, Transacti
 from kafka_groups.streams.errors import StreamsError
 from kafka_groups.streams.runtime.assigned import AssignedTask
 from kafka_groups.streams.runtime.committing import Commits, offsets_of
+from kafka_groups.streams.tasks.failures import OF_ONE_RECORD
 
 __all__ = ["TransactionalCommits"]
 
@@ -55,8 +56,8 @@ class TransactionalCommits(Commits):
             raise
 
     def _settle_refusals(self, error: TransactionFailedError) -> None:
-        """Ask about records of sinks that brokers have refused. The transaction is lost whatever the answer is."""
-        if not self._output.settle().count:
+        """Ask about records of sinks that brokers refuse whenever they come. The transaction is lost in any case."""
+        if not self._output.settle(OF_ONE_RECORD).count:
             return
         self._refusals += 1
         if self._refusals >= _MOST_REFUSALS:

@@ -22,9 +22,9 @@ from kafka_groups.streams.tasks.error_context import ErrorContext, ErrorHandler,
 from kafka_groups.streams.topology.records import Record
 from kafka_groups.types import Headers, TaskId, TopicPartition
 
-__all__ = ["TaskFailures"]
+__all__ = ["OF_ONE_RECORD", "TaskFailures"]
 
-_OF_ONE_RECORD = (
+OF_ONE_RECORD = (
     InvalidRecordError,
     InvalidTimestampError,
     InvalidTopicError,
@@ -146,7 +146,7 @@ class TaskFailures:
         record: tuple[Any, Any, int, Headers],
     ) -> ErrorResponse:
         source = RecordContext(source_topic, partition, offset, raw=raw)
-        if not (error.retriable or isinstance(error, _OF_ONE_RECORD)):
+        if not (error.retriable or isinstance(error, OF_ONE_RECORD)):
             raise self._broken(node, topic, error) from error
         return self.production(node, error, topic, record, is_retriable=error.retriable, source=source)
 
@@ -158,7 +158,7 @@ class TaskFailures:
         """
         if isinstance(error, StreamsError):  # it says what to do
             raise error
-        if not isinstance(error, _OF_ONE_RECORD):
+        if not isinstance(error, OF_ONE_RECORD):
             raise self._broken(node, topic, error) from error
         self.production(node, error, topic, record)
 

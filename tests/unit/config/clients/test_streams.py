@@ -91,7 +91,6 @@ def test_every_refused_key_is_refused_in_both_spellings() -> None:
         ("num.standby.replicas", 1, "Set the group configuration streams.num.standby.replicas"),
         ("upgrade.from", "3.9", "Remove it"),
         ("group.protocol", "classic", "Use streams"),
-        ("processing.guarantee", "exactly_once_v2", "Use at_least_once"),
         ("processing_guarantee", "exactly_once", "Use at_least_once or exactly_once_v2"),
         ("linger.ms", 5, "producer.linger.ms"),
         ("fetch_min_bytes", 5, "consumer.fetch.min.bytes"),

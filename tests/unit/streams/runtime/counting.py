@@ -54,7 +54,9 @@ class Process:
     ) -> None:
         self.kafka = kafka
         self.clock = ManualClock()
-        self.plane, self.member = FakePlane(kafka, faults), FakeMembership(kafka, faults)
+        is_transactional = settings.get("is_exactly_once", False)
+        self.plane = FakePlane(kafka, faults, is_transactional=is_transactional)
+        self.member = FakeMembership(kafka, faults)
         graph = (topology or counting()).graph
         known = handlers or ErrorHandlers()
         tasks = TaskSettings(

@@ -1,0 +1,95 @@
+"""Applications that run exactly once on the embedded broker: what others see, and what brokers refuse."""
+
+from collections.abc import Iterator
+from functools import partial
+
+import pytest
+
+from kafka_groups.errors import InvalidTransactionTimeoutError
+from kafka_groups.streams import AsyncKafkaStreams, StreamsBuilder, StreamsState, Topology, serdes
+from kafka_groups.testing import FAST_SETTINGS, EmbeddedCluster
+from tests.support.conditions import until
+
+WAIT_S = 30
+
+
+def doubled(source: str, sink: str) -> Topology:
+    builder = StreamsBuilder()
+    numbers = builder.stream(source, key=serdes.string, value=serdes.string)
+    numbers.map_values(lambda text: text * 2).to(sink, value=serdes.string)
+    return builder.build()
+
+
+def application(cluster: EmbeddedCluster, **settings: object) -> AsyncKafkaStreams:
+    given = {
+        "application_id": "app",
+        "bootstrap_servers": cluster.bootstrap_servers,
+        "processing_guarantee": "exactly_once_v2",
+        **settings,
+    }
+    return AsyncKafkaStreams(partial(doubled, "in", "out"), **given)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def cluster() -> Iterator[EmbeddedCluster]:
+    with EmbeddedCluster(settings=FAST_SETTINGS) as made:
+        for topic in ("in", "out"):
+            made.create_topic(topic)
+        yield made
+        assert made.unexpected_errors == ()
+
+
+def stable_offset(cluster: EmbeddedCluster, topic: str) -> int:
+    known = cluster.metadata.topic(topic)
+    assert known is not None
+    return cluster.logs.get(known.topic_id, 0).last_stable_offset
+
+
+async def test_results_are_stable_after_a_commit(cluster: EmbeddedCluster) -> None:
+    cluster.produce("in", ["a", "b"])
+    async with application(cluster) as app:
+        await app.wait_until_running(WAIT_S)
+
+        async def stable() -> int:
+            return stable_offset(cluster, "out")
+
+        await until(stable, lambda offset: offset == 3, WAIT_S)
+        assert [record.value for record in cluster.records("out")] == [b"aa", b"bb"]
+    assert stable_offset(cluster, "out") == 3
+
+
+async def test_an_application_without_records_has_no_transactions(cluster: EmbeddedCluster) -> None:
+    async with application(cluster, commit_interval_ms=20) as app:
+        await app.wait_until_running(WAIT_S)
+    assert stable_offset(cluster, "out") == 0
+
+
+async def test_brokers_that_allow_shorter_transactions_only() -> None:
+    with EmbeddedCluster(settings={**FAST_SETTINGS, "transaction.max.timeout.ms": 5_000}) as cluster:
+        for topic in ("in", "out"):
+            cluster.create_topic(topic)
+        cluster.produce("in", ["a"])
+        app = application(cluster)
+        await app.start()
+
+        async def state() -> StreamsState:
+            return app.state
+
+        await until(state, lambda it: it is StreamsState.ERROR, WAIT_S)
+        assert isinstance(app.error, InvalidTransactionTimeoutError)
+        assert "transaction.max.timeout.ms" in str(app.error)
+        await app.close()
+
+
+async def test_the_timeout_of_transactions_is_a_key_of_the_producer() -> None:
+    with EmbeddedCluster(settings={**FAST_SETTINGS, "transaction.max.timeout.ms": 5_000}) as cluster:
+        for topic in ("in", "out"):
+            cluster.create_topic(topic)
+        cluster.produce("in", ["a"])
+        async with application(cluster, producer={"transaction.timeout.ms": 4_000}) as app:
+            await app.wait_until_running(WAIT_S)
+
+            async def stable() -> int:
+                return stable_offset(cluster, "out")
+
+            await until(stable, lambda offset: offset == 2, WAIT_S)

@@ -1,0 +1,307 @@
+"""Workers that write in transactions, over the fake brokers: the logs have only what was committed."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import pytest
+
+from kafka_groups.errors import MessageTooLargeError, OperationTimeoutError, TransactionFailedError
+from kafka_groups.streams import StreamsError
+from kafka_groups.streams.runtime.assigned import AssignedTask
+from kafka_groups.streams.runtime.task_manager import TaskManager
+from kafka_groups.streams.runtime.transactional_commits import TransactionalCommits
+from kafka_groups.streams.tasks.error_context import ErrorHandlers, ErrorResponse
+from kafka_groups.types import OffsetAndMetadata, TopicPartition
+from tests.support.fake_kafka import FakeKafka, FakePlane, Faults, Killed
+from tests.support.planted_defects import Patch, Plant, by_name
+from tests.unit.streams.runtime.counting import OUTPUT, Process, brokers, restored
+
+WORDS = ("to", "be", "or", "not", "to", "be", "to", "see")
+
+
+def process(kafka: FakeKafka, faults: Faults | None = None, **settings: Any) -> Process:
+    made = Process(kafka, faults, **{"is_exactly_once": True, "cache_max_bytes": 0, **settings})
+    made.member.assign("0_0")
+    return made
+
+
+def written() -> FakeKafka:
+    kafka = brokers()
+    for number, word in enumerate(WORDS):
+        kafka.produce("words", word, word, number)
+    return kafka
+
+
+def results(kafka: FakeKafka) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = {}
+    for entry in kafka.values(OUTPUT):
+        found.setdefault((entry.key or b"").decode(), []).append(int.from_bytes(entry.value or b"", "big"))
+    return found
+
+
+def once_each() -> dict[str, list[int]]:
+    return {word: [*range(1, count + 1)] for word, count in Counter(WORDS).items()}
+
+
+async def run(made: Process) -> None:
+    """Process all words, some in each transaction."""
+    await made.worker.start()
+    await made.turn_until(lambda: made.has_committed(len(WORDS)))
+
+
+async def killed_at(kafka: FakeKafka, at: int | None) -> int:
+    """Run a process that is killed at a call. Returns how many calls there were."""
+    faults = Faults(at)
+    made = process(kafka, faults, max_poll_records=3)
+    try:
+        await run(made)
+        await made.worker.close()
+    except Killed:
+        pass
+    return faults.calls
+
+
+async def check_kills() -> None:
+    """Kill a process at each of its calls; another one goes on."""
+    calls = await killed_at(written(), None)
+    assert calls > 30
+    for at in range(1, calls + 1):
+        kafka = written()
+        await killed_at(kafka, at)
+        last = process(kafka)
+        await run(last)
+        await last.worker.close()
+        assert results(kafka) == once_each(), at
+        assert restored(kafka) == Counter(WORDS), at
+
+
+class FailingPlane(FakePlane):
+    """Loses a transaction before or in its commit, each time that it is told to."""
+
+    failing = 0
+    late = 0
+    commits: list[Mapping[TopicPartition, OffsetAndMetadata]]
+
+    async def flush(self, timeout_ms: int) -> None:
+        if self.failing == 1:
+            self.failing = 0
+            raise TransactionFailedError("lost before the commit")
+        await super().flush(timeout_ms)
+
+    async def commit_transaction(
+        self, offsets: Mapping[TopicPartition, OffsetAndMetadata], group_metadata: bytes
+    ) -> None:
+        self.commits.append(offsets)
+        if self.late:
+            self.late -= 1
+            raise OperationTimeoutError("the coordinator did not answer")
+        if self.failing == 2:
+            self.failing = 0
+            raise TransactionFailedError("lost in the commit")
+        await super().commit_transaction(offsets, group_metadata)
+
+
+def failing_process(kafka: FakeKafka, **settings: Any) -> tuple[Process, FailingPlane]:
+    made = process(kafka, max_poll_records=3, **settings)
+    made.plane.__class__ = FailingPlane
+    plane: Any = made.plane
+    plane.commits = []
+    return made, plane
+
+
+async def check_failures() -> None:
+    """Lose transactions again and again. The process goes on."""
+    for failing in (1, 2):
+        kafka = written()
+        await _run_with_failures(kafka, failing)
+        assert results(kafka) == once_each(), failing
+        assert restored(kafka) == Counter(WORDS), failing
+
+
+async def _run_with_failures(kafka: FakeKafka, failing: int) -> None:
+    made, plane = failing_process(kafka)
+    await made.worker.start()
+    for offset in (3, 6, len(WORDS)):
+        await made.turn_until(partial(made.has_committed, offset))
+        plane.failing = failing
+    plane.failing = 0
+    await made.worker.close()
+
+
+async def test_a_process_that_is_killed_at_any_call() -> None:
+    await check_kills()
+
+
+async def test_at_least_once_repeats_results(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A control: the check finds what transactions prevent."""
+    monkeypatch.setattr(f"{__name__}.process", partial(process, is_exactly_once=False))
+    with pytest.raises(AssertionError):
+        await check_kills()
+
+
+async def test_transactions_that_fail() -> None:
+    await check_failures()
+
+
+async def test_stores_are_not_restored_after_a_transaction_that_failed() -> None:
+    kafka = written()
+    made, plane = failing_process(kafka)
+    await made.worker.start()
+    await made.turn_until(lambda: made.has_committed(3))
+    restored_before = made.worker.figures.restored.total
+    plane.failing = 2
+    await made.turn_until(lambda: made.has_committed(len(WORDS)))
+    assert made.worker.figures.restored.total == restored_before
+    assert results(kafka) == once_each()
+
+
+async def test_a_commit_without_answer_is_repeated_before_anything_else() -> None:
+    kafka = written()
+    made, plane = failing_process(kafka)
+    await made.worker.start()
+    await made.turn_until(lambda: made.has_committed(3))
+    plane.late = 3
+    plane.commits.clear()
+    await made.turn_until(lambda: made.has_committed(6))
+    assert len(plane.commits) == 4
+    assert all(each == plane.commits[0] for each in plane.commits)
+    await made.turn_until(lambda: made.has_committed(len(WORDS)))
+    assert results(kafka) == once_each()
+
+
+async def test_a_member_that_has_lost_its_tasks_commits_nothing() -> None:
+    kafka = written()
+    made, plane = failing_process(kafka)
+    await made.worker.start()
+    await made.turn_until(lambda: made.has_committed(3))
+    made.member.is_lost = True
+    await made.turn_until(lambda: len(plane.commits) >= 3)
+    assert made.has_committed(3)
+    made.member.lose("0_0")
+    await made.turn_until(lambda: not made.worker.tasks)
+    await made.worker.close()
+    other = process(kafka)
+    await run(other)
+    assert results(kafka) == once_each()
+
+
+async def test_lost_tasks_take_the_transaction_with_them() -> None:
+    kafka = written()
+    made, plane = failing_process(kafka)
+    await made.worker.start()
+    await made.turn_until(lambda: made.has_committed(3))
+    plane.late = 1_000
+    await made.turn_until(lambda: len(plane.commits) > 3)
+    made.member.lose("0_0")
+    await made.turn_until(lambda: not made.worker.tasks)
+    plane.late = 0
+    made.member.assign("0_0")
+    await made.turn_until(lambda: made.has_committed(len(WORDS)))
+    assert results(kafka) == once_each()
+
+
+async def test_a_refused_record_ends_the_worker_in_the_end() -> None:
+    kafka = written()
+    kafka.refusal = lambda place, entry: (
+        MessageTooLargeError("too large") if place.topic == OUTPUT and entry.key == b"not" else None
+    )
+    resume = ErrorHandlers(production=lambda *_: ErrorResponse.RESUME)
+    made = process(kafka, handlers=resume)
+    await made.worker.start()
+    with pytest.raises(StreamsError, match="in 3 transactions in a row"):
+        await made.turn_until(lambda: made.has_committed(len(WORDS)))
+    await made.worker.close(is_clean=False)
+    assert not results(kafka)
+
+
+async def test_records_that_are_not_confirmed_in_time_come_again() -> None:
+    kafka = written()
+    made, plane = failing_process(kafka)
+    await made.worker.start()
+    await made.turn_until(lambda: made.has_committed(3))
+    kafka.refusal = lambda place, _entry: OperationTimeoutError("no answer") if place.topic == OUTPUT else None
+    for _ in range(20):
+        made.clock.advance(1_000)
+        await made.worker.turn()
+    assert made.has_committed(3)
+    assert not plane.commits[1:]
+    kafka.refusal = lambda _place, _entry: None
+    await made.turn_until(lambda: made.has_committed(len(WORDS)))
+    assert results(kafka) == once_each()
+
+
+# ------------------------------------------------------------------------------------- planted defects
+
+
+def stores_are_committed_before_the_transaction(patch: Patch) -> None:
+    end = TransactionalCommits._end_transaction
+
+    async def early(self: TransactionalCommits, tasks: list[AssignedTask]) -> bool:
+        for task in tasks:
+            task.task.commit_states()
+        return await end(self, tasks)
+
+    patch.setattr(TransactionalCommits, "_end_transaction", early)
+
+
+def tasks_go_on_after_a_failure(patch: Patch) -> None:
+    async def nothing(_self: TaskManager) -> None:
+        pass
+
+    patch.setattr(TaskManager, "revive", nothing)
+
+
+def offsets_are_committed_before_the_records(patch: Patch) -> None:
+    async def commit(self: FakePlane, offsets: Mapping[TopicPartition, OffsetAndMetadata], _metadata: bytes) -> None:
+        self.kafka.committed.update(offsets)
+        self.faults.call()
+        self._write(self.open)
+        self.open = []
+
+    patch.setattr(FakePlane, "commit_transaction", commit)
+
+
+def offsets_are_committed_after_the_records(patch: Patch) -> None:
+    async def commit(self: FakePlane, offsets: Mapping[TopicPartition, OffsetAndMetadata], _metadata: bytes) -> None:
+        self._write(self.open)
+        self.open = []
+        self.faults.call()
+        self.kafka.committed.update(offsets)
+
+    patch.setattr(FakePlane, "commit_transaction", commit)
+
+
+def changelogs_are_left_out(patch: Patch) -> None:
+    patch.setattr("kafka_groups.streams.runtime.output.WorkerOutput.log", lambda *_: None)
+
+
+def the_producer_is_kept(patch: Patch) -> None:
+    async def nothing(_self: FakePlane) -> None:
+        pass
+
+    patch.setattr(FakePlane, "renew", nothing)
+
+
+DEFECTS = by_name(
+    stores_are_committed_before_the_transaction,
+    tasks_go_on_after_a_failure,
+    offsets_are_committed_before_the_records,
+    offsets_are_committed_after_the_records,
+    changelogs_are_left_out,
+    the_producer_is_kept,
+)
+
+
+@pytest.mark.parametrize("defect", DEFECTS.values(), ids=DEFECTS.keys())
+async def test_planted_defects_are_found(defect: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
+    defect(monkeypatch)
+    checks: tuple[Callable[[], Any], ...] = (check_kills, check_failures)
+    found = 0
+    for check in checks:
+        try:
+            await check()
+        except AssertionError:
+            found += 1
+    assert found
