@@ -48,10 +48,10 @@ class Broker:
 
 
 def cases() -> Iterator[Any]:
-    """Brokers and kinds. Each of them is once among the slow tests."""
+    """Brokers and kinds. On a real Kafka, `test_exactly_once_applications` is among the slow tests."""
     for name, kind in product(("embedded", "real"), ("words", "sessions")):
         marks = [pytest.mark.real_kafka] if name == "real" else []
-        is_rare = (name, kind) in {("embedded", "sessions"), ("real", "words")}
+        is_rare = (name, kind) != ("embedded", "words")
         yield pytest.param(name, kind, marks=[*marks, pytest.mark.long] if is_rare else marks)
 
 

@@ -13,12 +13,12 @@ import pytest
 from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.testing.kafka_process import KafkaProcess
 from tests.support.kafka.java_word_count import SETTINGS
-from tests.support.kafka.mixed_application import MixedApplication
+from tests.support.kafka.mixed_application import AT_LEAST_ONCE, EXACTLY_ONCE, MixedApplication
 from tests.support.kafka.mixed_topologies import expected
 
 pytestmark = [pytest.mark.real_kafka, pytest.mark.slow]
 
-Make = Callable[[str], MixedApplication]
+Make = Callable[..., MixedApplication]
 
 
 @pytest.fixture(scope="module", params=["embedded", "real"])
@@ -39,8 +39,8 @@ def make(servers: str, tmp_path: Path) -> Iterator[Make]:
     """Make an application."""
     with ExitStack() as stack:
 
-        def made(kind: str) -> MixedApplication:
-            app = MixedApplication(kind, servers, tmp_path)
+        def made(kind: str, guarantee: str = AT_LEAST_ONCE) -> MixedApplication:
+            app = MixedApplication(kind, servers, tmp_path, guarantee)
             stack.callback(app.end)
             return app
 
@@ -72,6 +72,14 @@ def swap_three_times(app: MixedApplication, check_stores: bool = True) -> None:
 @pytest.mark.timeout(300)
 def test_words(make: Make) -> None:
     app = make("words")
+    swap_three_times(app)
+    assert app.changelog() == expected("words", app.lines)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(300)
+def test_words_exactly_once(make: Make) -> None:
+    app = make("words", EXACTLY_ONCE)
     swap_three_times(app)
     assert app.changelog() == expected("words", app.lines)
 

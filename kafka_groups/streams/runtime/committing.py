@@ -95,6 +95,9 @@ class Commits:
         flushed, self._pending = [task for task in self._pending if task in tasks], []
         return await self._commit_offsets(flushed)
 
+    async def hand_over(self, tasks: Collection[AssignedTask]) -> None:
+        """Prepare committed tasks for an owner of another kind. Without transactions there is nothing to do."""
+
     def forget(self) -> None:
         """Forget a commit that is pending. Without transactions there is none to forget."""
 

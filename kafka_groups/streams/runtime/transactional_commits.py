@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Collection
 
-from kafka_groups.errors import OperationTimeoutError, TasksLostError, TransactionFailedError
+from kafka_groups.errors import KafkaGroupsError, OperationTimeoutError, TasksLostError, TransactionFailedError
 from kafka_groups.streams.errors import StreamsError
 from kafka_groups.streams.runtime.assigned import AssignedTask
 from kafka_groups.streams.runtime.committing import Commits, offsets_of
@@ -33,6 +33,20 @@ class TransactionalCommits(Commits):
         self._timeout.end()
         self._retries.end()
         self._flushes.end()
+
+    async def hand_over(self, tasks: Collection[AssignedTask]) -> None:
+        """Commit the offsets of committed tasks once more, with metadata that Java can read.
+
+        librdkafka ends the metadata of offsets in a transaction with a NUL, for which Java would forget the times of
+        partitions. Nothing but these times depends on this commit, so it is not repeated.
+        """
+        offsets = {place: each for task in tasks if task.is_running for place, each in offsets_of(task).items()}
+        if not offsets:
+            return
+        try:
+            await self._member.commit(offsets)
+        except KafkaGroupsError as error:
+            _log.info("The next owner in Java may not know the times of partitions: %s", error)
 
     async def _commit(self, tasks: Collection[AssignedTask]) -> bool:
         if not self._timeout.may_try:

@@ -198,6 +198,7 @@ class StreamsWorker:
     async def _finish(self, timeout_s: float | None) -> None:
         try:
             await self._commits.finish(self.tasks.values(), timeout_s)
+            await self._commits.hand_over(self.tasks.values())
         except TransactionFailedError as error:
             _log.warning("%s. The records since the last commit will be processed again.", str(error).rstrip("."))
 
@@ -393,7 +394,8 @@ class StreamsWorker:
 
     async def _is_committed_now(self) -> bool:
         """Commit before tasks end. Return False while the brokers or the group do not answer."""
-        await self._commit()
+        if await self._commit():
+            await self._commits.hand_over(self.tasks.values())
         return not self._commits.is_repeated
 
     def _wait_ms(self) -> int:

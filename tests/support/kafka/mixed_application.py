@@ -36,10 +36,17 @@ _AGE_MS, _STEP_MS, _TIMES, _HIGHEST = 5_000_000, 500, 4_000, 20
 _PACE_S = 0.03
 _OF_A_RESTART = {KafkaError.NOT_COORDINATOR, KafkaError.COORDINATOR_LOAD_IN_PROGRESS, KafkaError._TRANSPORT}
 _FIRST = 0
+AT_LEAST_ONCE, EXACTLY_ONCE = "at_least_once", "exactly_once_v2"
 
 
-def python_instance(
-    kind: str, servers: str, application_id: str, source: str, sink: str, num_workers: int = 1
+def python_instance(  # noqa: PLR0917 - what a process is told
+    kind: str,
+    servers: str,
+    application_id: str,
+    source: str,
+    sink: str,
+    num_workers: int = 1,
+    guarantee: str = AT_LEAST_ONCE,
 ) -> KafkaStreams:
     """Return an instance in Python; for other processes."""
     return KafkaStreams(
@@ -48,6 +55,7 @@ def python_instance(
         bootstrap_servers=servers,
         commit_interval_ms=100,
         num_workers=num_workers,
+        processing_guarantee=guarantee,
     )
 
 
@@ -58,8 +66,9 @@ class MixedApplication:
     another one would give records lower ones.
     """
 
-    def __init__(self, kind: str, bootstrap_servers: str, directory: Path) -> None:
+    def __init__(self, kind: str, bootstrap_servers: str, directory: Path, guarantee: str = AT_LEAST_ONCE) -> None:
         self.kind, self.servers, self._directory = kind, bootstrap_servers, directory
+        self.guarantee = guarantee
         self.application_id, self.source, self.sink = unique(kind), unique("lines"), unique("results")
         self.lines: list[Line] = []
         self._begun_ms = SystemClock().wall_ms() - _AGE_MS
@@ -79,7 +88,7 @@ class MixedApplication:
             "bootstrap_servers": self.servers, "application_id": self.application_id, "group_protocol": "streams",
             "state_dir": str(self._directory / unique("state")), "commit_interval_ms": "100",
             "default_key_serde": _SERDE, "default_value_serde": _SERDE, "auto_offset_reset": "earliest",
-            "dsl_store_suppliers_class": _IN_MEMORY,
+            "dsl_store_suppliers_class": _IN_MEMORY, "processing_guarantee": self.guarantee,
         }  # fmt: skip
         self._java.say("open", self.kind, self.source, self.sink, *pairs(properties))
 
@@ -91,7 +100,8 @@ class MixedApplication:
 
     def start_python(self) -> None:
         """Start the instance in Python."""
-        self._python = python_instance(self.kind, self.servers, self.application_id, self.source, self.sink)
+        names = (self.application_id, self.source, self.sink)
+        self._python = python_instance(self.kind, self.servers, *names, guarantee=self.guarantee)
         self._python.start()
 
     def close_python(self) -> None:
@@ -271,7 +281,7 @@ class MixedApplication:
     def _consumer(self, group: str) -> Iterator[Consumer]:
         consumer = Consumer({
             "bootstrap.servers": self.servers, "group.id": group, "enable.auto.commit": False,
-            "auto.offset.reset": "earliest",
+            "auto.offset.reset": "earliest", "enable.partition.eof": True,
         })  # fmt: skip
         try:
             yield consumer
@@ -290,8 +300,7 @@ def _partition(message: Message) -> int:
 
 
 def _fold(consumer: Consumer, found: dict[str, Result]) -> Mapping[str, Result]:
-    for message in consumer.consume(1_000, 0.2):
-        assert message.error() is None
+    for message in filter(_is_record, consumer.consume(1_000, 0.2)):
         _apply(found, (message.key() or b"").decode(), message)
     return found
 
@@ -306,11 +315,20 @@ def _apply(found: dict[K, Result], key: K, message: Message) -> None:
 
 def _all(consumer: Consumer) -> Iterator[Message]:
     """Iterate over what the partitions have now."""
-    ends = {place.partition: consumer.get_watermark_offsets(place, PATIENCE_S)[1] for place in consumer.assignment()}
-    while any(_position(place) < ends[place.partition] for place in consumer.position(consumer.assignment())):
+    left = {place.partition for place in consumer.assignment()}
+    while left:
         for message in consumer.consume(1_000, 0.2):
-            assert message.error() is None
-            yield message
+            if _is_record(message):
+                yield message
+            else:
+                left.discard(_partition(message))
+
+
+def _is_record(message: Message) -> bool:
+    """Return False for the end of a partition, behind all markers of transactions."""
+    error = message.error()
+    assert error is None or error.code() == KafkaError._PARTITION_EOF, error
+    return error is None
 
 
 def _position(place: Position) -> int:

@@ -69,8 +69,7 @@ class CountedApplication(MixedApplication):
     """The topics of such an application, and its results."""
 
     def __init__(self, bootstrap_servers: str, directory: Path, guarantee: str = "exactly_once_v2") -> None:
-        super().__init__("words", bootstrap_servers, directory)
-        self.guarantee = guarantee
+        super().__init__("words", bootstrap_servers, directory, guarantee)
 
     def instance(self, workers: int = 1) -> CountedInstance:
         """Return an instance."""
