@@ -6,13 +6,13 @@ from statistics import median
 from typing import Any, Final, TypeVar
 
 import click
-from attrs import frozen
+from attrs import evolve, frozen
 
 from kafka_groups.cli.output import table
 from kafka_groups.testing import FAST_SETTINGS
 from tests.benchmarks.applications.costs import delays, growth, idle_share, start_seconds
 from tests.benchmarks.applications.environments import OTHERS, interpreter
-from tests.benchmarks.applications.rates import Contest, Entry, Extent, Rate, contest
+from tests.benchmarks.applications.rates import EXACTLY_ONCE, Contest, Entry, Extent, Rate, contest
 from tests.benchmarks.applications.running import OURS
 from tests.benchmarks.applications.works import MAP, WINDOWS
 from tests.benchmarks.brokers import TARGETS, embedded, running
@@ -20,7 +20,7 @@ from tests.benchmarks.output import console, finish, say
 
 _T = TypeVar("_T")
 _CLIENTS: Final = (OURS, *OTHERS)
-_PARTS: Final = ("rates", "delay", "idle", "start", "memory")
+_PARTS: Final = ("rates", "exactly-once", "delay", "idle", "start", "memory")
 _PER_SECOND, _WORKERS = 100, 4
 
 
@@ -85,6 +85,8 @@ def _measured(part: str, servers: str, extent: Extent, memory_records: int) -> t
     match part:
         case "rates":
             return _rates(servers, extent)
+        case "exactly-once":
+            return _exactly_once(servers, extent)
         case "delay":
             return _delays(servers, extent)
         case "idle":
@@ -123,6 +125,21 @@ def _aims_of(found: Contest, extent: Extent) -> list[_Aim]:
         _Aim("two workers, records per CPU second, of one's", found.ratio(two, alone, _per_cpu_second), 0.9,
              is_least=True),
     ]  # fmt: skip
+
+
+def _exactly_once(servers: str, extent: Extent) -> tuple[Any, list[_Aim]]:
+    """Ours exactly once against ours at least once, and against Quix Streams, at two intervals of commits."""
+    plain, ours, quix = EXACTLY_ONCE
+    figures: dict[str, Any] = {}
+    aims = []
+    for commit_ms, least in ((100, 0.7), (1_000, 0.9)):
+        found = contest(servers, evolve(extent, commit_ms=commit_ms), say, EXACTLY_ONCE)
+        figures[f"{commit_ms} ms"] = {str(entry): found.per_second(entry) for entry in found.rates}
+        what = f"exactly once, a commit each {commit_ms} ms"
+        aims.append(_Aim(f"{what}, of at least once", found.ratio(ours, plain, _per_second), least, is_least=True))
+        if quix in found.rates:
+            aims.append(_Aim(f"{what}, of Quix", found.ratio(ours, quix, _per_second), 3, is_least=True))
+    return figures, aims
 
 
 def _per_second(rate: Rate) -> float:

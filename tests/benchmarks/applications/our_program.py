@@ -57,6 +57,7 @@ def main() -> None:
         num_workers=job["workers"],
         commit_interval_ms=job["commit_ms"],
         state_dir=job["directory"],
+        processing_guarantee=job["guarantee"],
     )
     began_s = time.monotonic()
     with app:

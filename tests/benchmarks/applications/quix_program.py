@@ -17,6 +17,7 @@ def main() -> None:
         commit_interval=job["commit_ms"] / 1000,
         state_dir=job["directory"],
         loglevel="WARNING",
+        processing_guarantee="exactly-once" if job["guarantee"] == "exactly_once_v2" else "at-least-once",
     )
     source = app.topic(job["source"], key_deserializer="str", value_deserializer="str")
     frame = app.dataframe(source)

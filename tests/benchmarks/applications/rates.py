@@ -10,7 +10,7 @@ from tests.benchmarks.applications.records import PARTITIONS, filled_topic
 from tests.benchmarks.applications.running import OURS, Moment, RunningApplication, application, new_job
 from tests.benchmarks.applications.works import MAP, WINDOWS, WINDOWS_CACHED
 
-__all__ = ["ENTRIES", "Contest", "Entry", "Extent", "Rate", "contest"]
+__all__ = ["ENTRIES", "EXACTLY_ONCE", "Contest", "Entry", "Extent", "Rate", "contest"]
 
 _KEYS, _VALUE_BYTES = 1_000, 100
 
@@ -36,15 +36,16 @@ class Extent:
 
 @frozen
 class Entry:
-    """An application in a contest: a client, its work, and its workers."""
+    """An application in a contest: a client, its work, its workers, and whether it works exactly once."""
 
     client: str
     work: str
     workers: int = 1
+    is_exactly_once: bool = False
 
     def __str__(self) -> str:
         workers = "" if self.workers == 1 else f", {self.workers} workers"
-        return f"{self.work}, {self.client}{workers}"
+        return f"{self.work}, {self.client}{workers}{', exactly once' if self.is_exactly_once else ''}"
 
 
 ENTRIES: Final = (
@@ -56,6 +57,11 @@ ENTRIES: Final = (
     Entry(OURS, WINDOWS_CACHED),
     Entry("quix", WINDOWS),
     Entry("faust", WINDOWS),
+)
+EXACTLY_ONCE: Final = (
+    Entry(OURS, WINDOWS),
+    Entry(OURS, WINDOWS, is_exactly_once=True),
+    Entry("quix", WINDOWS, is_exactly_once=True),
 )
 
 
@@ -98,10 +104,10 @@ class Contest:
         return median(figure(a) / figure(b) for a, b in pairs)
 
 
-def contest(servers: str, extent: Extent, say: Callable[[str], None]) -> Contest:
+def contest(servers: str, extent: Extent, say: Callable[[str], None], candidates: Sequence[Entry] = ENTRIES) -> Contest:
     """Let all entries take turns. The one that goes first changes with each round."""
     source = filled_topic(servers, extent.records, _KEYS, _VALUE_BYTES)
-    entries = [entry for entry in ENTRIES if entry.client in extent.clients]
+    entries = [entry for entry in candidates if entry.client in extent.clients]
     rates: dict[Entry, list[Rate]] = {entry: [] for entry in entries}
     for number in range(extent.rounds):
         for entry in entries[:: -1 if number % 2 else 1]:
@@ -113,7 +119,8 @@ def contest(servers: str, extent: Extent, say: Callable[[str], None]) -> Contest
 
 def _run(servers: str, source: str, entry: Entry, extent: Extent) -> Rate:
     job = new_job(entry.client, entry.work, servers, source, PARTITIONS, workers=entry.workers,
-                  commit_ms=extent.commit_ms)  # fmt: skip
+                  commit_ms=extent.commit_ms,
+                  guarantee="exactly_once_v2" if entry.is_exactly_once else "at_least_once")  # fmt: skip
     with application(job) as running:
         began, ended = _measured(running, entry, extent)
     return Rate(ended.committed - began.committed, ended.at_s - began.at_s, ended.cpu_s - began.cpu_s)

@@ -48,6 +48,7 @@ class StreamsJob:
         workers: Of ours; the others have one.
         commit_ms: How often it commits.
         directory: For its state.
+        guarantee: What it promises after a failure.
     """
 
     client: str
@@ -60,6 +61,7 @@ class StreamsJob:
     workers: int = 1
     commit_ms: int = 1000
     directory: str = ""
+    guarantee: str = "at_least_once"
 
 
 @frozen
@@ -136,7 +138,7 @@ class RunningApplication:
             time.sleep(_POLL_S)
 
 
-def new_job(client: str, work: str, servers: str, source: str, partitions: int, **more: int) -> StreamsJob:
+def new_job(client: str, work: str, servers: str, source: str, partitions: int, **more: int | str) -> StreamsJob:
     """Return a job with a group and an output topic of its own."""
     target = new_topic(servers, partitions)
     return StreamsJob(client=client, work=work, servers=servers, source=source, partitions=partitions, target=target,
