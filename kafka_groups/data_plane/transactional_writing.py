@@ -222,7 +222,7 @@ class TransactionalWriter(OrderedWriter):
             failure = failure_of(error, what)
             if error.txn_requires_abort() or error.code() in (KafkaError._FENCED, KafkaError._STATE):
                 self._fail(failure)
-                raise TransactionFailedError(f"The transaction failed: {failure}") from raised
+                raise TransactionFailedError(f"The transaction failed: {failure}") from failure
             raise failure from raised
 
 

@@ -227,7 +227,7 @@ class FakePlane:
         self.open += self.queued
         self.queued = []
         if self._failure is not None:
-            raise TransactionFailedError(f"The transaction failed: {self._failure}")
+            raise TransactionFailedError(f"The transaction failed: {self._failure}") from self._failure
 
     def _write(self, entries: list[tuple[TopicPartition, LogEntry, object]]) -> None:
         for place, entry, _ in entries:

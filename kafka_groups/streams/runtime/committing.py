@@ -3,7 +3,13 @@
 import logging
 from collections.abc import Collection, Iterable
 
-from kafka_groups.errors import DeliveryFailedError, KafkaGroupsError, OperationTimeoutError, TasksLostError
+from kafka_groups.errors import (
+    DeliveryFailedError,
+    KafkaGroupsError,
+    OperationTimeoutError,
+    TasksLostError,
+    TransactionFailedError,
+)
 from kafka_groups.net.clock import Clock
 from kafka_groups.streams.runtime.assigned import AssignedTask
 from kafka_groups.streams.runtime.output import WorkerOutput
@@ -98,8 +104,13 @@ class Commits:
     async def hand_over(self, tasks: Collection[AssignedTask]) -> None:
         """Prepare committed tasks for an owner of another kind. Without transactions there is nothing to do."""
 
-    def forget(self) -> None:
-        """Forget a commit that is pending. Without transactions there is none to forget."""
+    def forget(self, error: TransactionFailedError) -> None:
+        """Forget a commit that is pending. Without transactions there is none.
+
+        Raises:
+            TransactionFailedError: The error.
+        """
+        raise error
 
     async def finish(self, tasks: Collection[AssignedTask], timeout_s: float | None) -> None:
         """Commit tasks, and wait until the brokers have confirmed all records and the group has the offsets.

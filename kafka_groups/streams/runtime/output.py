@@ -14,11 +14,14 @@ from kafka_groups.streams.runtime.plane import DataPlane
 from kafka_groups.streams.runtime.task_timeout import TaskTimeout
 from kafka_groups.streams.state.store import ChangelogRecord
 from kafka_groups.streams.tasks.error_context import ErrorResponse
+from kafka_groups.streams.tasks.failures import OF_ONE_RECORD
 from kafka_groups.types import Headers
 
 __all__ = ["SettledRefusals", "WorkerOutput"]
 
 
+_MOST_REMEMBERED = 10_000
+"""The refused records that are remembered at a time."""
 _MISSING_MS = 1_000
 """The time for which a topic that does not exist is not asked for again."""
 
@@ -53,6 +56,7 @@ class WorkerOutput:
         self._clock = clock
         self._missing: dict[str, int] = {}
         self._counts: dict[str, int] = {}
+        self._remembered: dict[tuple[str, bytes | None, bytes | None, int], KafkaGroupsError] = {}
 
     def partitions(self, topic: str) -> int:
         """Return a topic's number of partitions. Blocks the first time, while brokers do not answer.
@@ -104,18 +108,30 @@ class WorkerOutput:
                 f"A partitioner chose partition {partition} of topic {topic!r}, which has the partitions 0 to "
                 f"{count - 1}. Return one of them, or None for the default."
             )
+        if self._remembered and (error := self._remembered.get((topic, key, value, timestamp_ms))) is not None:
+            raise error
         self._write(topic, key, value, timestamp_ms, headers, partition, later)
 
-    def settle(self, kinds: tuple[type[KafkaGroupsError], ...] = (KafkaGroupsError,)) -> SettledRefusals:
-        """Decide about the records of sinks that brokers have refused since the last call.
+    def remember_refused(self) -> None:
+        """Remember the records of sinks that brokers refuse whenever they come.
 
-        Args:
-            kinds: The errors to decide about. Records with others are forgotten.
+        They are refused at once when they come again, so that the production handler is asked.
+        """
+        refused = [each for each in self._plane.refused() if isinstance(each.error, OF_ONE_RECORD)]
+        for each in refused[: _MOST_REMEMBERED - len(self._remembered)]:
+            self._remembered[each.topic, each.key, each.value, each.timestamp_ms] = each.error
+
+    def forget_refused(self) -> None:
+        """Forget the records that brokers have refused: what follows from other records is tried again."""
+        self._remembered.clear()
+
+    def settle(self) -> SettledRefusals:
+        """Decide about the records of sinks that brokers have refused since the last call.
 
         Raises:
             StreamsError: One of them ends the worker.
         """
-        refused = [each for each in self._plane.refused() if isinstance(each.error, kinds)]
+        refused = self._plane.refused()
         retried = [each.error for each in refused if self._is_retried(each)]
         return SettledRefusals(len(refused), retried[0] if retried else None)
 

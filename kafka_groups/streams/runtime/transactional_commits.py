@@ -3,18 +3,49 @@
 import logging
 from collections.abc import Collection
 
-from kafka_groups.errors import KafkaGroupsError, OperationTimeoutError, TasksLostError, TransactionFailedError
+from kafka_groups.errors import (
+    BrokerError,
+    FencedMemberEpochError,
+    IllegalGenerationError,
+    InvalidProducerEpochError,
+    InvalidProducerIdMappingError,
+    InvalidTxnStateError,
+    KafkaGroupsError,
+    OperationTimeoutError,
+    OutOfOrderSequenceNumberError,
+    ProducerFencedError,
+    StaleMemberEpochError,
+    TasksLostError,
+    TransactionAbortableError,
+    TransactionFailedError,
+    UnknownMemberIdError,
+    UnknownProducerIdError,
+)
 from kafka_groups.streams.errors import StreamsError
 from kafka_groups.streams.runtime.assigned import AssignedTask
 from kafka_groups.streams.runtime.committing import Commits, offsets_of
-from kafka_groups.streams.tasks.failures import OF_ONE_RECORD
 
 __all__ = ["TransactionalCommits"]
 
 _log = logging.getLogger(__name__)
 
-_MOST_REFUSALS = 3
-"""The transactions in a row that may fail because brokers refuse a record. It comes again each time."""
+_MOST_FAILURES = 3
+"""The transactions in a row that may fail because brokers refuse something, which comes again each time."""
+
+_OVERCOME = (
+    FencedMemberEpochError,
+    IllegalGenerationError,
+    InvalidProducerEpochError,
+    InvalidProducerIdMappingError,
+    InvalidTxnStateError,
+    OutOfOrderSequenceNumberError,
+    ProducerFencedError,
+    StaleMemberEpochError,
+    TransactionAbortableError,
+    UnknownMemberIdError,
+    UnknownProducerIdError,
+)
+"""Errors that are not retriable, and that a new producer or the next assignment overcomes."""
 
 
 class TransactionalCommits(Commits):
@@ -25,10 +56,23 @@ class TransactionalCommits(Commits):
     pending, as one is whose records are not confirmed: nothing more may be written into its transaction.
     """
 
-    _refusals = 0
+    _failures = 0
 
-    def forget(self) -> None:
-        """Forget a pending commit, as its transaction is lost."""
+    def forget(self, error: TransactionFailedError) -> None:
+        """Forget a pending commit, as its transaction is lost.
+
+        Raises:
+            StreamsError: Several transactions in a row have failed, and the next ones would, too.
+        """
+        cause = error.__cause__
+        is_refusal = isinstance(cause, BrokerError) and not (cause.retriable or isinstance(cause, _OVERCOME))
+        self._failures += is_refusal
+        if self._failures >= _MOST_FAILURES:
+            raise StreamsError(
+                f"The brokers have refused {self._failures} transactions in a row, each of which was aborted. The last "
+                f"time: {cause}. If it is about a record, it differs whenever it is processed, so that "
+                "production_exception_handler cannot be asked: drop it before the sink, or correct the topic."
+            ) from error
         self._pending = []
         self._timeout.end()
         self._retries.end()
@@ -65,20 +109,9 @@ class TransactionalCommits(Commits):
     async def _is_answered(self) -> bool:
         try:
             return await super()._is_answered()
-        except TransactionFailedError as error:
-            self._settle_refusals(error)
+        except TransactionFailedError:
+            self._output.remember_refused()  # the handler is asked when they come again
             raise
-
-    def _settle_refusals(self, error: TransactionFailedError) -> None:
-        """Ask about records of sinks that brokers refuse whenever they come. The transaction is lost in any case."""
-        if not self._output.settle(OF_ONE_RECORD).count:
-            return
-        self._refusals += 1
-        if self._refusals >= _MOST_REFUSALS:
-            raise StreamsError(
-                f"The brokers have refused a record in {self._refusals} transactions in a row, each of which was "
-                f"aborted for it: {error}. Correct the record or the topic, or drop the record before the sink."
-            ) from error
 
     async def _end_transaction(self, tasks: Collection[AssignedTask]) -> bool:
         offsets = {place: each for task in tasks for place, each in offsets_of(task).items()}
@@ -91,7 +124,8 @@ class TransactionalCommits(Commits):
         except TasksLostError as error:
             raise TransactionFailedError(f"The worker has lost its tasks: {error}") from error
         self._timeout.end()
-        self._refusals = 0
+        self._failures = 0
+        self._output.forget_refused()
         for task in tasks:
             self._committed(task)
         return True

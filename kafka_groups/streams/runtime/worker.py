@@ -190,7 +190,7 @@ class StreamsWorker:
     async def _begin_again(self, error: TransactionFailedError) -> None:
         """Forget the transaction that has failed, and let its tasks begin again from what was committed."""
         _log.warning("%s. The records since the last commit are processed again.", str(error).rstrip("."))
-        self._commits.forget()
+        self._commits.forget(error)
         self._is_commit_due = False
         await self._plane.renew()
         await self._manager.revive()

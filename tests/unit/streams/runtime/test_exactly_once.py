@@ -202,15 +202,48 @@ async def test_lost_tasks_take_the_transaction_with_them() -> None:
     assert results(kafka) == once_each()
 
 
-async def test_a_refused_record_ends_the_worker_in_the_end() -> None:
-    kafka = written()
+def refusing(kafka: FakeKafka) -> None:
+    """Let the brokers refuse a word."""
     kafka.refusal = lambda place, entry: (
         MessageTooLargeError("too large") if place.topic == OUTPUT and entry.key == b"not" else None
     )
-    resume = ErrorHandlers(production=lambda *_: ErrorResponse.RESUME)
-    made = process(kafka, handlers=resume)
+
+
+async def test_the_handler_is_asked_when_a_refused_record_comes_again() -> None:
+    kafka = written()
+    refusing(kafka)
+    asked: list[object] = []
+
+    def resume(_context: object, record: Any, _error: Exception) -> ErrorResponse:
+        asked.append(record.key)
+        return ErrorResponse.RESUME
+
+    made = process(kafka, handlers=ErrorHandlers(production=resume))
+    await run(made)
+    await made.worker.close()
+    assert asked == [b"not"]
+    assert results(kafka) == {word: counts for word, counts in once_each().items() if word != "not"}
+    assert restored(kafka) == Counter(WORDS)
+
+
+async def test_without_a_handler_a_refused_record_ends_the_worker() -> None:
+    kafka = written()
+    refusing(kafka)
+    made = process(kafka)
     await made.worker.start()
-    with pytest.raises(StreamsError, match="in 3 transactions in a row"):
+    with pytest.raises(StreamsError, match="cannot write to totals"):
+        await made.turn_until(lambda: made.has_committed(len(WORDS)))
+    await made.worker.close(is_clean=False)
+    assert not results(kafka)
+
+
+async def test_a_refused_record_that_always_differs_ends_the_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    kafka = written()
+    refusing(kafka)
+    monkeypatch.setattr("kafka_groups.streams.runtime.output._MOST_REMEMBERED", 0)
+    made = process(kafka)
+    await made.worker.start()
+    with pytest.raises(StreamsError, match="refused 3 transactions in a row"):
         await made.turn_until(lambda: made.has_committed(len(WORDS)))
     await made.worker.close(is_clean=False)
     assert not results(kafka)
