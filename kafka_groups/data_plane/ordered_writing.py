@@ -108,7 +108,7 @@ class OrderedWriter:
             KafkaGroupsError: The producer refuses the record, for example because it is too large.
         """
         place = _ANY_PARTITION if partition is None else partition
-        report = self._delivered if origin is None else partial(self._reported, headers, origin)
+        report = self._delivered if origin is None else partial(self._reported, headers, timestamp_ms, origin)
         self._queue(topic, value, key, place, timestamp_ms, headers, report)
 
     def write_tracked(
@@ -188,11 +188,11 @@ class OrderedWriter:
         return True
 
     def _keep(self, record: _QueuedRecord, error: KafkaGroupsError) -> None:
-        topic, value, key, partition, report, timestamp_ms, _ = record
+        topic, value, key, partition, report, _timestamp_ms, _ = record
         if not isinstance(report, partial):
             self._failures.append(error)
             return
-        headers, origin = report.args
+        headers, timestamp_ms, origin = report.args
         chosen = None if partition == _ANY_PARTITION else partition
         self._refused.append(UnwrittenRecord(topic, key, value, timestamp_ms, headers, chosen, error, origin))
 
@@ -218,13 +218,16 @@ class OrderedWriter:
     def _replace_producer(self) -> None:
         self._producer = new_producer(self._settings)
 
-    def _reported(self, headers: Headers, origin: object, error: KafkaError | None, message: Message) -> None:
+    def _reported(
+        self, headers: Headers, timestamp_ms: int, origin: object, error: KafkaError | None, message: Message
+    ) -> None:
         if error is None:
             return
         topic, partition = cast("str", message.topic()), message.partition()
         failure = failure_of(error, f"A record for {topic} was not written")
         chosen = None if partition == _ANY_PARTITION else partition
-        parts = (topic, message.key(), message.value(), message.timestamp()[1], headers, chosen)
+        # The report of a record that was refused does not have its time.
+        parts = (topic, message.key(), message.value(), timestamp_ms, headers, chosen)
         self._refused.append(UnwrittenRecord(*parts, failure, origin))
 
     def _delivered(self, error: KafkaError | None, message: Message) -> None:

@@ -105,9 +105,11 @@ class TransactionalWriter(OrderedWriter):
             TransactionFailedError: The transaction is lost.
             DeliveryFailedError: Records are not confirmed in time; another flush waits for them again.
         """
-        if self._failure is None:
-            super().flush(timeout_s)
-        self.check()
+        try:
+            if self._failure is None:
+                super().flush(timeout_s)
+        finally:
+            self.check()  # which says more than that records are not confirmed
 
     def commit(
         self, offsets: Mapping[TopicPartition, OffsetAndMetadata], group_metadata: bytes, timeout_s: float
@@ -192,10 +194,12 @@ class TransactionalWriter(OrderedWriter):
             return None
         return failure
 
-    def _reported(self, headers: Headers, origin: object, error: KafkaError | None, message: Message) -> None:
+    def _reported(
+        self, headers: Headers, timestamp_ms: int, origin: object, error: KafkaError | None, message: Message
+    ) -> None:
         if error is not None:
             self._note(error, message)
-        super()._reported(headers, origin, error, message)
+        super()._reported(headers, timestamp_ms, origin, error, message)
 
     def _delivered(self, error: KafkaError | None, message: Message) -> None:
         if error is not None:

@@ -1,13 +1,24 @@
 """Applications that run exactly once on the embedded broker: what others see, and what brokers refuse."""
 
+import re
 from collections.abc import Iterator
 from functools import partial
 
 import pytest
+from confluent_kafka import Consumer
 
 from kafka_groups.errors import InvalidTransactionTimeoutError
-from kafka_groups.streams import AsyncKafkaStreams, StreamsBuilder, StreamsState, Topology, serdes
+from kafka_groups.streams import (
+    AsyncKafkaStreams,
+    ErrorResponse,
+    StreamsBuilder,
+    StreamsError,
+    StreamsState,
+    Topology,
+    serdes,
+)
 from kafka_groups.testing import FAST_SETTINGS, EmbeddedCluster
+from tests.integration.test_streams_error_handlers import not_allowed
 from tests.support.conditions import until
 
 WAIT_S = 30
@@ -93,3 +104,51 @@ async def test_the_timeout_of_transactions_is_a_key_of_the_producer() -> None:
                 return stable_offset(cluster, "out")
 
             await until(stable, lambda offset: offset == 2, WAIT_S)
+
+
+async def test_a_record_that_the_broker_refuses_goes_to_the_handler(cluster: EmbeddedCluster) -> None:
+    cluster.create_topic("small", configs={"max.message.bytes": "500"})
+    cluster.create_topic("letters")
+    values = ["a", "b" * 400, "c"]
+    cluster.produce("in", values, keys=values)
+    app = AsyncKafkaStreams(
+        partial(doubled, "in", "small"),
+        application_id="app",
+        bootstrap_servers=cluster.bootstrap_servers,
+        processing_guarantee="exactly_once_v2",
+        production_exception_handler=lambda *_: ErrorResponse.DEAD_LETTER,
+        errors_dead_letter_queue_topic_name="letters",
+        producer={"linger.ms": 0, "batch.num.messages": 1},
+    )
+    async with app:
+        await app.wait_until_running(WAIT_S)
+
+        async def stable() -> tuple[int, int]:
+            return stable_offset(cluster, "letters"), stable_offset(cluster, "small")
+
+        await until(stable, lambda found: min(found) > 0, WAIT_S)
+        reader = Consumer({
+            "bootstrap.servers": cluster.bootstrap_servers,
+            "group.id": "reader",
+            "auto.offset.reset": "earliest",
+        })  # fmt: skip
+        reader.subscribe(["small", "letters"])
+        found = [(record.topic(), record.key()) for record in reader.consume(3, timeout=WAIT_S)]
+        reader.close()
+    assert sorted(found) == [("letters", values[1].encode()), ("small", b"a"), ("small", b"c")]
+
+
+async def test_a_right_that_is_missing_ends_the_application(cluster: EmbeddedCluster) -> None:
+    cluster.delete_topic("out")
+    not_allowed(cluster)
+    cluster.produce("in", ["a"])
+    app = application(cluster)
+    await app.start()
+
+    async def state() -> StreamsState:
+        return app.state
+
+    await until(state, lambda it: it is StreamsState.ERROR, WAIT_S)
+    assert isinstance(app.error, StreamsError)
+    assert re.search(r"Topic authorization failed\. Allow the application's user to write to out\.", str(app.error))
+    await app.close()

@@ -124,8 +124,14 @@ class TransactionalCommits(Commits):
         except TasksLostError as error:
             raise TransactionFailedError(f"The worker has lost its tasks: {error}") from error
         self._timeout.end()
-        self._failures = 0
-        self._output.forget_refused()
+        if any(_has_moved(task) for task in tasks):
+            self._failures = 0
+            self._output.forget_refused()
         for task in tasks:
             self._committed(task)
         return True
+
+
+def _has_moved(task: AssignedTask) -> bool:
+    """Return whether a task has processed records since the last commit, and not only fetched some."""
+    return any(each.offset != task.committed.get(place) for place, each in offsets_of(task).items())
