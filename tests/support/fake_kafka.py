@@ -112,6 +112,7 @@ class FakePlane:
         self.kafka = kafka
         self.faults = faults or Faults()
         self.is_transactional = is_transactional
+        self.is_prepared = False
         self.open: list[tuple[TopicPartition, LogEntry, object]] = []  # of the transaction
         self._failure: KafkaGroupsError | None = None
         self.written: dict[TopicPartition, int] = {}
@@ -163,6 +164,7 @@ class FakePlane:
         origin: object = None,
     ) -> None:
         self.faults.call()
+        assert self.is_prepared or not self.is_transactional, "a producer that is not prepared"
         count = self.kafka.counts[topic]
         place = TopicPartition(topic, sum(key or b"") % count if partition is None else partition)
         self.queued.append((place, LogEntry(key, value, timestamp_ms, headers), origin))
@@ -195,6 +197,7 @@ class FakePlane:
 
     async def prepare(self) -> None:
         self.faults.call()
+        self.is_prepared = True
 
     async def commit_transaction(
         self, offsets: Mapping[TopicPartition, OffsetAndMetadata], group_metadata: bytes
@@ -211,6 +214,7 @@ class FakePlane:
     async def renew(self) -> None:
         self.faults.call()
         self.queued, self.open, self._unwritten, self._failure = [], [], [], None
+        self.is_prepared = False
 
     def refused(self) -> list[UnwrittenRecord]:
         refused, self._unwritten = self._unwritten, []

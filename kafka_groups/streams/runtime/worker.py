@@ -208,6 +208,8 @@ class StreamsWorker:
         try:
             await self._plane.prepare()
         except KafkaGroupsError as error:
+            if isinstance(error, TransactionFailedError):
+                await self._plane.renew()
             self._preparing.note("The producer cannot begin yet", error)
             return False
         self._preparing.end()
@@ -228,7 +230,7 @@ class StreamsWorker:
             for task in self._restoration.lost(polled):
                 await self._manager.wipe(task)
         for task in self._waiting(TaskPhase.RESTORING):
-            if task.role is TaskRole.ACTIVE and task.is_restored and self._may_run(task):
+            if task.role is TaskRole.ACTIVE and task.is_restored and self._may_run(task) and await self._is_prepared():
                 await self._run(task, wall_ms)
                 if not task.is_running:
                     break  # the attempt may have taken a second: the others have their turn
@@ -249,10 +251,9 @@ class StreamsWorker:
         return polled
 
     async def _begin_created(self) -> None:
-        created = self._waiting(TaskPhase.CREATED)
-        if not created or not await self._is_prepared():
-            return
-        for task in created:
+        for task in self._waiting(TaskPhase.CREATED):
+            if not await self._is_prepared():
+                return  # the open transaction of an earlier worker would hide what it has committed
             if not task.beginning.may_try:
                 continue
             try:

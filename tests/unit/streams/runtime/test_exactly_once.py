@@ -16,7 +16,7 @@ from kafka_groups.streams.tasks.error_context import ErrorHandlers, ErrorRespons
 from kafka_groups.types import OffsetAndMetadata, TopicPartition
 from tests.support.fake_kafka import FakeKafka, FakePlane, Faults, Killed
 from tests.support.planted_defects import Patch, Plant, by_name
-from tests.unit.streams.runtime.counting import OUTPUT, Process, brokers, restored
+from tests.unit.streams.runtime.counting import CHANGELOG, OUTPUT, Process, brokers, restored
 
 WORDS = ("to", "be", "or", "not", "to", "be", "to", "see")
 
@@ -82,7 +82,15 @@ class FailingPlane(FakePlane):
 
     failing = 0
     late = 0
+    unprepared: tuple[Exception, ...] = ()
     commits: list[Mapping[TopicPartition, OffsetAndMetadata]]
+
+    async def prepare(self) -> None:
+        if self.unprepared:
+            error, *rest = self.unprepared
+            self.unprepared = tuple(rest)
+            raise error
+        await super().prepare()
 
     async def flush(self, timeout_ms: int) -> None:
         if self.failing == 1:
@@ -155,6 +163,44 @@ async def test_stores_are_not_restored_after_a_transaction_that_failed() -> None
     await made.turn_until(lambda: made.has_committed(len(WORDS)))
     assert made.worker.figures.restored.total == restored_before
     assert results(kafka) == once_each()
+
+
+NOT_PREPARED = (
+    OperationTimeoutError("no answer"),
+    TransactionFailedError("it hangs"),
+    OperationTimeoutError("no answer"),
+)
+
+
+async def test_a_worker_waits_for_its_producer() -> None:
+    kafka = written()
+    made, plane = failing_process(kafka)
+    plane.unprepared = NOT_PREPARED
+    await run(made)
+    assert results(kafka) == once_each()
+
+
+async def test_a_restored_task_waits_for_the_next_producer() -> None:
+    """The task is not among those that begin again when the transaction fails."""
+    kafka = brokers(2)
+    other = TopicPartition(CHANGELOG, 1)
+    for number, word in enumerate(WORDS):
+        kafka.produce("words", word, word, number)
+        kafka.produce("words", word + "!", word, number, partition=1)
+    kafka.produce(CHANGELOG, "old!", "\0" * 7 + "\1", partition=1)
+    made, plane = failing_process(kafka)
+    plane.changelogs.paused.add(other)
+    await made.worker.start()
+    await made.turn_until(lambda: made.has_committed(3))
+    made.member.assign("0_1")
+    await made.turn_until(lambda: other in plane.changelogs.positions)
+    plane.failing, plane.unprepared = 2, NOT_PREPARED
+    await made.turn_until(lambda: not plane.is_prepared)
+    plane.changelogs.paused.clear()
+    await made.turn_until(lambda: made.has_committed(len(WORDS), TopicPartition("words", 1)))
+    await made.turn_until(lambda: made.has_committed(len(WORDS)))
+    shouted = {f"{word}!": counts for word, counts in once_each().items()}
+    assert results(kafka) == {**once_each(), **shouted}
 
 
 async def test_a_commit_without_answer_is_repeated_before_anything_else() -> None:
