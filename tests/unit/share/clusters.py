@@ -19,6 +19,8 @@ SETTINGS: dict[str, object] = {
 }
 GROUP = {"share.auto.offset.reset": "earliest"}
 TOPIC = "orders"
+KEPT = {"retention.ms": "-1"}
+"""The records are of 1970."""
 
 
 class World:
@@ -33,7 +35,7 @@ class World:
 
     async def __aenter__(self) -> "World":
         await self.cluster.start_async()
-        created = self.cluster.create_topic(TOPIC, self.partitions)
+        created = self.cluster.create_topic(TOPIC, self.partitions, configs=KEPT)
         self.topic = Topic(TOPIC, created.topic_id)
         self.cluster.alter_group_configs("g", GROUP)
         host, port = self.cluster.bootstrap_servers.split(",")[0].split(":")
