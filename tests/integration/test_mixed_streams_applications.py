@@ -13,7 +13,7 @@ import pytest
 from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.testing.kafka_process import KafkaProcess
 from tests.support.kafka.java_word_count import SETTINGS
-from tests.support.kafka.mixed_application import AT_LEAST_ONCE, EXACTLY_ONCE, MixedApplication
+from tests.support.kafka.mixed_application import AT_LEAST_ONCE, EXACTLY_ONCE, Guarantee, MixedApplication
 from tests.support.kafka.mixed_topologies import expected
 
 pytestmark = [pytest.mark.real_kafka, pytest.mark.slow]
@@ -39,7 +39,7 @@ def make(servers: str, tmp_path: Path) -> Iterator[Make]:
     """Make an application."""
     with ExitStack() as stack:
 
-        def made(kind: str, guarantee: str = AT_LEAST_ONCE) -> MixedApplication:
+        def made(kind: str, guarantee: Guarantee = AT_LEAST_ONCE) -> MixedApplication:
             app = MixedApplication(kind, servers, tmp_path, guarantee)
             stack.callback(app.end)
             return app

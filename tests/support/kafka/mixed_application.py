@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer
 from confluent_kafka import TopicPartition as Position
@@ -36,7 +36,9 @@ _AGE_MS, _STEP_MS, _TIMES, _HIGHEST = 5_000_000, 500, 4_000, 20
 _PACE_S = 0.03
 _OF_A_RESTART = {KafkaError.NOT_COORDINATOR, KafkaError.COORDINATOR_LOAD_IN_PROGRESS, KafkaError._TRANSPORT}
 _FIRST = 0
-AT_LEAST_ONCE, EXACTLY_ONCE = "at_least_once", "exactly_once_v2"
+Guarantee = Literal["at_least_once", "exactly_once_v2"]
+AT_LEAST_ONCE: Guarantee = "at_least_once"
+EXACTLY_ONCE: Guarantee = "exactly_once_v2"
 
 
 def python_instance(  # noqa: PLR0917 - what a process is told
@@ -46,7 +48,7 @@ def python_instance(  # noqa: PLR0917 - what a process is told
     source: str,
     sink: str,
     num_workers: int = 1,
-    guarantee: str = AT_LEAST_ONCE,
+    guarantee: Guarantee = AT_LEAST_ONCE,
 ) -> KafkaStreams:
     """Return an instance in Python; for other processes."""
     return KafkaStreams(
@@ -66,7 +68,9 @@ class MixedApplication:
     another one would give records lower ones.
     """
 
-    def __init__(self, kind: str, bootstrap_servers: str, directory: Path, guarantee: str = AT_LEAST_ONCE) -> None:
+    def __init__(
+        self, kind: str, bootstrap_servers: str, directory: Path, guarantee: Guarantee = AT_LEAST_ONCE
+    ) -> None:
         self.kind, self.servers, self._directory = kind, bootstrap_servers, directory
         self.guarantee = guarantee
         self.application_id, self.source, self.sink = unique(kind), unique("lines"), unique("results")

@@ -10,7 +10,7 @@ from confluent_kafka import Consumer, KafkaError, Message
 from confluent_kafka import TopicPartition as Position
 
 from kafka_groups.streams import KafkaStreams, StreamsBuilder, Topology, serdes
-from tests.support.kafka.mixed_application import PARTITIONS, MixedApplication
+from tests.support.kafka.mixed_application import PARTITIONS, Guarantee, MixedApplication
 from tests.support.kafka.real_kafka import unique
 
 __all__ = ["CountedApplication", "CountedInstance"]
@@ -46,7 +46,7 @@ class CountedInstance:
     application_id: str
     source: str
     sink: str
-    guarantee: str
+    guarantee: Guarantee
     workers: int = 1
 
     def made(self) -> KafkaStreams:
@@ -68,7 +68,7 @@ class CountedInstance:
 class CountedApplication(MixedApplication):
     """The topics of such an application, and its results."""
 
-    def __init__(self, bootstrap_servers: str, directory: Path, guarantee: str = "exactly_once_v2") -> None:
+    def __init__(self, bootstrap_servers: str, directory: Path, guarantee: Guarantee = "exactly_once_v2") -> None:
         super().__init__("words", bootstrap_servers, directory, guarantee)
 
     def instance(self, workers: int = 1) -> CountedInstance:
