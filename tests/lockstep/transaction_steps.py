@@ -267,7 +267,9 @@ class Look(TransactionStep):
             "stable": _batches(side, stable.records),
             "all": _batches(side, all_of_it.records),
             "aborted": [
-                (side.label(each.producer_id), each.first_offset) for each in stable.aborted_transactions or ()
+                (side.label(each.producer_id), each.first_offset)
+                for each in stable.aborted_transactions or ()
+                if each.first_offset < _end(stable.records)  # Kafka may name later ones, too
             ],
             "offsets": (stable.high_watermark, stable.last_stable_offset, stable.log_start_offset),
             "ends": [await reader.end_offset(topic, self.partition, is_stable=each) for each in (True, False)],
@@ -302,6 +304,11 @@ class FetchOffsets(TransactionStep):
             for topic in found.topics
             for each in topic.partitions
         ]
+
+
+def _end(records: bytes | None) -> int:
+    """The offset after the last batch."""
+    return max((batch.header.next_offset for batch in iter_batches(records)), default=0)
 
 
 def _batches(side: TransactionSide, records: bytes | None) -> list[tuple[Any, ...]]:
