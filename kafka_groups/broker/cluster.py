@@ -383,7 +383,7 @@ class EmbeddedCluster:
         """Delete and compact at once what the brokers would delete and compact later. For the `with` form.
 
         The topics' configs decide what that is: `cleanup.policy`, `retention.ms`, `retention.bytes` and those of
-        compaction. Ages count on the brokers' clock. Waits until all is done; clients are served meanwhile.
+        compaction. Ages count on the brokers' clock. Waits until all is done. Clients are still served.
 
         Args:
             roll_segments: Whether the segments that grow end first. Otherwise their records are not compacted, which

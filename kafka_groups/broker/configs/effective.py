@@ -96,9 +96,7 @@ def append_rules(configs: BrokerConfigs, topic: str) -> AppendRules:
         producer_expiration_ms=int(expiration_ms),
         verifies_transactions=verifies_transactions(configs),
         segment_bytes=int(of_topic.get("segment.bytes", _DEFAULT_RULES.segment_bytes)),
-        segment_ms=min(segment_ms, int(of_topic.get("max.compaction.lag.ms", segment_ms)))
-        if is_compacted
-        else segment_ms,
+        segment_ms=segment_ms,
     )
 
 

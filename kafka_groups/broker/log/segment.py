@@ -28,8 +28,8 @@ class Segment:
 
     Attributes:
         base_offset: The first offset that it may have.
-        created_ms: When its first batch was added, or -1 if it has none.
-        modified_ms: When its last batch was added, or -1 if it has none.
+        created_ms: When its first batch was added, or -1 if there is no batch.
+        modified_ms: When its last batch was added, or -1 if there is no batch.
         record_count: Number of records.
     """
 
@@ -63,7 +63,7 @@ class Segment:
 
     @property
     def first_timestamp_ms(self) -> int:
-        """The largest timestamp of its first batch, or -1 if that has none."""
+        """The largest timestamp of its first batch, or -1 if that has no timestamps."""
         return self._infos[0].max_timestamp_ms if self._infos else _NO_TIME
 
     @property
@@ -94,13 +94,7 @@ class Segment:
             return
         self.record_count -= sum(info.record_count for info in self._infos[:count])
         self._size_before = self._sizes_up_to[count - 1]
-        for column in (
-            self._infos,
-            self._data,
-            self._last_offsets,
-            self._sizes_up_to,
-            self._max_timestamps_so_far,
-        ):
+        for column in (self._infos, self._data, self._last_offsets, self._sizes_up_to, self._max_timestamps_so_far):
             del column[:count]
         self._lower_timestamps()
 

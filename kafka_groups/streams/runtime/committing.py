@@ -96,8 +96,10 @@ class Commits:
             self._pending = self._written(tasks)
         if not self._pending:
             return True
-        if not await self._flush():
-            return False
+        return await self._flush() and await self._conclude(tasks)
+
+    async def _conclude(self, tasks: Collection[AssignedTask]) -> bool:
+        """Commit the offsets of the pending tasks, whose records the brokers have, as far as they are still there."""
         flushed, self._pending = [task for task in self._pending if task in tasks], []
         return await self._commit_offsets(flushed)
 

@@ -92,16 +92,10 @@ class TransactionalCommits(Commits):
         except KafkaGroupsError as error:
             _log.info("The next owner in Java may not know the times of partitions: %s", error)
 
-    async def _commit(self, tasks: Collection[AssignedTask]) -> bool:
-        if not self._timeout.may_try:
-            return False
-        if not self._pending:
-            self._pending = self._written(tasks)
-        if not self._pending:
-            return True
+    async def _conclude(self, tasks: Collection[AssignedTask]) -> bool:
         if any(task not in tasks for task in self._pending):
             raise TransactionFailedError("The worker has lost a task whose records are in the transaction.")
-        if not await self._flush() or not await self._end_transaction(self._pending):
+        if not await self._end_transaction(self._pending):
             return False
         self._pending = []
         return True
