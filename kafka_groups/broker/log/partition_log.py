@@ -239,8 +239,7 @@ class PartitionLog:
     def batches(self, offset: int, end_offset: int) -> Iterator[StoredBatch]:
         """Return the batches from the one that contains an offset on, up to the last that begins before another one."""
         for segment in self._segments_from(offset):
-            for index in range(segment.index_of(offset), len(segment)):
-                batch = segment.batch(index)
+            for batch in segment.since(offset):
                 if batch.info.base_offset >= end_offset:
                     return
                 yield batch
@@ -328,7 +327,7 @@ class PartitionLog:
         """Replace all batches of the active segment before an offset, with which a batch begins."""
         active = self._active
         segment = Segment(active.base_offset)
-        for batch in (*batches, *active.from_offset(offset)):
+        for batch in (*batches, *active.since(offset)):
             segment.add(batch.info, batch.data, active.modified_ms)
         self._segments[-1] = segment
 

@@ -98,18 +98,15 @@ class Segment:
             del column[:count]
         self._lower_timestamps()
 
-    def from_offset(self, offset: int) -> "Segment":
-        """Return a segment with the batches that have offsets from this one on."""
-        segment = Segment(offset)
-        for index in range(self.index_of(offset), len(self)):
-            segment.add(self._infos[index], self._data[index], self.modified_ms)
-        return segment
-
     # ------------------------------------------------------------------------------------------- finding
 
     def batch(self, index: int) -> StoredBatch:
         """Return a batch."""
         return StoredBatch(self._infos[index], self._data[index])
+
+    def since(self, offset: int) -> Iterator[StoredBatch]:
+        """Return the batch with an offset, or the next one, and those after it."""
+        return map(self.batch, range(self.index_of(offset), len(self)))
 
     def batch_at(self, offset: int) -> StoredBatch | None:
         """Return the batch with an offset, or the next one, or None if there is none."""

@@ -36,7 +36,7 @@ class ConfiguredApplication:
         config: All keys.
         settings: The limits of its workers, and its topology.
         connection: The keys that all clients have, as they were given.
-        random_process_id: An id for the process, if it needs one and has none.
+        random_process_id: An id for a process that needs one and was given no other.
     """
 
     config: StreamsConfig
