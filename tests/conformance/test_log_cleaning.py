@@ -183,10 +183,11 @@ async def test_too_little_that_is_new(target: Target) -> None:
 
 @everywhere
 async def test_records_that_are_too_young(target: Target) -> None:
-    scene = await scene_of(target, COMPACTED, **{"min.compaction.lag.ms": "595000"})
+    scene = await scene_of(target, COMPACTED, **{"min.compaction.lag.ms": "300000"})
     await scene.write("a", "b")  # ten minutes ago
     await scene.write("a")
-    await scene.end_segment("b")
+    scene.time_ms = scene.now_ms - 60_000
+    await scene.write("b")
     await scene.end_segment()
     await scene.until_left(Left(0, 1, ("b",)), Left(2, 2, ("a",)), Left(3, 3, ("b",)), Left(4, 4, ("end",)))
 
@@ -297,8 +298,9 @@ async def test_the_active_segment_is_deleted_when_it_is_old(target: Target) -> N
 @everywhere
 async def test_a_young_record_keeps_its_segment(target: Target) -> None:
     scene = await scene_of(target, {}, **{"retention.ms": "300000"})
+    old_ms, scene.time_ms = scene.time_ms, scene.now_ms
     await scene.write("a")
-    scene.time_ms = scene.now_ms
+    scene.time_ms = old_ms
     await scene.write("b")
     other = await scene_of(target, {}, **{"retention.ms": "300000"})
     await other.write("a")
@@ -320,11 +322,11 @@ async def test_a_log_keeps_its_size(target: Target) -> None:
 async def test_compacted_and_deleted(target: Target) -> None:
     scene = await scene_of(target, COMPACTED, **{"cleanup.policy": "compact,delete", "retention.ms": "300000"})
     await scene.write("a", "b")
+    await scene.until_start(2)  # before a compaction makes one segment of this one and the next
     scene.time_ms = scene.now_ms - 100_000
     await scene.write("a", "b")
     await scene.end_segment("a")
     await scene.end_segment()
-    await scene.until_start(2)
     await scene.until_left(Left(2, 3, ("b",)), Left(4, 4, ("a",)), Left(5, 5, ("end",)))
 
 

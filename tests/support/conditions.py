@@ -28,8 +28,15 @@ async def until(question: Callable[[], Awaitable[T]], expected: Callable[[T], bo
         await asyncio.sleep(_PAUSE_S)
 
 
-def wait_until(condition: Callable[[], object], timeout_s: float = 15.0) -> None:
+def wait_until(
+    condition: Callable[[], object], timeout_s: float = 15.0, found: Callable[[], object] | None = None
+) -> None:
     """Block until a condition holds, for tests without an event loop.
+
+    Args:
+        condition: It holds when this is true.
+        timeout_s: The longest wait.
+        found: What there is instead, for the message.
 
     Raises:
         AssertionError: The time is over.
@@ -37,5 +44,5 @@ def wait_until(condition: Callable[[], object], timeout_s: float = 15.0) -> None
     clock, pause = SystemClock(), threading.Event()
     deadline_ms = clock.now_ms() + round(timeout_s * 1000)
     while not condition():
-        assert clock.now_ms() < deadline_ms, f"not within {timeout_s} s"
+        assert clock.now_ms() < deadline_ms, f"not within {timeout_s} s" + (f": {found()!r}" if found else "")
         pause.wait(_PAUSE_S)
