@@ -1,5 +1,6 @@
 """The data plane of a worker of a streams application: two consumers and a producer of librdkafka."""
 
+import threading
 from collections.abc import Iterable, Mapping
 
 from kafka_groups.data_plane.ordered_writing import OrderedWriter
@@ -47,6 +48,7 @@ class LibrdkafkaPlane:
         self._writer = transactions or OrderedWriter(producer)
         self._connection = producer
         self._counts: dict[str, int] = {}
+        self._resting = threading.Event()  # never set
         self.write = self._writer.write
         self.write_tracked = self._writer.write_tracked
 
@@ -104,6 +106,10 @@ class LibrdkafkaPlane:
         else:
             self._restorer.wait(min(timeout_s, _SHARED_WAIT_SECONDS))
             self._sources.wait(timeout_s)
+
+    async def rest(self, timeout_ms: int) -> None:
+        """Let time pass, whatever has arrived. Blocks."""
+        self._resting.wait(timeout_ms / 1_000)
 
     # ----------------------------------------------------------------------------------------- writing
 

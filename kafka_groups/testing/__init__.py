@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from kafka_groups.testing.simulation.processes import SimulatedProcess
     from kafka_groups.testing.simulation.report import SimulationFailedError, SimulationReport
     from kafka_groups.testing.simulation.run import simulate
+    from kafka_groups.testing.simulation.streams.application import StreamsSimulation, simulate_streams
+    from kafka_groups.testing.simulation.streams.inputs import InputRecord
     from kafka_groups.testing.simulation.world import SimulatedWorld
 
 __all__ = [
@@ -37,6 +39,7 @@ __all__ = [
     "FaultAction",
     "FaultProxy",
     "InFlightRecords",
+    "InputRecord",
     "KafkaContainer",
     "KafkaProcess",
     "ObservedGroup",
@@ -48,7 +51,9 @@ __all__ = [
     "SimulatedWorld",
     "SimulationFailedError",
     "SimulationReport",
+    "StreamsSimulation",
     "simulate",
+    "simulate_streams",
 ]
 
 _MODULES = MappingProxyType({
@@ -61,6 +66,7 @@ _MODULES = MappingProxyType({
     "FaultAction": "fault_proxy",
     "FaultProxy": "fault_proxy",
     "InFlightRecords": ".broker.group_view",
+    "InputRecord": "simulation.streams.inputs",
     "KafkaContainer": "kafka_container",
     "KafkaProcess": "kafka_process",
     "ObservedGroup": ".broker.observed",
@@ -72,7 +78,9 @@ _MODULES = MappingProxyType({
     "SimulatedWorld": "simulation.world",
     "SimulationFailedError": "simulation.report",
     "SimulationReport": "simulation.report",
+    "StreamsSimulation": "simulation.streams.application",
     "simulate": "simulation.run",
+    "simulate_streams": "simulation.streams.application",
 })  # fmt: skip
 
 if not TYPE_CHECKING:  # so that a type checker reports a name that does not exist

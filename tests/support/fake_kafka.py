@@ -153,6 +153,9 @@ class FakePlane:
     async def wait(self, timeout_ms: int) -> None:
         """Return at once: tests advance a clock."""
 
+    async def rest(self, timeout_ms: int) -> None:
+        """Return at once, too."""
+
     def write(  # noqa: PLR0917 - the parts of a record
         self,
         topic: str,

@@ -134,7 +134,7 @@ class Commits:
                     f"The last commit was given up after {timeout_s:g} s, because {why}. Records since the commit "
                     "before will be processed again."
                 )
-            await self._plane.wait(_PAUSE_MS)
+            await self._plane.rest(_PAUSE_MS)  # records that have arrived would end a wait at once
 
     def _written(self, tasks: Collection[AssignedTask]) -> list[AssignedTask]:
         """Write the changes of tasks, and return those that have any."""

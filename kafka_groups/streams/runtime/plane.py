@@ -52,6 +52,9 @@ class DataPlane(Protocol):
     async def wait(self, timeout_ms: int) -> None:
         """Wait until there may be something to poll or room to write, or the time is up."""
 
+    async def rest(self, timeout_ms: int) -> None:
+        """Let time pass, whatever has arrived."""
+
     @property
     def has_room(self) -> bool:
         """False while records wait for room in the producer's queue: process nothing then, or more of them wait."""

@@ -69,8 +69,12 @@ class ConfiguredApplication:
         """
         process = self.static_process_id or process_id or self.random_process_id
         transactional_id = f"{self.config.application_id}-{process}-{number}"
-        timeout_ms = self.producer.get("transaction.timeout.ms", _TRANSACTION_TIMEOUT_MS)
-        return TransactionalWriter(self.producer, transactional_id, int(str(timeout_ms)))
+        return TransactionalWriter(self.producer, transactional_id, self.transaction_timeout_ms)
+
+    @property
+    def transaction_timeout_ms(self) -> int:
+        """When the coordinator aborts a transaction that does not end."""
+        return int(str(self.producer.get("transaction.timeout.ms", _TRANSACTION_TIMEOUT_MS)))
 
     @property
     def producer(self) -> dict[str, object]:

@@ -120,11 +120,11 @@ class MarkerWriter:
         errors: Mapping[TopicPartition, BrokerError | None],
     ) -> None:
         failed = {each: error for each, error in errors.items() if error is not None}
+        is_going_on = written([each for each in partitions if each not in failed])
         last = next((error for error in failed.values() if isinstance(error, _LAST)), None)
         if last is not None:
             _LOG.info("No more markers are written for producer %d: %s", marker.producer.producer_id, last)
-            return
-        if written([each for each in partitions if each not in failed]) and failed:
+        elif is_going_on and failed:
             self._later(marker, tuple(failed), written)
 
     def _later(self, marker: EndMarker, partitions: Collection[TopicPartition], written: Written) -> None:

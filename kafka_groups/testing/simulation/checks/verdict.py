@@ -6,9 +6,9 @@ from functools import reduce
 from attrs import frozen
 
 from kafka_groups.broker.cluster import EmbeddedCluster
-from kafka_groups.broker.log.partition_log import PartitionLog
 from kafka_groups.broker.metadata.topics import PartitionMetadata, TopicMetadata
 from kafka_groups.testing.simulation.checks.ledger import shown
+from kafka_groups.testing.simulation.checks.visible import visible_offsets
 from kafka_groups.testing.simulation.checks.wire_tap import WireTap
 from kafka_groups.testing.simulation.checks.witness import Witness
 from kafka_groups.types import RecordId
@@ -72,7 +72,9 @@ class WireVerdict:
             partition = topic.topic_id_partition(led.partition)
             start, log = ledger.start_of(partition), self.cluster.logs.get(topic.topic_id, led.partition)
             if topic.name in ledger.topics and start is not None:
-                offsets = _offsets(log, max(start, log.log_start_offset), is_committed_only=ledger.reads_committed)
+                offsets = visible_offsets(
+                    log, max(start, log.log_start_offset), is_committed_only=ledger.reads_committed
+                )
                 yield from ((partition, offset) for offset in offsets)
 
     def _partitions(self) -> Iterator[tuple[TopicMetadata, PartitionMetadata]]:
@@ -83,18 +85,3 @@ class WireVerdict:
         """Replace the ids of topics by their names."""
         names = {str(topic.topic_id): topic.name for topic in self.cluster.metadata.topics()}
         return [reduce(lambda found, topic_id: found.replace(topic_id, names[topic_id]), names, text) for text in texts]
-
-
-def _offsets(log: PartitionLog, start: int, *, is_committed_only: bool) -> Iterator[int]:
-    """Yield the offsets from a start on that hold records for a group: no markers, and perhaps none that may abort."""
-    if start >= log.end_offset:
-        return
-    end_offset = log.last_stable_offset if is_committed_only else log.high_watermark
-    aborted = tuple(log.aborted_between(start, log.end_offset)) if is_committed_only else ()
-    for batch in (stored.info for stored in log.batches(start, end_offset) if stored.info.last_offset < end_offset):
-        is_aborted = batch.is_transactional and any(
-            each.producer_id == batch.producer_id and each.first_offset <= batch.base_offset < each.last_offset
-            for each in aborted
-        )
-        if not (batch.is_control or is_aborted):
-            yield from range(max(batch.base_offset, start), batch.last_offset + 1)

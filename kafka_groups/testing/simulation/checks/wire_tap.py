@@ -5,6 +5,7 @@ from typing import Any, Protocol
 
 from kafka_groups.broker.metadata.delta import MetadataDelta
 from kafka_groups.broker.metadata.image import MetadataImage
+from kafka_groups.broker.metadata.placement import GROUP_TOPIC, TRANSACTION_TOPIC
 from kafka_groups.config.cluster.share_group import ShareGroupConfig
 from kafka_groups.net.memory import FaultPlan, Link, Passage
 from kafka_groups.protocol.apis import ApiKey
@@ -23,6 +24,7 @@ __all__ = ["WireTap", "WireWatcher"]
 _OF_SHARES = frozenset({ApiKey.SHARE_FETCH, ApiKey.SHARE_ACKNOWLEDGE, ApiKey.SHARE_GROUP_HEARTBEAT})
 _JOINS = frozenset({ApiKey.JOIN_GROUP, ApiKey.CONSUMER_GROUP_HEARTBEAT, ApiKey.STREAMS_GROUP_HEARTBEAT})
 """The requests with which members of groups other than share groups join."""
+_FOLLOWED = _OF_SHARES | _JOINS | {ApiKey.INIT_PRODUCER_ID}
 
 
 class WireWatcher(Protocol):
@@ -48,7 +50,8 @@ class WireTap:
 
     Attributes:
         ledgers: The ledgers of the share groups.
-        consumed_groups: The ids of classic, consumer and streams groups that members have joined, in order.
+        coordinated: The keys whose coordinators are asked, in order, each after the internal topic in which it chooses
+            a partition: classic, consumer and streams groups that members have joined, and transactional ids.
         half_dead: The connections on which frames vanish, in order.
         frames: The number of frames sent.
     """
@@ -67,7 +70,7 @@ class WireTap:
         self._waiting: dict[tuple[int, int], tuple[RequestHeader, SentRequest]] = {}
         self._watchers: dict[int, WireWatcher] = {}
         self.ledgers: dict[str, GroupLedger] = {}
-        self.consumed_groups: dict[str, None] = {}
+        self.coordinated: dict[tuple[str, str], None] = {}
         self.half_dead: dict[int, None] = {}
         self.frames = 0
 
@@ -110,14 +113,16 @@ class WireTap:
     def _request(self, link: Link, payload: bytes) -> None:
         header = decode_request_header(payload)
         key = header.api_key
-        if key not in _OF_SHARES and key not in self._watchers and key not in _JOINS:
+        if key not in _FOLLOWED and key not in self._watchers:
             return
         sent = SentRequest(link, decode_request(payload, header), self._clock.now_ms())
         self._waiting[link.connection, header.correlation_id] = header, sent
         if key in self._watchers:
             self._watchers[key].asked(sent)
         if key in _JOINS:
-            self.consumed_groups[sent.message.group_id] = None
+            self.coordinated[GROUP_TOPIC, sent.message.group_id] = None
+        elif key == ApiKey.INIT_PRODUCER_ID and sent.message.transactional_id is not None:
+            self.coordinated[TRANSACTION_TOPIC, sent.message.transactional_id] = None
         elif key == ApiKey.SHARE_GROUP_HEARTBEAT:
             self.ledger(sent.message.group_id).heartbeat_asked(sent.message)
         elif key in _OF_SHARES:

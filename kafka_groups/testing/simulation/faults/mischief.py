@@ -92,9 +92,9 @@ class Mischief:
             self._move("leader_moved", *self.rng.choice(partitions))
 
     async def _move_coordinator(self) -> None:
-        """Move a partition of an internal topic, and often once more: that of a group, or one with states."""
+        """Move a partition of an internal topic, and often once more: that of a group, of states, or of an id."""
         share_groups = [self._keys(group_id, ledger) for group_id, ledger in self.tap.ledgers.items()]
-        keys = [*chain(*share_groups), *((GROUP_TOPIC, group_id) for group_id in self.tap.consumed_groups)]
+        keys = [*chain(*share_groups), *self.tap.coordinated]
         places = self._partitions_of(keys)
         if places:
             place = self.rng.choice(places)

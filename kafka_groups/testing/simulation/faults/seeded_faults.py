@@ -33,7 +33,8 @@ class SeededFaults:
             that contain everything, as a client's retry does.
         slow_broker: Each frame of a broker takes half a second longer, for up to 20 seconds.
         leader_moved: Another broker becomes the leader of a partition.
-        coordinator_moved: A group's coordinator, or the coordinator of its record states, moves to another broker.
+        coordinator_moved: The coordinator of a group, of its record states or of a transactional id moves to another
+            broker.
         broker_restarted: A broker shuts down and is back within 10 seconds.
         broker_killed: A broker is killed and is back within 10 seconds. The others notice after up to 5 seconds.
         late_append: A coordinator's write takes up to 4 seconds.

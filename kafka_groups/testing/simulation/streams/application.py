@@ -1,0 +1,206 @@
+"""Runs a streams application in a simulated world: inputs flow, faults strike, and the end is looked at."""
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar, Unpack
+
+from attrs import define, field, frozen
+
+from kafka_groups.broker.metadata.topics import TopicMetadata
+from kafka_groups.config.clients.keywords import StreamsKeywords
+from kafka_groups.serdes import Serde
+from kafka_groups.streams.state.stores import SuppressDefinition
+from kafka_groups.streams.topology.internal_topics import topic_name
+from kafka_groups.streams.topology.node_graph import NodeGraph
+from kafka_groups.streams.topology.nodes import SinkNode, SourceNode
+from kafka_groups.streams.topology.topology import Topology
+from kafka_groups.testing.fast_settings import FAST_SETTINGS
+from kafka_groups.testing.simulation.checks.visible import visible_records
+from kafka_groups.testing.simulation.faults.seeded_faults import SeededFaults
+from kafka_groups.testing.simulation.report import SimulationReport
+from kafka_groups.testing.simulation.run import simulate
+from kafka_groups.testing.simulation.streams.inputs import encoded_inputs, feed
+from kafka_groups.testing.simulation.streams.instance import Deployment
+from kafka_groups.testing.simulation.streams.progress import Progress
+from kafka_groups.testing.simulation.world import SimulatedWorld
+from kafka_groups.testing.topology_driver.topics import CapturedRecord, OutputRecord, TestOutputTopic
+
+__all__ = ["StreamsSimulation", "simulate_streams"]
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+_ALL_FAULTS = SeededFaults()
+_SETTLING_S = 300.0
+_RESTORING_S = 120.0
+_LOOK_S = 1.0
+_NO_TIMESTAMP = -1
+_APPLICATION_ID = "application"
+_SETTINGS: Mapping[str, object] = {
+    **FAST_SETTINGS,
+    "group.streams.heartbeat.interval.ms": 1_000,
+    "group.streams.session.timeout.ms": 6_000,
+    "transaction.abort.timed.out.transaction.cleanup.interval.ms": 1_000,
+}
+
+
+@frozen
+class StreamsSimulation:
+    """What a simulated application has left.
+
+    Attributes:
+        report: The seed, the faults that struck, and a digest of all events.
+        topics: The committed records of each topic, sorted by partition and offset: of those that the application reads
+            and writes, of its repartition topics, and of its changelogs.
+        stores: What the application has committed to each of its stores, by key.
+        trace: All events, each as a line: connections, frames, and changes in the cluster.
+    """
+
+    report: SimulationReport
+    topics: Mapping[str, tuple[CapturedRecord, ...]]
+    stores: Mapping[str, Mapping[Any, Any]]
+    trace: Sequence[str] = field(repr=False)
+
+    def output(self, topic: str, key: Serde[K], value: Serde[V]) -> list[OutputRecord[K, V]]:
+        """Return the committed records of a topic, partition by partition."""
+        return TestOutputTopic(topic, key, value, list(self.topics.get(topic, ()))).read_all()
+
+
+def simulate_streams(  # noqa: PLR0913 - all but the first three by keyword
+    build: Callable[[], Topology],
+    inputs: Mapping[str, Iterable[Sequence[Any]]],
+    seed: int,
+    *,
+    faults: SeededFaults = _ALL_FAULTS,
+    instances: int = 2,
+    workers: int = 1,
+    partitions: int | Mapping[str, int] = 2,
+    brokers: int = 3,
+    settings: Mapping[str, object] | None = None,
+    write_event: Callable[[str], object] = lambda _line: None,
+    **keywords: Unpack[StreamsKeywords],
+) -> StreamsSimulation:
+    """Run a streams application in virtual time, with a cluster and faults drawn from a seed.
+
+    The inputs flow in over the period of the faults. Afterwards the application processes what is left. Then all its
+    processes are stopped, and a new one restores the stores from their changelogs, which must give the same. Blocks
+    until the end.
+
+    The workers are those that `KafkaStreams` runs. Under them is a producer and a consumer of the simulation's own, as
+    librdkafka needs real time.
+
+    Args:
+        build: Returns the topology. Its functions must not block, and get randomness from `random` alone.
+        inputs: For each topic that the topology reads, its records: tuples of key, value and perhaps a timestamp in ms
+            and a partition (see `InputRecord`). The serdes of the sources encode keys and values.
+        seed: The seed. The same seed makes the same run, also in another process.
+        faults: The faults, their frequency and period. By default all of them, for five virtual minutes.
+        instances: The number of processes of the application.
+        workers: The number of workers of each process.
+        partitions: The number of partitions of the topics that the topology reads and writes, or of each by name.
+        brokers: The number of brokers.
+        settings: The brokers' settings, by Kafka's dotted names.
+        write_event: Called with a line for each event, such as `sys.stderr.write`.
+        **keywords: The application's configuration, such as `processing_guarantee`.
+
+    Returns:
+        Outputs, stores and trace. There are no violations.
+
+    Raises:
+        ConfigurationError: A key is invalid, or the topology does not read a topic of the inputs.
+        SimulationFailedError: Records were not processed in time, or changelogs restore something else than the stores.
+        SimulationUnsupportedError: The topology used a thread or a socket, or blocked with `time.sleep`.
+        Exception: An error that ended one of the processes.
+    """
+    keywords.setdefault("application_id", _APPLICATION_ID)
+    play = _Play(build, inputs, faults.seconds, instances, workers, partitions, keywords)
+    trace: list[str] = []
+
+    def note(line: str) -> None:
+        trace.append(line)
+        write_event(line)
+
+    given = {**_SETTINGS, **(settings or {})}
+    report = simulate(play, seed, faults=faults, brokers=brokers, settings=given, write_event=note)
+    return StreamsSimulation(report, play.topics, play.stores, trace)
+
+
+@define(eq=False, repr=False)
+class _Play:
+    """The program of the simulation."""
+
+    build: Callable[[], Topology]
+    inputs: Mapping[str, Iterable[Sequence[Any]]]
+    seconds: float
+    instances: int
+    workers: int
+    partitions: int | Mapping[str, int]
+    keywords: StreamsKeywords
+    topics: dict[str, tuple[CapturedRecord, ...]] = field(factory=dict)
+    stores: dict[str, dict[Any, Any]] = field(factory=dict)
+
+    def __repr__(self) -> str:
+        return f"<simulate_streams of {getattr(self.build, '__qualname__', self.build)}>"
+
+    async def __call__(self, world: SimulatedWorld) -> None:
+        topology = self.build().graph
+        inputs = encoded_inputs(topology, self.inputs)
+        deployment = Deployment(world, self.build, self.keywords, self.workers)
+        self._create_topics(world, topology)
+        names = [f"instance-{number + 1}" for number in range(self.instances)]
+        processes = [world.start(deployment.run, name, name=name) for name in names]
+        await feed(world, inputs.values(), self.seconds)
+        await world.settle()
+        world.violations.extend(await self._progress(world, topology).until_done(_SETTLING_S))
+        self.stores = _stores(deployment, topology)
+        for process in processes:
+            await process.stop()
+        await self._restore(world, deployment, topology)
+        self.topics = {each.name: tuple(_records(world, each)) for each in _user_topics(world)}
+
+    def _create_topics(self, world: SimulatedWorld, topology: NodeGraph) -> None:
+        for topic in dict.fromkeys(_topics_of(topology)):
+            count = self.partitions if isinstance(self.partitions, int) else self.partitions.get(topic, 1)
+            world.cluster.create_topic(topic, partitions=count, configs={"retention.ms": "-1"})
+
+    def _progress(self, world: SimulatedWorld, topology: NodeGraph) -> Progress:
+        application_id = self.keywords["application_id"]
+        sources = [node for node in topology.nodes.values() if isinstance(node, SourceNode)]
+        read = {topic_name(topology, application_id, topic) for node in sources for topic in node.topics}
+        return Progress(world, application_id, sorted(read))
+
+    async def _restore(self, world: SimulatedWorld, deployment: Deployment, topology: NodeGraph) -> None:
+        """Start a new process, and check that its stores become the same."""
+        restored = world.start(deployment.run, "restored", name="restored")
+        for _ in range(round(_RESTORING_S / _LOOK_S)):
+            if (found := _stores(deployment, topology)) == self.stores:
+                break
+            await asyncio.sleep(_LOOK_S)
+        else:
+            world.violations.append(f"the changelogs restore {found}, and the stores were {self.stores}")
+        await restored.stop()
+
+
+def _topics_of(topology: NodeGraph) -> Iterator[str]:
+    """Yield the topics that the topology reads and writes, without repartition topics."""
+    for node in topology.nodes.values():
+        named = node.topics if isinstance(node, SourceNode) else ()
+        if isinstance(node, SinkNode) and isinstance(node.topic, str):
+            named = (node.topic,)
+        yield from (topic for topic in named if topic not in topology.repartition_topics)
+
+
+def _stores(deployment: Deployment, topology: NodeGraph) -> dict[str, dict[Any, Any]]:
+    kept = [name for name, place in topology.stores.items() if not isinstance(place.definition, SuppressDefinition)]
+    return {name: dict(deployment.store(name).all()) if deployment.engines(name) else {} for name in kept}
+
+
+def _user_topics(world: SimulatedWorld) -> list[TopicMetadata]:
+    return [topic for topic in world.cluster.metadata.topics() if not topic.is_internal]
+
+
+def _records(world: SimulatedWorld, topic: TopicMetadata) -> Iterator[CapturedRecord]:
+    for led in topic.partitions:
+        for each in visible_records(world.cluster.logs.get(topic.topic_id, led.partition)):
+            time_ms = _NO_TIMESTAMP if each.timestamp is None else each.timestamp
+            yield CapturedRecord(topic.name, led.partition, each.key, each.value, time_ms, tuple(each.headers))

@@ -1,0 +1,161 @@
+"""An instance of a streams application in a simulated process: its workers, each with a member and a data plane."""
+
+import asyncio
+import random
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from attrs import define, field, frozen
+
+from kafka_groups.errors import ApplicationShutdownError, OperationTimeoutError
+from kafka_groups.streams.member.aio import AsyncStreamsGroupMember
+from kafka_groups.streams.member.rules.task_offsets import TaskPosition
+from kafka_groups.streams.queries.committed import committed_view
+from kafka_groups.streams.runtime.restore_listeners import RestoreListeners
+from kafka_groups.streams.runtime.shared_engine import SharedEngine
+from kafka_groups.streams.runtime.worker import StreamsWorker
+from kafka_groups.streams.topology.internal_topics import group_topology
+from kafka_groups.streams.topology.topology import Topology
+from kafka_groups.streams.workers.configured import ConfiguredApplication, configured_application
+from kafka_groups.testing.simulation.streams.membership import AsyncMembership
+from kafka_groups.testing.simulation.streams.plane import PlaneOptions, WirePlane
+from kafka_groups.testing.simulation.world import SimulatedWorld
+from kafka_groups.types import TaskId, random_uuid
+
+__all__ = ["Deployment", "Instance"]
+
+_LONGEST_WAIT_MS = 1_000
+_CLOSE_S = 20.0
+
+
+@frozen
+class Deployment:
+    """What all instances of an application have.
+
+    Attributes:
+        world: Where they live.
+        build: Returns the topology. Each worker calls it.
+        keywords: The application's configuration.
+        workers: The workers of each instance.
+        running: The instances that run now, by the name of their process.
+    """
+
+    world: SimulatedWorld
+    build: Callable[[], Topology]
+    keywords: Mapping[str, object]
+    workers: int
+    running: dict[str, "Instance"] = field(factory=dict)
+
+    def configured(self) -> ConfiguredApplication:
+        """Return the application as its user configured it, with a topology of its own."""
+        given = {"bootstrap_servers": self.world.cluster.bootstrap_servers, **self.keywords}
+        return configured_application(self.build(), None, given, RestoreListeners())
+
+    async def run(self, name: str) -> None:
+        """Be an instance, until the process ends."""
+        instance = self.running[name] = Instance(self, self.world.rng)
+        try:
+            await instance.run()
+        finally:
+            del self.running[name]
+
+    def engines(self, store: str) -> list[SharedEngine]:
+        """Return the engines of the running tasks that have a store."""
+        return [engine for instance in self.running.values() for engine in instance.engines(store)]
+
+    def store(self, store: str) -> Any:
+        """Return a view of what all instances have committed to a store."""
+        application = self.configured()
+        place = application.settings.tasks.topology.stores[store]
+        return committed_view(place, application.config.application_id, self.engines(store))
+
+
+@define(eq=False)
+class Instance:
+    """The workers of one process."""
+
+    deployment: Deployment
+    rng: random.Random
+    workers: list[StreamsWorker] = field(factory=list)
+    _stopping: asyncio.Event = field(factory=asyncio.Event)
+
+    @property
+    def is_running(self) -> bool:
+        """True if all workers have started, and all their tasks run."""
+        return len(self.workers) == self.deployment.workers and all(each.is_running for each in self.workers)
+
+    def engines(self, store: str) -> list[SharedEngine]:
+        """Return the engines of the running tasks that have a store."""
+        return [engine for worker in self.workers for engine in worker.engines(store)]
+
+    async def run(self) -> None:
+        """Run the workers. When the process is stopped, they finish in good order."""
+        process_id = str(random_uuid(self.rng))
+        numbers = range(1, self.deployment.workers + 1)
+        work = asyncio.gather(*(self._run_worker(process_id, number) for number in numbers))
+        try:
+            await asyncio.shield(work)
+        except asyncio.CancelledError:
+            self._stopping.set()
+            await work
+
+    async def _run_worker(self, process_id: str, number: int) -> None:
+        worker, plane = self._assembled(process_id, number)
+        self.workers.append(worker)
+        try:
+            await worker.start()
+            while not self._stopping.is_set():
+                wait_ms = await worker.turn()
+                await plane.wait(min(wait_ms, _LONGEST_WAIT_MS))
+        except ApplicationShutdownError:
+            await worker.close(_CLOSE_S, is_clean=False)
+        except BaseException:
+            await worker.close(_CLOSE_S, is_clean=False)
+            raise
+        else:
+            await self._finish(worker)
+        finally:
+            self.workers.remove(worker)
+
+    async def _finish(self, worker: StreamsWorker) -> None:
+        """Close a worker. If no broker answers, the next owners of its tasks repeat what it had not committed."""
+        try:
+            await worker.close(_CLOSE_S)
+        except OperationTimeoutError as error:
+            self.deployment.world.note("closed without a last commit", str(error))
+
+    def _assembled(self, process_id: str, number: int) -> tuple[StreamsWorker, WirePlane]:
+        application, world = self.deployment.configured(), self.deployment.world
+        config, settings = application.config, application.settings
+        made: list[StreamsWorker] = []
+
+        def positions() -> Mapping[TaskId, TaskPosition]:
+            return made[0].positions() if made else {}
+
+        member = AsyncStreamsGroupMember(
+            config.member,
+            topology=group_topology(settings.tasks.topology, config.application_id, config.topic_configs),
+            process_id=process_id,
+            number=number,
+            task_offsets=positions,
+            environment=world.environment(),
+        )
+        plane = WirePlane(self._plane_options(application, f"{config.application_id}-{process_id}-{number}"))
+        worker = StreamsWorker(settings, plane, AsyncMembership(member), world.clock)
+        made.append(worker)
+        return worker, plane
+
+    def _plane_options(self, application: ConfiguredApplication, transactional_id: str) -> PlaneOptions:
+        world = self.deployment.world
+        return PlaneOptions(
+            bootstrap_servers=world.cluster.bootstrap_servers,
+            environment=world.environment,
+            partitions=lambda topic: _partitions(world, topic),
+            transactional_id=transactional_id if application.config.is_exactly_once else None,
+            transaction_timeout_ms=application.transaction_timeout_ms,
+        )
+
+
+def _partitions(world: SimulatedWorld, topic: str) -> int | None:
+    known = world.cluster.metadata.topic(topic)
+    return None if known is None else known.num_partitions

@@ -1,0 +1,1 @@
+"""Whole applications in virtual time: what they have committed equals a plain computation."""

@@ -1,0 +1,117 @@
+"""An application that counts words and lines, in virtual time, and what must be left of it.
+
+Words pass a repartition topic, so their counts are 1, 2, 3 and so on, in whatever order they arrive. Lines are counted
+in windows. Which of them are too late depends on the order in their partition alone, so a test driver that gets each
+partition by itself says what must come out.
+"""
+
+import random
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from datetime import timedelta
+from functools import partial
+from typing import Literal
+
+from attrs import evolve
+
+from kafka_groups import serdes
+from kafka_groups.streams import StreamsBuilder, TimeWindows, Topology
+from kafka_groups.testing.clock import WALL_START_MS
+from kafka_groups.testing.simulation import SeededFaults, SimulationReport
+from kafka_groups.testing.simulation.streams.application import StreamsSimulation, simulate_streams
+from kafka_groups.testing.topology_driver.driver import TopologyTestDriver
+from kafka_groups.testing.topology_driver.topics import CapturedRecord
+from tests.simulation.reporting import report_of
+
+Guarantee = Literal["at_least_once", "exactly_once_v2"]
+
+__all__ = ["run_counting_world", "run_counting_world_at_least_once"]
+
+PARTITIONS = 2
+FAULTS = SeededFaults(
+    seconds=60, process_killed=3, process_stopped=1.5, coordinator_moved=3, leader_moved=2, broken_connection=2
+)
+_WORDS = ("ant", "bee", "cat", "dog", "elk", "fox", "gnu")
+_KEYS = ("x", "y", "z")
+_LINES = 100
+_BEGIN_MS, _STEP_MS = WALL_START_MS, 700
+_SIZE = timedelta(seconds=10)
+_IN_GRACE_MS, _TOO_LATE_MS = 4_000, 30_000
+
+
+def build() -> Topology:
+    """Return the topology."""
+    builder = StreamsBuilder()
+    lines = builder.stream("lines", key=serdes.string, value=serdes.string)
+    words = lines.flat_map(lambda _key, text: [(word, word) for word in text.split()])
+    counts = words.group_by_key(key=serdes.string, value=serdes.string).count(store="words", caching=False)
+    counts.to_stream().to("counts", key=serdes.string, value=serdes.int64)
+    windows = lines.group_by_key().windowed_by(TimeWindows(_SIZE, grace=timedelta(seconds=5)))
+    lined = windows.count(store="lines-by-time", caching=False).to_stream()
+    lined.to("by-time", key=serdes.time_windowed(serdes.string, _SIZE), value=serdes.int64)
+    return builder.build()
+
+
+def lines_of(seed: int) -> list[tuple[str, str, int]]:
+    """Return the lines: most of them in order, some late, and some later than the grace of their windows."""
+    rng = random.Random(f"{seed}/lines")
+    late_ms = (0, 0, 0, 0, _IN_GRACE_MS, _TOO_LATE_MS)
+    return [
+        (rng.choice(_KEYS), " ".join(rng.choices(_WORDS, k=2)), _BEGIN_MS + number * _STEP_MS - rng.choice(late_ms))
+        for number in range(_LINES)
+    ]
+
+
+def run_counting_world(
+    seed: int, write_event: Callable[[str], object] = lambda _line: None, guarantee: Guarantee = "exactly_once_v2"
+) -> SimulationReport:
+    """Run one seed; each event is also written as a line."""
+    lines = lines_of(seed)
+    found: list[str] = []
+
+    def run() -> SimulationReport:
+        left = simulate_streams(
+            build, {"lines": lines}, seed, faults=FAULTS, partitions=PARTITIONS, write_event=write_event,
+            application_id="counting", commit_interval_ms=400, poll_ms=400, processing_guarantee=guarantee,
+        )  # fmt: skip
+        found.extend([*_wrong_counts(left, lines), *_wrong_windows(left)])
+        return left.report
+
+    report = report_of(run)
+    return evolve(report, violations=(*report.violations, *found))
+
+
+run_counting_world_at_least_once = partial(run_counting_world, guarantee="at_least_once")
+
+
+def _wrong_counts(left: StreamsSimulation, lines: list[tuple[str, str, int]]) -> Iterator[str]:
+    totals = Counter(word for _, text, _ in lines for word in text.split())
+    results: defaultdict[str, list[int]] = defaultdict(list)
+    for record in left.output("counts", serdes.string, serdes.int64):
+        results[record.key].append(record.value)
+    for word, total in sorted(totals.items()):
+        if results[word] != [*range(1, total + 1)]:
+            yield f"the counts of {word}, which occurs {total} times, are {results[word]}"
+    if left.stores["words"] != totals:
+        yield f"the store has {left.stores['words']}, and there are {dict(totals)}"
+
+
+def _wrong_windows(left: StreamsSimulation) -> Iterator[str]:
+    for partition in range(PARTITIONS):
+        got, wanted = _of(left.topics, "by-time", partition), _computed(_of(left.topics, "lines", partition))
+        if got != wanted:
+            yield f"the windows of partition {partition} are {got}, and not {wanted}"
+
+
+def _of(topics: Mapping[str, tuple[CapturedRecord, ...]], topic: str, partition: int) -> list[CapturedRecord]:
+    return [record for record in topics.get(topic, ()) if record.partition == partition]
+
+
+def _computed(lines: list[CapturedRecord]) -> list[CapturedRecord]:
+    """Return what a driver makes of the lines of one partition."""
+    with TopologyTestDriver(build()) as driver:
+        topic = driver.input_topic("lines", serdes.bytes_, serdes.bytes_)
+        for line in lines:
+            topic.pipe(line.key, line.value, timestamp_ms=line.timestamp_ms)
+        partition = lines[0].partition if lines else 0
+        return [record._replace(partition=partition) for record in driver.records("by-time")]

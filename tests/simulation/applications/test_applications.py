@@ -1,0 +1,49 @@
+"""Streams applications in virtual time, under seeded faults: exactly once means what a plain computation says.
+
+`python -m tests.simulation --application SEED` runs one seed by hand.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+
+import pytest
+
+from tests.simulation.applications.counting import run_counting_world, run_counting_world_at_least_once
+from tests.simulation.elsewhere import run_elsewhere
+from tests.simulation.reporting import explained
+
+pytestmark = pytest.mark.simulation
+
+_OFTEN_STRUCK = ("process_killed", "coordinator_moved", "leader_moved", "broken_connection", "late_append", "slow_load")
+_SEEDS_OF_CONTROL = range(500, 512)
+
+
+@pytest.fixture(scope="module")
+def applications_struck() -> Counter[str]:
+    """Faults by class, over all seeds."""
+    return Counter()
+
+
+def test_committed_results_equal_a_computation(streams_seed: int, applications_struck: Counter[str]) -> None:
+    report = run_counting_world(streams_seed)
+
+    applications_struck.update(report.faults)
+    assert not report.violations, explained(report, "--application")
+
+
+def test_every_class_of_fault_struck(
+    applications_struck: Counter[str], record_property: Callable[[str, object], None]
+) -> None:
+    record_property("to_show", f"faults that struck streams applications: {dict(applications_struck)}")
+    assert [name for name in _OFTEN_STRUCK if not applications_struck[name]] == []
+
+
+@pytest.mark.slow
+def test_at_least_once_repeats_results() -> None:
+    reports = [run_counting_world_at_least_once(seed) for seed in _SEEDS_OF_CONTROL]
+    assert any("the counts of" in violation for report in reports for violation in report.violations)
+
+
+@pytest.mark.slow
+def test_a_seed_makes_the_same_run_again_in_another_process() -> None:
+    assert run_elsewhere(run_counting_world, 4) == run_counting_world(4).digest
