@@ -12,12 +12,19 @@ from kafka_groups.streams.state.store import RecordContext
 from kafka_groups.streams.topology.context import TaskServices
 from kafka_groups.streams.topology.internal_topics import topic_name
 from kafka_groups.streams.topology.node_graph import NodeGraph
-from kafka_groups.streams.topology.nodes import NodeStep, ProcessorNode, SinkNode, SourceNode, TopologyNode
+from kafka_groups.streams.topology.nodes import (
+    NodeStep,
+    OperatorTime,
+    ProcessorNode,
+    SinkNode,
+    SourceNode,
+    TopologyNode,
+)
 from kafka_groups.streams.topology.partitioning import WindowedPartitioner, chosen_partitions
 from kafka_groups.streams.topology.subtopologies import NodeGroup
 from kafka_groups.types import Header, Headers
 
-__all__ = ["Collector", "Failures", "TaskProgram", "compile_group"]
+__all__ = ["Collector", "Failures", "TaskProgram", "compile_group", "stream_time_of"]
 
 _BY_DEFAULT = (None,)
 
@@ -99,6 +106,7 @@ class Surroundings:
         record: The record that is processed.
         collector: Takes the records of sinks.
         failures: Decides about exceptions.
+        times: The times that operators keep, by name. They are added to it.
     """
 
     topology: NodeGraph
@@ -107,6 +115,7 @@ class Surroundings:
     record: RecordContext
     collector: Collector
     failures: Failures
+    times: dict[str, OperatorTime]
 
 
 def compile_group(group: NodeGroup, surroundings: Surroundings) -> TaskProgram:
@@ -130,6 +139,11 @@ def compile_group(group: NodeGroup, surroundings: Surroundings) -> TaskProgram:
     )
 
 
+def stream_time_of(name: str) -> str:
+    """Return the name of the stream time of a node. Java's names of times have no colon."""
+    return f"time:{name}"
+
+
 class _OpenNode:
     """One node in one task; operators see it as their `NodeContext`."""
 
@@ -151,6 +165,9 @@ class _OpenNode:
                 "the processor."
             )
         return self._surroundings.states[name]
+
+    def time(self, name: str | None = None) -> OperatorTime:
+        return self._surroundings.times.setdefault(name or stream_time_of(self.name), OperatorTime())
 
     def failed(self, error: Exception, key: Any, value: Any, timestamp_ms: int, headers: Headers) -> None:
         self._surroundings.failures.processing(self.name, error, (key, value, timestamp_ms, headers))

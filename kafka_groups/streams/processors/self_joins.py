@@ -8,7 +8,7 @@ from attrs import frozen
 from kafka_groups.streams.processors.lookup_joins import KeyedJoiner
 from kafka_groups.streams.processors.stream_joins import NULL_KEY, NULL_VALUE, JoinReach, TimedResult
 from kafka_groups.streams.state.windows import StoredWindow, WindowState
-from kafka_groups.streams.topology.nodes import NodeContext, NodeStep
+from kafka_groups.streams.topology.nodes import NodeContext, NodeStep, OperatorTime
 from kafka_groups.types import Headers
 
 __all__ = ["SelfJoin"]
@@ -36,7 +36,7 @@ class SelfJoin:
 
     def open(self, node: NodeContext) -> NodeStep:
         """Return the node's step in one task."""
-        forward, failed, pairs = node.forward, node.failed, _SelfPairs(self, node.state(self.store))
+        forward, failed, pairs = node.forward, node.failed, _SelfPairs(self, node.state(self.store), node.time())
 
         def step(key: Any, value: Any, timestamp_ms: int, headers: Headers) -> None:
             if key is None or value is None:
@@ -59,16 +59,16 @@ class SelfJoin:
 class _SelfPairs:
     """The results of a join in one task."""
 
-    def __init__(self, operator: SelfJoin, state: WindowState) -> None:
+    def __init__(self, operator: SelfJoin, state: WindowState, time: OperatorTime) -> None:
         self._state, self._joiner, self._reach = state, operator.joiner, operator.reach
         self._own_ms = max(operator.retention_ms - 1, 1)
         self._reaches_itself = operator.reach.before_ms >= 0 and operator.reach.after_ms >= 0
-        self._stream_ms = -1
+        self._time = time
 
     def as_left(self, key: Any, value: Any, timestamp_ms: int) -> Iterator[TimedResult]:
         """Yield the pairs of which a record is the left one, but for that with itself."""
         reach = self._reach
-        self._stream_ms = max(self._stream_ms, timestamp_ms)
+        self._time.ms = max(self._time.ms, timestamp_ms)
         for each in self._others(key, timestamp_ms, timestamp_ms - reach.before_ms, timestamp_ms + reach.after_ms):
             right = self._state.value(each.stored)
             yield key, self._joiner(key, value, right), max(timestamp_ms, each.start_ms)
@@ -80,7 +80,7 @@ class _SelfPairs:
         earlier = [each for each in found if each.start_ms <= timestamp_ms]
         yield from self._right_of(earlier, key, value, timestamp_ms)
         # As in Java, the time of the store does not decide whether it is too late for itself: null values count there.
-        if self._reaches_itself and self._stream_ms - timestamp_ms < self._own_ms:
+        if self._reaches_itself and self._time.ms - timestamp_ms < self._own_ms:
             yield key, self._joiner(key, value, value), timestamp_ms
         yield from self._right_of(found[len(earlier) :], key, value, timestamp_ms)
 

@@ -52,14 +52,13 @@ class SessionAggregate:
         gap_ms, closes_ms = self.gap_ms, self.gap_ms + self.grace_ms
         update = _waiting if self.on_close else _updates(node, state, send_old=self.send_old)
         close = _closed_sessions(node, state) if self.on_close else None
-        merged, stream_ms = self._merged, -1
+        merged, time = self._merged, node.time()
 
         def step(key: Any, value: Any, timestamp_ms: int, headers: Headers) -> None:
-            nonlocal stream_ms
             if key is None:
                 dropped(NULL_KEY)
                 return
-            stream_ms = max(stream_ms, timestamp_ms)
+            time.ms = stream_ms = max(time.ms, timestamp_ms)
             closed_ms = stream_ms - closes_ms
             key_bytes = state.key_bytes(key)
             found = state.find(key_bytes, timestamp_ms - gap_ms, timestamp_ms + gap_ms)
@@ -138,13 +137,13 @@ def _updates(node: NodeContext, state: SessionState, *, send_old: bool) -> Sessi
 def _closed_sessions(node: NodeContext, state: SessionState) -> Callable[[int, Headers], None]:
     """Return the function that forwards the sessions that ended before a time, in order of end and key."""
     forward = node.forward
-    next_ms = 0  # sessions that ended before were forwarded
+    emitted = node.time(state.name)  # what had closed then was forwarded. Java commits it under the same name
 
     def close(closed_ms: int, headers: Headers) -> None:
-        nonlocal next_ms
-        if closed_ms <= next_ms:
+        first_ms = max(emitted.ms, 0)
+        if closed_ms <= first_ms:
             return
-        first_ms, next_ms = next_ms, closed_ms
+        emitted.ms = closed_ms
         for each in state.ended(first_ms, closed_ms - 1):
             key = Windowed(state.key(each.key), each.window)
             forward(key, state.value(each.stored), None, each.window.end_ms, headers)

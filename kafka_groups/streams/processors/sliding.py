@@ -47,14 +47,13 @@ class SlidingAggregate:
         is_direct = not (self.on_close or state.is_caching)
         update_right = _told_as_new(node) if is_direct else update
         close = closed_windows(node, state, difference_ms, is_end_included=True) if self.on_close else None
-        stream_ms = -1
+        time = node.time()
 
         def step(key: Any, value: Any, timestamp_ms: int, headers: Headers) -> None:
-            nonlocal stream_ms
             if key is None or value is None:
                 dropped("its key or value is null")
                 return
-            stream_ms = max(stream_ms, timestamp_ms)
+            time.ms = stream_ms = max(time.ms, timestamp_ms)
             closed_ms = stream_ms - grace_ms
             key_bytes = state.key_bytes(key)
             is_late = True

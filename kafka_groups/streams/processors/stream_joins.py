@@ -50,10 +50,12 @@ class JoinedSide:
         """Return the node's step in one task."""
         forward, failed = node.forward, node.failed
         state: WindowState = node.state(self.store)
+        time = node.time()  # nothing here depends on it, but how much of the changelog is restored
 
         def keep(key: Any, value: Any, timestamp_ms: int, headers: Headers) -> None:
             if key is None:
                 return
+            time.ms = max(time.ms, timestamp_ms)
             try:
                 # A null value is not kept, but it takes a number and comes into the changelog, as in Java.
                 state.put(state.next_row(state.key_bytes(key), timestamp_ms), value, timestamp_ms, headers)
@@ -158,6 +160,7 @@ class _OuterSide:
         self._is_left, self._reach, self._keeps_own = join.is_left, join.reach, operator.keeps_own
         self._others: WindowState = node.state(join.other)
         self._unjoined: UnjoinedState = node.state(operator.unjoined)
+        self._time = node.time(f"time:{operator.unjoined}")  # of both sides
         own_ms, other_ms = join.reach.after_ms + grace_ms, join.reach.before_ms + grace_ms
         self._own_wait_ms = own_ms
         self._left_wait_ms, self._right_wait_ms = (own_ms, other_ms) if join.is_left else (other_ms, own_ms)
@@ -165,21 +168,21 @@ class _OuterSide:
     def results(self, key: Any, value: Any, timestamp_ms: int) -> Iterator[TimedResult]:
         """Yield what follows from a record: first others whose time to meet a partner is over, then its own pairs."""
         unjoined = self._unjoined
-        unjoined.stream_ms = max(unjoined.stream_ms, timestamp_ms)
+        self._time.ms = stream_ms = max(self._time.ms, timestamp_ms)
         if value is None or (key is None and not self._keeps_own):
             self._dropped(NULL_VALUE if value is None else NULL_KEY)
             return
         if key is None:
             yield key, self._combine(key, value, None), timestamp_ms
             return
-        if timestamp_ms == unjoined.stream_ms:  # as in Java: late records, and those that are dropped, don't look
+        if timestamp_ms == stream_ms:  # as in Java: late records, and those that are dropped, don't look
             yield from self._overdue(timestamp_ms)
         key_bytes = self._others.key_bytes(key)
         last_ms = max(timestamp_ms + self._reach.after_ms, 0)
         found = self._others.fetch(key_bytes, timestamp_ms - self._reach.before_ms, last_ms)
         if found:
             yield from self._pairs(key, value, timestamp_ms, found)
-        elif self._keeps_own and last_ms < unjoined.stream_ms:
+        elif self._keeps_own and last_ms < stream_ms:
             yield key, self._combine(key, value, None), timestamp_ms
         elif self._keeps_own:
             unjoined.add(key_bytes, value, timestamp_ms, is_left=self._is_left)

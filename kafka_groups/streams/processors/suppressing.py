@@ -42,11 +42,10 @@ class Suppress:
         buffer: SuppressBuffer = node.state(self.store)
         failed, emit, is_full = node.failed, self._emitting(node, buffer), self._fullness(buffer)
         wait_ms, is_until_close = self.wait_ms, self.is_until_close
-        stream_ms = -1
+        time = node.time()
 
         def step(key: Any, new: Any, old: Any, timestamp_ms: int, headers: Headers) -> None:
-            nonlocal stream_ms
-            stream_ms = max(stream_ms, timestamp_ms)
+            time.ms = stream_ms = max(time.ms, timestamp_ms)
             try:
                 due_ms = key.window.end_ms if is_until_close else timestamp_ms
                 buffer.put(buffer.key_bytes(key), new, old, timestamp_ms, headers, due_ms=due_ms)

@@ -60,14 +60,13 @@ class WindowedAggregate:
         windows_for, grace_ms = self.windows.windows_for, self.windows.grace_ms
         update = window_updates(node, state, self.folding, on_close=self.on_close, send_old=self.send_old)
         close = closed_windows(node, state, self.windows.size_ms) if self.on_close else None
-        stream_ms = -1
+        time = node.time()
 
         def step(key: Any, value: Any, timestamp_ms: int, headers: Headers) -> None:
-            nonlocal stream_ms
             if key is None:
                 dropped(NULL_KEY)
                 return
-            stream_ms = max(stream_ms, timestamp_ms)
+            time.ms = stream_ms = max(time.ms, timestamp_ms)
             closed_ms = stream_ms - grace_ms
             key_bytes = state.key_bytes(key)
             for window in windows_for(timestamp_ms):
@@ -116,14 +115,14 @@ def closed_windows(
         is_end_included: Whether a window contains its end.
     """
     forward = node.forward
-    next_ms = 0  # windows that started before were forwarded
+    emitted = node.time(state.name)  # what had closed then was forwarded. Java commits it under the same name
+    reach_ms = size_ms + is_end_included
 
     def close(closed_ms: int, headers: Headers) -> None:
-        nonlocal next_ms
-        last_ms = closed_ms - size_ms - is_end_included
-        if last_ms < next_ms:
+        first_ms, last_ms = max(emitted.ms - reach_ms + 1, 0), closed_ms - reach_ms
+        if last_ms < first_ms:
             return
-        first_ms, next_ms = next_ms, last_ms + 1
+        emitted.ms = closed_ms
         for each in state.started(first_ms, last_ms):
             value, timestamp_ms = state.decoded(each.stored)
             window = Window(each.start_ms, min(each.start_ms + size_ms, MAX_MS))

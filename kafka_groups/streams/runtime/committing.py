@@ -15,11 +15,11 @@ from kafka_groups.streams.runtime.assigned import AssignedTask
 from kafka_groups.streams.runtime.output import WorkerOutput
 from kafka_groups.streams.runtime.plane import DataPlane, WorkerMembership
 from kafka_groups.streams.runtime.task_timeout import TaskTimeout
-from kafka_groups.streams.tasks.commit_metadata import CommitMetadata
+from kafka_groups.streams.tasks.commit_metadata import bounded_metadata
 from kafka_groups.streams.tasks.queues import PartitionQueue
 from kafka_groups.types import OffsetAndMetadata, TopicPartition
 
-__all__ = ["Commits", "offsets_of"]
+__all__ = ["Commits", "offsets_of", "positions_of"]
 
 _log = logging.getLogger(__name__)
 
@@ -189,7 +189,7 @@ class Commits:
     def _committed(self, task: AssignedTask) -> None:
         task.task.commit_states()
         task.note_written(self._plane.written)
-        task.committed.update({place: each.offset for place, each in offsets_of(task).items()})
+        task.committed.update(positions_of(task))
         task.is_dirty = False
 
 
@@ -198,12 +198,16 @@ def _has_skipped(task: AssignedTask) -> bool:
     return any(queue.position != task.committed.get(queue.partition, queue.position) for queue in _queues(task))
 
 
+def positions_of(task: AssignedTask) -> dict[TopicPartition, int]:
+    """Return the offsets of the next records to process."""
+    return {queue.partition: queue.position for queue in _queues(task) if queue.position is not None}
+
+
 def offsets_of(task: AssignedTask) -> dict[TopicPartition, OffsetAndMetadata]:
-    """Return the offsets to commit for a task, with the times of its partitions."""
+    """Return the offsets to commit for a task, with the times of its partitions and operators."""
+    times_ms = task.task.operator_times_ms
     return {
-        queue.partition: OffsetAndMetadata(
-            queue.position, metadata=CommitMetadata(partition_time_ms=queue.time_ms).encode()
-        )
+        queue.partition: OffsetAndMetadata(queue.position, metadata=bounded_metadata(queue.time_ms, times_ms))
         for queue in _queues(task)
         if queue.position is not None
     }

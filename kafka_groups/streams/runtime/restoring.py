@@ -23,9 +23,6 @@ _ENDLESS_MS = 1 << 62
 _ENDS_MS = 5_000
 """The time between two questions where changelogs end that standby and warm-up tasks have not read to their ends."""
 
-_RECENT_PART = 4
-"""Changelogs of windows are read in part if their newest record is younger than this part of what the store keeps."""
-
 
 class Restoration:
     """Reads the changelogs of tasks that do not run: active ones up to their ends, standby and warm-up ones on and on.
@@ -59,7 +56,7 @@ class Restoration:
             TasksLostError: The member has lost the task.
             KafkaGroupsError: The brokers did not answer, or refused.
         """
-        if task.role is TaskRole.ACTIVE:
+        if task.role is TaskRole.ACTIVE or task.task.keeps_windows:
             known = await self._member.committed(task.inputs)
             for place, each in known.items():
                 if each is not None:
@@ -85,14 +82,13 @@ class Restoration:
     ) -> Mapping[TopicPartition, int]:
         """Return where to begin in changelogs of windows, so that no record is read whose window has expired.
 
-        Windows expire by the time of records, so this needs a record that is recent by the wall clock: the newest one
-        is not older. If there is none, the changelog is read from its beginning.
+        That follows from the times of operators that were committed. The times of the changelog's records would not do:
+        the log has those of transactions that were aborted, and the markers have the time of the wall clock.
         """
-        now_ms, ages = self._clock.wall_ms(), {place: task.task.restored_ms(place.topic) for place in begins}
-        recent = {place: now_ms - age // _RECENT_PART for place, age in ages.items() if age is not None}
-        found = await self._plane.offsets_for_times({place: max(since, 0) for place, since in recent.items()})
-        oldest = {place: max(recent[place] - (ages[place] or 0), 0) for place in found}
-        firsts = await self._plane.offsets_for_times(oldest)
+        known = {place: task.task.restored_since_ms(place.topic) for place in begins}
+        firsts = await self._plane.offsets_for_times(
+            {place: max(since_ms, 0) for place, since_ms in known.items() if since_ms is not None}
+        )
         return {place: max(first, begins[place]) for place, first in firsts.items()}
 
     def _tell_begin(self, task: AssignedTask) -> None:
@@ -235,9 +231,11 @@ class Restoration:
 
 
 def _committed(task: AssignedTask, place: TopicPartition, found: OffsetAndMetadata) -> None:
-    """Note a committed offset and the time of its partition."""
+    """Note the times that were committed, and for a task that processes records the offset."""
     metadata = read_commit_metadata(found.metadata)
     if metadata.problem is not None:
         _log.warning("%s: %s", place, metadata.problem)
-    task.committed[place] = found.offset
-    task.task.resume_time(place, metadata.partition_time_ms)
+    task.task.resume_operator_times(metadata.processor_times_ms)
+    if task.role is TaskRole.ACTIVE:
+        task.committed[place] = found.offset
+        task.task.resume_time(place, metadata.partition_time_ms)

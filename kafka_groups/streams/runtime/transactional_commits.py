@@ -23,7 +23,7 @@ from kafka_groups.errors import (
 )
 from kafka_groups.streams.errors import StreamsError
 from kafka_groups.streams.runtime.assigned import AssignedTask
-from kafka_groups.streams.runtime.committing import Commits, offsets_of
+from kafka_groups.streams.runtime.committing import Commits, offsets_of, positions_of
 
 __all__ = ["TransactionalCommits"]
 
@@ -128,4 +128,4 @@ class TransactionalCommits(Commits):
 
 def _has_moved(task: AssignedTask) -> bool:
     """Return whether a task has processed records since the last commit, and not only fetched some."""
-    return any(each.offset != task.committed.get(place) for place, each in offsets_of(task).items())
+    return any(position != task.committed.get(place) for place, position in positions_of(task).items())

@@ -68,7 +68,6 @@ class UnjoinedState(KeyValueState):
         surroundings: What it works with.
 
     Attributes:
-        stream_ms: The highest time of a record that reached one of the sides.
         oldest_ms: Before this time nothing is looked for that is due. As in Java, it may be later than the first row.
     """
 
@@ -77,7 +76,6 @@ class UnjoinedState(KeyValueState):
         serdes = {True: definition.left, False: definition.right}
         self._write = {side: serde.serializer(surroundings.topic, is_key=False) for side, serde in serdes.items()}
         self._read = {side: serde.deserializer(surroundings.topic, is_key=False) for side, serde in serdes.items()}
-        self.stream_ms = -1
         self.oldest_ms = MAX_MS
         self._rows: dict[bool, list[bytes]] = {True: [], False: []}  # of each side, in order
         for row, _ in self._table.scan():

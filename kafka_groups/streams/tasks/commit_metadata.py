@@ -7,14 +7,19 @@ as int32, and for each the length of its name as int32, its name, and its time a
 
 import base64
 import binascii
+import logging
 import struct
 from collections.abc import Mapping
+from functools import cache
 
 from attrs import field, frozen
 
-__all__ = ["CommitMetadata", "read_commit_metadata"]
+__all__ = ["CommitMetadata", "bounded_metadata", "read_commit_metadata"]
+
+_log = logging.getLogger(__name__)
 
 _VERSION = 2
+_MOST_CHARACTERS = 4_096 - 1  # librdkafka adds a NUL
 _NO_TIME = -1
 _HEAD = struct.Struct(">Bq")
 _NUMBER = struct.Struct(">i")
@@ -40,6 +45,26 @@ class CommitMetadata:
         """Return the text to commit."""
         data = _HEAD.pack(_VERSION, self.partition_time_ms) + _encoded(self.processor_times_ms)
         return base64.b64encode(data).decode("ascii")
+
+
+def bounded_metadata(partition_time_ms: int, processor_times_ms: Mapping[str, int]) -> str:
+    """Return the text to commit, without the times of processors if it would be too long for a broker."""
+    text = CommitMetadata(partition_time_ms=partition_time_ms, processor_times_ms=processor_times_ms).encode()
+    if len(text) <= _MOST_CHARACTERS:
+        return text
+    _warn_of_length(len(processor_times_ms))
+    return CommitMetadata(partition_time_ms=partition_time_ms).encode()
+
+
+@cache
+def _warn_of_length(count: int) -> None:
+    _log.warning(
+        "The times of %d operators do not fit into the metadata of an offset (%d characters, Kafka's default for "
+        "offset.metadata.max.bytes). After a restart, these operators take late records that they would have dropped. "
+        "Give the operators shorter names, or split the sub-topology with repartition().",
+        count,
+        _MOST_CHARACTERS,
+    )
 
 
 def read_commit_metadata(text: str | None) -> CommitMetadata:

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from attrs import frozen
 
-from kafka_groups.streams.processors.compile import Collector, Surroundings, compile_group
+from kafka_groups.streams.processors.compile import Collector, Surroundings, compile_group, stream_time_of
 from kafka_groups.streams.state.engine import Engine
 from kafka_groups.streams.state.opening import open_state
 from kafka_groups.streams.state.read_only import ReadOnlyState
@@ -19,7 +19,7 @@ from kafka_groups.streams.tasks.queues import PartitionQueue
 from kafka_groups.streams.topology.context import PunctuationType
 from kafka_groups.streams.topology.internal_topics import changelog_topic
 from kafka_groups.streams.topology.node_graph import NodeGraph, StorePlace
-from kafka_groups.streams.topology.nodes import TimestampExtractor
+from kafka_groups.streams.topology.nodes import OperatorTime, TimestampExtractor
 from kafka_groups.streams.topology.subtopologies import NodeGroup
 from kafka_groups.types import FetchedRecord, TaskId, TopicPartition
 
@@ -116,9 +116,10 @@ class StreamTask:
         self.states: dict[str, StateStore] = {}
         self._changelogs: dict[str, str] = {}
         self._restored_from: dict[str, str] = {}
-        self._restored_ms: dict[str, int | None] = {}
+        self._restored_ms: dict[str, tuple[int | None, tuple[str, ...]]] = {}
         for place in group.stores:
             self._open_store(place, engine)
+        self._times: dict[str, OperatorTime] = {}
         self._program = compile_group(
             group,
             Surroundings(
@@ -128,6 +129,7 @@ class StreamTask:
                 record=self.record,
                 collector=collector,
                 failures=self._failures,
+                times=self._times,
             ),
         )
         if partitions is None:
@@ -185,17 +187,41 @@ class StreamTask:
         """Return the names of the stores that are restored from a topic."""
         return [name for name, topic in self._restored_from.items() if topic == changelog]
 
-    def restored_ms(self, changelog: str) -> int | None:
-        """Return the age of records of a changelog that its stores do not need any more, or None."""
-        ages = [self._restored_ms[store] for store in self.stores_of(changelog)]
-        known = [age for age in ages if age is not None]
-        return max(known) if known and len(known) == len(ages) else None
+    @property
+    def keeps_windows(self) -> bool:
+        """True if a store needs no records of its changelog that are too old."""
+        return any(age is not None for age, _ in self._restored_ms.values())
+
+    def restored_since_ms(self, changelog: str) -> int | None:
+        """Return the time before which no record of a changelog is needed, by the times of operators. None: any may be.
+
+        Operators that only read a store may know of a later time than those that write to it, so the earliest one
+        counts.
+        """
+        since = [self._needed_since_ms(*self._restored_ms[store]) for store in self.stores_of(changelog)]
+        known = [each for each in since if each is not None]
+        return min(known) if known and len(known) == len(since) else None
+
+    def _needed_since_ms(self, age_ms: int | None, users: tuple[str, ...]) -> int | None:
+        times = [self._times[name].ms for name in map(stream_time_of, users) if name in self._times]
+        return None if age_ms is None or not times or min(times) < 0 else min(times) - age_ms
 
     def resume_time(self, place: TopicPartition, time_ms: int) -> None:
         """Continue with the time that a partition had at its last commit."""
         queue = self.queues[place.topic, place.partition]
         queue.time_ms = max(queue.time_ms, time_ms)
         self.stream_time_ms = max(self.stream_time_ms, time_ms)
+
+    @property
+    def operator_times_ms(self) -> dict[str, int]:
+        """The times that operators keep, by name, to be committed."""
+        return {name: time.ms for name, time in self._times.items() if time.ms >= 0}
+
+    def resume_operator_times(self, times_ms: Mapping[str, int]) -> None:
+        """Continue with the times of the last commit. Those of operators that it does not have are left out."""
+        for name in times_ms.keys() & self._times.keys():
+            time = self._times[name]
+            time.ms = max(time.ms, times_ms[name])
 
     def apply(self, topic: str, records: Iterable[FetchedRecord]) -> None:
         """Apply records of a changelog to the committed state of its stores."""
@@ -320,7 +346,7 @@ class StreamTask:
         )
         if place.definition.changelog is not None or place.source_topic is not None:
             self._restored_from[name] = topic
-            self._restored_ms[name] = place.definition.restored_ms
+            self._restored_ms[name] = place.definition.restored_ms, place.users
         if place.definition.changelog is not None and place.source_topic is None:
             self._changelogs[name] = topic
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, Literal, Protocol, get_args
 
-from attrs import Attribute, field, frozen
+from attrs import Attribute, define, field, frozen
 
 from kafka_groups.serdes import Serde
 from kafka_groups.streams.member.rules.topology_builder import TopologyError, check_topic_name
@@ -47,6 +47,17 @@ TopicName = Callable[[Any, Any, RecordContext], str]
 """Gets key, value and context of a record, and returns the topic to write it to."""
 
 
+@define
+class OperatorTime:
+    """A time that an operator keeps, and that is committed with the offsets.
+
+    Attributes:
+        ms: The time, or -1 if there is none yet.
+    """
+
+    ms: int = -1
+
+
 class NodeContext(Protocol):
     """The services of a task for one operator."""
 
@@ -68,6 +79,14 @@ class NodeContext(Protocol):
 
     def state(self, name: str) -> Any:
         """Return the state of a store that the node is connected with."""
+
+    def time(self, name: str | None = None) -> OperatorTime:
+        """Return a time that continues when another worker takes over the task.
+
+        Args:
+            name: The name under which it is committed; nodes that give the same name share it. None: the node's own
+                stream time.
+        """
 
     def failed(self, error: Exception, key: Any, value: Any, timestamp_ms: int, headers: Headers) -> None:
         """Let the handler decide about an exception of the user's code. Returns if the record must be skipped."""

@@ -1,7 +1,7 @@
 """Runs a topology in memory, record by record."""
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from functools import partial
 from types import TracebackType
@@ -223,6 +223,7 @@ class TopologyTestDriver:
         """Close the application and start it again: processors are new, and stores come from their changelogs.
 
         Stores without a changelog are empty afterwards. Topics keep their records, and global stores are filled again.
+        The times of operators, which decide about late records, continue, as an application commits them.
 
         Raises:
             StreamsError: The driver is closed, or keeps no records.
@@ -230,8 +231,9 @@ class TopologyTestDriver:
         self._check_open()
         if not self._keeps_records:
             raise StreamsError("The driver keeps no records to restart from, because it was made with on_record=.")
+        times = [task.operator_times_ms for task in self._tasks]
         self.close()
-        self._start()
+        self._start(times)
 
     def close(self) -> None:
         """Close the processors of the topology."""
@@ -275,13 +277,15 @@ class TopologyTestDriver:
 
     # -----------------------------------------------------------------
 
-    def _start(self) -> None:
+    def _start(self, times_ms: Sequence[Mapping[str, int]] = ()) -> None:
         groups = node_groups(self._topology.graph)
         fillers = [self._filler(group) for group in groups if group.is_global]
         global_states = {name: state for task in fillers for name, state in task.states.items()}
         tasks = [task for group in groups if not group.is_global for task in self._tasks_of(group, global_states)]
         self._tasks = [*fillers, *tasks]
         self._readers = {partition: task for task in self._tasks for partition in task.queues}
+        for task, times in zip(self._tasks, times_ms, strict=False):  # none at the first start
+            task.resume_operator_times(times)
         for task in tasks:
             task.restore(partial(self._changelog, task.task_id.partition))
         for task in self._tasks:

@@ -9,13 +9,15 @@ from collections.abc import Callable
 import pytest
 
 from tests.simulation.applications.counting import run_counting_world, run_counting_world_at_least_once
-from tests.simulation.elsewhere import run_elsewhere
+from tests.simulation.applications.mutants import MUTANTS
+from tests.simulation.elsewhere import is_caught, run_elsewhere
 from tests.simulation.reporting import explained
 
 pytestmark = pytest.mark.simulation
 
 _OFTEN_STRUCK = ("process_killed", "coordinator_moved", "leader_moved", "broken_connection", "late_append", "slow_load")
-_SEEDS_OF_CONTROL = range(500, 512)
+_SEEDS_OF_CONTROL = range(500, 504)
+_MUTANT_SEEDS = range(400, 412)
 
 
 @pytest.fixture(scope="module")
@@ -47,3 +49,11 @@ def test_at_least_once_repeats_results() -> None:
 @pytest.mark.slow
 def test_a_seed_makes_the_same_run_again_in_another_process() -> None:
     assert run_elsewhere(run_counting_world, 4) == run_counting_world(4).digest
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MUTANTS)
+def test_a_planted_defect_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    MUTANTS[name](monkeypatch)
+
+    assert is_caught(run_counting_world, _MUTANT_SEEDS), f"{name}: {len(_MUTANT_SEEDS)} seeds saw nothing wrong"

@@ -32,7 +32,7 @@ V = TypeVar("V")
 
 _ALL_FAULTS = SeededFaults()
 _SETTLING_S = 300.0
-_RESTORING_S = 120.0
+_RUNNING_S = _RESTORING_S = 120.0
 _LOOK_S = 1.0
 _NO_TIMESTAMP = -1
 _APPLICATION_ID = "application"
@@ -152,6 +152,7 @@ class _Play:
         await feed(world, inputs.values(), self.seconds)
         await world.settle()
         world.violations.extend(await self._progress(world, topology).until_done(_SETTLING_S))
+        world.violations.extend(await deployment.until_running(self.instances, _RUNNING_S))
         self.stores = _stores(deployment, topology)
         for process in processes:
             await process.stop()

@@ -26,6 +26,7 @@ __all__ = ["Deployment", "Instance"]
 
 _LONGEST_WAIT_MS = 1_000
 _CLOSE_S = 20.0
+_LOOK_S = 1.0
 
 
 @frozen
@@ -58,6 +59,16 @@ class Deployment:
             await instance.run()
         finally:
             del self.running[name]
+
+    async def until_running(self, instances: int, within_s: float) -> list[str]:
+        """Wait until so many instances and all their tasks run. Return what does not after so many virtual seconds."""
+        loop = asyncio.get_running_loop()
+        end_s = loop.time() + within_s
+        while len(self.running) < instances or not all(each.is_running for each in self.running.values()):
+            if loop.time() >= end_s:
+                return [f"not all tasks run: {self.running}"]
+            await asyncio.sleep(_LOOK_S)
+        return []
 
     def engines(self, store: str) -> list[SharedEngine]:
         """Return the engines of the running tasks that have a store."""

@@ -25,9 +25,9 @@ class SilentGroup:
         self._process = process
         self._answered = process.member.commit
         process.member.commit = self.commit  # type: ignore[method-assign]
-        process.plane.wait = self.wait  # type: ignore[method-assign]
+        process.plane.rest = self.rest  # type: ignore[method-assign]
 
-    async def wait(self, timeout_ms: int) -> None:
+    async def rest(self, timeout_ms: int) -> None:
         self._process.clock.advance(timeout_ms)
 
     async def commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:

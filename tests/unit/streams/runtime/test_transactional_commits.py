@@ -9,11 +9,13 @@ import pytest
 
 from kafka_groups.errors import MessageTooLargeError, OperationTimeoutError, TransactionFailedError
 from kafka_groups.streams import StreamsError
-from kafka_groups.streams.runtime.assigned import AssignedTask
-from kafka_groups.streams.runtime.task_manager import TaskManager
-from kafka_groups.streams.runtime.transactional_commits import TransactionalCommits
 from kafka_groups.streams.tasks.error_context import ErrorHandlers, ErrorResponse
 from kafka_groups.types import OffsetAndMetadata, TopicPartition
+from tests.support.exactly_once_defects import (
+    changelogs_are_left_out,
+    stores_are_committed_before_the_transaction,
+    tasks_go_on_after_a_failure,
+)
 from tests.support.fake_kafka import FakeKafka, FakePlane, Faults, Killed
 from tests.support.planted_defects import Patch, Plant, by_name
 from tests.unit.streams.runtime.counting import CHANGELOG, OUTPUT, Process, brokers, restored
@@ -314,24 +316,6 @@ async def test_records_that_are_not_confirmed_in_time_come_again() -> None:
 # ------------------------------------------------------------------------------------- planted defects
 
 
-def stores_are_committed_before_the_transaction(patch: Patch) -> None:
-    end = TransactionalCommits._end_transaction
-
-    async def early(self: TransactionalCommits, tasks: list[AssignedTask]) -> bool:
-        for task in tasks:
-            task.task.commit_states()
-        return await end(self, tasks)
-
-    patch.setattr(TransactionalCommits, "_end_transaction", early)
-
-
-def tasks_go_on_after_a_failure(patch: Patch) -> None:
-    async def nothing(_self: TaskManager) -> None:
-        pass
-
-    patch.setattr(TaskManager, "revive", nothing)
-
-
 def offsets_are_committed_before_the_records(patch: Patch) -> None:
     async def commit(self: FakePlane, offsets: Mapping[TopicPartition, OffsetAndMetadata], _metadata: bytes) -> None:
         self.kafka.committed.update(offsets)
@@ -350,10 +334,6 @@ def offsets_are_committed_after_the_records(patch: Patch) -> None:
         self.kafka.committed.update(offsets)
 
     patch.setattr(FakePlane, "commit_transaction", commit)
-
-
-def changelogs_are_left_out(patch: Patch) -> None:
-    patch.setattr("kafka_groups.streams.runtime.output.WorkerOutput.log", lambda *_: None)
 
 
 def the_producer_is_kept(patch: Patch) -> None:

@@ -6,13 +6,14 @@ import pytest
 
 from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.broker.coordinators.transactions.effects import WriteMarkers
+from kafka_groups.broker.log.entries import Producer
 from kafka_groups.broker.runtime.transactions.marker_writer import MarkerWriter
 from kafka_groups.net.memory import MemoryNetwork
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.types import TopicPartition
 from tests.support.cluster_client import Topic
 from tests.support.conditions import until
-from tests.support.members.raw_producer import OLD, RawProducer
+from tests.support.members.raw_producer import OLD, RawProducer, TransactionReader
 from tests.support.requests.raw_client import RawClient
 
 Written = Callable[[Collection[TopicPartition]], bool]
@@ -44,3 +45,22 @@ async def test_markers_that_were_begun_before_the_shard_was_loaded_again_are_giv
             assert (await producer.described()).transaction_state == "PrepareCommit"
             assert newer(effect.partitions)
             assert (await producer.described()).transaction_state == "CompleteCommit"
+
+
+async def test_a_partition_that_refuses_its_marker_does_not_hide_the_others() -> None:
+    network = MemoryNetwork()
+    async with EmbeddedCluster(network=network) as cluster:
+        created = cluster.create_topic("t", partitions=2)
+        topic = Topic("t", created.topic_id)
+        host, _, port = cluster.bootstrap_servers.rpartition(":")
+        async with RawClient(network, host, int(port)) as client:
+            producer = RawProducer(client, "id", OLD)
+            await producer.find()
+            await producer.init()
+            await producer.add(topic, 0, 1)
+            by_an_administrator = Producer(producer.producer.producer_id, producer.producer.epoch + 1)
+            await TransactionReader(client).write_marker(topic, by_an_administrator, committed=False)
+            assert await producer.end(committed=True) == "NONE"
+
+            found = await until(producer.described, lambda it: [each.partitions for each in it.topics] == [(0,)])
+            assert found.transaction_state == "PrepareCommit"
