@@ -15,7 +15,7 @@ from typing import Literal
 from attrs import evolve
 
 from kafka_groups import serdes
-from kafka_groups.streams import StreamsBuilder, TimeWindows, Topology
+from kafka_groups.streams import EmitStrategy, SessionWindows, StreamsBuilder, Suppressed, TimeWindows, Topology
 from kafka_groups.testing.clock import WALL_START_MS
 from kafka_groups.testing.simulation import SeededFaults, SimulationReport
 from kafka_groups.testing.simulation.streams.application import StreamsSimulation, simulate_streams
@@ -35,7 +35,9 @@ _WORDS = ("ant", "bee", "cat", "dog", "elk", "fox", "gnu")
 _KEYS = ("x", "y", "z")
 _LINES = 100
 _BEGIN_MS, _STEP_MS = WALL_START_MS, 700
-_SIZE = timedelta(seconds=10)
+_SIZE, _GRACE = timedelta(seconds=10), timedelta(seconds=5)
+_OF_LINES = ("by-time", "final", "on-close", "by-session")
+"""Topics whose records follow from the lines of one partition alone."""
 _IN_GRACE_MS, _TOO_LATE_MS = 4_000, 30_000
 
 
@@ -46,9 +48,18 @@ def build() -> Topology:
     words = lines.flat_map(lambda _key, text: [(word, word) for word in text.split()])
     counts = words.group_by_key(key=serdes.string, value=serdes.string).count(store="words", caching=False)
     counts.to_stream().to("counts", key=serdes.string, value=serdes.int64)
-    windows = lines.group_by_key().windowed_by(TimeWindows(_SIZE, grace=timedelta(seconds=5)))
-    lined = windows.count(store="lines-by-time", caching=False).to_stream()
-    lined.to("by-time", key=serdes.time_windowed(serdes.string, _SIZE), value=serdes.int64)
+    by_key, windowed = lines.group_by_key(), serdes.time_windowed(serdes.string, _SIZE)
+    windows = by_key.windowed_by(TimeWindows(_SIZE, grace=_GRACE))
+    by_time = windows.count(store="lines-by-time", caching=False)
+    by_time.to_stream().to("by-time", key=windowed, value=serdes.int64)
+    final = by_time.suppress(Suppressed.until_window_closes(), name="final")
+    final.to_stream().to("final", key=windowed, value=serdes.int64)
+    closed = windows.emit_strategy(EmitStrategy.on_window_close()).count(store="lines-on-close")
+    closed.to_stream().to("on-close", key=windowed, value=serdes.int64)
+    sessions = by_key.windowed_by(SessionWindows(timedelta(seconds=3), grace=_GRACE)).count(
+        store="sessions", caching=False
+    )
+    sessions.to_stream().to("by-session", key=serdes.session_windowed(serdes.string), value=serdes.int64)
     return builder.build()
 
 
@@ -98,20 +109,22 @@ def _wrong_counts(left: StreamsSimulation, lines: list[tuple[str, str, int]]) ->
 
 def _wrong_windows(left: StreamsSimulation) -> Iterator[str]:
     for partition in range(PARTITIONS):
-        got, wanted = _of(left.topics, "by-time", partition), _computed(_of(left.topics, "lines", partition))
-        if got != wanted:
-            yield f"the windows of partition {partition} are {got}, and not {wanted}"
+        wanted = _computed(_of(left.topics, "lines", partition))
+        for topic in _OF_LINES:
+            got = _of(left.topics, topic, partition)
+            if got != wanted[topic]:
+                yield f"{topic}-{partition} has {got}, and not {wanted[topic]}"
 
 
 def _of(topics: Mapping[str, tuple[CapturedRecord, ...]], topic: str, partition: int) -> list[CapturedRecord]:
     return [record for record in topics.get(topic, ()) if record.partition == partition]
 
 
-def _computed(lines: list[CapturedRecord]) -> list[CapturedRecord]:
+def _computed(lines: list[CapturedRecord]) -> dict[str, list[CapturedRecord]]:
     """Return what a driver makes of the lines of one partition."""
+    partition = lines[0].partition if lines else 0
     with TopologyTestDriver(build()) as driver:
         topic = driver.input_topic("lines", serdes.bytes_, serdes.bytes_)
         for line in lines:
             topic.pipe(line.key, line.value, timestamp_ms=line.timestamp_ms)
-        partition = lines[0].partition if lines else 0
-        return [record._replace(partition=partition) for record in driver.records("by-time")]
+        return {topic: [each._replace(partition=partition) for each in driver.records(topic)] for topic in _OF_LINES}
