@@ -104,7 +104,7 @@ class Commits:
         return await self._commit_offsets(flushed)
 
     async def hand_over(self, tasks: Collection[AssignedTask]) -> None:
-        """Prepare committed tasks for an owner of another kind. Without transactions there is nothing to do."""
+        """Prepare committed tasks, which end now, for an owner of another kind."""
 
     def forget(self, error: TransactionFailedError) -> None:
         """Forget a commit that is pending. Without transactions there is none.

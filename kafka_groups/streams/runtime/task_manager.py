@@ -2,10 +2,11 @@
 
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import ExitStack
-from itertools import islice
+
+from attrs import evolve
 
 from kafka_groups.errors import BootstrapError, KafkaGroupsError, UnknownTopicOrPartitionError
 from kafka_groups.streams.member.rules.member_events import (
@@ -36,14 +37,14 @@ class TaskManager:
 
     Args:
         parts: The parts of the worker.
-        commit: Commits all tasks. Returns False while the brokers or the group do not answer, so that the event for
-            which they had to be committed has to wait.
+        commit: Commits all tasks, before some of them end. Returns False while the brokers or the group do not answer,
+            so that the event for which they had to be committed has to wait.
 
     Attributes:
         tasks: The tasks, by id. Replaced at each change, so that other threads may read it.
     """
 
-    def __init__(self, parts: WorkerParts, commit: Callable[[], Awaitable[bool]]) -> None:
+    def __init__(self, parts: WorkerParts, commit: Callable[[Collection[AssignedTask]], Awaitable[bool]]) -> None:
         self.tasks: Mapping[TaskId, AssignedTask] = {}
         self._parts = parts
         self._commit = commit
@@ -129,16 +130,26 @@ class TaskManager:
             event = self._events[0]
             if isinstance(event, TasksAssigned):
                 counts = await self._partition_counts(event.tasks)
-            if counts is None or (_ends_tasks(event) and not await self._commit()):
+            if counts is None or (_ends_tasks(event) and not await self._commit(self._ended_by(event))):
                 return  # later events refer to the tasks of this one
             await self._handle(self._events.popleft(), counts)
 
+    def _ended_by(self, event: StreamsMembershipEvent) -> list[AssignedTask]:
+        ids = event.tasks.ids if isinstance(event, TasksRevoked) else self.tasks.keys()
+        return [task for task_id, task in self.tasks.items() if task_id in ids]
+
     def _forget_lost(self) -> None:
-        """Drop assignments that were lost before their tasks could be made: the tasks of before must end at once."""
-        lost = max((at for at, event in enumerate(self._events) if isinstance(event, TasksLost)), default=0)
-        for event in list(islice(self._events, lost)):
-            if isinstance(event, TasksAssigned):
-                self._events.remove(event)
+        """Take out of assignments what was lost before its task was made: the tasks of before must end at once."""
+        ordered: list[StreamsMembershipEvent] = []
+        for event in self._events:
+            if isinstance(event, TasksLost):
+                kept = [each for each in (_without(each, event.tasks) for each in ordered) if each is not None]
+                others = [at for at, each in enumerate(kept) if not isinstance(each, TasksAssigned)]
+                place = others[-1] + 1 if others else 0
+                ordered = [*kept[:place], event, *kept[place:]]
+            else:
+                ordered.append(event)
+        self._events = deque(ordered)
 
     async def _handle(self, event: StreamsMembershipEvent, counts: Mapping[str, int]) -> None:
         if isinstance(event, TasksAssigned):
@@ -147,10 +158,10 @@ class TaskManager:
             await self._drop(event.tasks, event.then)
             await self._parts.member.confirm(event)
         elif isinstance(event, TasksLost):
-            self._has_assignment = False
             self._has_lost_work |= any(self.tasks[each].is_dirty for each in event.tasks.ids & self.tasks.keys())
             self._forget_kept()
             await self._drop(event.tasks)
+            self._has_assignment &= bool(self.tasks)  # a member that keeps a part of its tasks hears no more of them
             await self._parts.member.confirm(event)
         elif isinstance(event, StatusesChanged):
             self._statuses.changed(event.statuses, self._parts.clock.now_ms())
@@ -231,6 +242,14 @@ class TaskManager:
         for task_id in self._kept.keys() - self.tasks.keys():
             self._parts.restoration.stop(self._kept[task_id], None)
         self._kept = {}
+
+
+def _without(event: StreamsMembershipEvent, lost: MemberTasks) -> StreamsMembershipEvent | None:
+    """Return an event without tasks that were assigned by it and lost since; None if nothing is left of it."""
+    if not isinstance(event, TasksAssigned) or not event.tasks.ids & lost.ids:
+        return event
+    rest = event.tasks.only(event.tasks.ids - lost.ids)
+    return evolve(event, tasks=rest) if rest else None
 
 
 def _ends_tasks(event: StreamsMembershipEvent) -> bool:

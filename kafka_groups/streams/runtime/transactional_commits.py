@@ -82,7 +82,8 @@ class TransactionalCommits(Commits):
         """Commit the offsets of committed tasks once more, with metadata that Java can read.
 
         librdkafka ends the metadata of offsets in a transaction with a NUL, for which Java would forget the times of
-        partitions. Nothing but these times depends on this commit, so it is not repeated.
+        partitions. Nothing but these times depends on this commit, so it is not repeated. The tasks must end now: a
+        request that arrives late would take the offsets of a task that goes on back.
         """
         offsets = {place: each for task in tasks if task.is_running for place, each in offsets_of(task).items()}
         if not offsets:

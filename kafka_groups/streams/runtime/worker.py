@@ -1,7 +1,7 @@
 """One worker: a member of the streams group and the tasks that it has, stepped one turn at a time."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from kafka_groups.data_plane.polled import NOTHING, PolledRecords
 from kafka_groups.errors import ApplicationShutdownError, KafkaGroupsError, TasksLostError, TransactionFailedError
@@ -393,10 +393,10 @@ class StreamsWorker:
             task.figures.note_dropped(sum(task.task.dropped_records.values()), begun_ms)
         return is_committed
 
-    async def _is_committed_now(self) -> bool:
-        """Commit before tasks end. Return False while the brokers or the group do not answer."""
+    async def _is_committed_now(self, ending: Collection[AssignedTask]) -> bool:
+        """Commit before some tasks end. Return False while the brokers or the group do not answer."""
         if await self._commit():
-            await self._commits.hand_over(self.tasks.values())
+            await self._commits.hand_over(ending)
         return not self._commits.is_repeated
 
     def _wait_ms(self) -> int:

@@ -1,27 +1,18 @@
 """Defects planted on purpose in exactly-once applications: each must be caught by the simulation within a few seeds."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from kafka_groups.admin.rules import group_offsets
-from kafka_groups.admin.rules.topics import offsets_at
-from kafka_groups.protocol.messages.offset_fetch import OffsetFetchRequest
-from kafka_groups.streams.member.rules.group_metadata import read_group_metadata
 from kafka_groups.streams.runtime.assigned import AssignedTask
 from kafka_groups.streams.runtime.committing import offsets_of
 from kafka_groups.streams.runtime.restoring import Restoration
 from kafka_groups.streams.runtime.transactional_commits import TransactionalCommits
-from kafka_groups.streams.runtime.worker import StreamsWorker
 from kafka_groups.streams.tasks.task import StreamTask
-from kafka_groups.testing.simulation.streams import requests
 from kafka_groups.testing.simulation.streams.plane import WirePlane
-from kafka_groups.testing.simulation.streams.reader import WireReader
 from kafka_groups.testing.simulation.streams.writer import WireWriter
-from kafka_groups.types import OffsetAndMetadata, TopicPartition
+from kafka_groups.types import TopicPartition
 from tests.simulation.transactions.mutants import (
     markers_are_lost,
-    older_epochs_are_accepted,
-    prepared_ends_are_forgotten,
     readers_are_not_told_what_was_aborted,
 )
 from tests.support.exactly_once_defects import (
@@ -31,7 +22,7 @@ from tests.support.exactly_once_defects import (
 )
 from tests.support.planted_defects import Patch, by_name
 
-__all__ = ["MUTANTS"]
+__all__ = ["MUTANTS", "SLOW_MUTANTS"]
 
 
 def offsets_are_outside_of_the_transaction(patch: Patch) -> None:
@@ -51,36 +42,24 @@ def offsets_are_outside_of_the_transaction(patch: Patch) -> None:
     patch.setattr(TransactionalCommits, "_end_transaction", offsets_first)
 
 
-def changelogs_end_where_they_are_stable(patch: Patch) -> None:
-    """A changelog is restored to its last stable offset, while a transaction of the former owner is open."""
-
-    async def bounds(self: WirePlane, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, tuple[int, int]]:
-        asked = tuple(partitions)
-        begins = (await offsets_at(self._asking.within(1_000), asked, -2)).checked()
-        data = (await self._asking.within(1_000)(requests.fetching(begins.values, 1, 0))).checked()
-        return {each: (begins[each], data[each].last_stable_offset) for each in asked}
-
-    patch.setattr(WirePlane, "bounds", bounds)
-
-
-def tasks_begin_before_older_transactions_have_ended(patch: Patch) -> None:
-    """Offsets that an open transaction may change still are taken as they are, and the changelog as far as it is."""
-    patch.setattr(
-        group_offsets,
-        "OffsetFetchRequest",
-        lambda **given: OffsetFetchRequest(**{**given, "require_stable": False}),
-    )
-    changelogs_end_where_they_are_stable(patch)
-
-
 def changelogs_are_read_uncommitted(patch: Patch) -> None:
     """Stores get what was aborted."""
-    made = WireReader.__init__
+    _read_uncommitted(patch, "_restorer")
 
-    def reading_all(self: WireReader, client: Any, clock: Any, *, is_committed_only: bool) -> None:
-        made(self, client, clock, is_committed_only=False)
 
-    patch.setattr(WireReader, "__init__", reading_all)
+def sources_are_read_uncommitted(patch: Patch) -> None:
+    """Records are processed that are aborted afterwards."""
+    _read_uncommitted(patch, "_sources")
+
+
+def _read_uncommitted(patch: Patch, reader: str) -> None:
+    made = WirePlane.__init__
+
+    def make(self: WirePlane, options: Any) -> None:
+        made(self, options)
+        getattr(self, reader)._isolation_level = 0
+
+    patch.setattr(WirePlane, "__init__", make)
 
 
 def records_stay_out_of_the_flush(patch: Patch) -> None:
@@ -119,32 +98,20 @@ def windows_are_restored_by_the_wall_clock(patch: Patch) -> None:
     patch.setattr(Restoration, "_first_kept", first_kept)
 
 
-def lost_tasks_stay_in_the_transaction(patch: Patch) -> None:
-    """A worker commits what it did for tasks that another one has now, with an epoch that nobody checks."""
-
-    async def ungrouped(self: WirePlane, offsets: Mapping[TopicPartition, OffsetAndMetadata], metadata: bytes) -> None:
-        who = read_group_metadata(metadata)
-        nobody = type(who)(who.group_id, group_offsets.NOBODY)
-        await self._writer.commit(offsets, nobody, 1_000)
-
-    patch.setattr(WirePlane, "commit_transaction", ungrouped)
-    patch.setattr(StreamsWorker, "_check_lost", lambda _self: None)
-
-
 MUTANTS = by_name(
     stores_are_committed_before_the_transaction,
     tasks_go_on_after_a_failure,
     changelogs_are_left_out,
     offsets_are_outside_of_the_transaction,
-    tasks_begin_before_older_transactions_have_ended,
     changelogs_are_read_uncommitted,
+    sources_are_read_uncommitted,
     records_stay_out_of_the_flush,
     the_producer_is_kept_after_an_abort,
     operators_forget_their_time,
     windows_are_restored_by_the_wall_clock,
-    lost_tasks_stay_in_the_transaction,
     markers_are_lost,
-    older_epochs_are_accepted,
-    prepared_ends_are_forgotten,
     readers_are_not_told_what_was_aborted,
 )
+
+SLOW_MUTANTS = frozenset({"operators_forget_their_time", "tasks_go_on_after_a_failure"})
+"""Those that it takes minutes or many seeds to catch."""

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.simulation.applications.counting import run_counting_world, run_counting_world_at_least_once
-from tests.simulation.applications.mutants import MUTANTS
+from tests.simulation.applications.mutants import MUTANTS, SLOW_MUTANTS
 from tests.simulation.elsewhere import is_caught, run_elsewhere
 from tests.simulation.reporting import explained
 
@@ -52,7 +52,9 @@ def test_a_seed_makes_the_same_run_again_in_another_process() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", MUTANTS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.long] if name in SLOW_MUTANTS else []) for name in MUTANTS]
+)
 def test_a_planted_defect_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     MUTANTS[name](monkeypatch)
 

@@ -178,7 +178,7 @@ class _Play:
                 break
             await asyncio.sleep(_LOOK_S)
         else:
-            world.violations.append(f"the changelogs restore {found}, and the stores were {self.stores}")
+            world.violations.extend(_differences(found, self.stores))
         await restored.stop()
 
 
@@ -194,6 +194,14 @@ def _topics_of(topology: NodeGraph) -> Iterator[str]:
 def _stores(deployment: Deployment, topology: NodeGraph) -> dict[str, dict[Any, Any]]:
     kept = [name for name, place in topology.stores.items() if not isinstance(place.definition, SuppressDefinition)]
     return {name: dict(deployment.store(name).all()) if deployment.engines(name) else {} for name in kept}
+
+
+def _differences(restored: Mapping[str, dict[Any, Any]], were: Mapping[str, dict[Any, Any]]) -> Iterator[str]:
+    for store, rows in were.items():
+        for key in [*rows, *(key for key in restored[store] if key not in rows)]:
+            now, before = restored[store].get(key), rows.get(key)
+            if now != before:
+                yield f"store {store} had {before!r} for {key!r}, and its changelog restores {now!r}"
 
 
 def _user_topics(world: SimulatedWorld) -> list[TopicMetadata]:

@@ -10,6 +10,7 @@ from kafka_groups.config.clients.admin import admin_config
 from kafka_groups.errors import ConfigurationError, DeliveryFailedError
 from kafka_groups.streams.topology.node_graph import NodeGraph
 from kafka_groups.streams.topology.nodes import SourceNode
+from kafka_groups.testing.simulation.streams.instance import partitions_in
 from kafka_groups.testing.simulation.streams.writer import WireWriter, WriterOptions
 from kafka_groups.testing.simulation.world import SimulatedWorld
 from kafka_groups.types import Headers
@@ -75,7 +76,9 @@ async def feed(world: SimulatedWorld, inputs: Iterable[Sequence[EncodedInput]], 
     environment = world.environment()
     client = admin_client(admin_config(bootstrap_servers=world.cluster.bootstrap_servers), environment)
     rng = random.Random(world.rng.random())
-    writer = WireWriter(WriterOptions(client, world.clock, rng, lambda topic: _count(world, topic), None, _STEP_MS))
+    writer = WireWriter(
+        WriterOptions(client, world.clock, rng, lambda topic: partitions_in(world, topic), None, _STEP_MS)
+    )
     begun_s = asyncio.get_running_loop().time()
     for at_s, record in _schedule(inputs, seconds, rng):
         await asyncio.sleep(max(begun_s + at_s - asyncio.get_running_loop().time(), 0))
@@ -100,8 +103,3 @@ async def _flush(writer: WireWriter) -> None:
         except DeliveryFailedError as error:
             if error.failed:
                 raise
-
-
-def _count(world: SimulatedWorld, topic: str) -> int | None:
-    known = world.cluster.metadata.topic(topic)
-    return None if known is None else known.num_partitions

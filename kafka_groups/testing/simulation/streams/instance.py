@@ -14,7 +14,7 @@ from kafka_groups.streams.queries.committed import committed_view
 from kafka_groups.streams.runtime.restore_listeners import RestoreListeners
 from kafka_groups.streams.runtime.shared_engine import SharedEngine
 from kafka_groups.streams.runtime.worker import StreamsWorker
-from kafka_groups.streams.topology.internal_topics import group_topology
+from kafka_groups.streams.topology.internal_topics import changelog_topic, group_topology
 from kafka_groups.streams.topology.topology import Topology
 from kafka_groups.streams.workers.configured import ConfiguredApplication, configured_application
 from kafka_groups.testing.simulation.streams.membership import AsyncMembership
@@ -22,7 +22,7 @@ from kafka_groups.testing.simulation.streams.plane import PlaneOptions, WirePlan
 from kafka_groups.testing.simulation.world import SimulatedWorld
 from kafka_groups.types import TaskId, random_uuid
 
-__all__ = ["Deployment", "Instance"]
+__all__ = ["Deployment", "Instance", "partitions_in"]
 
 _LONGEST_WAIT_MS = 1_000
 _CLOSE_S = 20.0
@@ -64,11 +64,23 @@ class Deployment:
         """Wait until so many instances and all their tasks run. Return what does not after so many virtual seconds."""
         loop = asyncio.get_running_loop()
         end_s = loop.time() + within_s
-        while len(self.running) < instances or not all(each.is_running for each in self.running.values()):
+        while len(self.running) < instances or not self._is_complete():
             if loop.time() >= end_s:
                 return [f"not all tasks run: {self.running}"]
             await asyncio.sleep(_LOOK_S)
         return []
+
+    def _is_complete(self) -> bool:
+        """Return whether all instances run, and have all tasks with stores: one may be on its way to another."""
+        config = self.configured()
+        places = config.settings.tasks.topology.stores
+        topics = {store: changelog_topic(place, config.config.application_id) for store, place in places.items()}
+        counts = {store: partitions_in(self.world, topic) or 0 for store, topic in topics.items()}
+        missing = [store for store, place in places.items() if not place.is_global and self._lacks(store, counts)]
+        return not missing and all(each.is_running for each in self.running.values())
+
+    def _lacks(self, store: str, counts: Mapping[str, int]) -> bool:
+        return len(self.engines(store)) < counts[store]
 
     def engines(self, store: str) -> list[SharedEngine]:
         """Return the engines of the running tasks that have a store."""
@@ -161,12 +173,13 @@ class Instance:
         return PlaneOptions(
             bootstrap_servers=world.cluster.bootstrap_servers,
             environment=world.environment,
-            partitions=lambda topic: _partitions(world, topic),
+            partitions=lambda topic: partitions_in(world, topic),
             transactional_id=transactional_id if application.config.is_exactly_once else None,
             transaction_timeout_ms=application.transaction_timeout_ms,
         )
 
 
-def _partitions(world: SimulatedWorld, topic: str) -> int | None:
+def partitions_in(world: SimulatedWorld, topic: str) -> int | None:
+    """Return a topic's number of partitions, or None if there is no such topic."""
     known = world.cluster.metadata.topic(topic)
     return None if known is None else known.num_partitions

@@ -105,6 +105,15 @@ async def test_the_changelog_of_a_group_that_committed_no_times_is_read_from_its
     assert start == 0
 
 
+async def test_a_record_that_is_too_late_is_so_for_the_next_owner_of_the_task_too() -> None:
+    kafka = topics()
+    before = await counted(kafka, times_up_to(NOW_MS, seed=0))
+    kafka.produce("words", "late", "", timestamp_ms=NOW_MS - 2 * HOUR_MS)
+    after, _ = await restored(kafka)
+    await after.turn_until(lambda: after.worker.tasks[TASK].task.dropped_records)
+    assert windows_of(after) == windows_of(before)
+
+
 async def test_a_changelog_that_was_cleaned_is_read_from_its_first_record() -> None:
     kafka = topics()
     await counted(kafka, times_up_to(NOW_MS, seed=0))

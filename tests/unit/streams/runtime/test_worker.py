@@ -66,6 +66,22 @@ async def test_a_worker_that_has_lost_its_tasks_is_not_running() -> None:
     assert not process.worker.is_running
 
 
+async def test_a_worker_that_has_lost_a_part_of_its_tasks_runs_the_others() -> None:
+    kafka = FakeKafka({**with_words().counts, "words": 2})
+    process = Process(kafka)
+    process.member.assign("0_0")
+    process.member.assign("0_1")
+    process.member.lose("0_0")
+    await process.worker.start()
+    await process.turn_until(lambda: process.worker.is_running)
+    assert {str(task_id) for task_id in process.worker.tasks} == {"0_1"}
+    process.member.assign("0_0")
+    await process.turn_until(lambda: process.worker.is_running and len(process.worker.tasks) == 2)
+    process.member.lose("0_1")
+    await process.turn_until(lambda: len(process.worker.tasks) == 1)
+    assert process.worker.is_running
+
+
 async def test_a_task_waits_for_topics_that_the_brokers_do_not_know_yet() -> None:
     kafka = with_words()
     process = Process(kafka)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kafka_groups.streams.tasks.commit_metadata import CommitMetadata, read_commit_metadata
+from kafka_groups.streams.tasks.commit_metadata import CommitMetadata, bounded_metadata, read_commit_metadata
 from tests.recording.java_commit_metadata import Reading, Writing, recorded
 
 WRITTEN, READ = recorded()
@@ -62,3 +62,12 @@ def test_metadata_of_others_is_a_problem_to_log(text: str, why: str) -> None:
     assert problem is not None
     assert why in problem
     assert repr(text) in problem
+
+
+def test_times_of_more_operators_than_a_broker_takes_are_left_out(caplog: pytest.LogCaptureFixture) -> None:
+    few = {f"time:operator-{number}": number for number in range(20)}
+    assert read_commit_metadata(bounded_metadata(7, few)).processor_times_ms == few
+    many = {f"time:operator-{number}": number for number in range(200)}
+    found = read_commit_metadata(bounded_metadata(7, many))
+    assert (found.partition_time_ms, found.processor_times_ms) == (7, {})
+    assert "The times of 200 operators do not fit" in caplog.text
