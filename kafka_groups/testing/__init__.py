@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from kafka_groups.testing.simulation.report import SimulationFailedError, SimulationReport
     from kafka_groups.testing.simulation.run import simulate
     from kafka_groups.testing.simulation.streams.application import StreamsSimulation, simulate_streams
-    from kafka_groups.testing.simulation.streams.inputs import InputRecord
+    from kafka_groups.testing.simulation.streams.inputs import SimulatedInput
     from kafka_groups.testing.simulation.world import SimulatedWorld
 
 __all__ = [
@@ -39,7 +39,6 @@ __all__ = [
     "FaultAction",
     "FaultProxy",
     "InFlightRecords",
-    "InputRecord",
     "KafkaContainer",
     "KafkaProcess",
     "ObservedGroup",
@@ -47,6 +46,7 @@ __all__ = [
     "RecordState",
     "SeededFaults",
     "ServerTls",
+    "SimulatedInput",
     "SimulatedProcess",
     "SimulatedWorld",
     "SimulationFailedError",
@@ -66,7 +66,7 @@ _MODULES = MappingProxyType({
     "FaultAction": "fault_proxy",
     "FaultProxy": "fault_proxy",
     "InFlightRecords": ".broker.group_view",
-    "InputRecord": "simulation.streams.inputs",
+    "SimulatedInput": "simulation.streams.inputs",
     "KafkaContainer": "kafka_container",
     "KafkaProcess": "kafka_process",
     "ObservedGroup": ".broker.observed",

@@ -17,7 +17,7 @@ import psutil
 from attrs import define, field, frozen
 from confluent_kafka import Consumer, Producer
 from confluent_kafka import TopicPartition as Position
-from streams_flights import CARRIER, TASKS, Application, consumer_of, create_topic, restored, text
+from streams_member_flights import CARRIER, TASKS, Application, consumer_of, create_topic, restored, text
 
 from kafka_groups import KafkaAdmin, TopicPartition
 from kafka_groups.net.clock import SystemClock

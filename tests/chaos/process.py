@@ -12,9 +12,9 @@ import sys
 import threading
 from unittest.mock import patch
 
-import streams_flights
+import streams_member_flights
 from confluent_kafka import Message
-from streams_flights import Application, Worker, work
+from streams_member_flights import Application, Worker, work
 
 MAX_POLL_INTERVAL_MS = 6_000
 SLOW_S = 8.0
@@ -49,7 +49,7 @@ def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit())  # until it has begun to work
     sys.stdout.write("ready\n")
     sys.stdout.flush()
-    with patch.object(streams_flights, "Worker", StruckWorker):
+    with patch.object(streams_member_flights, "Worker", StruckWorker):
         work(Application(given.servers, given.application, given.transactions, MAX_POLL_INTERVAL_MS))
 
 

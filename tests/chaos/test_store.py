@@ -4,7 +4,7 @@ import json
 
 import pytest
 from confluent_kafka import Message
-from streams_flights import CLAIM, OutdatedClaimError, Store, Task
+from streams_member_flights import CLAIM, OutdatedClaimError, Store, Task
 
 
 def record(key: str, value: str) -> Message:

@@ -13,7 +13,15 @@ from tests.support.spark.sessions import reason_to_skip
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
-NAMES = ("flights.py", "flights_topology.py", "fraud.py", "spark_pipeline.py", "streams_flights.py", "word_count.py")
+NAMES = (
+    "flights.py",
+    "flights_topology.py",
+    "fraud.py",
+    "spark_pipeline.py",
+    "streams_flights.py",
+    "streams_member_flights.py",
+    "word_count.py",
+)
 NOISE = r"%\d\|"  # librdkafka remarks on retries
 
 
@@ -46,21 +54,28 @@ def test_flights_topology() -> None:
     assert done.stdout.splitlines()[-1] == "The topology's results equal those of the plain computation."
 
 
-def check_streams_flights(*arguments: str) -> None:
-    done = run_with_flights("streams_flights.py", *arguments)
+@pytest.mark.slow
+def test_streams_flights() -> None:
+    done = run_with_flights("streams_flights.py")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "equal those of pandas, and each delay has one result." in done.stdout
+
+
+def check_streams_member_flights(*arguments: str) -> None:
+    done = run_with_flights("streams_member_flights.py", *arguments)
     said = [line for line in done.stderr.splitlines() if not re.match(NOISE, line)]
     assert (done.returncode, said) == (0, []), done.stdout
     assert done.stdout.splitlines()[-1] == "The streams group's result equals the plain computation."
 
 
 @pytest.mark.slow
-def test_streams_flights() -> None:
-    check_streams_flights()
+def test_streams_member_flights() -> None:
+    check_streams_member_flights()
 
 
 @pytest.mark.long
-def test_streams_flights_on_a_real_kafka(real_kafka: KafkaProcess) -> None:
-    check_streams_flights("--bootstrap-servers", real_kafka.bootstrap_servers)
+def test_streams_member_flights_on_a_real_kafka(real_kafka: KafkaProcess) -> None:
+    check_streams_member_flights("--bootstrap-servers", real_kafka.bootstrap_servers)
 
 
 APPLICATIONS = [

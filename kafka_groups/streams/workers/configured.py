@@ -73,7 +73,7 @@ class ConfiguredApplication:
 
     @property
     def transaction_timeout_ms(self) -> int:
-        """When the coordinator aborts a transaction that does not end."""
+        """The time after which the coordinator aborts a transaction that does not end."""
         return int(str(self.producer.get("transaction.timeout.ms", _TRANSACTION_TIMEOUT_MS)))
 
     @property

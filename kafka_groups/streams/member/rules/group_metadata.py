@@ -21,7 +21,7 @@ _EPOCH: Final = struct.Struct("=i")
 
 @frozen
 class GroupMetadata:
-    """Who commits offsets in a transaction (KIP-447).
+    """The group and the member that commit offsets in a transaction (KIP-447).
 
     Attributes:
         group_id: The group.

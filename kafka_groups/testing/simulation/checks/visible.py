@@ -1,4 +1,4 @@
-"""What readers see of a log: no markers, and with `read_committed` nothing of open and aborted transactions."""
+"""The records that readers see in a log: no markers, and with `read_committed` none of open or aborted transactions."""
 
 from collections.abc import Iterator
 

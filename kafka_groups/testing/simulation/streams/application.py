@@ -21,7 +21,7 @@ from kafka_groups.testing.simulation.report import SimulationReport
 from kafka_groups.testing.simulation.run import simulate
 from kafka_groups.testing.simulation.streams.inputs import encoded_inputs, feed
 from kafka_groups.testing.simulation.streams.instance import Deployment
-from kafka_groups.testing.simulation.streams.progress import Progress
+from kafka_groups.testing.simulation.streams.progress import ApplicationProgress
 from kafka_groups.testing.simulation.world import SimulatedWorld
 from kafka_groups.testing.topology_driver.topics import CapturedRecord, OutputRecord, TestOutputTopic
 
@@ -46,7 +46,7 @@ _SETTINGS: Mapping[str, object] = {
 
 @frozen
 class StreamsSimulation:
-    """What a simulated application has left.
+    """The end of a simulated application: what it has committed.
 
     Attributes:
         report: The seed, the faults that struck, and a digest of all events.
@@ -92,7 +92,7 @@ def simulate_streams(  # noqa: PLR0913 - all but the first three by keyword
     Args:
         build: Returns the topology. Its functions must not block, and get randomness from `random` alone.
         inputs: For each topic that the topology reads, its records: tuples of key, value and perhaps a timestamp in ms
-            and a partition (see `InputRecord`). The serdes of the sources encode keys and values.
+            and a partition (see `SimulatedInput`). The serdes of the sources encode keys and values.
         seed: The seed. The same seed makes the same run, also in another process.
         faults: The faults, their frequency and period. By default all of them, for five virtual minutes.
         instances: The number of processes of the application.
@@ -164,11 +164,11 @@ class _Play:
             count = self.partitions if isinstance(self.partitions, int) else self.partitions.get(topic, 1)
             world.cluster.create_topic(topic, partitions=count, configs={"retention.ms": "-1"})
 
-    def _progress(self, world: SimulatedWorld, topology: NodeGraph) -> Progress:
+    def _progress(self, world: SimulatedWorld, topology: NodeGraph) -> ApplicationProgress:
         application_id = self.keywords["application_id"]
         sources = [node for node in topology.nodes.values() if isinstance(node, SourceNode)]
         read = {topic_name(topology, application_id, topic) for node in sources for topic in node.topics}
-        return Progress(world, application_id, sorted(read))
+        return ApplicationProgress(world, application_id, sorted(read))
 
     async def _restore(self, world: SimulatedWorld, deployment: Deployment, topology: NodeGraph) -> None:
         """Start a new process, and check that its stores become the same."""

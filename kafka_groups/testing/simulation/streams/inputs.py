@@ -15,12 +15,12 @@ from kafka_groups.testing.simulation.streams.writer import WireWriter, WriterOpt
 from kafka_groups.testing.simulation.world import SimulatedWorld
 from kafka_groups.types import Headers
 
-__all__ = ["EncodedInput", "InputRecord", "encoded_inputs", "feed"]
+__all__ = ["EncodedInput", "SimulatedInput", "encoded_inputs", "feed"]
 
 _STEP_MS = 5_000
 
 
-class InputRecord(NamedTuple):
+class SimulatedInput(NamedTuple):
     """A record for a topic that the topology reads.
 
     Attributes:
@@ -59,12 +59,12 @@ def encoded_inputs(topology: NodeGraph, inputs: Mapping[str, Iterable[Sequence[A
     if unknown:
         raise ConfigurationError(f"inputs: the topology does not read {unknown}. It reads: {sorted(readable)}.")
     return {
-        topic: [_encoded(topic, sources[topic], InputRecord(*each)) for each in records]
+        topic: [_encoded(topic, sources[topic], SimulatedInput(*each)) for each in records]
         for topic, records in inputs.items()
     }
 
 
-def _encoded(topic: str, source: SourceNode, record: InputRecord) -> EncodedInput:
+def _encoded(topic: str, source: SourceNode, record: SimulatedInput) -> EncodedInput:
     headers: list[tuple[str, bytes | None]] = []
     key = None if record.key is None else source.key.serializer(topic, is_key=True)(record.key, headers)
     value = None if record.value is None else source.value.serializer(topic, is_key=False)(record.value, headers)

@@ -31,7 +31,7 @@ _LOOK_S = 1.0
 
 @frozen
 class Deployment:
-    """What all instances of an application have.
+    """An application that is deployed in a world: what its instances share.
 
     Attributes:
         world: Where they live.

@@ -36,7 +36,7 @@ _SHARED_WAIT_MS = 20
 
 @frozen
 class PlaneOptions:
-    """What a plane needs.
+    """The settings of a plane.
 
     Attributes:
         bootstrap_servers: Where the brokers are.

@@ -9,7 +9,7 @@ from kafka_groups.testing.simulation.checks.visible import visible_offsets
 from kafka_groups.testing.simulation.world import SimulatedWorld
 from kafka_groups.types import TopicPartition
 
-__all__ = ["Progress"]
+__all__ = ["ApplicationProgress"]
 
 _LOOK_S = 1.0
 _ASK_S = 5.0
@@ -17,7 +17,7 @@ _CALM_LOOKS = 3
 """The looks in a row that have to find nothing, as one record may cause others in repartition topics."""
 
 
-class Progress:
+class ApplicationProgress:
     """Looks at what an application has still to do.
 
     Args:

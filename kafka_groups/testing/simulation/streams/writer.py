@@ -48,7 +48,7 @@ _STEP_MS, _ABORT_MS = 1_000, 1_000
 
 @frozen
 class WriterOptions:
-    """What a writer needs.
+    """The settings of a writer.
 
     Attributes:
         client: Asks the brokers.
