@@ -25,7 +25,7 @@ class Publisher:
 
     def __init__(self, bootstrap_servers: str) -> None:
         self._stop = threading.Event()
-        self._writer = RecordWriter(client_keys(bootstrap_servers) | {"linger.ms": 20})
+        self._writer = RecordWriter(client_keys(bootstrap_servers) | {"linger.ms": 20, "partitioner": "murmur2_random"})
 
     def __repr__(self) -> str:
         return f"<Publisher: {self.confirmed} confirmed>"

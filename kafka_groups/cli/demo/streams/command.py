@@ -17,10 +17,10 @@ __all__ = ["demo"]
 @click.option("--flights", "limit", type=click.IntRange(3_000), help="Use only this many of the 336,776 flights.")
 @click.option("--timeout", "timeout_seconds", type=float, default=300.0, help="Fail after this many seconds.")
 def demo(**given: Any) -> None:
-    """Count 336,776 real flights per carrier in a streams group, while one process joins late and another is killed.
+    """Sum the delays of 336,776 real flights, exactly once, while one process joins late and another is killed.
 
-    The tasks keep their counts in a changelog and hand them over with it. The exit status is 0 only if every flight was
-    counted exactly once.
+    The flights are joined with the weather and summed by airline and day. The exit status is 0 only if each flight has
+    exactly one committed result.
     """
     from kafka_groups.cli.demo.command import OF_STREAMS, run_demo  # noqa: PLC0415 - only if it is used
 

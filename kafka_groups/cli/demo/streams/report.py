@@ -1,24 +1,52 @@
-"""The report of a run: flights by carrier, and the tally."""
+"""The report of a run: delays by airline, and the tally."""
+
+from collections import defaultdict
+from collections.abc import Mapping
 
 from rich.console import Console
 
 from kafka_groups.cli.demo.streams.outcome import StreamsOutcome
+from kafka_groups.cli.demo.streams.topology import Sums
 from kafka_groups.cli.demo.verdict import print_verdict
 from kafka_groups.cli.output import table
 
-__all__ = ["print_report"]
+__all__ = ["by_airline", "print_report"]
 
 
 def print_report(console: Console, outcome: StreamsOutcome, elapsed_ms: int) -> None:
-    """Print the counts, the tally and the verdict."""
-    by_count = sorted(outcome.flights.items(), key=lambda item: (-item[1], item[0]))
-    rows = [(carrier, f"{count:,}", f"{outcome.expected.get(carrier, 0):,}") for carrier, count in by_count]
-    console.print(table("Flights by carrier", ("carrier", "counted by tasks", "counted plainly"), rows))
+    """Print the sums, the tally and the verdict."""
+    ours, plain = by_airline(outcome.sums), by_airline(outcome.expected)
+    by_count = sorted(ours.items(), key=lambda item: (-item[1].flights, item[0]))
+    rows = [
+        (
+            airline,
+            f"{sums.flights:,}",
+            f"{sums.minutes / sums.flights:.1f}",
+            f"{sums.windy:,}",
+            _same(sums, plain.get(airline)),
+        )
+        for airline, sums in by_count
+    ]
+    columns = ("airline", "flights", "minutes late", "in wind", "plain computation")
+    console.print(table("Delays by airline", columns, rows))
     tally = [
-        ("published", f"{outcome.published:,}"),
-        ("counted when a process was killed", f"{outcome.counted_at_kill:,}"),
-        ("counted", f"{sum(outcome.flights.values()):,}"),
+        ("flights published", f"{outcome.published:,}"),
+        ("results committed when a process was killed", f"{outcome.results_at_kill:,}"),
+        ("results committed", f"{outcome.results:,}"),
     ]
     print_verdict(console, tally, outcome.faults(), elapsed_ms)
     if outcome.holds:
-        console.print("Every flight was counted exactly once, although a process was killed and another joined late.")
+        console.print("Every flight has exactly one result, although a process was killed and another joined late.")
+
+
+def by_airline(sums: Mapping[str, Sums]) -> dict[str, Sums]:
+    """Add the days of each airline."""
+    found: defaultdict[str, Sums] = defaultdict(Sums)
+    for key, each in sums.items():
+        airline, before = key.rpartition("|")[0], found[key.rpartition("|")[0]]
+        found[airline] = Sums(*(one + other for one, other in zip(before, each, strict=True)))
+    return dict(found)
+
+
+def _same(sums: Sums, plain: Sums | None) -> str:
+    return "the same" if sums == plain else f"{plain}"

@@ -1,12 +1,13 @@
-"""One run of the demo of streams groups: three processes count flights; one of them joins late, and one is killed."""
+"""One run of the demo of streams: an application of three processes; one of them joins late, and one is killed."""
 
 import asyncio
 import contextlib
+import csv
 import subprocess
 import sys
 import tempfile
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Final
@@ -15,17 +16,24 @@ from attrs import frozen
 
 from kafka_groups.admin import AsyncKafkaAdmin, StreamsGroupDescription
 from kafka_groups.cli.demo.child_process import ChildProcess
-from kafka_groups.cli.demo.flights import TOTAL_FLIGHTS, flight_lines, flight_of_line, flights_path
+from kafka_groups.cli.demo.flights import TOTAL_FLIGHTS, flight_lines, flights_path
 from kafka_groups.cli.demo.kafka import prepared_kafka
 from kafka_groups.cli.demo.progress import Progress, ProgressView
-from kafka_groups.cli.demo.publish import Publisher, client_keys
+from kafka_groups.cli.demo.publish import Publisher
 from kafka_groups.cli.demo.run_options import RunOptions
 from kafka_groups.cli.demo.streams.outcome import StreamsOutcome
-from kafka_groups.cli.demo.streams.watch import ChangelogWatch
+from kafka_groups.cli.demo.streams.results import CommittedResults
+from kafka_groups.cli.demo.streams.topology import (
+    Sums,
+    departure_of_line,
+    result_key,
+    topics_of,
+    weather_of_lines,
+)
 from kafka_groups.data_plane.deliveries import OutgoingRecord
-from kafka_groups.data_plane.topics import delete_topics
 from kafka_groups.errors import BrokerError, KafkaGroupsError, NetworkError, OperationTimeoutError
 from kafka_groups.net.clock import SystemClock
+from kafka_groups.types import TopicPartition
 
 __all__ = ["StreamsDemo", "StreamsDemoOptions"]
 
@@ -40,8 +48,8 @@ _SESSION: Final = {
 """The embedded broker gives the tasks of a killed process away after six seconds; Kafka's default is 45."""
 
 
-class CountingProcessError(KafkaGroupsError):
-    """A process that counts flights ended by itself."""
+class ApplicationProcessError(KafkaGroupsError):
+    """A process of the application ended by itself."""
 
 
 @frozen(kw_only=True)
@@ -49,14 +57,14 @@ class StreamsDemoOptions(RunOptions):
     """The options of a run.
 
     Attributes:
-        partitions: Number of partitions of the topic, and of tasks.
+        partitions: Number of partitions of each topic.
     """
 
     partitions: int = 6
 
 
-class CountingProcess(ChildProcess):
-    """A process with a member of the group."""
+class ApplicationProcess(ChildProcess):
+    """A process of the application."""
 
     def __init__(self, number: int, command: Sequence[str], log: Path) -> None:
         self.number = number
@@ -75,11 +83,12 @@ class StreamsDemo:
         self._progress = progress
         self._clock = SystemClock()
         self._started_ms = self._clock.now_ms()
-        self._processes: dict[int, CountingProcess] = {}
+        self._processes: dict[int, ApplicationProcess] = {}
         self._total = min(options.limit or TOTAL_FLIGHTS, TOTAL_FLIGHTS)
-        self._members = 0
-        self._counted_at_kill = 0
-        self._watch: ChangelogWatch
+        self._members = self._rows = 0
+        self._results_at_kill = 0
+        self._topics = topics_of(options.name)
+        self._results: CommittedResults
         self._admin: AsyncKafkaAdmin
         self._publisher: Publisher
 
@@ -94,28 +103,40 @@ class StreamsDemo:
                 the run timed out.
         """
         flights = flights_path()
+        airlines = dict(_table(flights.parent / "airlines.csv"))
         async with contextlib.AsyncExitStack() as stack:
             directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="kafka-groups-demo-")))
-            topics = {self._options.name: self._options.partitions}
-            servers = await prepared_kafka(stack, self._options, topics, directory, self._progress, _SESSION)
+            partitions = dict.fromkeys(self._topics, self._options.partitions)
+            servers = await prepared_kafka(stack, self._options, partitions, directory, self._progress, _SESSION)
             self._publisher = Publisher(servers)
             stack.callback(self._publisher.stop)
             self._admin = await stack.enter_async_context(AsyncKafkaAdmin(bootstrap_servers=servers))
-            self._watch = stack.enter_context(ChangelogWatch(servers, self._options.name, self._options.partitions))
+            results = CommittedResults(servers, self._topics.results, self._options.partitions)
+            self._results = stack.enter_context(results)
             stack.callback(self._kill_all)
+            await self._publish_tables(airlines, flights.parent / "weather.csv")
             await self._work_in_time(servers, directory, flights)
             await self._stop_processes()
-            await asyncio.to_thread(self._watch.read_to_end)
             await self._delete_group()
-            expected = await asyncio.to_thread(_counted_plainly, flights, self._options.limit)
-            return StreamsOutcome(self._publisher.confirmed, self._counted_at_kill, self._watch.flights(), expected)
+            expected = await asyncio.to_thread(_computed_plainly, flights, self._options.limit, airlines)
+            published = self._publisher.confirmed - self._rows
+            found = self._results
+            return StreamsOutcome(published, self._results_at_kill, found.count, found.misplaced, found.last, expected)
+
+    async def _publish_tables(self, airlines: Mapping[str, str], weather: Path) -> None:
+        """Publish the names of the airlines and the weather, before any flight is joined with them."""
+        await asyncio.to_thread(self._publisher.run, _rows(self._topics.airlines, airlines.items()))
+        with weather.open(encoding="utf-8") as lines:
+            await asyncio.to_thread(self._publisher.run, _rows(self._topics.weather, weather_of_lines(lines)))
+        self._rows = self._publisher.confirmed
+        self._progress.note(f"Published the names of {len(airlines)} airlines, and the weather of a year")
 
     async def _work_in_time(self, servers: str, directory: Path, flights: Path) -> None:
         try:
             async with asyncio.timeout(self._options.timeout_seconds):
                 await self._work(servers, directory, flights)
         except TimeoutError as error:
-            done = f"{self._watch.counted:,} of {self._publisher.confirmed:,} flights were counted"
+            done = f"{self._results.count:,} of {self._total:,} flights have a result"
             raise OperationTimeoutError(f"Timed out after {self._options.timeout_seconds:.0f} s. {done}.") from error
 
     async def _work(self, servers: str, directory: Path, flights: Path) -> None:
@@ -123,43 +144,43 @@ class StreamsDemo:
         third = self._total // 3
         for number in range(2):
             self._start(number, servers, directory)
-        await self._publish(lines, third)
         await self._until_tasks_are_shared(2)
+        await self._until_weather_is_known()
+        await self._publish(lines, third)
         self._start(2, servers, directory)
         await self._until_tasks_are_shared(3)
         self._progress.note("The third process has its share of the tasks")
         publishing = asyncio.create_task(self._publish(lines, third))
-        await self._until(lambda: self._watch.counted > third)
+        await self._until(lambda: self._results.count > third)
         self._kill(0)
         await publishing
         await self._publish(lines, self._total)
         await self._until_tasks_are_shared(2)
-        self._progress.note("The others have the tasks of the killed process, and their counts from the changelog")
-        await self._until(lambda: self._watch.counted >= self._total)
+        self._progress.note("The others have the tasks of the killed process, and their stores from the changelogs")
+        await self._until(lambda: self._results.count >= self._total)
+        await asyncio.to_thread(self._results.read)  # nothing more may come
 
     # --------------------------------------------------------------------------------------- processes
 
     def _start(self, number: int, servers: str, directory: Path) -> None:
         name = self._options.name
         command = [sys.executable, "-m", "kafka_groups.cli.demo.streams.worker", "--bootstrap-servers", servers]
-        command += ["--application", name, "--topic", name]
-        if self._options.bootstrap_servers is not None:  # readers wait for the transaction of the killed process
-            command += ["--transactions"]
-        self._processes[number] = CountingProcess(number, command, directory / f"worker-{number}.log")
+        command += ["--application", name]
+        self._processes[number] = ApplicationProcess(number, command, directory / f"worker-{number}.log")
         self._progress.note(f"Started process {number} (pid {self._processes[number].pid}) of the application {name}")
 
     def _kill(self, number: int) -> None:
         process = self._processes.pop(number)
         process.kill()
-        self._counted_at_kill = self._watch.counted
+        self._results_at_kill = self._results.count
         self._progress.note(
-            f"Process {number} (pid {process.pid}) killed with SIGKILL after {self._counted_at_kill:,} flights"
+            f"Process {number} (pid {process.pid}) killed with SIGKILL after {self._results_at_kill:,} results"
         )
 
     def _check_processes(self) -> None:
         for number, process in self._processes.items():
             if not process.running:
-                raise CountingProcessError(f"Process {number} {process.last_words()}")
+                raise ApplicationProcessError(f"Process {number} {process.last_words()}")
 
     async def _stop_processes(self) -> None:
         for process in self._processes.values():
@@ -177,24 +198,23 @@ class StreamsDemo:
     async def _delete_group(self) -> None:
         """Leave nothing behind on a Kafka that was there before; an embedded broker ends with the demo."""
         if self._options.bootstrap_servers is not None:
+            await self._admin.delete_streams_group_internal_topics(self._options.name)
             (await self._admin.delete_streams_groups([self._options.name])).checked()
-            servers = client_keys(self._options.bootstrap_servers)
-            await asyncio.to_thread(delete_topics, servers, [self._watch.changelog])
 
     # ------------------------------------------------------------------------------------------ waiting
 
     async def _publish(self, lines: Iterator[str], count: int) -> None:
-        records = (
-            OutgoingRecord(self._options.name, flight_of_line(line).tail_number.encode(), line.encode())
-            for line in islice(lines, count)
-        )
-        await asyncio.to_thread(self._publisher.run, records)
+        await asyncio.to_thread(self._publisher.run, self._records(islice(lines, count)))
+
+    def _records(self, lines: Iterable[str]) -> Iterator[OutgoingRecord]:
+        for line in lines:
+            departure = departure_of_line(line)
+            key, value = departure.carrier.encode(), departure.text.encode()
+            yield OutgoingRecord(self._topics.flights, key, value, timestamp_ms=departure.time_ms)
 
     async def _until(self, condition: Callable[[], bool]) -> None:
         while True:
-            await asyncio.to_thread(self._watch.read)
-            self._progress.show(self._view())
-            self._check_processes()
+            await self._look()
             if condition():
                 return
 
@@ -203,12 +223,26 @@ class StreamsDemo:
         while True:
             group = await self._described()
             self._members = len(group.members) if group is not None else 0
-            await asyncio.to_thread(self._watch.read)
-            self._progress.show(self._view())
-            self._check_processes()
+            await self._look()
             if group is not None and _is_shared(group, members):
                 return
             await asyncio.sleep(_TICK_SECONDS)
+
+    async def _until_weather_is_known(self) -> None:
+        """Wait until the tasks have the whole table: a flight is joined with what is known when it comes."""
+        name, topic = self._options.name, self._topics.weather
+        wanted = {name: [TopicPartition(topic, each) for each in range(self._options.partitions)]}
+        while True:
+            found = (await self._admin.describe_streams_group_offsets(wanted)).values.get(name)
+            await self._look()
+            if found is not None and not found.errors and not any(each.lag for each in found.values.values()):
+                return
+            await asyncio.sleep(_TICK_SECONDS)
+
+    async def _look(self) -> None:
+        await asyncio.to_thread(self._results.read)
+        self._progress.show(self._view())
+        self._check_processes()
 
     async def _described(self) -> StreamsGroupDescription | None:
         name = self._options.name
@@ -219,12 +253,12 @@ class StreamsDemo:
 
     def _view(self) -> ProgressView:
         figures: dict[str, int | str | None] = {
-            "published": self._publisher.confirmed,
-            "counted": self._watch.counted,
+            "published": max(self._publisher.confirmed - self._rows, 0),
+            "results": self._results.count,
             "members": self._members,
         }
         elapsed_ms = self._clock.now_ms() - self._started_ms
-        return ProgressView(elapsed_ms=elapsed_ms, total=self._total, done=self._watch.counted, figures=figures)
+        return ProgressView(elapsed_ms=elapsed_ms, total=self._total, done=self._results.count, figures=figures)
 
 
 def _is_shared(group: StreamsGroupDescription, members: int) -> bool:
@@ -232,5 +266,23 @@ def _is_shared(group: StreamsGroupDescription, members: int) -> bool:
     return group.state == "Stable" and len(owners) == len(group.members) == members
 
 
-def _counted_plainly(flights: Path, limit: int | None) -> Counter[str]:
-    return Counter(flight_of_line(line).carrier for line in flight_lines(flights, limit))
+def _computed_plainly(flights: Path, limit: int | None, airlines: Mapping[str, str]) -> dict[str, Sums]:
+    with (flights.parent / "weather.csv").open(encoding="utf-8") as lines:
+        windy = dict(weather_of_lines(lines))
+    sums: defaultdict[str, Sums] = defaultdict(Sums)
+    for line in flight_lines(flights, limit):
+        each = departure_of_line(line)
+        key = result_key(airlines[each.carrier], each.time_ms)
+        sums[key] = sums[key].plus(each.minutes, is_windy=windy.get(each.place) == "1")
+    return dict(sums)
+
+
+def _table(path: Path) -> Iterator[tuple[str, str]]:
+    with path.open(encoding="utf-8") as lines:
+        yield from (tuple(row[:2]) for row in islice(csv.reader(lines), 1, None))  # type: ignore[misc]
+
+
+def _rows(topic: str, rows: Iterable[tuple[str, str]]) -> Iterator[OutgoingRecord]:
+    """Yield the records of a table. They are older than all flights, which find them."""
+    for key, value in rows:
+        yield OutgoingRecord(topic, key.encode(), value.encode(), timestamp_ms=1)
