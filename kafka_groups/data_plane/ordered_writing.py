@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from typing import cast
 
@@ -70,14 +71,14 @@ class OrderedWriter:
     def wait_for_room(self, timeout_s: float) -> bool:
         """Hand waiting records to the producer's queue. Return False if the time is up before it has taken all."""
         end_ms = self._clock.now_ms() + round(timeout_s * 1_000)
-        self._producer.poll(0)
+        self._serve(partial(self._producer.poll, 0))
         while self._waiting:
             if self._is_first_done():
                 continue
             left_ms = end_ms - self._clock.now_ms()
             if left_ms <= 0:
                 return False
-            self._producer.poll(min(left_ms, _SLICE_MS) / 1_000)
+            self._serve(partial(self._producer.poll, min(left_ms, _SLICE_MS) / 1_000))
         return True
 
     def write(  # noqa: PLR0913, PLR0917 - the parts of a record
@@ -132,7 +133,8 @@ class OrderedWriter:
         """
         end_ms = self._clock.now_ms() + round(timeout_s * 1_000)
         self.wait_for_room(timeout_s)
-        waiting = self._producer.flush(max(end_ms - self._clock.now_ms(), 0) / 1_000) + len(self._waiting)
+        left_s = max(end_ms - self._clock.now_ms(), 0) / 1_000
+        waiting = self._serve(partial(self._producer.flush, left_s)) + len(self._waiting)
         failures, self._failures = self._failures, []
         if failures:
             text = f"{len(failures)} records were not written; the first: {failures[0]}"
@@ -150,7 +152,25 @@ class OrderedWriter:
         """Drop what is queued."""
         self._waiting.clear()
         self._producer.purge()
-        self._producer.flush(0)
+        with suppress(KafkaGroupsError):  # the producer has failed before, and its last error was logged
+            self._serve(partial(self._producer.flush, 0))
+
+    @staticmethod
+    def _serve(call: Callable[[], int]) -> int:
+        """Let the producer report what was delivered. confluent-kafka raises its fatal errors here.
+
+        If one comes while a report is delivered, the report's callback fails with a SystemError about it.
+
+        Raises:
+            KafkaGroupsError: The producer has failed for good.
+        """
+        try:
+            return call()
+        except (KafkaException, SystemError) as raised:
+            fatal = raised.__cause__ if isinstance(raised, SystemError) else raised
+            if not isinstance(fatal, KafkaException):
+                raise
+            raise failure_of(error_in(fatal), "The producer cannot be used any more") from fatal
 
     def _unconfirmed(self, count: int, timeout_s: float) -> str:
         topics = ", ".join(sorted(self._topics))

@@ -16,6 +16,7 @@ from kafka_groups.data_plane.bounded_calls import BoundedCalls
 from kafka_groups.data_plane.failures import error_in, failure_of
 from kafka_groups.data_plane.ordered_writing import DeliveryReport, OrderedWriter
 from kafka_groups.errors import (
+    DeliveryFailedError,
     InvalidTransactionTimeoutError,
     KafkaGroupsError,
     OperationTimeoutError,
@@ -28,6 +29,8 @@ __all__ = ["TransactionalWriter"]
 
 _log = logging.getLogger(__name__)
 
+_LOST = (KafkaError._FATAL, KafkaError._FENCED, KafkaError._STATE)
+"""Errors of a producer that cannot go on with its transaction. The first is that of all calls after a fatal error."""
 _LATEST_SECONDS = 2.0
 """The time after its timeout in which a call of librdkafka must have returned."""
 _ABORT_SECONDS = 1.0
@@ -98,6 +101,14 @@ class TransactionalWriter(OrderedWriter):
         if self._failure is not None:
             raise TransactionFailedError(f"The transaction failed: {self._failure}") from self._failure
 
+    def wait_for_room(self, timeout_s: float) -> bool:
+        """Hand waiting records to the producer's queue. If the producer has failed, none of them waits any more."""
+        try:
+            return super().wait_for_room(timeout_s)
+        except KafkaGroupsError as error:
+            self._fail(error)
+            return True
+
     def flush(self, timeout_s: float) -> None:
         """Wait until the brokers have answered about all records.
 
@@ -108,6 +119,10 @@ class TransactionalWriter(OrderedWriter):
         try:
             if self._failure is None:
                 super().flush(timeout_s)
+        except DeliveryFailedError:
+            raise
+        except KafkaGroupsError as error:
+            self._fail(error)
         finally:
             self.check()  # which says more than that records are not confirmed
 
@@ -189,7 +204,7 @@ class TransactionalWriter(OrderedWriter):
     def _refusal(self, error: KafkaError, topic: str) -> KafkaGroupsError | None:
         """Return the error of a record that its producer refuses; None if the whole transaction is lost."""
         failure = super()._refusal(error, topic)
-        if error.code() in (KafkaError._STATE, KafkaError._FENCED) or error.fatal() or error.txn_requires_abort():
+        if error.code() in _LOST or error.fatal() or error.txn_requires_abort():
             self._fail(failure or failure_of(error, f"A record for {topic} cannot be written"))
             return None
         return failure
@@ -224,7 +239,7 @@ class TransactionalWriter(OrderedWriter):
             if error.retriable() and not error.txn_requires_abort() and not error.fatal():
                 raise OperationTimeoutError(f"{what} yet: {error.str()}") from raised
             failure = failure_of(error, what)
-            if error.txn_requires_abort() or error.code() in (KafkaError._FENCED, KafkaError._STATE):
+            if error.txn_requires_abort() or error.code() in _LOST:
                 self._fail(failure)
                 raise TransactionFailedError(f"The transaction failed: {failure}") from failure
             raise failure from raised

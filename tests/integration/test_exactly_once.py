@@ -1,5 +1,6 @@
 """Applications that run exactly once on the embedded broker: what others see, and what brokers refuse."""
 
+import asyncio
 import re
 from collections.abc import Iterator
 from functools import partial
@@ -7,6 +8,7 @@ from functools import partial
 import pytest
 from confluent_kafka import Consumer
 
+from kafka_groups.admin import AsyncKafkaAdmin
 from kafka_groups.errors import InvalidTransactionTimeoutError
 from kafka_groups.streams import (
     AsyncKafkaStreams,
@@ -18,6 +20,7 @@ from kafka_groups.streams import (
     serdes,
 )
 from kafka_groups.testing import FAST_SETTINGS, EmbeddedCluster
+from kafka_groups.testing.simulation.checks.visible import visible_records
 from tests.integration.test_streams_error_handlers import not_allowed
 from tests.support.conditions import until
 
@@ -50,6 +53,12 @@ def cluster() -> Iterator[EmbeddedCluster]:
         assert made.unexpected_errors == ()
 
 
+def committed(cluster: EmbeddedCluster, topic: str) -> list[bytes | None]:
+    known = cluster.metadata.topic(topic)
+    assert known is not None
+    return [record.value for record in visible_records(cluster.logs.get(known.topic_id, 0))]
+
+
 def stable_offset(cluster: EmbeddedCluster, topic: str) -> int:
     known = cluster.metadata.topic(topic)
     assert known is not None
@@ -73,6 +82,29 @@ async def test_an_application_without_records_has_no_transactions(cluster: Embed
     async with application(cluster, commit_interval_ms=20) as app:
         await app.wait_until_running(WAIT_S)
     assert stable_offset(cluster, "out") == 0
+
+
+async def test_producers_that_somebody_fences_are_replaced(cluster: EmbeddedCluster) -> None:
+    async with (
+        application(cluster, commit_interval_ms=30) as app,
+        AsyncKafkaAdmin(bootstrap_servers=cluster.bootstrap_servers) as admin,
+    ):
+        await app.wait_until_running(WAIT_S)
+        written = 0
+        for _ in range(4):
+            for _ in range(100):  # so that some are written, and some commits made, after the fence
+                cluster.produce("in", [str(written)])
+                written += 1
+                await asyncio.sleep(0.001)
+                if written % 100 == 50:
+                    [found] = (await admin.list_transactions()).transactions
+                    (await admin.fence_producers([found.transactional_id])).checked()
+
+        async def results() -> list[bytes | None]:
+            return committed(cluster, "out")
+
+        await until(results, lambda it: it == [str(number).encode() * 2 for number in range(written)], WAIT_S)
+        assert app.state is StreamsState.RUNNING
 
 
 async def test_brokers_that_allow_shorter_transactions_only() -> None:
