@@ -19,12 +19,13 @@ from kafka_groups.streams.topology.nodes import (
     SinkNode,
     SourceNode,
     TopologyNode,
+    stream_time_of,
 )
 from kafka_groups.streams.topology.partitioning import WindowedPartitioner, chosen_partitions
 from kafka_groups.streams.topology.subtopologies import NodeGroup
 from kafka_groups.types import Header, Headers
 
-__all__ = ["Collector", "Failures", "TaskProgram", "compile_group", "stream_time_of"]
+__all__ = ["Collector", "Failures", "TaskProgram", "compile_group"]
 
 _BY_DEFAULT = (None,)
 
@@ -137,11 +138,6 @@ def compile_group(group: NodeGroup, surroundings: Surroundings) -> TaskProgram:
         init=tuple(function for each in ordered for function in each.init),
         close=tuple(function for each in ordered for function in each.close),
     )
-
-
-def stream_time_of(name: str) -> str:
-    """Return the name of the stream time of a node. Java's names of times have no colon."""
-    return f"time:{name}"
 
 
 class _OpenNode:

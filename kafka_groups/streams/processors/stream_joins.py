@@ -8,7 +8,7 @@ from attrs import frozen
 from kafka_groups.streams.processors.lookup_joins import KeyedJoiner
 from kafka_groups.streams.state.unjoined import UnjoinedState
 from kafka_groups.streams.state.windows import StoredWindow, WindowState
-from kafka_groups.streams.topology.nodes import NodeContext, NodeStep
+from kafka_groups.streams.topology.nodes import NodeContext, NodeStep, stream_time_of
 from kafka_groups.types import Headers
 
 __all__ = ["NULL_KEY", "NULL_VALUE", "JoinReach", "JoinedSide", "OuterStreamJoin", "StreamJoin", "TimedResult"]
@@ -160,7 +160,7 @@ class _OuterSide:
         self._is_left, self._reach, self._keeps_own = join.is_left, join.reach, operator.keeps_own
         self._others: WindowState = node.state(join.other)
         self._unjoined: UnjoinedState = node.state(operator.unjoined)
-        self._time = node.time(f"time:{operator.unjoined}")  # of both sides
+        self._time = node.time(stream_time_of(operator.unjoined))  # of both sides
         own_ms, other_ms = join.reach.after_ms + grace_ms, join.reach.before_ms + grace_ms
         self._own_wait_ms = own_ms
         self._left_wait_ms, self._right_wait_ms = (own_ms, other_ms) if join.is_left else (other_ms, own_ms)

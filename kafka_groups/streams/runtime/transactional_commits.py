@@ -83,7 +83,7 @@ class TransactionalCommits(Commits):
 
         librdkafka ends the metadata of offsets in a transaction with a NUL, for which Java would forget the times of
         partitions. Nothing but these times depends on this commit, so it is not repeated. The tasks must end now: a
-        request that arrives late would take the offsets of a task that goes on back.
+        request that arrives late could move the offsets of a task that continues back.
         """
         offsets = {place: each for task in tasks if task.is_running for place, each in offsets_of(task).items()}
         if not offsets:

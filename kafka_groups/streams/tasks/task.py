@@ -6,7 +6,7 @@ from typing import Protocol
 
 from attrs import frozen
 
-from kafka_groups.streams.processors.compile import Collector, Surroundings, compile_group, stream_time_of
+from kafka_groups.streams.processors.compile import Collector, Surroundings, compile_group
 from kafka_groups.streams.state.engine import Engine
 from kafka_groups.streams.state.opening import open_state
 from kafka_groups.streams.state.read_only import ReadOnlyState
@@ -19,7 +19,7 @@ from kafka_groups.streams.tasks.queues import PartitionQueue
 from kafka_groups.streams.topology.context import PunctuationType
 from kafka_groups.streams.topology.internal_topics import changelog_topic
 from kafka_groups.streams.topology.node_graph import NodeGraph, StorePlace
-from kafka_groups.streams.topology.nodes import OperatorTime, TimestampExtractor
+from kafka_groups.streams.topology.nodes import OperatorTime, TimestampExtractor, stream_time_of
 from kafka_groups.streams.topology.subtopologies import NodeGroup
 from kafka_groups.types import FetchedRecord, TaskId, TopicPartition
 

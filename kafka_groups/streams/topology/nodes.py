@@ -17,6 +17,7 @@ __all__ = [
     "NodeStep",
     "OffsetReset",
     "Operator",
+    "OperatorTime",
     "Partitioner",
     "ProcessorNode",
     "SinkNode",
@@ -24,6 +25,7 @@ __all__ = [
     "TimestampExtractor",
     "TopicName",
     "TopologyNode",
+    "stream_time_of",
 ]
 
 NodeStep = Callable[..., None]
@@ -56,6 +58,11 @@ class OperatorTime:
     """
 
     ms: int = -1
+
+
+def stream_time_of(name: str) -> str:
+    """Return the name of the stream time of a node or store. Java's names of times have no colon."""
+    return f"time:{name}"
 
 
 class NodeContext(Protocol):

@@ -67,9 +67,13 @@ class ConfiguredApplication:
             process_id: The id of the process, or None if no other process takes the place of the worker.
             number: Which worker of the process it is.
         """
-        process = self.static_process_id or process_id or self.random_process_id
-        transactional_id = f"{self.config.application_id}-{process}-{number}"
+        transactional_id = self.transactional_id(process_id, number)
         return TransactionalWriter(self.producer, transactional_id, self.transaction_timeout_ms)
+
+    def transactional_id(self, process_id: str | None, number: int) -> str:
+        """Return the transactional id of a worker."""
+        process = self.static_process_id or process_id or self.random_process_id
+        return f"{self.config.application_id}-{process}-{number}"
 
     @property
     def transaction_timeout_ms(self) -> int:

@@ -103,7 +103,7 @@ class StreamsDemo:
                 the run timed out.
         """
         flights = flights_path()
-        airlines = dict(_table(flights.parent / "airlines.csv"))
+        airlines = _table(flights.parent / "airlines.csv")
         async with contextlib.AsyncExitStack() as stack:
             directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="kafka-groups-demo-")))
             partitions = dict.fromkeys(self._topics, self._options.partitions)
@@ -277,9 +277,9 @@ def _computed_plainly(flights: Path, limit: int | None, airlines: Mapping[str, s
     return dict(sums)
 
 
-def _table(path: Path) -> Iterator[tuple[str, str]]:
+def _table(path: Path) -> dict[str, str]:
     with path.open(encoding="utf-8") as lines:
-        yield from (tuple(row[:2]) for row in islice(csv.reader(lines), 1, None))  # type: ignore[misc]
+        return {key: value for key, value in islice(csv.reader(lines), 1, None)}  # noqa: C416 - the rows are lists
 
 
 def _rows(topic: str, rows: Iterable[tuple[str, str]]) -> Iterator[OutgoingRecord]:

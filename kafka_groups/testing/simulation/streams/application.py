@@ -82,7 +82,7 @@ def simulate_streams(  # noqa: PLR0913 - all but the first three by keyword
 ) -> StreamsSimulation:
     """Run a streams application in virtual time, with a cluster and faults drawn from a seed.
 
-    The inputs flow in over the period of the faults. Afterwards the application processes what is left. Then all its
+    The inputs flow in over the period of the faults. Afterwards the application processes the rest. Then all its
     processes are stopped, and a new one restores the stores from their changelogs, which must give the same. Blocks
     until the end.
 

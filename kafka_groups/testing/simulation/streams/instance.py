@@ -163,7 +163,7 @@ class Instance:
             task_offsets=positions,
             environment=world.environment(),
         )
-        plane = WirePlane(self._plane_options(application, f"{config.application_id}-{process_id}-{number}"))
+        plane = WirePlane(self._plane_options(application, application.transactional_id(process_id, number)))
         worker = StreamsWorker(settings, plane, AsyncMembership(member), world.clock)
         made.append(worker)
         return worker, plane

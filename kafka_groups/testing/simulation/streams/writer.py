@@ -331,7 +331,7 @@ class WireWriter:
             await self._options.client.within(_ABORT_MS)(ending(transactional_id, session.producer, committed=False))
 
     async def _transacted(self, session: ProducerSession, question: Question[str, V], timeout_ms: int) -> V:
-        """Ask a coordinator about the transaction. What is no question of time fails it."""
+        """Ask a coordinator about the transaction. Every error but a timeout fails it."""
         (key,) = question.keys
         try:
             return (await self._options.client.within(timeout_ms)(question))[key]
