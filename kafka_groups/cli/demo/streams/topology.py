@@ -12,8 +12,8 @@ from kafka_groups.streams import StreamsBuilder, TimeWindows, Topology
 __all__ = ["DAY", "Departure", "Sums", "build", "departure_of_line", "result_key", "topics_of", "weather_of_lines"]
 
 DAY: Final = timedelta(days=1)
-_GRACE: Final = timedelta(days=400)
-"""Flights of a year meet in any order when tasks move, and none of them may be too late."""
+_GRACE: Final = timedelta(days=36_500)
+"""None may be too late, and changelogs keep for as long what is of 2013: brokers delete what is older."""
 _WINDY_MPH: Final = 20.0
 
 
