@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -12,26 +13,25 @@ pytestmark = pytest.mark.slow
 COMMAND = [sys.executable, "-W", "error", "-m", "kafka_groups.cli", "streams", "demo", "--flights", "30000"]
 
 
-def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, timeout=400, check=False)
-
-
-def check(done: "subprocess.CompletedProcess[str]") -> None:
+def check(page: Path, *arguments: str) -> None:
+    command = [*COMMAND, "--page", str(page), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=400, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "killed with SIGKILL after" in done.stdout
     assert "Every flight has exactly one result" in done.stdout
     assert done.stderr == ""
+    assert "<h1>Delays of 30,000 flights, exactly once</h1>" in page.read_text(encoding="utf-8")
 
 
 @pytest.mark.timeout(420)
-def test_every_flight_has_one_result_on_the_embedded_broker() -> None:
-    check(run())
+def test_every_flight_has_one_result_on_the_embedded_broker(tmp_path: Path) -> None:
+    check(tmp_path / "page.html")
 
 
 @pytest.mark.timeout(420)
 @pytest.mark.real_kafka
-def test_every_flight_has_one_result_on_a_real_kafka(real_kafka: KafkaProcess) -> None:
-    check(run("--bootstrap-servers", real_kafka.bootstrap_servers))
+def test_every_flight_has_one_result_on_a_real_kafka(real_kafka: KafkaProcess, tmp_path: Path) -> None:
+    check(tmp_path / "page.html", "--bootstrap-servers", real_kafka.bootstrap_servers)
 
 
 def test_too_few_flights_are_refused() -> None:

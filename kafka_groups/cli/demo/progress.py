@@ -1,6 +1,6 @@
 """Shows the progress of a run: a live display on a terminal, plain lines otherwise."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Protocol, Self
 
@@ -27,12 +27,14 @@ class ProgressView:
         total: How many records the run processes.
         done: How many of them are done.
         figures: Values to show, by name; `None` if unknown.
+        rows: Further names and texts; only a live display has the room for them.
     """
 
     elapsed_ms: int
     total: int
     done: int
     figures: Mapping[str, int | str | None]
+    rows: Sequence[tuple[str, str]] = ()
 
     def fields(self) -> tuple[tuple[str, str], ...]:
         """Return names and values as text."""
@@ -121,7 +123,10 @@ class LiveProgress:
         fields.add_row(*(f"[bold]{value}[/bold]" for _, value in view.fields()))
         bar = Table.grid()
         bar.add_row(ProgressBar(total=max(1, view.total), completed=view.done, width=72))
-        self._live.update(Group(bar, fields))
+        rows = Table.grid(padding=(0, 2))
+        for name, text in view.rows:
+            rows.add_row(f"[dim]{name}[/dim]", text)
+        self._live.update(Group(bar, fields, rows))
 
     def note(self, text: str) -> None:
         """Print the text above the display."""

@@ -1,6 +1,7 @@
 """`kafka-groups streams demo`."""
 
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
@@ -16,6 +17,9 @@ __all__ = ["demo"]
 @click.option("--brokers", type=click.IntRange(1, 10), default=1, help="Number of embedded brokers.")
 @click.option("--flights", "limit", type=click.IntRange(3_000), help="Use only this many of the 336,776 flights.")
 @click.option("--timeout", "timeout_seconds", type=float, default=300.0, help="Fail after this many seconds.")
+@click.option(
+    "--page", type=click.Path(path_type=Path, dir_okay=False), help="Where to write an HTML page about the run."
+)
 def demo(**given: Any) -> None:
     """Sum the delays of 336,776 real flights, exactly once, while one process joins late and another is killed.
 
@@ -24,4 +28,6 @@ def demo(**given: Any) -> None:
     """
     from kafka_groups.cli.demo.command import OF_STREAMS, run_demo  # noqa: PLC0415 - only if it is used
 
+    if given["page"] is None:
+        del given["page"]
     sys.exit(run_demo(OF_STREAMS, given))

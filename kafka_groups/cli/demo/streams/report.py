@@ -1,27 +1,24 @@
 """The report of a run: delays by airline, and the tally."""
 
-from collections import defaultdict
-from collections.abc import Mapping
-
 from rich.console import Console
 
-from kafka_groups.cli.demo.streams.outcome import StreamsOutcome
+from kafka_groups.cli.demo.streams.outcome import StreamsOutcome, by_airline
 from kafka_groups.cli.demo.streams.topology import Sums
 from kafka_groups.cli.demo.verdict import print_verdict
 from kafka_groups.cli.output import table
 
-__all__ = ["by_airline", "print_report"]
+__all__ = ["print_report"]
 
 
 def print_report(console: Console, outcome: StreamsOutcome, elapsed_ms: int) -> None:
     """Print the sums, the tally and the verdict."""
-    ours, plain = by_airline(outcome.sums), by_airline(outcome.expected)
-    by_count = sorted(ours.items(), key=lambda item: (-item[1].flights, item[0]))
+    plain = by_airline(outcome.expected)
+    by_count = sorted(outcome.by_airline.items(), key=lambda item: (-item[1].flights, item[0]))
     rows = [
         (
             airline,
             f"{sums.flights:,}",
-            f"{sums.minutes / sums.flights:.1f}",
+            f"{sums.mean_minutes:.1f}",
             f"{sums.windy:,}",
             _same(sums, plain.get(airline)),
         )
@@ -37,15 +34,6 @@ def print_report(console: Console, outcome: StreamsOutcome, elapsed_ms: int) -> 
     print_verdict(console, tally, outcome.faults(), elapsed_ms)
     if outcome.holds:
         console.print("Every flight has exactly one result, although a process was killed and another joined late.")
-
-
-def by_airline(sums: Mapping[str, Sums]) -> dict[str, Sums]:
-    """Add the days of each airline."""
-    found: defaultdict[str, Sums] = defaultdict(Sums)
-    for key, each in sums.items():
-        airline, before = key.rpartition("|")[0], found[key.rpartition("|")[0]]
-        found[airline] = Sums(*(one + other for one, other in zip(before, each, strict=True)))
-    return dict(found)
 
 
 def _same(sums: Sums, plain: Sums | None) -> str:

@@ -12,26 +12,28 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from attrs import frozen
+from attrs import field, frozen
 
-from kafka_groups.admin import AsyncKafkaAdmin, StreamsGroupDescription
+from kafka_groups.admin import AsyncKafkaAdmin
 from kafka_groups.cli.demo.child_process import ChildProcess
 from kafka_groups.cli.demo.flights import TOTAL_FLIGHTS, flight_lines, flights_path
 from kafka_groups.cli.demo.kafka import prepared_kafka
 from kafka_groups.cli.demo.progress import Progress, ProgressView
 from kafka_groups.cli.demo.publish import Publisher
 from kafka_groups.cli.demo.run_options import RunOptions
-from kafka_groups.cli.demo.streams.outcome import StreamsOutcome
+from kafka_groups.cli.demo.streams.group_watch import StreamsWatch, client_id_of
+from kafka_groups.cli.demo.streams.outcome import RunEvent, StreamsOutcome
 from kafka_groups.cli.demo.streams.results import CommittedResults
 from kafka_groups.cli.demo.streams.topology import (
     Sums,
+    build,
     departure_of_line,
     result_key,
     topics_of,
     weather_of_lines,
 )
 from kafka_groups.data_plane.deliveries import OutgoingRecord
-from kafka_groups.errors import BrokerError, KafkaGroupsError, NetworkError, OperationTimeoutError
+from kafka_groups.errors import KafkaGroupsError, OperationTimeoutError
 from kafka_groups.net.clock import SystemClock
 from kafka_groups.types import TopicPartition
 
@@ -39,6 +41,7 @@ __all__ = ["StreamsDemo", "StreamsDemoOptions"]
 
 _TICK_SECONDS: Final = 0.25
 _STOP_SECONDS: Final = 40.0
+_LOOKS_OF_RATE: Final = 8
 _SESSION: Final = {
     "group.streams.min.session.timeout.ms": "6000",
     "group.streams.session.timeout.ms": "6000",
@@ -52,15 +55,21 @@ class ApplicationProcessError(KafkaGroupsError):
     """A process of the application ended by itself."""
 
 
+class PageError(KafkaGroupsError):
+    """The page about the run cannot be written."""
+
+
 @frozen(kw_only=True)
 class StreamsDemoOptions(RunOptions):
     """The options of a run.
 
     Attributes:
         partitions: Number of partitions of each topic.
+        page: Where to write the page about the run.
     """
 
     partitions: int = 6
+    page: Path = field(factory=lambda: Path(tempfile.gettempdir()) / "kafka-groups-streams-demo.html")
 
 
 class ApplicationProcess(ChildProcess):
@@ -85,11 +94,13 @@ class StreamsDemo:
         self._started_ms = self._clock.now_ms()
         self._processes: dict[int, ApplicationProcess] = {}
         self._total = min(options.limit or TOTAL_FLIGHTS, TOTAL_FLIGHTS)
-        self._members = self._rows = 0
-        self._results_at_kill = 0
+        self._rows = self._results_at_kill = 0
+        self._timeline: list[tuple[float, int]] = []
+        self._events: list[RunEvent] = []
         self._topics = topics_of(options.name)
         self._results: CommittedResults
         self._admin: AsyncKafkaAdmin
+        self._group: StreamsWatch
         self._publisher: Publisher
 
     def __repr__(self) -> str:
@@ -111,6 +122,7 @@ class StreamsDemo:
             self._publisher = Publisher(servers)
             stack.callback(self._publisher.stop)
             self._admin = await stack.enter_async_context(AsyncKafkaAdmin(bootstrap_servers=servers))
+            self._group = StreamsWatch(self._admin, self._options.name)
             results = CommittedResults(servers, self._topics.results, self._options.partitions)
             self._results = stack.enter_context(results)
             stack.callback(self._kill_all)
@@ -119,9 +131,33 @@ class StreamsDemo:
             await self._stop_processes()
             await self._delete_group()
             expected = await asyncio.to_thread(_computed_plainly, flights, self._options.limit, airlines)
-            published = self._publisher.confirmed - self._rows
-            found = self._results
-            return StreamsOutcome(published, self._results_at_kill, found.count, found.misplaced, found.last, expected)
+            outcome = self._outcome(expected)
+            await asyncio.to_thread(self._write_page, outcome)
+            return outcome
+
+    def _outcome(self, expected: Mapping[str, Sums]) -> StreamsOutcome:
+        found, published = self._results, self._publisher.confirmed - self._rows
+        return StreamsOutcome(
+            published,
+            self._results_at_kill,
+            found.count,
+            found.misplaced,
+            found.last,
+            expected,
+            timeline=self._timeline,
+            events=self._events,
+        )
+
+    def _write_page(self, outcome: StreamsOutcome) -> None:
+        from kafka_groups.cli.demo.streams.page import write_page  # noqa: PLC0415 - Plotly takes a second
+
+        try:
+            write_page(self._options.page, outcome, build(self._options.name))
+        except OSError as error:
+            raise PageError(
+                f"Could not write {self._options.page}: {error.strerror}. Choose a file by --page."
+            ) from error
+        self._progress.note(f"Wrote a page about the run: {self._options.page}")
 
     async def _publish_tables(self, airlines: Mapping[str, str], weather: Path) -> None:
         """Publish the names of the airlines and the weather, before any flight is joined with them."""
@@ -165,17 +201,22 @@ class StreamsDemo:
     def _start(self, number: int, servers: str, directory: Path) -> None:
         name = self._options.name
         command = [sys.executable, "-m", "kafka_groups.cli.demo.streams.worker", "--bootstrap-servers", servers]
-        command += ["--application", name]
+        command += ["--application", name, "--client-id", client_id_of(number)]
         self._processes[number] = ApplicationProcess(number, command, directory / f"worker-{number}.log")
+        self._happened(f"Process {number} started")
         self._progress.note(f"Started process {number} (pid {self._processes[number].pid}) of the application {name}")
 
     def _kill(self, number: int) -> None:
         process = self._processes.pop(number)
         process.kill()
         self._results_at_kill = self._results.count
+        self._happened(f"Process {number} killed")
         self._progress.note(
             f"Process {number} (pid {process.pid}) killed with SIGKILL after {self._results_at_kill:,} results"
         )
+
+    def _happened(self, text: str) -> None:
+        self._events.append(RunEvent(self._elapsed_ms / 1_000, text))
 
     def _check_processes(self) -> None:
         for number, process in self._processes.items():
@@ -220,13 +261,8 @@ class StreamsDemo:
 
     async def _until_tasks_are_shared(self, members: int) -> None:
         """Wait until the group is stable, with so many members that have tasks."""
-        while True:
-            group = await self._described()
-            self._members = len(group.members) if group is not None else 0
-            await self._look()
-            if group is not None and _is_shared(group, members):
-                return
-            await asyncio.sleep(_TICK_SECONDS)
+        await self._until(lambda: self._group.is_shared_by(members))
+        self._happened(f"{members} processes have tasks")
 
     async def _until_weather_is_known(self) -> None:
         """Wait until the tasks have the whole table: a flight is joined with what is known when it comes."""
@@ -241,29 +277,33 @@ class StreamsDemo:
 
     async def _look(self) -> None:
         await asyncio.to_thread(self._results.read)
+        await self._group.look()
+        self._timeline.append((self._elapsed_ms / 1_000, self._results.count))
         self._progress.show(self._view())
         self._check_processes()
 
-    async def _described(self) -> StreamsGroupDescription | None:
-        name = self._options.name
-        try:
-            return (await self._admin.describe_streams_groups([name])).values.get(name)
-        except (NetworkError, OperationTimeoutError, BrokerError):
-            return None
+    @property
+    def _elapsed_ms(self) -> int:
+        return self._clock.now_ms() - self._started_ms
 
     def _view(self) -> ProgressView:
+        done, published = self._results.count, max(self._publisher.confirmed - self._rows, 0)
+        tasks = {process: len(tasks) for process, tasks in self._group.tasks.items()}
         figures: dict[str, int | str | None] = {
-            "published": max(self._publisher.confirmed - self._rows, 0),
-            "results": self._results.count,
-            "members": self._members,
+            "published": published,
+            "results": done,
+            "lag": published - done,
+            "results/s": _rate(self._timeline),
+            "tasks": " + ".join(map(str, tasks.values())),
         }
-        elapsed_ms = self._clock.now_ms() - self._started_ms
-        return ProgressView(elapsed_ms=elapsed_ms, total=self._total, done=self._results.count, figures=figures)
+        rows = [(f"process {process}", " ".join(map(str, tasks))) for process, tasks in self._group.tasks.items()]
+        return ProgressView(elapsed_ms=self._elapsed_ms, total=self._total, done=done, figures=figures, rows=rows)
 
 
-def _is_shared(group: StreamsGroupDescription, members: int) -> bool:
-    owners = [each for each in group.members if any(each.assignment.active.values())]
-    return group.state == "Stable" and len(owners) == len(group.members) == members
+def _rate(timeline: Sequence[tuple[float, int]]) -> int:
+    """Return how many results a second the last looks found."""
+    (begin_s, before), (end_s, after) = timeline[-min(len(timeline), _LOOKS_OF_RATE)], timeline[-1]
+    return round((after - before) / (end_s - begin_s)) if end_s > begin_s else 0
 
 
 def _computed_plainly(flights: Path, limit: int | None, airlines: Mapping[str, str]) -> dict[str, Sums]:

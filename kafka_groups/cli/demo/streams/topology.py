@@ -63,6 +63,15 @@ class Sums(NamedTuple):
         """Add a flight."""
         return Sums(self.flights + 1, self.minutes + minutes, self.windy + is_windy)
 
+    def and_also(self, other: "Sums") -> "Sums":
+        """Add other flights."""
+        return Sums(*(one + another for one, another in zip(self, other, strict=True)))
+
+    @property
+    def mean_minutes(self) -> float:
+        """The mean delay."""
+        return self.minutes / self.flights
+
     @property
     def text(self) -> str:
         """The value of its record."""

@@ -13,13 +13,14 @@ __all__ = ["main"]
 @click.command()
 @click.option("--bootstrap-servers", required=True)
 @click.option("--application", required=True)
-def main(bootstrap_servers: str, application: str) -> None:
+@click.option("--client-id", required=True)
+def main(bootstrap_servers: str, application: str, client_id: str) -> None:
     """Run the application until SIGTERM."""
     KafkaStreams(
         partial(build, application),
         application_id=application,
         bootstrap_servers=bootstrap_servers,
-        client_id="kafka-groups-demo",
+        client_id=client_id,
         processing_guarantee="exactly_once_v2",
     ).run()
 

@@ -33,9 +33,9 @@ def test_plain_progress_is_quiet_while_nothing_changes(capsys: pytest.CaptureFix
 def test_live_progress_draws_all_fields() -> None:
     screen = io.StringIO()
     with LiveProgress(Console(file=screen, force_terminal=True, width=100)) as progress:
-        progress.show(attrs.evolve(VIEW, figures=FIGURES | {"lag": 42}))
+        progress.show(attrs.evolve(VIEW, figures=FIGURES | {"lag": 42}, rows=[("process 0", "0_1 1_0")]))
         progress.note("worker 3 killed")
-    for word in ("12,346/s", "published", "42", "members", "worker 3 killed"):
+    for word in ("12,346/s", "published", "42", "members", "worker 3 killed", "process 0", "0_1 1_0"):
         assert word in screen.getvalue()
 
 

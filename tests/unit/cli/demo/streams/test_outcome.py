@@ -2,8 +2,7 @@
 
 import pytest
 
-from kafka_groups.cli.demo.streams.outcome import StreamsOutcome
-from kafka_groups.cli.demo.streams.report import by_airline
+from kafka_groups.cli.demo.streams.outcome import StreamsOutcome, by_airline
 from kafka_groups.cli.demo.streams.topology import Sums
 
 SUMS = {"UA|0": Sums(3, 10, 1), "B6|0": Sums(2, 0, 0)}
