@@ -20,6 +20,7 @@ from kafka_groups.errors import (
     InvalidTransactionTimeoutError,
     KafkaGroupsError,
     OperationTimeoutError,
+    TransactionExpiredError,
     TransactionFailedError,
 )
 from kafka_groups.net.clock import Clock
@@ -63,6 +64,7 @@ class TransactionalWriter(OrderedWriter):
         }
         super().__init__({**config, **transactional}, clock)
         self._timeout_ms = timeout_ms
+        self._begun_ms = 0
         self._calls = BoundedCalls()
         self._is_prepared = False
         self._is_open = False
@@ -200,6 +202,7 @@ class TransactionalWriter(OrderedWriter):
                 self._fail(failure_of(error_in(error), "A transaction cannot begin"))
             else:
                 self._is_open = True
+                self._begun_ms = self._clock.now_ms()
 
     def _refusal(self, error: KafkaError, topic: str) -> KafkaGroupsError | None:
         """Return the error of a record that its producer refuses; None if the whole transaction is lost."""
@@ -225,8 +228,20 @@ class TransactionalWriter(OrderedWriter):
 
     def _fail(self, failure: KafkaGroupsError) -> None:
         if not self._calls.is_given_up():  # a producer of before may still say something
-            self._failure = self._failure or failure
+            self._failure = self._failure or self._explained(failure)
             self._waiting.clear()
+
+    def _explained(self, failure: KafkaGroupsError) -> KafkaGroupsError:
+        """Return the error itself, or that of a transaction that was open for too long."""
+        open_ms = self._clock.now_ms() - self._begun_ms if self._is_open else 0
+        if failure.retriable or open_ms <= self._timeout_ms:
+            return failure
+        expired = TransactionExpiredError(
+            f"It was open for {open_ms} ms, and the coordinator aborts it after transaction.timeout.ms, which is "
+            f"{self._timeout_ms}: {failure}"
+        )
+        expired.__cause__ = failure
+        return expired
 
     def _transact(self, step: Callable[[float], None], timeout_s: float, what: str) -> None:
         try:
@@ -241,6 +256,7 @@ class TransactionalWriter(OrderedWriter):
             failure = failure_of(error, what)
             if error.txn_requires_abort() or error.code() in _LOST:
                 self._fail(failure)
+                failure = self._failure or failure
                 raise TransactionFailedError(f"The transaction failed: {failure}") from failure
             raise failure from raised
 

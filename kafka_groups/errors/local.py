@@ -230,6 +230,10 @@ class TransactionFailedError(KafkaGroupsError):
     retriable = True
 
 
+class TransactionExpiredError(KafkaGroupsError):
+    """The coordinator has aborted a transaction, as it was open for longer than its `transaction.timeout.ms`."""
+
+
 def is_retriable(error: BaseException) -> bool:
     """Return True if the operation that failed with this error may succeed when it is tried again."""
     return isinstance(error, KafkaGroupsError) and error.retriable

@@ -9,7 +9,11 @@ import pytest
 from confluent_kafka import Consumer
 
 from kafka_groups.admin import AsyncKafkaAdmin
+from kafka_groups.broker.faults import Action, answer
 from kafka_groups.errors import InvalidTransactionTimeoutError
+from kafka_groups.protocol.apis import ApiKey
+from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.protocol.messages.init_producer_id import InitProducerIdResponse
 from kafka_groups.streams import (
     AsyncKafkaStreams,
     ErrorResponse,
@@ -22,7 +26,7 @@ from kafka_groups.streams import (
 from kafka_groups.testing import FAST_SETTINGS, EmbeddedCluster
 from kafka_groups.testing.simulation.checks.visible import visible_records
 from tests.integration.test_streams_error_handlers import not_allowed
-from tests.support.conditions import until
+from tests.support.conditions import until, wait_until
 
 WAIT_S = 30
 
@@ -184,3 +188,79 @@ async def test_a_right_that_is_missing_ends_the_application(cluster: EmbeddedClu
     assert isinstance(app.error, StreamsError)
     assert re.search(r"Topic authorization failed\. Allow the application's user to write to out\.", str(app.error))
     await app.close()
+
+
+async def test_code_that_takes_longer_than_a_transaction_may_ends_the_application(cluster: EmbeddedCluster) -> None:
+    """Each record takes until the coordinator has aborted the transaction that has its first result."""
+    cluster.produce("in", ["a"])
+
+    aborted = [0]
+
+    def slow(_key: str, _text: str) -> None:
+        wait_until(lambda: stable_offset(cluster, "out") > aborted[-1], WAIT_S)
+        aborted.append(stable_offset(cluster, "out"))
+
+    def build() -> Topology:
+        builder = StreamsBuilder()
+        texts = builder.stream("in", key=serdes.string, value=serdes.string)
+        texts.to("out")
+        texts.foreach(slow)
+        return builder.build()
+
+    app = AsyncKafkaStreams(
+        build,
+        application_id="app",
+        bootstrap_servers=cluster.bootstrap_servers,
+        processing_guarantee="exactly_once_v2",
+        producer={"transaction.timeout.ms": 1_000},
+    )
+    await app.start()
+
+    async def state() -> StreamsState:
+        return app.state
+
+    await until(state, lambda it: it is StreamsState.ERROR, 3 * WAIT_S)
+    assert isinstance(app.error, StreamsError)
+    for part in ("3 transactions in a row have lasted for too long", "transaction.timeout.ms", "in-0 from offset 0 on"):
+        assert part in str(app.error)
+    await app.close()
+
+
+def no_producer(code: ErrorCode) -> Action:
+    return answer(InitProducerIdResponse(error_code=code, producer_epoch=-1))
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        (ErrorCode.CONCURRENT_TRANSACTIONS, "The producer cannot begin yet"),
+        (ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "Transactional Id authorization failed"),
+    ],
+)
+async def test_a_coordinator_that_lets_no_producer_begin_ends_the_application(
+    cluster: EmbeddedCluster, code: ErrorCode, said: str
+) -> None:
+    cluster.faults.on(ApiKey.INIT_PRODUCER_ID, no_producer(code))
+    cluster.produce("in", ["a"])
+    app = application(cluster, task_timeout_ms=3_000)
+    await app.start()
+
+    async def state() -> StreamsState:
+        return app.state
+
+    await until(state, lambda it: it is StreamsState.ERROR, WAIT_S)
+    assert said in str(app.error)
+    await app.close()
+
+
+async def test_a_coordinator_that_ends_other_transactions_first_is_waited_for(cluster: EmbeddedCluster) -> None:
+    rule = cluster.faults.on(ApiKey.INIT_PRODUCER_ID, no_producer(ErrorCode.CONCURRENT_TRANSACTIONS), times=5)
+    cluster.produce("in", ["a"])
+    async with application(cluster) as app:
+        await app.wait_until_running(WAIT_S)
+
+        async def results() -> list[bytes | None]:
+            return committed(cluster, "out")
+
+        await until(results, lambda it: it == [b"aa"], WAIT_S)
+    assert rule.is_spent

@@ -10,6 +10,7 @@ from kafka_groups.streams.member.rules.task_offsets import TaskPosition
 from kafka_groups.streams.runtime.figures import TaskFigures
 from kafka_groups.streams.runtime.record_figures import RecordFigures, measure_records
 from kafka_groups.streams.runtime.shared_engine import SharedEngine
+from kafka_groups.streams.runtime.slices import Slice
 from kafka_groups.streams.runtime.task_timeout import TaskTimeout
 from kafka_groups.streams.tasks.task import StreamTask
 from kafka_groups.types import TaskId, TopicPartition
@@ -53,6 +54,7 @@ class AssignedTask:
         committed: The offsets that the group has for its inputs, as far as this worker knows.
         idle_since_ms: Since when it could process, but for a partition without records; None if it need not wait.
         is_dirty: Whether it has processed anything since the last commit.
+        slice: How many records it processes before it is another task's turn.
         figures: Its counts and times, for metrics.
         sources: Figures of the records of each partition that it may read, for metrics.
     """
@@ -71,6 +73,7 @@ class AssignedTask:
     idle_since_ms: int | None = None
     is_dirty: bool = False
     is_initialised: bool = False
+    slice: Slice = field(factory=Slice)
     figures: TaskFigures = field(factory=TaskFigures)
     sources: Mapping[TopicPartition, RecordFigures] = field(init=False)
 

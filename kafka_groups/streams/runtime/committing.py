@@ -106,7 +106,7 @@ class Commits:
     async def hand_over(self, tasks: Collection[AssignedTask]) -> None:
         """Prepare committed tasks, which end now, for an owner of another kind."""
 
-    def forget(self, error: TransactionFailedError) -> None:
+    def forget(self, error: TransactionFailedError, tasks: Collection[AssignedTask]) -> None:
         """Forget a commit that is pending. Without transactions there is none.
 
         Raises:

@@ -1,7 +1,7 @@
 """Commits of a worker, exactly once: changelogs, outputs and offsets of all its tasks in one transaction (KIP-447)."""
 
 import logging
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from kafka_groups.errors import (
     BrokerError,
@@ -17,6 +17,7 @@ from kafka_groups.errors import (
     StaleMemberEpochError,
     TasksLostError,
     TransactionAbortableError,
+    TransactionExpiredError,
     TransactionFailedError,
     UnknownMemberIdError,
     UnknownProducerIdError,
@@ -30,7 +31,7 @@ __all__ = ["TransactionalCommits"]
 _log = logging.getLogger(__name__)
 
 _MOST_FAILURES = 3
-"""The transactions in a row that may fail because brokers refuse something, which comes again each time."""
+"""The transactions in a row that may fail at one place for a reason that comes again each time."""
 
 _OVERCOME = (
     FencedMemberEpochError,
@@ -56,22 +57,34 @@ class TransactionalCommits(Commits):
     pending, as one is whose records are not confirmed: nothing more may be written into its transaction.
     """
 
-    _failures = 0
+    _refusals = _expiries = 0
 
-    def forget(self, error: TransactionFailedError) -> None:
+    def forget(self, error: TransactionFailedError, tasks: Collection[AssignedTask]) -> None:
         """Forget a pending commit, as its transaction is lost.
+
+        Args:
+            error: Why it is lost.
+            tasks: The tasks of the worker.
 
         Raises:
             StreamsError: Several transactions in a row have failed, and the next ones would, too.
         """
         cause = error.__cause__
         is_refusal = isinstance(cause, BrokerError) and not (cause.retriable or isinstance(cause, _OVERCOME))
-        self._failures += is_refusal
-        if self._failures >= _MOST_FAILURES:
+        self._refusals += is_refusal
+        self._expiries += isinstance(cause, TransactionExpiredError)
+        if self._refusals >= _MOST_FAILURES:
             raise StreamsError(
-                f"The brokers have refused {self._failures} transactions in a row, each of which was aborted. The last "
+                f"The brokers have refused {self._refusals} transactions in a row, each of which was aborted. The last "
                 f"time: {cause}. If it is about a record, it differs whenever it is processed, so that "
-                "production_exception_handler cannot be asked: drop it before the sink, or correct the topic."
+                "production_exception_handler cannot be asked: drop it before the sink, or correct the topic. "
+                f"{_places(tasks)}"
+            ) from error
+        if self._expiries >= _MOST_FAILURES:
+            raise StreamsError(
+                f"{self._expiries} transactions in a row have lasted for too long. The last time: {cause}. Set "
+                "transaction.timeout.ms of the producer to more than the longest time that your code takes for one "
+                f"record. {_places(tasks)}"
             ) from error
         self._pending = []
         self._timeout.end()
@@ -120,11 +133,22 @@ class TransactionalCommits(Commits):
             raise TransactionFailedError(f"The worker has lost its tasks: {error}") from error
         self._timeout.end()
         if any(_has_moved(task) for task in tasks):
-            self._failures = 0
+            self._refusals = self._expiries = 0
             self._output.forget_refused()
         for task in tasks:
             self._committed(task)
         return True
+
+
+def _places(tasks: Iterable[AssignedTask]) -> str:
+    """Return where the tasks were that have processed records since the last commit, as a sentence."""
+    moved = {task.task_id: task.committed for task in tasks if task.is_running and task.is_dirty}
+    places = [
+        f"{place.topic}-{place.partition} from offset {offset} on (task {task_id})"
+        for task_id, committed in moved.items()
+        for place, offset in committed.items()
+    ]
+    return f"It was about records of {', '.join(places)}." if places else ""
 
 
 def _has_moved(task: AssignedTask) -> bool:

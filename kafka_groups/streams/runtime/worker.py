@@ -30,8 +30,8 @@ _log = logging.getLogger(__name__)
 _LOOK_MS = 50
 """The longest time between two looks at the group while there are records."""
 
-_TASK_RECORDS, _TURN_MS = 100, 100
-"""The records of one task before it is another one's turn, and the length of a worker's turn."""
+_TURN_MS = 100
+"""The length of a worker's turn. Nothing is committed within it."""
 
 _RESTORED_RECORDS, _RESTORED_BESIDE = 10_000, 1_000
 """The changelog records of a turn: with nothing to process, and while tasks run."""
@@ -67,6 +67,7 @@ class StreamsWorker:
         self._restoring = TaskTimeout(clock, settings.task_timeout_ms)
         self._looked_ms = self._committed_ms = 0
         self._is_committed = True  # whether the last commit succeeded
+        self._last_task: TaskId | None = None  # the one that has processed last
         self._is_commit_due = False  # whether the changes of the stores need one before anything else is processed
 
     def __repr__(self) -> str:
@@ -190,7 +191,7 @@ class StreamsWorker:
     async def _begin_again(self, error: TransactionFailedError) -> None:
         """Forget the transaction that has failed, and let its tasks begin again from what was committed."""
         _log.warning("%s. The records since the last commit are processed again.", str(error).rstrip("."))
-        self._commits.forget(error)
+        self._commits.forget(error, self.tasks.values())
         self._is_commit_due = False
         await self._plane.renew()
         await self._manager.revive()
@@ -301,7 +302,7 @@ class StreamsWorker:
         return processed
 
     def _process(self, begun_ms: int) -> int:
-        count, more = 0, [task for task in self.tasks.values() if task.is_running]
+        count, more = 0, self._in_turn()
         room_bytes = self._room_bytes()
         while more and self._plane.has_room:
             rest = []
@@ -309,33 +310,44 @@ class StreamsWorker:
                 if room_bytes <= 0 and (room_bytes := self._room_bytes()) <= 0:
                     return count
                 room_bytes += task.task.uncommitted_bytes
+                wanted = task.slice.records
                 done = self._process_slice(task)
                 room_bytes -= task.task.uncommitted_bytes
                 count += done
-                if task.task.is_commit_requested:
+                if task.task.is_commit_requested or self._clock.now_ms() - begun_ms >= _TURN_MS:
                     return count
-                if done == _TASK_RECORDS:
+                if done == wanted:
                     rest.append(task)
-            more = rest if self._clock.now_ms() - begun_ms < _TURN_MS else []
+            more = rest
         return count
+
+    def _in_turn(self) -> list[AssignedTask]:
+        """Return the running tasks, the one first that comes after the last one that has processed."""
+        running = [task for task in self.tasks.values() if task.is_running]
+        last = next((at for at, task in enumerate(running, 1) if task.task_id == self._last_task), 0)
+        return running[last:] + running[:last]
 
     def _process_slice(self, task: AssignedTask) -> int:
         begun_ms = self._clock.now_ms()
         done = self._process_task(task)
         task.task.flush_large_caches()
-        task.figures.took(done, begun_ms, self._clock.now_ms())
+        ended_ms = self._clock.now_ms()
+        task.figures.took(done, begun_ms, ended_ms)
+        task.slice.took(done, ended_ms - begun_ms)
+        if done:
+            self._last_task = task.task_id
         return done
 
     def _process_task(self, task: AssignedTask) -> int:
         wall_ms, now_ms, process = self._clock.wall_ms(), self._clock.now_ms(), task.task.process
-        single = len(task.inputs) == 1
-        for count in range(_TASK_RECORDS):
+        single, wanted = len(task.inputs) == 1, task.slice.records
+        for count in range(wanted):
             if not (single or self._may_process(task, now_ms)) or not process(wall_ms):
                 return count
             task.is_dirty = True
             if task.task.is_commit_requested:
                 return count + 1
-        return _TASK_RECORDS
+        return wanted
 
     def _may_process(self, task: AssignedTask, now_ms: int) -> bool:
         queues = task.task.queues
