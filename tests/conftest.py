@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from tests.support.open_transports import follow_transports, left_open
 from tests.support.processes import GroupScheduling, groups_of, longest_first
 from tests.support.stopped_runs import StoppedRun, announce
 
@@ -54,6 +55,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     settings.load_profile("patient" if config.getoption("--long") else "brief")
+    follow_transports()
     config.stash[_directory] = tempfile.TemporaryDirectory(prefix="kafka-groups-tests-")
     config.add_cleanup(config.stash[_directory].cleanup)
     if hasattr(config, "workerinput"):
@@ -125,8 +127,13 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown() -> Generator[None]:
-    """Fail a test that leaves a logger with another level: later ones would miss what is logged, in whatever order."""
+    """Fail a test that leaves something behind which others would stumble over, in whatever order.
+
+    Loggers with another level, and connections that are open although their event loop is closed.
+    """
     result = yield
+    transports = left_open()
+    assert not transports, "\n".join(["the test left connections open:", *transports])
     changed = [logger for logger in _package_loggers() if logger.level]
     for logger in changed:
         logger.setLevel(logging.NOTSET)
