@@ -1,7 +1,8 @@
 """Lives of simulated processes: nothing that one of them began runs after its end, as after `kill -9`.
 
 A task that is cancelled runs its `finally` blocks, and would close its consumer in good order. The tasks, callbacks and
-timers of a life that is over are left out instead: the event loop asks `LIFE`, which each of them inherits.
+timers of a life that is over are left out instead: the event loop asks `LIFE`, which each of them inherits. Those of a
+life that stands still wait until it goes on.
 """
 
 import asyncio
@@ -11,10 +12,10 @@ import gc
 import warnings
 import weakref
 from collections.abc import Callable
-from contextvars import ContextVar
+from contextvars import Context, ContextVar
 from typing import Any
 
-__all__ = ["LIFE", "Life", "bury", "unless_over"]
+__all__ = ["LIFE", "Life", "Step", "bury"]
 
 _MOST_AWAITS = 100  # that a coroutine may have in its `finally` blocks
 
@@ -24,10 +25,12 @@ class Life:
 
     Attributes:
         is_over: Whether it has ended. Nothing that it began runs any more.
+        is_stalled: Whether it stands still. What it began runs later.
     """
 
     def __init__(self) -> None:
-        self.is_over = False
+        self.is_over = self.is_stalled = False
+        self._deferred: list[asyncio.Handle] = []
         self._tasks: weakref.WeakSet[asyncio.Task[Any]] = weakref.WeakSet()
         self._endings: list[Callable[[], object]] = []
 
@@ -38,6 +41,22 @@ class Life:
     def at_end(self, action: Callable[[], object]) -> None:
         """Do something when this life ends, which the outside of the process notices."""
         self._endings.append(action)
+
+    def stall(self) -> None:
+        """Stand still until `go_on`. What arrives meanwhile waits, as in the buffers of a kernel."""
+        self.is_stalled = True
+
+    def defer(self, handle: asyncio.Handle) -> None:
+        """Note a callback that is due while the life stands still."""
+        self._deferred.append(handle)
+
+    def go_on(self) -> None:
+        """Go on after `stall`: what is due runs in the order in which it became due."""
+        self.is_stalled = False
+        deferred, self._deferred = self._deferred, []
+        loop = asyncio.get_running_loop()
+        for handle in deferred:
+            loop.call_soon(_run, handle, context=_NOBODY)
 
     def end(self) -> None:
         """End at once: its tasks stay where they are."""
@@ -53,14 +72,46 @@ class Life:
 LIFE: ContextVar[Life | None] = ContextVar("LIFE", default=None)
 """The life to which the code that runs belongs; None outside of simulated processes."""
 
+_NOBODY = Context()
+"""A context without a life."""
+
 _graves: list[list["asyncio.Task[Any]"]] = []
 
 
-def unless_over(callback: Callable[..., object], arguments: tuple[Any, ...]) -> None:
-    """Call it, unless the life to which it belongs is over."""
-    life = LIFE.get()
-    if life is None or not life.is_over:
-        callback(*arguments)
+class Step:
+    """A callback of the event loop, which belongs to the life that asked for it.
+
+    Args:
+        callback: The function.
+        arguments: Its arguments.
+
+    Attributes:
+        handle: The loop's handle of this step.
+    """
+
+    __slots__ = ("_arguments", "_callback", "handle")
+
+    handle: asyncio.Handle
+
+    def __init__(self, callback: Callable[..., object], arguments: tuple[Any, ...]) -> None:
+        self._callback = callback
+        self._arguments = arguments
+
+    def __repr__(self) -> str:
+        return f"<Step {self._callback!r}>"
+
+    def __call__(self) -> None:
+        """Call the function: not if its life is over, and later if that stands still."""
+        life = LIFE.get()
+        if life is None or not (life.is_over or life.is_stalled):
+            self._callback(*self._arguments)
+        elif not life.is_over:
+            life.defer(self.handle)
+
+
+def _run(handle: asyncio.Handle) -> None:
+    if not handle.cancelled():  # by a step before it, as after a pause of a real process
+        handle._run()
 
 
 @atexit.register

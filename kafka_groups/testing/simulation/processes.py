@@ -68,6 +68,22 @@ class SimulatedProcess:
         """
         self._life.end()
 
+    async def stall(self, seconds: float) -> None:
+        """Let the process stand still, as SIGSTOP, a long pause of its machine or a swapped page does.
+
+        Its connections stay, and what arrives on them waits. Afterwards it goes on and finds that time has passed. Does
+        nothing if the process has ended.
+
+        Args:
+            seconds: For how many virtual seconds.
+        """
+        life = self._life
+        if life.is_over or life.is_stalled:
+            return
+        life.stall()
+        await asyncio.sleep(seconds)
+        life.go_on()
+
     async def stop(self, *, grace_s: float = DEFAULT_GRACE_S) -> None:
         """Stop the process, as a supervisor does: cancel its task, and kill the process if it takes too long.
 

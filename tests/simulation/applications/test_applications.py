@@ -15,9 +15,12 @@ from tests.simulation.reporting import explained
 
 pytestmark = pytest.mark.simulation
 
-_OFTEN_STRUCK = ("process_killed", "coordinator_moved", "leader_moved", "broken_connection", "late_append", "slow_load")
+_OFTEN_STRUCK = (
+    *("process_killed", "process_stalled", "coordinator_moved", "leader_moved", "broken_connection", "late_append"),
+    *("slow_load", "lost_producer_response"),
+)
 _SEEDS_OF_CONTROL = range(500, 504)
-_MUTANT_SEEDS = range(400, 412)
+_MUTANT_SEEDS = range(413, 425)
 
 
 @pytest.fixture(scope="module")

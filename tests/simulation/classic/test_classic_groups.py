@@ -19,7 +19,7 @@ pytestmark = pytest.mark.simulation
 
 _MUTANT_SEEDS = range(400, 412)
 _RARELY_STRUCK = ("refused_append", "half_dead_connection", "session_expired")
-_NEVER_STRUCK = ("leader_moved",)
+_NEVER_STRUCK = ("leader_moved", "lost_producer_response")
 _OFTEN_STRUCK = [name for name in (*FAULT_NAMES, *OWN_FAULTS) if name not in (*_RARELY_STRUCK, *_NEVER_STRUCK)]
 _SEEDS_FOR_RARE_ONES = 100
 

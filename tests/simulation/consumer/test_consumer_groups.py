@@ -23,7 +23,7 @@ _RARELY_STRUCK = (
     *("session_expired", "left_for_a_while", "older one fenced"),
 )
 _COINCIDENCES = ("load interrupted", "request waiting at unload")
-_NEVER_STRUCK = ("leader_moved",)
+_NEVER_STRUCK = ("leader_moved", "lost_producer_response")
 _OFTEN_STRUCK = [name for name in (*FAULT_NAMES, *OWN_FAULTS) if name not in (*_RARELY_STRUCK, *_NEVER_STRUCK)]
 _SEEDS_FOR_RARE_ONES = 100
 

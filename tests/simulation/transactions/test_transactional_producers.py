@@ -18,7 +18,10 @@ pytestmark = pytest.mark.simulation
 
 _MUTANT_SEEDS = range(400, 412)
 _NEVER_STRUCK = ("coordinator_moved", "lost_heartbeat_response", "repeated_heartbeat")
-_RARELY_STRUCK = ("half_dead_connection", "broker_restarted", "process_stopped", "slow_broker", "leader_moved")
+_RARELY_STRUCK = (
+    *("half_dead_connection", "broker_restarted", "process_stopped", "process_stalled", "slow_broker"),
+    "leader_moved",
+)
 _OFTEN_STRUCK = [name for name in (*FAULT_NAMES, *OWN_FAULTS) if name not in (*_RARELY_STRUCK, *_NEVER_STRUCK)]
 _SEEDS_FOR_RARE_ONES = 100
 

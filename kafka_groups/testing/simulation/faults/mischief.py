@@ -23,6 +23,7 @@ Act = Callable[[], Awaitable[None]]
 
 _SHORTEST_S, _LONGEST_S = 5, 25
 """The time between two acts if every act has its usual weight."""
+_LONGEST_STALL_S = 20.0
 
 
 @define
@@ -58,6 +59,7 @@ class Mischief:
             "broker_killed": self._kill_broker,
             "process_killed": self._kill_process,
             "process_stopped": self._stop_process,
+            "process_stalled": self._stall_process,
         }
 
     async def run(self, seconds: float) -> None:
@@ -153,6 +155,11 @@ class Mischief:
             self._count("process_stopped")
             await process.stop()
             await self._start_again(process)
+
+    async def _stall_process(self) -> None:
+        for process in self._any_process():
+            self._count("process_stalled")
+            await process.stall(self.rng.uniform(0.1, _LONGEST_STALL_S))
 
     def _any_process(self) -> list[SimulatedProcess]:
         running = [process for process in self.processes if process.is_running]

@@ -22,6 +22,10 @@ _HEARTBEATS = (
     ApiKey.STREAMS_GROUP_HEARTBEAT,
 )
 _OF_MEMBERS = (*_HEARTBEATS, ApiKey.JOIN_GROUP, ApiKey.SYNC_GROUP, ApiKey.LEAVE_GROUP, ApiKey.OFFSET_COMMIT)
+_OF_PRODUCERS = (
+    *(ApiKey.PRODUCE, ApiKey.INIT_PRODUCER_ID, ApiKey.ADD_PARTITIONS_TO_TXN, ApiKey.ADD_OFFSETS_TO_TXN),
+    *(ApiKey.TXN_OFFSET_COMMIT, ApiKey.END_TXN),
+)
 
 _FRAMES: tuple[tuple[str, float, Callable[[random.Random], Passage]], ...] = (
     ("broken_connection", 0.003, lambda _rng: Passage(breaks=True)),
@@ -64,9 +68,11 @@ class NetworkFaults:
         return self._drawn()
 
     def arm(self, faults: Faults) -> None:
-        """Have the brokers lose responses to members of groups, and repeat their heartbeats."""
+        """Have the brokers lose responses to members of groups and to producers, and repeat heartbeats."""
         for key in _OF_MEMBERS:
             self._on_requests(faults, key, "lost_heartbeat_response", LOSE_RESPONSE)
+        for key in _OF_PRODUCERS:
+            self._on_requests(faults, key, "lost_producer_response", LOSE_RESPONSE)
         for key in _HEARTBEATS:
             self._on_requests(faults, key, "repeated_heartbeat", REPEAT, _may_be_repeated)
 

@@ -29,6 +29,8 @@ class SeededFaults:
         refused_connection: An attempt to connect fails.
         lost_heartbeat_response: A broker handles a heartbeat, or another request of a group's member such as JoinGroup
             or OffsetCommit, and then breaks the connection.
+        lost_producer_response: A broker handles a request of a producer, such as Produce or EndTxn, and then breaks the
+            connection.
         repeated_heartbeat: A broker handles a heartbeat twice. In consumer and streams groups this strikes only those
             that contain everything, as a client's retry does.
         slow_broker: Each frame of a broker takes half a second longer, for up to 20 seconds.
@@ -42,6 +44,7 @@ class SeededFaults:
         slow_load: A coordinator that has moved takes up to 3 seconds for each step of loading its state.
         process_killed: A process of the application is killed and is started again within 5 seconds.
         process_stopped: A process of the application is stopped (its task is cancelled) and started again.
+        process_stalled: A process of the application stands still for up to 20 seconds, and then goes on.
     """
 
     seconds: float = field(default=300.0, validator=attrs.validators.ge(0))
@@ -50,6 +53,7 @@ class SeededFaults:
     half_dead_connection: float = _weight()
     refused_connection: float = _weight()
     lost_heartbeat_response: float = _weight()
+    lost_producer_response: float = _weight()
     repeated_heartbeat: float = _weight()
     slow_broker: float = _weight()
     leader_moved: float = _weight()
@@ -61,6 +65,7 @@ class SeededFaults:
     slow_load: float = _weight()
     process_killed: float = _weight()
     process_stopped: float = _weight()
+    process_stalled: float = _weight()
 
     def __repr__(self) -> str:
         usual = attrs.fields_dict(type(self))

@@ -79,6 +79,74 @@ def test_nothing_of_a_killed_process_goes_on() -> None:
     assert noted == ["beat", "finally"]  # only now, when nobody looks any more
 
 
+async def tick(noted: list[object]) -> None:
+    """Note the time each second, and if a timer fires that is cancelled just before it is due."""
+    loop = asyncio.get_running_loop()
+    begun = loop.time()
+    while True:
+        timer = loop.call_later(0.9, noted.append, "cancelled timer")
+        loop.call_later(0.8, timer.cancel)
+        await asyncio.sleep(1)
+        noted.append(loop.time() - begun)
+
+
+def test_a_stalled_process_stands_still_and_goes_on_where_it_was() -> None:
+    async def program(noted: list[object]) -> None:
+        process = SimulatedProcess("p", lambda: tick(noted), ignore)
+        process.start()
+        await asyncio.sleep(2.5)
+        await process.stall(10)
+        await asyncio.sleep(2)
+        process.kill()
+        await process.stall(10)
+
+    assert simulated(program) == [1, 2, 12.5, 13.5]
+
+
+def test_a_process_that_is_killed_while_it_stands_still_does_nothing_more() -> None:
+    async def program(noted: list[object]) -> None:
+        process = SimulatedProcess("p", lambda: tick(noted), ignore)
+        process.start()
+        await asyncio.sleep(1.5)
+        stalled = asyncio.create_task(process.stall(10))
+        await asyncio.sleep(5)
+        process.kill()
+        await stalled
+        await asyncio.sleep(5)
+
+    assert simulated(program) == [1]
+
+
+def test_frames_wait_while_their_receiver_stands_still() -> None:
+    async def program(noted: list[object]) -> None:
+        memory, handler = MemoryNetwork(), Handler()
+        accepted: list[FrameTransport] = []
+
+        def accept(transport: FrameTransport) -> Handler:
+            accepted.append(transport)
+            return Handler()
+
+        async def connects() -> None:
+            await ProcessNetwork(memory).connect("broker", listener.port, handler)
+            await asyncio.sleep(100)
+
+        listener = await memory.listen("broker", 0, accept)
+        process = SimulatedProcess("p", connects, ignore)
+        process.start()
+        await asyncio.sleep(1)
+        stalled = asyncio.create_task(process.stall(10))
+        await asyncio.sleep(1)
+        for frame in (b"one", b"two"):
+            accepted[0].send(frame)
+        await asyncio.sleep(5)
+        noted.append(list(handler.frames))
+        await stalled
+        await asyncio.sleep(0.1)
+        noted.append(list(handler.frames))
+
+    assert simulated(program) == [[], [b"one", b"two"]]
+
+
 def test_a_process_that_ended_is_not_waited_for() -> None:
     async def program(noted: list[object]) -> None:
         async def waits_for_ever() -> None:

@@ -79,7 +79,7 @@ def test_a_seed_makes_the_same_run_also_in_another_process_and_another_seed_does
 
 
 _ALONE = ("process_killed", "leader_moved")
-_ALONE_TOO = ("process_stopped", "broker_killed", "slow_broker")
+_ALONE_TOO = ("process_stopped", "process_stalled", "broker_killed", "slow_broker")
 
 
 @pytest.mark.parametrize("name", [*_ALONE, *(pytest.param(name, marks=pytest.mark.slow) for name in _ALONE_TOO)])
