@@ -63,9 +63,14 @@ class _RecordingDriver(TopologyTestDriver):
             case Advance():
                 self.advance_wall_clock(timedelta(milliseconds=step.by_ms))
             case Restart():
-                self.restart()
+                self._restart_as_java()
             case _:
                 raise NotImplementedError(step)
+
+    def _restart_as_java(self) -> None:
+        """Restart without the times of operators, which Java does not keep (decision 0025)."""
+        self.close()
+        self._start()
 
     def send(  # noqa: PLR0917 - the parts of a record
         self,
