@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from kafka_groups.lazy_exports import import_on_first_use
 
 if TYPE_CHECKING:
-    from kafka_groups.assignment.interface import (
-        AssignmentConfigs,
+    from kafka_groups.assignment.group.interface import (
         DescribedSubtopology,
-        GroupAssignment,
+        GroupAssignorConfigs,
         GroupTaskAssignor,
         MemberAssignment,
+        MemberAssignments,
         OffsetsBySubtopology,
         StreamsGroupSpec,
         StreamsMemberSpec,
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
         TasksBySubtopology,
         TopologyDescriber,
     )
+    from kafka_groups.assignment.group.sticky import StickyGroupAssignor
+    from kafka_groups.assignment.group.validation import check_assignment
     from kafka_groups.assignment.registry import BUILT_IN_ASSIGNORS, TaskAssignors
-    from kafka_groups.assignment.sticky import StickyTaskAssignor
-    from kafka_groups.assignment.validation import check_assignment
 
 __all__ = [
     "BUILT_IN_ASSIGNORS",
-    "AssignmentConfigs",
     "DescribedSubtopology",
-    "GroupAssignment",
+    "GroupAssignorConfigs",
     "GroupTaskAssignor",
     "MemberAssignment",
+    "MemberAssignments",
     "OffsetsBySubtopology",
-    "StickyTaskAssignor",
+    "StickyGroupAssignor",
     "StreamsGroupSpec",
     "StreamsMemberSpec",
     "TaskAssignorError",
@@ -46,20 +46,20 @@ __all__ = [
 
 _MODULES = MappingProxyType({
     "BUILT_IN_ASSIGNORS": "registry",
-    "AssignmentConfigs": "interface",
-    "DescribedSubtopology": "interface",
-    "GroupAssignment": "interface",
-    "GroupTaskAssignor": "interface",
-    "MemberAssignment": "interface",
-    "OffsetsBySubtopology": "interface",
-    "StickyTaskAssignor": "sticky",
-    "StreamsGroupSpec": "interface",
-    "StreamsMemberSpec": "interface",
-    "TaskAssignorError": "interface",
+    "GroupAssignorConfigs": "group.interface",
+    "DescribedSubtopology": "group.interface",
+    "MemberAssignments": "group.interface",
+    "GroupTaskAssignor": "group.interface",
+    "MemberAssignment": "group.interface",
+    "OffsetsBySubtopology": "group.interface",
+    "StickyGroupAssignor": "group.sticky",
+    "StreamsGroupSpec": "group.interface",
+    "StreamsMemberSpec": "group.interface",
+    "TaskAssignorError": "group.interface",
     "TaskAssignors": "registry",
-    "TasksBySubtopology": "interface",
-    "TopologyDescriber": "interface",
-    "check_assignment": "validation",
+    "TasksBySubtopology": "group.interface",
+    "TopologyDescriber": "group.interface",
+    "check_assignment": "group.validation",
 })  # fmt: skip
 
 if not TYPE_CHECKING:  # so that a type checker reports a name that does not exist

@@ -6,13 +6,13 @@ from typing import Final, Self, cast
 
 from attrs import frozen
 
-from kafka_groups.assignment.interface import GroupTaskAssignor
-from kafka_groups.assignment.sticky import StickyTaskAssignor
+from kafka_groups.assignment.group.interface import GroupTaskAssignor
+from kafka_groups.assignment.group.sticky import StickyGroupAssignor
 from kafka_groups.errors import ConfigurationError
 
 __all__ = ["BUILT_IN_ASSIGNORS", "TaskAssignors"]
 
-BUILT_IN_ASSIGNORS: Final[tuple[GroupTaskAssignor, ...]] = (StickyTaskAssignor(),)
+BUILT_IN_ASSIGNORS: Final[tuple[GroupTaskAssignor, ...]] = (StickyGroupAssignor(),)
 """The assignors that can be registered by name alone."""
 
 

@@ -11,11 +11,11 @@ import click
 from attrs import evolve, frozen
 
 from kafka_groups.assignment import (
-    AssignmentConfigs,
     DescribedSubtopology,
-    GroupAssignment,
+    GroupAssignorConfigs,
     MemberAssignment,
-    StickyTaskAssignor,
+    MemberAssignments,
+    StickyGroupAssignor,
     StreamsGroupSpec,
     StreamsMemberSpec,
     TopologyDescriber,
@@ -95,14 +95,14 @@ def _group(members: int, rng: random.Random) -> StreamsGroupSpec:
         spec = StreamsMemberSpec(f"process-{len(specs)}")
         for _ in range(min(rng.randint(1, _MOST_MEMBERS_OF_A_PROCESS), members - len(specs))):
             specs[f"member-{len(specs)}"] = spec
-    return StreamsGroupSpec(specs, AssignmentConfigs(num_standby_replicas=1))
+    return StreamsGroupSpec(specs, GroupAssignorConfigs(num_standby_replicas=1))
 
 
-def _run(group: StreamsGroupSpec, topology: TopologyDescriber) -> tuple[float, GroupAssignment]:
+def _run(group: StreamsGroupSpec, topology: TopologyDescriber) -> tuple[float, MemberAssignments]:
     gc.collect()
     gc.freeze()  # so that the collector looks at what the assignor makes, and not at everything that was there before
     began = time.process_time()
-    assignment = StickyTaskAssignor().assign(group, topology)
+    assignment = StickyGroupAssignor().assign(group, topology)
     took = time.process_time() - began
     gc.unfreeze()
     say(f"{len(group.members):,} members: {took:.2f} s")
@@ -110,7 +110,7 @@ def _run(group: StreamsGroupSpec, topology: TopologyDescriber) -> tuple[float, G
     return took, assignment
 
 
-def _having(group: StreamsGroupSpec, assignment: GroupAssignment) -> StreamsGroupSpec:
+def _having(group: StreamsGroupSpec, assignment: MemberAssignments) -> StreamsGroupSpec:
     members = {}
     for name, spec in group.members.items():
         had = assignment.members.get(name, _NOTHING)

@@ -16,7 +16,7 @@ from kafka_groups.admin import (
     StreamsInternalTopic,
     StreamsSubtopologyDescription,
 )
-from kafka_groups.assignment.interface import OffsetsBySubtopology, TasksBySubtopology
+from kafka_groups.assignment.group.interface import OffsetsBySubtopology, TasksBySubtopology
 from kafka_groups.protocol.messages.streams_group import KeyValue, TaskOffset, UserEndpoint
 from kafka_groups.types import TopicPartition
 from tests.support.conditions import until

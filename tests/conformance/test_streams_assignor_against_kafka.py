@@ -12,9 +12,9 @@ import pytest
 from attrs import frozen
 
 from kafka_groups.assignment import (
-    GroupAssignment,
     MemberAssignment,
-    StickyTaskAssignor,
+    MemberAssignments,
+    StickyGroupAssignor,
     TasksBySubtopology,
     check_assignment,
 )
@@ -74,14 +74,14 @@ def _chain(chain: int, kafka: KafkaStreamsAssignor) -> Iterator[Step]:
     group = random_group(rng)
     for number in range(STEPS):
         spec = group.spec()
-        ours, kafkas = (assignor.assign(spec, group.topology) for assignor in (StickyTaskAssignor(), kafka))
+        ours, kafkas = (assignor.assign(spec, group.topology) for assignor in (StickyGroupAssignor(), kafka))
         check_assignment(ours, spec, group.topology)
         yield Step(chain, number, _figures(group, ours), _figures(group, kafkas))
         group.take(kafkas, rng)
         group.change(rng)
 
 
-def _figures(group: ChangingGroup, assignment: GroupAssignment) -> Figures:
+def _figures(group: ChangingGroup, assignment: MemberAssignments) -> Figures:
     members, process_of = assignment.members, group.process_of
     before, now = _owners(group.assigned), _owners(members)
     moved = [(before[task], owner) for task, owner in now.items() if before.get(task, owner) != owner]

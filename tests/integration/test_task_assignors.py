@@ -7,9 +7,9 @@ import pytest
 from attrs import define, frozen
 
 from kafka_groups.assignment import (
-    GroupAssignment,
     MemberAssignment,
-    StickyTaskAssignor,
+    MemberAssignments,
+    StickyGroupAssignor,
     StreamsGroupSpec,
     TopologyDescriber,
 )
@@ -34,12 +34,12 @@ class LowestMember:
 
     name = "lowest-member"
 
-    def assign(self, group: StreamsGroupSpec, topology: TopologyDescriber) -> GroupAssignment:
+    def assign(self, group: StreamsGroupSpec, topology: TopologyDescriber) -> MemberAssignments:
         tasks = {
             subtopology_id: frozenset(range(described.max_num_input_partitions))
             for subtopology_id, described in topology.subtopologies.items()
         }
-        return GroupAssignment({min(group.members): MemberAssignment(active_tasks=tasks)})
+        return MemberAssignments({min(group.members): MemberAssignment(active_tasks=tasks)})
 
 
 @define
@@ -49,8 +49,8 @@ class Scripted:
     answer: object = None
     name: str = "scripted"
 
-    def assign(self, group: StreamsGroupSpec, topology: TopologyDescriber) -> GroupAssignment:
-        if not isinstance(self.answer, GroupAssignment):
+    def assign(self, group: StreamsGroupSpec, topology: TopologyDescriber) -> MemberAssignments:
+        if not isinstance(self.answer, MemberAssignments):
             raise LookupError(f"nothing for {len(group.members)} members")
         return self.answer
 
@@ -88,7 +88,7 @@ def tasks(*numbers: int) -> frozenset[tuple[str, int]]:
 
 
 async def test_groups_use_the_first_assignor_unless_they_select_another() -> None:
-    async with with_assignors(LowestMember, StickyTaskAssignor()) as scene:
+    async with with_assignors(LowestMember, StickyGroupAssignor()) as scene:
         first, second = scene.member("a"), scene.member("b")
         assert (await first.join(TOPOLOGY)).active == tasks(0, 1, 2, 3)
         assert (await second.join(TOPOLOGY)).active == frozenset()
@@ -114,11 +114,11 @@ async def test_groups_cannot_select_an_assignor_that_is_not_offered() -> None:
 
 USELESS = {
     "an error": (None, "nothing for 2 members"),
-    "an unknown task": (GroupAssignment({"a": MemberAssignment({"0": {0, 4}})}), "unknown tasks: 0_4"),
-    "an unknown sub-topology": (GroupAssignment({"a": MemberAssignment({"7": {0}})}), "unknown tasks: 7_0"),
-    "an unknown member": (GroupAssignment({"z": MemberAssignment({"0": {0}})}), "unknown members: z"),
+    "an unknown task": (MemberAssignments({"a": MemberAssignment({"0": {0, 4}})}), "unknown tasks: 0_4"),
+    "an unknown sub-topology": (MemberAssignments({"a": MemberAssignment({"7": {0}})}), "unknown tasks: 7_0"),
+    "an unknown member": (MemberAssignments({"z": MemberAssignment({"0": {0}})}), "unknown members: z"),
     "two owners": (
-        GroupAssignment({"a": MemberAssignment({"0": {0}}), "b": MemberAssignment({"0": {0}})}),
+        MemberAssignments({"a": MemberAssignment({"0": {0}}), "b": MemberAssignment({"0": {0}})}),
         "to several members: 0_0 to members 'a' and 'b'",
     ),
 }
@@ -126,7 +126,7 @@ USELESS = {
 
 @pytest.mark.parametrize(("answer", "why"), USELESS.values(), ids=USELESS)
 async def test_a_heartbeat_fails_if_the_assignor_does_and_nothing_is_written(answer: object, why: str) -> None:
-    whole = GroupAssignment({"a": MemberAssignment({"0": set(range(PARTITIONS))})})
+    whole = MemberAssignments({"a": MemberAssignment({"0": set(range(PARTITIONS))})})
     scripted = Scripted(whole)
     async with with_assignors(scripted) as scene:
         first, second = scene.member("a"), scene.member("b")

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from kafka_groups.assignment import GroupAssignment, MemberAssignment, StreamsGroupSpec, TopologyDescriber
-from kafka_groups.assignment.sticky import StickyTaskAssignor
+from kafka_groups.assignment import MemberAssignment, MemberAssignments, StreamsGroupSpec, TopologyDescriber
+from kafka_groups.assignment.group.sticky import StickyGroupAssignor
 
 __all__ = ["next_target"]
 
@@ -21,11 +21,11 @@ def next_target(described: Any) -> Iterator[None]:
     """Embedded coordinators assign tasks within the block as this described group has them assigned."""
     members = {each.member_id: _assignment(each.target_assignment) for each in described.members}
 
-    def assign(_self: object, group: StreamsGroupSpec, _topology: TopologyDescriber) -> GroupAssignment:
-        return GroupAssignment({member_id: members.get(member_id, MemberAssignment()) for member_id in group.members})
+    def assign(_self: object, group: StreamsGroupSpec, _topology: TopologyDescriber) -> MemberAssignments:
+        return MemberAssignments({member_id: members.get(member_id, MemberAssignment()) for member_id in group.members})
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(StickyTaskAssignor, "assign", assign)
+        patch.setattr(StickyGroupAssignor, "assign", assign)
         yield
 
 

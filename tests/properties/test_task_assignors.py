@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_groups.assignment import (
-    AssignmentConfigs,
     DescribedSubtopology,
-    GroupAssignment,
+    GroupAssignorConfigs,
     MemberAssignment,
-    StickyTaskAssignor,
+    MemberAssignments,
+    StickyGroupAssignor,
     StreamsGroupSpec,
     StreamsMemberSpec,
     TasksBySubtopology,
@@ -53,7 +53,7 @@ def groups(draw: st.DrawFn, least: int = 1) -> tuple[StreamsGroupSpec, TopologyD
                 id_: {p: stored[TaskId(id_, p)] for p in found} for id_, found in by_subtopology(stored).items()
             },
         )
-    return StreamsGroupSpec(members, AssignmentConfigs(draw(st.integers(0, 3)))), topology
+    return StreamsGroupSpec(members, GroupAssignorConfigs(draw(st.integers(0, 3)))), topology
 
 
 def by_subtopology(tasks: Iterable[Task]) -> dict[str, set[int]]:
@@ -68,7 +68,7 @@ def flat(tasks: TasksBySubtopology) -> Iterator[Task]:
 
 
 def assign(group: StreamsGroupSpec, topology: TopologyDescriber) -> Mapping[str, MemberAssignment]:
-    return StickyTaskAssignor().assign(group, topology).members
+    return StickyGroupAssignor().assign(group, topology).members
 
 
 def owners(assigned: Mapping[str, MemberAssignment]) -> dict[Task, str]:
@@ -191,6 +191,6 @@ def test_the_assignment_passes_the_check_and_does_not_depend_on_the_order_of_mem
 ) -> None:
     group, topology = given_
     assigned = assign(group, topology)
-    check_assignment(GroupAssignment(assigned), group, topology)
+    check_assignment(MemberAssignments(assigned), group, topology)
     backwards = evolve(group, members=dict(reversed(list(group.members.items()))))
     assert assign(backwards, topology) == assigned

@@ -10,9 +10,9 @@ MEMBER = "from kafka_groups.streams import AsyncStreamsGroupMember, StreamsGroup
 NOT_FOR_A_TOPOLOGY = {
     "asyncio",
     "confluent_kafka",
-    "kafka_groups.assignment.interface",
+    "kafka_groups.assignment.group.interface",
     "kafka_groups.assignment.registry",
-    "kafka_groups.assignment.sticky",
+    "kafka_groups.assignment.group.sticky",
     "kafka_groups.client",
     "kafka_groups.config",
     "kafka_groups.data_plane",

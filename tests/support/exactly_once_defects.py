@@ -1,6 +1,6 @@
 """Defects planted in the commits of workers that run exactly once, whatever the records come from and go to."""
 
-from kafka_groups.streams.runtime.assigned import AssignedTask
+from kafka_groups.streams.runtime.assigned import OwnedTask
 from kafka_groups.streams.runtime.output import WorkerOutput
 from kafka_groups.streams.runtime.task_manager import TaskManager
 from kafka_groups.streams.runtime.transactional_commits import TransactionalCommits
@@ -13,7 +13,7 @@ def stores_are_committed_before_the_transaction(patch: Patch) -> None:
     """If the transaction fails, the stores have what did not happen."""
     end = TransactionalCommits._end_transaction
 
-    async def early(self: TransactionalCommits, tasks: list[AssignedTask]) -> bool:
+    async def early(self: TransactionalCommits, tasks: list[OwnedTask]) -> bool:
         for task in tasks:
             task.task.commit_states()
         return await end(self, tasks)

@@ -10,7 +10,7 @@ from kafka_groups.admin.rules.streams_values import (
     StreamsSubtopologyDescription,
     StreamsTopologyDescription,
 )
-from kafka_groups.assignment.interface import OffsetsBySubtopology, TasksBySubtopology
+from kafka_groups.assignment.group.interface import OffsetsBySubtopology, TasksBySubtopology
 from kafka_groups.client.calls.questions import COORDINATORS, Answer, Asking, Question, told
 from kafka_groups.client.calls.results import Results
 from kafka_groups.protocol.apis import ApiKey

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from attrs import field, frozen
 
 from kafka_groups.admin.rules.values import total_lag
-from kafka_groups.assignment.interface import OffsetsBySubtopology, TasksBySubtopology
+from kafka_groups.assignment.group.interface import OffsetsBySubtopology, TasksBySubtopology
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.types import TaskId, TopicPartition
 

@@ -12,11 +12,11 @@ from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.types import TaskId
 
 __all__ = [
-    "AssignmentConfigs",
     "DescribedSubtopology",
-    "GroupAssignment",
+    "GroupAssignorConfigs",
     "GroupTaskAssignor",
     "MemberAssignment",
+    "MemberAssignments",
     "OffsetsBySubtopology",
     "StreamsGroupSpec",
     "StreamsMemberSpec",
@@ -37,7 +37,7 @@ class TaskAssignorError(KafkaGroupsError):
 
 
 @frozen
-class AssignmentConfigs:
+class GroupAssignorConfigs:
     """The group's configs that assignors may use.
 
     Attributes:
@@ -87,7 +87,7 @@ class StreamsGroupSpec:
     """
 
     members: Mapping[str, StreamsMemberSpec]
-    configs: AssignmentConfigs = AssignmentConfigs()
+    configs: GroupAssignorConfigs = GroupAssignorConfigs()
 
 
 @frozen
@@ -134,7 +134,7 @@ class MemberAssignment:
 
 
 @frozen
-class GroupAssignment:
+class MemberAssignments:
     """The target assignment of a group.
 
     Attributes:
@@ -155,7 +155,7 @@ class GroupTaskAssignor(Protocol):
         """The name by which groups select this assignor (`streams.assignor.name`)."""
         ...
 
-    def assign(self, group: StreamsGroupSpec, topology: TopologyDescriber) -> GroupAssignment:
+    def assign(self, group: StreamsGroupSpec, topology: TopologyDescriber) -> MemberAssignments:
         """Compute a new target assignment.
 
         Args:

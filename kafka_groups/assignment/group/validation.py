@@ -9,8 +9,8 @@ A task without an owner is allowed, and so are members that the assignment leave
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 
-from kafka_groups.assignment.interface import (
-    GroupAssignment,
+from kafka_groups.assignment.group.interface import (
+    MemberAssignments,
     StreamsGroupSpec,
     TaskAssignorError,
     TasksBySubtopology,
@@ -26,7 +26,7 @@ _Owned = Iterable[tuple[str, TasksBySubtopology]]
 """Member ids with their tasks in one role."""
 
 
-def check_assignment(assignment: GroupAssignment, group: StreamsGroupSpec, topology: TopologyDescriber) -> None:
+def check_assignment(assignment: MemberAssignments, group: StreamsGroupSpec, topology: TopologyDescriber) -> None:
     """Check that a group can use an assignment.
 
     Args:

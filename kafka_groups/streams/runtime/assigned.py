@@ -15,7 +15,7 @@ from kafka_groups.streams.runtime.task_timeout import TaskTimeout
 from kafka_groups.streams.tasks.task import StreamTask
 from kafka_groups.types import TaskId, TopicPartition
 
-__all__ = ["AssignedTask", "TaskPhase", "TaskRole"]
+__all__ = ["OwnedTask", "TaskPhase", "TaskRole"]
 
 
 class TaskRole(enum.Enum):
@@ -35,7 +35,7 @@ class TaskPhase(enum.Enum):
 
 
 @define(eq=False)
-class AssignedTask:
+class OwnedTask:
     """A task of a worker.
 
     A standby or warm-up task stays in `RESTORING`: it follows its changelogs until it is given up or becomes active.

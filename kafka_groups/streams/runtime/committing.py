@@ -11,7 +11,7 @@ from kafka_groups.errors import (
     TransactionFailedError,
 )
 from kafka_groups.net.clock import Clock
-from kafka_groups.streams.runtime.assigned import AssignedTask
+from kafka_groups.streams.runtime.assigned import OwnedTask
 from kafka_groups.streams.runtime.output import WorkerOutput
 from kafka_groups.streams.runtime.plane import DataPlane, WorkerMembership
 from kafka_groups.streams.runtime.task_timeout import TaskTimeout
@@ -52,7 +52,7 @@ class Commits:
         self._member = member
         self._output = output
         self._clock = clock
-        self._pending: list[AssignedTask] = []
+        self._pending: list[OwnedTask] = []
         self._flushes = TaskTimeout(clock, task_timeout_ms, _QUIET_MS)
         self._retries, self._timeout = (TaskTimeout(clock, task_timeout_ms) for _ in range(2))
 
@@ -71,7 +71,7 @@ class Commits:
         """True if the group did not take the last offsets, and it is time to offer them again."""
         return self._timeout.is_question_due
 
-    async def commit(self, tasks: Collection[AssignedTask]) -> bool:
+    async def commit(self, tasks: Collection[OwnedTask]) -> bool:
         """Commit tasks, or continue a pending commit. Blocks briefly.
 
         Return False if that did not succeed now, because tasks are lost or brokers do not answer.
@@ -89,7 +89,7 @@ class Commits:
             task.task.is_commit_requested = False
         return is_done
 
-    async def _commit(self, tasks: Collection[AssignedTask]) -> bool:
+    async def _commit(self, tasks: Collection[OwnedTask]) -> bool:
         if not self._timeout.may_try:
             return False
         if not self._pending:
@@ -98,15 +98,15 @@ class Commits:
             return True
         return await self._flush() and await self._conclude(tasks)
 
-    async def _conclude(self, tasks: Collection[AssignedTask]) -> bool:
+    async def _conclude(self, tasks: Collection[OwnedTask]) -> bool:
         """Commit the offsets of the pending tasks, whose records the brokers have, as far as they are still there."""
         flushed, self._pending = [task for task in self._pending if task in tasks], []
         return await self._commit_offsets(flushed)
 
-    async def hand_over(self, tasks: Collection[AssignedTask]) -> None:
+    async def hand_over(self, tasks: Collection[OwnedTask]) -> None:
         """Prepare committed tasks, which end now, for an owner of another kind."""
 
-    def forget(self, error: TransactionFailedError, tasks: Collection[AssignedTask]) -> None:
+    def forget(self, error: TransactionFailedError, tasks: Collection[OwnedTask]) -> None:
         """Forget a commit that is pending. Without transactions there is none.
 
         Raises:
@@ -114,7 +114,7 @@ class Commits:
         """
         raise error
 
-    async def finish(self, tasks: Collection[AssignedTask], timeout_s: float | None) -> None:
+    async def finish(self, tasks: Collection[OwnedTask], timeout_s: float | None) -> None:
         """Commit tasks, and wait until the brokers have confirmed all records and the group has the offsets.
 
         Args:
@@ -136,7 +136,7 @@ class Commits:
                 )
             await self._plane.rest(_PAUSE_MS)  # records that have arrived would end a wait at once
 
-    def _written(self, tasks: Collection[AssignedTask]) -> list[AssignedTask]:
+    def _written(self, tasks: Collection[OwnedTask]) -> list[OwnedTask]:
         """Write the changes of tasks, and return those that have any."""
         changed = [task for task in tasks if task.is_running and (task.is_dirty or _has_skipped(task))]
         for task in changed:
@@ -170,7 +170,7 @@ class Commits:
         self._flushes.end()
         return True
 
-    async def _commit_offsets(self, tasks: Collection[AssignedTask]) -> bool:
+    async def _commit_offsets(self, tasks: Collection[OwnedTask]) -> bool:
         offsets = {place: each for task in tasks for place, each in offsets_of(task).items()}
         try:
             await self._member.commit(offsets)
@@ -186,24 +186,24 @@ class Commits:
             self._committed(task)
         return True
 
-    def _committed(self, task: AssignedTask) -> None:
+    def _committed(self, task: OwnedTask) -> None:
         task.task.commit_states()
         task.note_written(self._plane.written)
         task.committed.update(positions_of(task))
         task.is_dirty = False
 
 
-def _has_skipped(task: AssignedTask) -> bool:
+def _has_skipped(task: OwnedTask) -> bool:
     """Return whether records were skipped since the last commit: that moves the position, and processes nothing."""
     return any(queue.position != task.committed.get(queue.partition, queue.position) for queue in _queues(task))
 
 
-def positions_of(task: AssignedTask) -> dict[TopicPartition, int]:
+def positions_of(task: OwnedTask) -> dict[TopicPartition, int]:
     """Return the offsets of the next records to process."""
     return {queue.partition: queue.position for queue in _queues(task) if queue.position is not None}
 
 
-def offsets_of(task: AssignedTask) -> dict[TopicPartition, OffsetAndMetadata]:
+def offsets_of(task: OwnedTask) -> dict[TopicPartition, OffsetAndMetadata]:
     """Return the offsets to commit for a task, with the times of its partitions and operators."""
     times_ms = task.task.operator_times_ms
     return {
@@ -213,5 +213,5 @@ def offsets_of(task: AssignedTask) -> dict[TopicPartition, OffsetAndMetadata]:
     }
 
 
-def _queues(task: AssignedTask) -> Iterable[PartitionQueue]:
+def _queues(task: OwnedTask) -> Iterable[PartitionQueue]:
     return task.task.queues.values()

@@ -5,7 +5,7 @@ import logging
 from kafka_groups.data_plane.polled import NOTHING, PolledRecords
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.net.clock import Clock
-from kafka_groups.streams.runtime.assigned import AssignedTask, TaskPhase
+from kafka_groups.streams.runtime.assigned import OwnedTask, TaskPhase
 from kafka_groups.streams.runtime.plane import DataPlane
 from kafka_groups.streams.runtime.settings import WorkerSettings
 from kafka_groups.streams.runtime.starting import OffsetResets, reset_offsets
@@ -31,7 +31,7 @@ class Consuming:
         self._resets = OffsetResets(settings.tasks.topology, settings.tasks.application_id, settings.offset_reset)
         self._pause_at = settings.buffered_records * _PAUSE_FACTOR
         self._resume_at = settings.buffered_records * _RESUME_FACTOR
-        self._readers: dict[TopicPartition, AssignedTask] = {}
+        self._readers: dict[TopicPartition, OwnedTask] = {}
         self._lost: dict[TopicPartition, TaskTimeout] = {}
         self._clock, self._timeout_ms = clock, settings.task_timeout_ms
         self._polls = TaskTimeout(clock, settings.task_timeout_ms)
@@ -39,7 +39,7 @@ class Consuming:
     def __repr__(self) -> str:
         return f"<Consuming {len(self._readers)} partitions>"
 
-    async def start(self, task: AssignedTask, wall_ms: int) -> None:
+    async def start(self, task: OwnedTask, wall_ms: int) -> None:
         """Read the sources of a task from its committed offsets.
 
         Raises:
@@ -54,7 +54,7 @@ class Consuming:
         await self._plane.assign(starts)
         task.phase = TaskPhase.RUNNING
 
-    async def stop(self, task: AssignedTask) -> None:
+    async def stop(self, task: OwnedTask) -> None:
         """Read the sources of a task no more."""
         places = [place for place, reader in self._readers.items() if reader is task]
         for place in places:
@@ -149,7 +149,7 @@ class Consuming:
         )
         await self._plane.assign(starts)
 
-    async def _reset(self, task: AssignedTask, places: list[TopicPartition], wall_ms: int) -> dict[TopicPartition, int]:
+    async def _reset(self, task: OwnedTask, places: list[TopicPartition], wall_ms: int) -> dict[TopicPartition, int]:
         starts = await reset_offsets(self._plane, self._resets, places, wall_ms)
         for place, start in starts.items():
             queue = task.task.queues[place.topic, place.partition]

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Iterable
 
 from kafka_groups.errors import KafkaGroupsError
-from kafka_groups.streams.runtime.assigned import AssignedTask
+from kafka_groups.streams.runtime.assigned import OwnedTask
 from kafka_groups.streams.runtime.plane import DataPlane
 from kafka_groups.types import TopicPartition
 
@@ -29,7 +29,7 @@ class Purging:
     def __repr__(self) -> str:
         return f"<Purging of {len(self._topics)} topics>"
 
-    async def purge_if_due(self, tasks: Iterable[AssignedTask], now_ms: int) -> None:
+    async def purge_if_due(self, tasks: Iterable[OwnedTask], now_ms: int) -> None:
         """Delete the records before the committed offsets, if the interval has passed."""
         if not self._topics:
             return
@@ -42,7 +42,7 @@ class Purging:
         if before:
             await self._delete(before)
 
-    def _done(self, task: AssignedTask) -> list[tuple[TopicPartition, int]]:
+    def _done(self, task: OwnedTask) -> list[tuple[TopicPartition, int]]:
         return [
             (place, offset)
             for place, offset in task.committed.items()

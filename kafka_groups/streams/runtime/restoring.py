@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from kafka_groups.data_plane.polled import PolledRecords
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.net.clock import Clock
-from kafka_groups.streams.runtime.assigned import AssignedTask, TaskPhase, TaskRole
+from kafka_groups.streams.runtime.assigned import OwnedTask, TaskPhase, TaskRole
 from kafka_groups.streams.runtime.plane import DataPlane, WorkerMembership
 from kafka_groups.streams.runtime.restore_listeners import RestoreEvents, SuspendReason
 from kafka_groups.streams.runtime.task_timeout import TaskTimeout
@@ -38,7 +38,7 @@ class Restoration:
         self._plane = plane
         self._member = member
         self._clock = clock
-        self._readers: dict[TopicPartition, AssignedTask] = {}
+        self._readers: dict[TopicPartition, OwnedTask] = {}
         self._behind: set[TopicPartition] = set()  # what standby and warm-up tasks may not have read to its end
         self._asked_ms = 0
         self._asking = TaskTimeout(clock, _ENDLESS_MS)
@@ -47,7 +47,7 @@ class Restoration:
     def __repr__(self) -> str:
         return f"<Restoration of {len(set(map(id, self._readers.values())))} tasks>"
 
-    async def begin(self, task: AssignedTask) -> bool:
+    async def begin(self, task: OwnedTask) -> bool:
         """Begin to restore a task. Return False if its stores and its changelog do not fit together.
 
         That is so if the changelog has lost records that the stores do not have, or ends before what they have.
@@ -77,9 +77,7 @@ class Restoration:
         await self._read(task, starts)
         return True
 
-    async def _first_kept(
-        self, task: AssignedTask, begins: Mapping[TopicPartition, int]
-    ) -> Mapping[TopicPartition, int]:
+    async def _first_kept(self, task: OwnedTask, begins: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
         """Return where to begin in changelogs of windows, so that no record is read whose window has expired.
 
         That follows from the times of operators that were committed. The times of the changelog's records would not do:
@@ -91,7 +89,7 @@ class Restoration:
         )
         return {place: max(first, begins[place]) for place, first in firsts.items()}
 
-    def _tell_begin(self, task: AssignedTask) -> None:
+    def _tell_begin(self, task: OwnedTask) -> None:
         for place, end in task.ends.items():
             stores = task.task.stores_of(place.topic)
             if task.role is TaskRole.ACTIVE:
@@ -111,7 +109,7 @@ class Restoration:
                 self._take(task, place, records, polled.ends.get(place))
         return count
 
-    def _take(self, task: AssignedTask, place: TopicPartition, records: list[FetchedRecord], end: int | None) -> None:
+    def _take(self, task: OwnedTask, place: TopicPartition, records: list[FetchedRecord], end: int | None) -> None:
         is_active = task.role is TaskRole.ACTIVE
         applied = self._apply(task, place, records) if records else 0
         if records and not is_active:
@@ -124,12 +122,12 @@ class Restoration:
             known_end = max(task.ends[place], task.applied[place])
             self._events.loaded(place, task.task_id, records[-1].offset, applied, known_end)
 
-    def _tell_restored(self, task: AssignedTask, place: TopicPartition, count: int) -> None:
+    def _tell_restored(self, task: OwnedTask, place: TopicPartition, count: int) -> None:
         self._events.restored(place, task.applied[place] - 1, count)
         if task.applied[place] >= task.ends[place]:
             self._events.complete(place)
 
-    def _reached(self, task: AssignedTask, place: TopicPartition, end: int) -> None:
+    def _reached(self, task: OwnedTask, place: TopicPartition, end: int) -> None:
         task.applied[place] = max(task.applied[place], end)
         if task.role is not TaskRole.ACTIVE:
             task.ends[place] = end
@@ -156,11 +154,11 @@ class Restoration:
         for place, (_begin, end) in bounds.items():
             self._readers[place].ends[place] = end
 
-    def lost(self, polled: PolledRecords) -> list[AssignedTask]:
+    def lost(self, polled: PolledRecords) -> list[OwnedTask]:
         """Return the tasks whose changelogs do not have the next record any more."""
         return [self._readers[place] for place in polled.out_of_range if place in self._readers]
 
-    def stop(self, task: AssignedTask, then: TaskRole | None) -> None:
+    def stop(self, task: OwnedTask, then: TaskRole | None) -> None:
         """Tell the listeners that a task ends in its role, unless standby becomes warm-up or the other way round."""
         if then is None or TaskRole.ACTIVE in {task.role, then}:
             reason = SuspendReason.PROMOTED if then is TaskRole.ACTIVE else SuspendReason.MIGRATED
@@ -168,7 +166,7 @@ class Restoration:
                 position = task.applied[place]
                 self._events.stop(place, position, max(position, end), reason)
 
-    async def end(self, task: AssignedTask) -> None:
+    async def end(self, task: OwnedTask) -> None:
         """Read the changelogs of a task no more."""
         places = [place for place, reader in self._readers.items() if reader is task]
         for place in places:
@@ -201,7 +199,7 @@ class Restoration:
         await self._plane.bounds(self._readers)
         return True
 
-    async def _read(self, task: AssignedTask, starts: Mapping[TopicPartition, int]) -> None:
+    async def _read(self, task: OwnedTask, starts: Mapping[TopicPartition, int]) -> None:
         if starts:
             self._readers.update(dict.fromkeys(starts, task))
             if task.role is not TaskRole.ACTIVE:
@@ -210,17 +208,17 @@ class Restoration:
                 await self._plane.assign_restoring(starts)
 
     @staticmethod
-    def _followed(task: AssignedTask) -> list[TopicPartition]:
+    def _followed(task: OwnedTask) -> list[TopicPartition]:
         """Return the partitions to read. A source that serves as changelog has to wait for the committed offset."""
         places = task.task.changelog_partitions
         return [place for place in places if task.role is TaskRole.ACTIVE or place not in task.inputs]
 
     @staticmethod
-    def _end(task: AssignedTask, place: TopicPartition, begin: int, end: int) -> int:
+    def _end(task: OwnedTask, place: TopicPartition, begin: int, end: int) -> int:
         return min(task.committed.get(place, begin), end) if place in task.inputs else end
 
     @staticmethod
-    def _apply(task: AssignedTask, place: TopicPartition, records: list[FetchedRecord]) -> int:
+    def _apply(task: OwnedTask, place: TopicPartition, records: list[FetchedRecord]) -> int:
         reached = records[-1].offset + 1
         if place in task.inputs:  # what comes after the committed offset will be processed
             reached = min(reached, task.ends[place])
@@ -230,7 +228,7 @@ class Restoration:
         return len(records)
 
 
-def _committed(task: AssignedTask, place: TopicPartition, found: OffsetAndMetadata) -> None:
+def _committed(task: OwnedTask, place: TopicPartition, found: OffsetAndMetadata) -> None:
     """Note the times that were committed, and for a task that processes records the offset."""
     metadata = read_commit_metadata(found.metadata)
     if metadata.problem is not None:

@@ -1,4 +1,4 @@
-"""How many records a task processes before it is another task's turn."""
+"""The number of records that a task processes before it is another task's turn."""
 
 from typing import Final
 

@@ -17,7 +17,7 @@ from kafka_groups.streams.member.rules.member_events import (
     TasksRevoked,
 )
 from kafka_groups.streams.member.rules.tasks import NO_TASKS, MemberTasks
-from kafka_groups.streams.runtime.assigned import AssignedTask, TaskPhase, TaskRole
+from kafka_groups.streams.runtime.assigned import OwnedTask, TaskPhase, TaskRole
 from kafka_groups.streams.runtime.shared_engine import SharedEngine
 from kafka_groups.streams.runtime.statuses import GroupStatuses, is_shutdown
 from kafka_groups.streams.runtime.task_timeout import TaskTimeout
@@ -44,13 +44,13 @@ class TaskManager:
         tasks: The tasks, by id. Replaced at each change, so that other threads may read it.
     """
 
-    def __init__(self, parts: WorkerParts, commit: Callable[[Collection[AssignedTask]], Awaitable[bool]]) -> None:
-        self.tasks: Mapping[TaskId, AssignedTask] = {}
+    def __init__(self, parts: WorkerParts, commit: Callable[[Collection[OwnedTask]], Awaitable[bool]]) -> None:
+        self.tasks: Mapping[TaskId, OwnedTask] = {}
         self._parts = parts
         self._commit = commit
         self._groups = parts.settings.groups()
         self._statuses = GroupStatuses()
-        self._kept: dict[TaskId, AssignedTask] = {}
+        self._kept: dict[TaskId, OwnedTask] = {}
         self._events: deque[StreamsMembershipEvent] = deque()
         self._counting, self._reaching = (TaskTimeout(parts.clock, parts.settings.task_timeout_ms) for _ in range(2))
         self._has_assignment = False
@@ -77,7 +77,7 @@ class TaskManager:
         await self._handle_events()
         self._statuses.check(self._parts.clock.now_ms())
 
-    async def wipe(self, task: AssignedTask) -> None:
+    async def wipe(self, task: OwnedTask) -> None:
         """Forget the stores of a task whose changelog has lost records that they need."""
         _log.warning(
             "The changelogs of task %s do not have the next records any more. Its stores are emptied and "
@@ -134,7 +134,7 @@ class TaskManager:
                 return  # later events refer to the tasks of this one
             await self._handle(self._events.popleft(), counts)
 
-    def _ended_by(self, event: StreamsMembershipEvent) -> list[AssignedTask]:
+    def _ended_by(self, event: StreamsMembershipEvent) -> list[OwnedTask]:
         ids = event.tasks.ids if isinstance(event, TasksRevoked) else self.tasks.keys()
         return [task for task_id, task in self.tasks.items() if task_id in ids]
 
@@ -196,7 +196,7 @@ class TaskManager:
         self._parts.figures.created.add(len(added), self._parts.clock.now_ms())
         self._forget_kept()
 
-    def _task(self, task_id: TaskId, role: TaskRole, counts: Mapping[str, int]) -> AssignedTask:
+    def _task(self, task_id: TaskId, role: TaskRole, counts: Mapping[str, int]) -> OwnedTask:
         known = self._kept.get(task_id)
         if known is None:
             return self._made(task_id, role, counts)
@@ -205,14 +205,14 @@ class TaskManager:
 
     def _made(
         self, task_id: TaskId, role: TaskRole, counts: Mapping[str, int], engine: SharedEngine | None = None
-    ) -> AssignedTask:
+    ) -> OwnedTask:
         parts, engine, group = self._parts, engine or SharedEngine(), self._groups[task_id.subtopology_id]
         places = (TopicPartition(topic, task_id.partition) for topic in self._topics(group))
         inputs = tuple(place for place in places if place.partition < counts.get(place.topic, 0))
         globals_ = parts.global_stores.states
         task = StreamTask(task_id, group, parts.settings.tasks, engine, parts.output, globals_, partitions=inputs)
         timeout = TaskTimeout(parts.clock, parts.settings.task_timeout_ms)
-        assigned = AssignedTask(task, engine, role, timeout, inputs=inputs)
+        assigned = OwnedTask(task, engine, role, timeout, inputs=inputs)
         if parts.settings.is_debugging:
             assigned.measure_records(parts.clock)
         return assigned
@@ -228,7 +228,7 @@ class TaskManager:
         self.tasks = {task_id: task for task_id, task in self.tasks.items() if task_id not in tasks.ids}
         self._parts.figures.closed.add(len(tasks.ids), self._parts.clock.now_ms())
 
-    async def _end(self, task: AssignedTask, role: TaskRole | None) -> None:
+    async def _end(self, task: OwnedTask, role: TaskRole | None) -> None:
         """End a task, but for the stores of one that follows its changelogs and has another role next."""
         self._parts.restoration.stop(task, role)
         await self._parts.restoration.end(task)

@@ -23,7 +23,7 @@ from kafka_groups.errors import (
     UnknownProducerIdError,
 )
 from kafka_groups.streams.errors import StreamsError
-from kafka_groups.streams.runtime.assigned import AssignedTask
+from kafka_groups.streams.runtime.assigned import OwnedTask
 from kafka_groups.streams.runtime.committing import Commits, offsets_of, positions_of
 
 __all__ = ["TransactionalCommits"]
@@ -59,7 +59,7 @@ class TransactionalCommits(Commits):
 
     _refusals = _expiries = 0
 
-    def forget(self, error: TransactionFailedError, tasks: Collection[AssignedTask]) -> None:
+    def forget(self, error: TransactionFailedError, tasks: Collection[OwnedTask]) -> None:
         """Forget a pending commit, as its transaction is lost.
 
         Args:
@@ -91,7 +91,7 @@ class TransactionalCommits(Commits):
         self._retries.end()
         self._flushes.end()
 
-    async def hand_over(self, tasks: Collection[AssignedTask]) -> None:
+    async def hand_over(self, tasks: Collection[OwnedTask]) -> None:
         """Commit the offsets of committed tasks once more, with metadata that Java can read.
 
         librdkafka ends the metadata of offsets in a transaction with a NUL, for which Java would forget the times of
@@ -106,7 +106,7 @@ class TransactionalCommits(Commits):
         except KafkaGroupsError as error:
             _log.info("The next owner in Java may not know the times of partitions: %s", error)
 
-    async def _conclude(self, tasks: Collection[AssignedTask]) -> bool:
+    async def _conclude(self, tasks: Collection[OwnedTask]) -> bool:
         if any(task not in tasks for task in self._pending):
             raise TransactionFailedError("The worker has lost a task whose records are in the transaction.")
         if not await self._end_transaction(self._pending):
@@ -121,7 +121,7 @@ class TransactionalCommits(Commits):
             self._output.remember_refused()  # the handler is asked when they come again
             raise
 
-    async def _end_transaction(self, tasks: Collection[AssignedTask]) -> bool:
+    async def _end_transaction(self, tasks: Collection[OwnedTask]) -> bool:
         offsets = {place: each for task in tasks for place, each in offsets_of(task).items()}
         try:
             metadata = self._member.group_metadata()
@@ -140,7 +140,7 @@ class TransactionalCommits(Commits):
         return True
 
 
-def _places(tasks: Iterable[AssignedTask]) -> str:
+def _places(tasks: Iterable[OwnedTask]) -> str:
     """Return where the tasks were that have processed records since the last commit, as a sentence."""
     moved = {task.task_id: task.committed for task in tasks if task.is_running and task.is_dirty}
     places = [
@@ -151,6 +151,6 @@ def _places(tasks: Iterable[AssignedTask]) -> str:
     return f"It was about records of {', '.join(places)}." if places else ""
 
 
-def _has_moved(task: AssignedTask) -> bool:
+def _has_moved(task: OwnedTask) -> bool:
     """Return whether a task has processed records since the last commit, and not only fetched some."""
     return any(position != task.committed.get(place) for place, position in positions_of(task).items())

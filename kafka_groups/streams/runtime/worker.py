@@ -8,7 +8,7 @@ from kafka_groups.errors import ApplicationShutdownError, KafkaGroupsError, Task
 from kafka_groups.net.clock import Clock
 from kafka_groups.streams.member.rules.member_events import GroupMembershipOperation
 from kafka_groups.streams.member.rules.task_offsets import TaskPosition
-from kafka_groups.streams.runtime.assigned import AssignedTask, TaskPhase, TaskRole
+from kafka_groups.streams.runtime.assigned import OwnedTask, TaskPhase, TaskRole
 from kafka_groups.streams.runtime.committing import Commits
 from kafka_groups.streams.runtime.plane import DataPlane, WorkerMembership
 from kafka_groups.streams.runtime.purging import Purging
@@ -74,7 +74,7 @@ class StreamsWorker:
         return f"<StreamsWorker: {len(self.tasks)} tasks>"
 
     @property
-    def tasks(self) -> Mapping[TaskId, AssignedTask]:
+    def tasks(self) -> Mapping[TaskId, OwnedTask]:
         """The tasks that it has, by id. Other threads may read it."""
         return self._manager.tasks
 
@@ -267,7 +267,7 @@ class StreamsWorker:
                 return  # the attempt may have taken a second: the others have their turn
             task.beginning.end()
 
-    async def _run(self, task: AssignedTask, wall_ms: int) -> None:
+    async def _run(self, task: OwnedTask, wall_ms: int) -> None:
         try:
             await self._consuming.start(task, wall_ms)
         except KafkaGroupsError as error:
@@ -278,10 +278,10 @@ class StreamsWorker:
         task.is_initialised = True
         task.task.init(wall_ms)
 
-    def _may_run(self, task: AssignedTask) -> bool:
+    def _may_run(self, task: OwnedTask) -> bool:
         return self._globals.is_loaded and task.beginning.may_try
 
-    def _waiting(self, phase: TaskPhase) -> list[AssignedTask]:
+    def _waiting(self, phase: TaskPhase) -> list[OwnedTask]:
         return [task for task in self.tasks.values() if task.phase is phase]
 
     @property
@@ -321,13 +321,13 @@ class StreamsWorker:
             more = rest
         return count
 
-    def _in_turn(self) -> list[AssignedTask]:
+    def _in_turn(self) -> list[OwnedTask]:
         """Return the running tasks, the one first that comes after the last one that has processed."""
         running = [task for task in self.tasks.values() if task.is_running]
         last = next((at for at, task in enumerate(running, 1) if task.task_id == self._last_task), 0)
         return running[last:] + running[:last]
 
-    def _process_slice(self, task: AssignedTask) -> int:
+    def _process_slice(self, task: OwnedTask) -> int:
         begun_ms = self._clock.now_ms()
         done = self._process_task(task)
         task.task.flush_large_caches()
@@ -338,7 +338,7 @@ class StreamsWorker:
             self._last_task = task.task_id
         return done
 
-    def _process_task(self, task: AssignedTask) -> int:
+    def _process_task(self, task: OwnedTask) -> int:
         wall_ms, now_ms, process = self._clock.wall_ms(), self._clock.now_ms(), task.task.process
         single, wanted = len(task.inputs) == 1, task.slice.records
         for count in range(wanted):
@@ -349,7 +349,7 @@ class StreamsWorker:
                 return count + 1
         return wanted
 
-    def _may_process(self, task: AssignedTask, now_ms: int) -> bool:
+    def _may_process(self, task: OwnedTask, now_ms: int) -> bool:
         queues = task.task.queues
         empty = [place for place in task.inputs if not queues[place.topic, place.partition]]
         if len(empty) == len(task.inputs):
@@ -405,7 +405,7 @@ class StreamsWorker:
             task.figures.note_dropped(sum(task.task.dropped_records.values()), begun_ms)
         return is_committed
 
-    async def _is_committed_now(self, ending: Collection[AssignedTask]) -> bool:
+    async def _is_committed_now(self, ending: Collection[OwnedTask]) -> bool:
         """Commit before some tasks end. Return False while the brokers or the group do not answer."""
         if await self._commit():
             await self._commits.hand_over(ending)

@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 from attrs import field, frozen
 
 from kafka_groups.client.windows import Windows
-from kafka_groups.streams.runtime.assigned import AssignedTask, TaskPhase, TaskRole
+from kafka_groups.streams.runtime.assigned import OwnedTask, TaskPhase, TaskRole
 from kafka_groups.streams.runtime.figures import StepFigures, WorkerFigures
 from kafka_groups.streams.runtime.record_figures import RecordFigures
 from kafka_groups.streams.runtime.shared_engine import SharedEngine
@@ -112,7 +112,7 @@ class WorkerSources:
 
     thread_id: str
     state: StreamsState
-    tasks: tuple[AssignedTask, ...]
+    tasks: tuple[OwnedTask, ...]
     stores: Mapping[str, StorePlace]
     figures: WorkerFigures
     is_paused: bool
@@ -151,7 +151,7 @@ class _SourceSources:
 @frozen
 class _TaskSources:
     worker: WorkerSources
-    task: AssignedTask
+    task: OwnedTask
 
     @property
     def now_ms(self) -> int:
@@ -424,7 +424,7 @@ def _of_task(sources: _TaskSources, tags: dict[str, str]) -> Iterator[StreamsMet
         yield from _values("stream-processor-node-metrics", NODE_METRICS, source, of_node)
 
 
-def _of_stores(task: AssignedTask, stores: Mapping[str, StorePlace], tags: dict[str, str]) -> Iterator[StreamsMetric]:
+def _of_stores(task: OwnedTask, stores: Mapping[str, StorePlace], tags: dict[str, str]) -> Iterator[StreamsMetric]:
     for name in task.task.states:
         kind = next((tag for each, tag in _STORE_TAGS.items() if isinstance(stores[name].definition, each)), None)
         if kind is not None:

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from contextvars import Context, ContextVar
 from typing import Any
 
-__all__ = ["LIFE", "Life", "Step", "bury"]
+__all__ = ["LIFE", "Life", "LifeStep", "bury"]
 
 _MOST_AWAITS = 100  # that a coroutine may have in its `finally` blocks
 
@@ -78,7 +78,7 @@ _NOBODY = Context()
 _graves: list[list["asyncio.Task[Any]"]] = []
 
 
-class Step:
+class LifeStep:
     """A callback of the event loop, which belongs to the life that asked for it.
 
     Args:
@@ -98,7 +98,7 @@ class Step:
         self._arguments = arguments
 
     def __repr__(self) -> str:
-        return f"<Step {self._callback!r}>"
+        return f"<LifeStep {self._callback!r}>"
 
     def __call__(self) -> None:
         """Call the function: not if its life is over, and later if that stands still."""

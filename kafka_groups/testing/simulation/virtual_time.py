@@ -14,7 +14,7 @@ from attrs import frozen
 
 from kafka_groups.errors import IllegalStateError, KafkaGroupsError
 from kafka_groups.testing.clock import VirtualClock
-from kafka_groups.testing.simulation.lives import LIFE, Step, bury
+from kafka_groups.testing.simulation.lives import LIFE, LifeStep, bury
 from kafka_groups.testing.simulation.refusals import LOOP_REFUSALS, SimulationUnsupportedError, refuse, sealed
 
 __all__ = ["Simulation", "SimulationDeadlockError", "SimulationTimeLimitError", "VirtualTimeLoop", "run_simulated"]
@@ -75,7 +75,7 @@ class VirtualTimeLoop(asyncio.BaseEventLoop):
         self, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None
     ) -> asyncio.Handle:
         """Call it on the next turn, unless the simulated process that asks is killed before."""
-        step = Step(callback, args)
+        step = LifeStep(callback, args)
         step.handle = super().call_soon(step, context=context)
         return step.handle
 
@@ -83,7 +83,7 @@ class VirtualTimeLoop(asyncio.BaseEventLoop):
         self, when: float, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None
     ) -> asyncio.TimerHandle:
         """Call it at a time, unless the simulated process that asks is killed before."""
-        step = Step(callback, args)
+        step = LifeStep(callback, args)
         step.handle = handle = super().call_at(when, step, context=context)
         return handle
 

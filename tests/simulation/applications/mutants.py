@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from kafka_groups.streams.runtime.assigned import AssignedTask
+from kafka_groups.streams.runtime.assigned import OwnedTask
 from kafka_groups.streams.runtime.committing import offsets_of
 from kafka_groups.streams.runtime.restoring import Restoration
 from kafka_groups.streams.runtime.transactional_commits import TransactionalCommits
@@ -89,7 +89,7 @@ def windows_are_restored_by_the_wall_clock(patch: Patch) -> None:
     """What is recent in a changelog decides which windows have expired, also if it was aborted or is a marker."""
     age_ms = 25_000
 
-    async def first_kept(self: Restoration, task: AssignedTask, begins: Mapping[TopicPartition, int]) -> Any:
+    async def first_kept(self: Restoration, task: OwnedTask, begins: Mapping[TopicPartition, int]) -> Any:
         recent_ms = self._clock.wall_ms() - age_ms // 4
         windowed = begins if task.task.keeps_windows else {}
         found = await self._plane.offsets_for_times(dict.fromkeys(windowed, recent_ms))

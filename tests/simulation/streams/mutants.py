@@ -4,9 +4,9 @@ from typing import Any
 
 from attrs import evolve
 
-from kafka_groups.assignment.sticky import assignor
-from kafka_groups.assignment.sticky.active_tasks import assign_active
-from kafka_groups.assignment.sticky.past import Past
+from kafka_groups.assignment.group.sticky import assignor
+from kafka_groups.assignment.group.sticky.active_tasks import assign_active
+from kafka_groups.assignment.group.sticky.past import Past
 from kafka_groups.broker.coordinators.groups.epochs import members
 from kafka_groups.broker.coordinators.groups.epochs.members import known_member
 from kafka_groups.broker.coordinators.groups.streams import groups, heartbeat, offsets, reconciliation, target

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from attrs import define, field
 
 from kafka_groups.assignment import (
-    AssignmentConfigs,
     DescribedSubtopology,
-    GroupAssignment,
+    GroupAssignorConfigs,
     MemberAssignment,
+    MemberAssignments,
     StreamsGroupSpec,
     StreamsMemberSpec,
     TopologyDescriber,
@@ -61,7 +61,7 @@ class ChangingGroup:
             members[member_id] = StreamsMemberSpec(
                 process_id, active_tasks=had.active_tasks, standby_tasks=had.standby_tasks, task_offsets=offsets
             )
-        return StreamsGroupSpec(members, AssignmentConfigs(self.standbys))
+        return StreamsGroupSpec(members, GroupAssignorConfigs(self.standbys))
 
     def _offsets(self, process_id: str) -> dict[str, dict[int, int]]:
         offsets: dict[str, dict[int, int]] = {}
@@ -69,7 +69,7 @@ class ChangingGroup:
             offsets.setdefault(subtopology_id, {})[partition] = offset
         return offsets
 
-    def take(self, assignment: GroupAssignment, rng: random.Random) -> None:
+    def take(self, assignment: MemberAssignments, rng: random.Random) -> None:
         """Make an assignment the previous one. Processes bring the state of their tasks up to date."""
         self.assigned = dict(assignment.members)
         self.offset += 1000

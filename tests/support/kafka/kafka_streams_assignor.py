@@ -6,8 +6,8 @@ from types import TracebackType
 from typing import Self
 
 from kafka_groups.assignment import (
-    GroupAssignment,
     MemberAssignment,
+    MemberAssignments,
     OffsetsBySubtopology,
     StreamsGroupSpec,
     TasksBySubtopology,
@@ -41,7 +41,7 @@ class KafkaStreamsAssignor:
     ) -> None:
         self._program.__exit__(error_type, error, traceback)
 
-    def assign(self, group: StreamsGroupSpec, topology: TopologyDescriber) -> GroupAssignment:
+    def assign(self, group: StreamsGroupSpec, topology: TopologyDescriber) -> MemberAssignments:
         """What Kafka's assignor assigns."""
         for id_, described in topology.subtopologies.items():
             is_stateful = str(described.is_stateful).lower()
@@ -51,7 +51,9 @@ class KafkaStreamsAssignor:
             self._program.say("member", member_id, spec.process_id, *tasks)
         words = self._program.ask("assign", str(group.configs.num_standby_replicas))
         rows = zip(words[::3], words[1::3], words[2::3], strict=True)
-        return GroupAssignment({id_: MemberAssignment(_read(active), _read(standby)) for id_, active, standby in rows})
+        return MemberAssignments(
+            {id_: MemberAssignment(_read(active), _read(standby)) for id_, active, standby in rows}
+        )
 
 
 def _tasks(tasks: TasksBySubtopology) -> str:

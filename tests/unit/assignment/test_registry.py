@@ -2,9 +2,9 @@ import pytest
 from attrs import frozen
 
 from kafka_groups.assignment import (
-    GroupAssignment,
     GroupTaskAssignor,
-    StickyTaskAssignor,
+    MemberAssignments,
+    StickyGroupAssignor,
     StreamsGroupSpec,
     TaskAssignors,
     TopologyDescriber,
@@ -18,8 +18,8 @@ class Nothing:
 
     name: str = "nothing"
 
-    def assign(self, group: StreamsGroupSpec, topology: TopologyDescriber) -> GroupAssignment:
-        return GroupAssignment({})
+    def assign(self, group: StreamsGroupSpec, topology: TopologyDescriber) -> MemberAssignments:
+        return MemberAssignments({})
 
 
 MINE: GroupTaskAssignor = Nothing()
@@ -27,14 +27,14 @@ MINE: GroupTaskAssignor = Nothing()
 
 def test_sticky_is_registered_unless_said_otherwise() -> None:
     assert TaskAssignors().names == ("sticky",)
-    assert TaskAssignors().default == StickyTaskAssignor()
+    assert TaskAssignors().default == StickyGroupAssignor()
 
 
 def test_the_first_entry_is_the_default() -> None:
     registered = TaskAssignors.of([MINE, "sticky"])
     assert registered.names == ("nothing", "sticky")
     assert registered.default is MINE
-    assert registered.named("sticky") == StickyTaskAssignor()
+    assert registered.named("sticky") == StickyGroupAssignor()
     assert registered.named("nothing") is MINE
 
 
@@ -94,8 +94,8 @@ def test_a_class_that_cannot_be_made_is_refused() -> None:
 class Asynchronous:
     name = "asynchronous"
 
-    async def assign(self, group: StreamsGroupSpec, topology: TopologyDescriber) -> GroupAssignment:
-        return GroupAssignment({})
+    async def assign(self, group: StreamsGroupSpec, topology: TopologyDescriber) -> MemberAssignments:
+        return MemberAssignments({})
 
 
 @pytest.mark.parametrize("entry", [Asynchronous, Asynchronous()])

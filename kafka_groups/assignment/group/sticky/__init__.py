@@ -1,5 +1,5 @@
 """The built-in assignor `sticky`: balance first, then as few moves as possible, then existing copies of the state."""
 
-from kafka_groups.assignment.sticky.assignor import StickyTaskAssignor
+from kafka_groups.assignment.group.sticky.assignor import StickyGroupAssignor
 
-__all__ = ["StickyTaskAssignor"]
+__all__ = ["StickyGroupAssignor"]

@@ -2,22 +2,22 @@
 
 from attrs import frozen
 
-from kafka_groups.assignment.interface import (
-    GroupAssignment,
+from kafka_groups.assignment.group.interface import (
     MemberAssignment,
+    MemberAssignments,
     StreamsGroupSpec,
     TopologyDescriber,
 )
-from kafka_groups.assignment.sticky.active_tasks import assign_active
-from kafka_groups.assignment.sticky.numbering import NumberedMembers, NumberedTasks
-from kafka_groups.assignment.sticky.past import Past
-from kafka_groups.assignment.sticky.standby_tasks import assign_standby
+from kafka_groups.assignment.group.sticky.active_tasks import assign_active
+from kafka_groups.assignment.group.sticky.numbering import NumberedMembers, NumberedTasks
+from kafka_groups.assignment.group.sticky.past import Past
+from kafka_groups.assignment.group.sticky.standby_tasks import assign_standby
 
-__all__ = ["StickyTaskAssignor"]
+__all__ = ["StickyGroupAssignor"]
 
 
 @frozen
-class StickyTaskAssignor:
+class StickyGroupAssignor:
     """The assignor `sticky`.
 
     Active tasks come first:
@@ -39,7 +39,7 @@ class StickyTaskAssignor:
         """The name by which groups select this assignor."""
         return "sticky"
 
-    def assign(self, group: StreamsGroupSpec, topology: TopologyDescriber) -> GroupAssignment:
+    def assign(self, group: StreamsGroupSpec, topology: TopologyDescriber) -> MemberAssignments:
         """Compute a new target assignment.
 
         Args:
@@ -47,7 +47,7 @@ class StickyTaskAssignor:
             topology: The tasks to assign.
         """
         if not group.members:
-            return GroupAssignment({})
+            return MemberAssignments({})
         tasks, members = NumberedTasks.of(topology), NumberedMembers.of(group)
         past = Past.of(group, tasks, members)
         owners = assign_active(tasks, members, past)
@@ -55,7 +55,7 @@ class StickyTaskAssignor:
         active: list[list[int]] = [[] for _ in members.member_ids]
         for task, owner in enumerate(owners):
             active[owner].append(task)
-        return GroupAssignment(
+        return MemberAssignments(
             {
                 member_id: MemberAssignment(
                     tasks.by_subtopology(active[member]), tasks.by_subtopology(standbys[member])

@@ -3,7 +3,7 @@
 from collections.abc import Container
 from heapq import heappop, heappush
 
-from kafka_groups.assignment.sticky.numbering import NumberedMembers
+from kafka_groups.assignment.group.sticky.numbering import NumberedMembers
 
 __all__ = ["Loads"]
 

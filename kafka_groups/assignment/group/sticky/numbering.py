@@ -7,7 +7,7 @@ from typing import Self
 
 from attrs import frozen
 
-from kafka_groups.assignment.interface import (
+from kafka_groups.assignment.group.interface import (
     OffsetsBySubtopology,
     StreamsGroupSpec,
     TasksBySubtopology,

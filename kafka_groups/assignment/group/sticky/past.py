@@ -6,8 +6,8 @@ from typing import Self
 
 from attrs import frozen
 
-from kafka_groups.assignment.interface import StreamsGroupSpec, StreamsMemberSpec
-from kafka_groups.assignment.sticky.numbering import NumberedMembers, NumberedTasks
+from kafka_groups.assignment.group.interface import StreamsGroupSpec, StreamsMemberSpec
+from kafka_groups.assignment.group.sticky.numbering import NumberedMembers, NumberedTasks
 
 __all__ = ["NOBODY", "Past", "StateCopy"]
 

@@ -3,9 +3,9 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from kafka_groups.assignment.sticky.loads import Loads
-from kafka_groups.assignment.sticky.numbering import NumberedMembers, NumberedTasks
-from kafka_groups.assignment.sticky.past import NOBODY, Past
+from kafka_groups.assignment.group.sticky.loads import Loads
+from kafka_groups.assignment.group.sticky.numbering import NumberedMembers, NumberedTasks
+from kafka_groups.assignment.group.sticky.past import NOBODY, Past
 
 __all__ = ["assign_standby"]
 

@@ -2,8 +2,8 @@ import pytest
 
 from kafka_groups.assignment import (
     DescribedSubtopology,
-    GroupAssignment,
     MemberAssignment,
+    MemberAssignments,
     StreamsGroupSpec,
     StreamsMemberSpec,
     TaskAssignorError,
@@ -22,7 +22,7 @@ TOPOLOGY = TopologyDescriber({"0": DescribedSubtopology(2, is_stateful=True), "1
 
 
 def check(**members: MemberAssignment) -> None:
-    check_assignment(GroupAssignment(members), GROUP, TOPOLOGY)
+    check_assignment(MemberAssignments(members), GROUP, TOPOLOGY)
 
 
 def test_a_usable_assignment_is_accepted() -> None:

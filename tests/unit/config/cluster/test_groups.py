@@ -1,6 +1,6 @@
 import pytest
 
-from kafka_groups.assignment import GroupAssignment, StickyTaskAssignor, StreamsGroupSpec, TopologyDescriber
+from kafka_groups.assignment import MemberAssignments, StickyGroupAssignor, StreamsGroupSpec, TopologyDescriber
 from kafka_groups.config.cluster.broker import (
     BrokerSettings,
     ShareGroupConfig,
@@ -102,8 +102,8 @@ class Nothing:
 
     name = "nothing"
 
-    def assign(self, group: StreamsGroupSpec, topology: TopologyDescriber) -> GroupAssignment:
-        return GroupAssignment({})
+    def assign(self, group: StreamsGroupSpec, topology: TopologyDescriber) -> MemberAssignments:
+        return MemberAssignments({})
 
 
 def test_task_assignors_are_names_objects_and_classes() -> None:
@@ -114,7 +114,7 @@ def test_task_assignors_are_names_objects_and_classes() -> None:
         (mine, ("nothing",)),
         (Nothing, ("nothing",)),
         ((mine, "sticky"), ("nothing", "sticky")),
-        ([StickyTaskAssignor(), Nothing], ("sticky", "nothing")),
+        ([StickyGroupAssignor(), Nothing], ("sticky", "nothing")),
     ):
         assert broker_settings({"group.streams.assignors": given}).streams_assignors.names == names
     assert broker_settings({"group.streams.assignors": [mine]}).streams_assignors.default is mine

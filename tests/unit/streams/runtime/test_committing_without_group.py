@@ -8,7 +8,7 @@ import pytest
 from kafka_groups.errors import NetworkError, OperationTimeoutError
 from kafka_groups.streams import StreamsBuilder, Topology, serdes
 from kafka_groups.streams.processors.extractors import skip_invalid
-from kafka_groups.streams.runtime.assigned import AssignedTask
+from kafka_groups.streams.runtime.assigned import OwnedTask
 from kafka_groups.streams.runtime.plane import BlockingMembership
 from kafka_groups.streams.runtime.restore_listeners import RestoreListeners, StateRestoreListener
 from kafka_groups.types import OffsetAndMetadata, TaskId, TopicPartition
@@ -164,7 +164,7 @@ async def test_all_tasks_are_closed_though_a_listener_raises(monkeypatch: pytest
     process.plane.poll_restoring = one  # type: ignore[method-assign, assignment]
     await process.turn_until(lambda: len(process.worker.tasks) == 2)
     closed: list[TaskId] = []
-    monkeypatch.setattr(AssignedTask, "close", lambda task: closed.append(task.task_id))
+    monkeypatch.setattr(OwnedTask, "close", lambda task: closed.append(task.task_id))
     with pytest.raises(ValueError, match="a bug of the listener"):
         await process.worker.close(is_clean=False)
     assert sorted(closed) == [TaskId("0", 0), TaskId("0", 1)]

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 from attrs import evolve
 
 from kafka_groups.assignment import (
-    AssignmentConfigs,
     DescribedSubtopology,
-    GroupAssignment,
+    GroupAssignorConfigs,
     GroupTaskAssignor,
     MemberAssignment,
+    MemberAssignments,
     OffsetsBySubtopology,
     StreamsGroupSpec,
     StreamsMemberSpec,
@@ -188,7 +188,7 @@ def _assigned(
     assignor: GroupTaskAssignor, spec: StreamsGroupSpec, topology: TopologyDescriber, epoch: int
 ) -> Mapping[str, MemberAssignment]:
     try:
-        assignment: GroupAssignment = assignor.assign(spec, topology)
+        assignment: MemberAssignments = assignor.assign(spec, topology)
         check_assignment(assignment, spec, topology)
     except Exception as error:  # an assignor may be anybody's
         _log.warning("The task assignor %s failed for epoch %d.", assignor.name, epoch, exc_info=True)
@@ -200,7 +200,9 @@ def _group_spec(
     group: StreamsGroup, config: StreamsGroupConfig, reported: Mapping[str, ReportedOffsets]
 ) -> StreamsGroupSpec:
     members = {id_: _member_spec(group, id_, reported.get(id_, _NONE_REPORTED)) for id_ in group.members}
-    return StreamsGroupSpec(members, AssignmentConfigs(config.num_standby_replicas, config.rack_aware_assignment_tags))
+    return StreamsGroupSpec(
+        members, GroupAssignorConfigs(config.num_standby_replicas, config.rack_aware_assignment_tags)
+    )
 
 
 def _member_spec(group: StreamsGroup, member_id: str, reported: ReportedOffsets) -> StreamsMemberSpec:

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 
 from kafka_groups.assignment import (
-    AssignmentConfigs,
     DescribedSubtopology,
-    GroupAssignment,
+    GroupAssignorConfigs,
     MemberAssignment,
-    StickyTaskAssignor,
+    MemberAssignments,
+    StickyGroupAssignor,
     StreamsGroupSpec,
     StreamsMemberSpec,
     TopologyDescriber,
@@ -23,11 +23,11 @@ def assigned(
     count: int, members: Mapping[str, StreamsMemberSpec], standbys: int = 0, *, is_stateful: bool = True
 ) -> Mapping[str, MemberAssignment]:
     topology = TopologyDescriber({"0": DescribedSubtopology(count, is_stateful)})
-    return StickyTaskAssignor().assign(StreamsGroupSpec(members, AssignmentConfigs(standbys)), topology).members
+    return StickyGroupAssignor().assign(StreamsGroupSpec(members, GroupAssignorConfigs(standbys)), topology).members
 
 
 def test_a_group_without_members_is_assigned_nothing() -> None:
-    assert StickyTaskAssignor().assign(StreamsGroupSpec({}), TopologyDescriber({})) == GroupAssignment({})
+    assert StickyGroupAssignor().assign(StreamsGroupSpec({}), TopologyDescriber({})) == MemberAssignments({})
 
 
 def test_every_member_is_in_the_assignment() -> None:

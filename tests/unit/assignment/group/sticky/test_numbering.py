@@ -1,5 +1,5 @@
 from kafka_groups.assignment import DescribedSubtopology, TopologyDescriber
-from kafka_groups.assignment.sticky.numbering import NumberedTasks
+from kafka_groups.assignment.group.sticky.numbering import NumberedTasks
 
 TASKS = NumberedTasks.of(
     TopologyDescriber(

@@ -6,8 +6,8 @@ import pytest
 from attrs import evolve
 
 from kafka_groups.assignment import (
-    GroupAssignment,
     MemberAssignment,
+    MemberAssignments,
     StreamsGroupSpec,
     TaskAssignors,
     TopologyDescriber,
@@ -553,9 +553,9 @@ class Failing:
     name = "failing"
 
     def __init__(self) -> None:
-        self.assignment: GroupAssignment | None = None
+        self.assignment: MemberAssignments | None = None
 
-    def assign(self, group: StreamsGroupSpec, topology: TopologyDescriber) -> GroupAssignment:
+    def assign(self, group: StreamsGroupSpec, topology: TopologyDescriber) -> MemberAssignments:
         if self.assignment is None:
             raise ValueError("no idea")
         return self.assignment
@@ -566,11 +566,11 @@ def test_an_assignor_that_fails_changes_nothing() -> None:
     streams = with_topic(assignors=TaskAssignors((failing,)))
     with pytest.raises(UnknownServerError, match="for epoch 2: no idea"):
         streams.join("a")
-    failing.assignment = GroupAssignment({"a": MemberAssignment({"0": {9}})})
+    failing.assignment = MemberAssignments({"a": MemberAssignment({"0": {9}})})
     with pytest.raises(UnknownServerError, match="0_9"):
         streams.join("a")
     assert streams.records == []
-    failing.assignment = GroupAssignment({"a": MemberAssignment({"0": {3}})})
+    failing.assignment = MemberAssignments({"a": MemberAssignment({"0": {3}})})
     assert active(streams.join("a")) == task_ids("0", 3)
     assert streams.groups.describe(GROUP).assignor_name == "failing"
 
@@ -592,7 +592,7 @@ def test_an_assignor_that_fails_when_the_delay_ends_is_asked_again() -> None:
     streams.beat("a", 1)
     streams.after(DELAY_MS)
     assert epochs(streams) == (2, 1)
-    failing.assignment = GroupAssignment({"a": MemberAssignment({"0": {3}})})
+    failing.assignment = MemberAssignments({"a": MemberAssignment({"0": {3}})})
 
     assert active(streams.beat("a", 1)) == task_ids("0", 3)
 

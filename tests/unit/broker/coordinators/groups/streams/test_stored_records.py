@@ -7,8 +7,8 @@ import pytest
 from attrs import evolve
 
 from kafka_groups.assignment import (
-    GroupAssignment,
     MemberAssignment,
+    MemberAssignments,
     StreamsGroupSpec,
     TaskAssignors,
     TopologyDescriber,
@@ -90,12 +90,12 @@ class KafkasAssignor:
         self._golden = golden
         self._steps = steps
 
-    def assign(self, group: StreamsGroupSpec, topology: TopologyDescriber) -> GroupAssignment:
+    def assign(self, group: StreamsGroupSpec, topology: TopologyDescriber) -> MemberAssignments:
         kafkas = StreamsGroup(GROUP)
         for step in self._golden.steps[: len(self._steps) + 1]:
             for record in records_of(self._golden, step):
                 kafkas.replay(record)
-        return GroupAssignment({member_id: assigned(kafkas.target_of(member_id)) for member_id in group.members})
+        return MemberAssignments({member_id: assigned(kafkas.target_of(member_id)) for member_id in group.members})
 
 
 def assigned(target: StreamsTarget) -> MemberAssignment:
