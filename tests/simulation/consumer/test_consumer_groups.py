@@ -20,7 +20,7 @@ pytestmark = pytest.mark.simulation
 _MUTANT_SEEDS = range(400, 412)
 _RARELY_STRUCK = (
     *("lost_append", "broker_restarted", "process_stopped", "topic_created", "slow_revocation"),
-    *("session_expired", "left_for_a_while", "older one fenced"),
+    *("session_expired", "left_for_a_while", "older one fenced", "half_dead_connection"),
 )
 _COINCIDENCES = ("load interrupted", "request waiting at unload")
 _NEVER_STRUCK = ("leader_moved", "lost_producer_response")
