@@ -1,0 +1,1 @@
+"""Assignors that assign tasks to processes (KIP-924)."""

@@ -1,0 +1,1 @@
+"""The algorithms of Kafka Streams: which process runs which task."""

@@ -1,0 +1,78 @@
+"""The algorithm `highly_available`: balanced loads, reached by copies that catch up before tasks move (KIP-441)."""
+
+from collections.abc import Mapping, Sequence
+
+from attrs import frozen
+
+from kafka_groups.assignment.application.algorithms.balancing import balance, deal_out
+from kafka_groups.assignment.application.algorithms.caught_up import CaughtUp
+from kafka_groups.assignment.application.algorithms.least_loaded import LeastLoaded
+from kafka_groups.assignment.application.algorithms.movements import Movements
+from kafka_groups.assignment.application.algorithms.plans import Plans, ProcessPlan, empty_plans
+from kafka_groups.assignment.application.algorithms.standby_tasks import add_standby_tasks, have_equal_tags
+from kafka_groups.assignment.application.configs import AssignmentConfigs
+from kafka_groups.assignment.application.process_ids import ProcessId
+from kafka_groups.assignment.application.states import KafkaStreamsState
+from kafka_groups.assignment.application.tasks import TaskInfo
+from kafka_groups.types import TaskId
+
+__all__ = ["HighlyAvailable", "highly_available"]
+
+
+@frozen
+class HighlyAvailable:
+    """The result of the algorithm.
+
+    Attributes:
+        plans: The tasks of each process.
+        moves: The number of tasks that are where their state is, and shall move when copies have caught up.
+    """
+
+    plans: Mapping[ProcessId, ProcessPlan]
+    moves: int
+
+
+def highly_available(
+    states: Mapping[ProcessId, KafkaStreamsState], tasks: Mapping[TaskId, TaskInfo], configs: AssignmentConfigs
+) -> HighlyAvailable:
+    """Assign all tasks.
+
+    Args:
+        states: The processes, with their lags.
+        tasks: All tasks, in the order of tasks.
+        configs: The configuration.
+    """
+    plans = empty_plans(states)
+    stateful = [task for task, info in tasks.items() if info.is_stateful]
+    _balance_active(stateful, plans)
+    _balance_standby(stateful, plans, configs)
+    movements = Movements(CaughtUp(plans, configs.acceptable_recovery_lag), configs.max_warmup_replicas)
+    moves = movements.move_active(stateful) + movements.move_standby(stateful)
+    _add_stateless([task for task, info in tasks.items() if not info.is_stateful], plans)
+    return HighlyAvailable(plans, moves)
+
+
+def _balance_active(stateful: Sequence[TaskId], plans: Plans) -> None:
+    deal_out(stateful, plans)
+    balance(plans, lambda plan: plan.active)
+
+
+def _balance_standby(stateful: Sequence[TaskId], plans: Plans, configs: AssignmentConfigs) -> None:
+    if configs.num_standby_replicas == 0:
+        return
+    tags = configs.rack_aware_assignment_tags
+    add_standby_tasks(stateful, plans, configs.num_standby_replicas, tags)
+    balance(plans, lambda plan: plan.standby, have_equal_tags if tags else _always)
+
+
+def _always(_source: ProcessPlan, _destination: ProcessPlan) -> bool:
+    return True
+
+
+def _add_stateless(stateless: Sequence[TaskId], plans: Plans) -> None:
+    least = LeastLoaded(plans, lambda plan: len(plan.active) / plan.threads)
+    for task in stateless:
+        plan = least.least(lambda _plan: True)
+        if plan is not None:
+            plan.active.add(task)
+            least.changed(plan)

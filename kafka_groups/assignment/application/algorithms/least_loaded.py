@@ -1,0 +1,55 @@
+"""Finds the process with the least load."""
+
+from collections.abc import Callable
+from heapq import heappop, heappush
+
+from kafka_groups.assignment.application.algorithms.plans import Plans, ProcessPlan
+
+__all__ = ["LeastLoaded"]
+
+Load = Callable[[ProcessPlan], float]
+
+
+def _load(plan: ProcessPlan) -> float:
+    return plan.load
+
+
+class LeastLoaded:
+    """The processes by load, and those with equal load by id.
+
+    Loads change while tasks are chosen: call `changed` for each process whose load did. Entries that are no longer true
+    are dropped when they reach the top of the heap.
+
+    Args:
+        plans: The processes, in the order of ids.
+        load: Tells the load; all tasks per thread by default.
+    """
+
+    def __init__(self, plans: Plans, load: Load = _load) -> None:
+        self._plans = list(plans.values())
+        self._load = load
+        self._places = {plan.process_id: place for place, plan in enumerate(self._plans)}
+        self._loads = [load(plan) for plan in self._plans]
+        self._heap = sorted(zip(self._loads, range(len(self._plans)), strict=True))
+
+    def changed(self, plan: ProcessPlan) -> None:
+        """Note that the load of a process may have changed."""
+        place, load = self._places[plan.process_id], self._load(plan)
+        if load != self._loads[place]:
+            self._loads[place] = load
+            heappush(self._heap, (load, place))
+
+    def least(self, suits: Callable[[ProcessPlan], bool]) -> ProcessPlan | None:
+        """Return the least loaded process that suits, or None if none does."""
+        passed: list[tuple[float, int]] = []
+        found = None
+        while self._heap and found is None:
+            load, place = entry = heappop(self._heap)
+            if load != self._loads[place] or entry in passed[-1:]:
+                continue
+            passed.append(entry)
+            if suits(self._plans[place]):
+                found = self._plans[place]
+        for entry in passed:
+            heappush(self._heap, entry)
+        return found

@@ -1,0 +1,48 @@
+"""Parts of assignors to build others from: what `TaskAssignmentUtils` has in Kafka Streams (KIP-924)."""
+
+from collections.abc import Mapping
+
+from kafka_groups.assignment.application.algorithms.plans import ProcessPlan
+from kafka_groups.assignment.application.algorithms.standby_tasks import add_standby_tasks
+from kafka_groups.assignment.application.assignments import AssignedTask, KafkaStreamsAssignment
+from kafka_groups.assignment.application.process_ids import ProcessId
+from kafka_groups.assignment.application.states import ApplicationState
+
+__all__ = ["default_standby_task_assignment", "identity_assignment"]
+
+Assignments = Mapping[ProcessId, KafkaStreamsAssignment]
+
+
+def identity_assignment(application_state: ApplicationState) -> dict[ProcessId, KafkaStreamsAssignment]:
+    """Return the assignment that leaves everything where it is, by process.
+
+    As in Kafka Streams, it has tasks that do not exist any more, and lacks those that are new.
+    """
+    states = application_state.kafka_streams_states(compute_task_lags=False)
+    return {
+        process_id: KafkaStreamsAssignment.of(
+            process_id,
+            [
+                *map(AssignedTask.active, state.previous_active_tasks),
+                *map(AssignedTask.standby, state.previous_standby_tasks - state.previous_active_tasks),
+            ],
+        )
+        for process_id, state in states.items()
+    }
+
+
+def default_standby_task_assignment(application_state: ApplicationState, assignments: Assignments) -> None:
+    """Add the copies of all tasks with changelogs: by client tags if they are configured, else by load.
+
+    Args:
+        application_state: The application; its configuration says how many copies.
+        assignments: One for each process, with all active tasks. They are changed.
+    """
+    states = application_state.kafka_streams_states(compute_task_lags=False)
+    plans = {id_: ProcessPlan.of(states[id_], assignments[id_].tasks.values()) for id_ in sorted(assignments)}
+    configs = application_state.assignment_configs
+    stateful = [task for task, info in application_state.all_tasks.items() if info.is_stateful]
+    add_standby_tasks(stateful, plans, configs.num_standby_replicas, configs.rack_aware_assignment_tags)
+    for process_id, plan in plans.items():
+        for task in plan.standby - assignments[process_id].tasks.keys():
+            assignments[process_id].assign_task(AssignedTask.standby(task))

@@ -1,0 +1,85 @@
+"""The tasks that an assignor assigns, and the partitions that they read and write."""
+
+from collections.abc import Callable, Iterable, Set
+
+from attrs import field, frozen
+
+from kafka_groups.assignment.java_order import grown, in_hash_order, string_hash
+from kafka_groups.types import TaskId, TopicPartition
+
+__all__ = ["TaskInfo", "TaskTopicPartition", "in_java_order", "in_task_order", "ordered_tasks", "task_order"]
+
+_WORD = 0xFFFF_FFFF
+_Racks = frozenset[str] | None
+
+
+def task_order(task: TaskId) -> tuple[bool, int, str, int]:
+    """Return what to sort a task by, as Kafka Streams does: the ids of sub-topologies that are numbers by their value.
+
+    `TaskId` itself compares as text, as the brokers do: with them, `10_0` comes before `2_0`.
+    """
+    id_ = task.subtopology_id
+    is_number = id_.isascii() and id_.isdecimal()
+    return not is_number, int(id_) if is_number else 0, id_, task.partition
+
+
+def in_task_order(tasks: Iterable[TaskId]) -> list[TaskId]:
+    """Return tasks in the order of Kafka Streams."""
+    return sorted(tasks, key=task_order)
+
+
+def in_java_order(tasks: Iterable[TaskId]) -> list[TaskId]:
+    """Return tasks in the order of a hash table of Java that holds nothing else."""
+    known = in_task_order(tasks)
+    return in_hash_order(known, _hash, grown(len(known)))
+
+
+def _hash(task: TaskId) -> int:
+    """Return the hash code of a task in Kafka Streams: that of two numbers, and of nothing."""
+    id_ = task.subtopology_id
+    number = int(id_) if id_.isascii() and id_.isdecimal() else string_hash(id_)
+    return 31**3 + 31**2 * number + 31 * task.partition & _WORD
+
+
+def ordered_tasks(tasks: Iterable[TaskId] = ()) -> Set[TaskId]:
+    """Return a set of tasks that is gone over in the order of Kafka Streams."""
+    return dict.fromkeys(in_task_order(tasks)).keys()
+
+
+@frozen
+class TaskTopicPartition:
+    """A partition of a task (KIP-924).
+
+    Attributes:
+        topic_partition: The partition.
+        is_source: Whether the task reads it.
+        is_changelog: Whether it keeps the changes of one of the task's stores. A source can be a changelog, too.
+    """
+
+    topic_partition: TopicPartition
+    is_source: bool
+    is_changelog: bool
+    _find_racks: Callable[[TopicPartition], _Racks] = field(default=lambda _partition: None, eq=False, repr=False)
+
+    @property
+    def rack_ids(self) -> frozenset[str] | None:
+        """The racks of the brokers that have it; None if they are not known. They are looked up at the first use."""
+        return self._find_racks(self.topic_partition)
+
+
+@frozen
+class TaskInfo:
+    """A task (KIP-924).
+
+    Attributes:
+        id: Its id.
+        is_stateful: Whether it has state that another process would have to restore. Here, these are the tasks with
+            changelogs. In Java, they are those with any store.
+        state_store_names: The names of its stores, as far as they are known.
+        topic_partitions: Its sources and changelogs.
+    """
+
+    id: TaskId
+    is_stateful: bool
+    state_store_names: frozenset[str] = frozenset()
+    topic_partitions: tuple[TaskTopicPartition, ...] = ()
