@@ -16,7 +16,7 @@ from tests.support.kafka.kafka_classpath import streams_classpath_or_skip
 
 SEEDS = range(20)
 
-pytestmark = [pytest.mark.real_kafka, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.real_kafka, pytest.mark.slow, pytest.mark.timeout(300)]
 
 
 @pytest.fixture(scope="module")

@@ -132,7 +132,6 @@ class KafkaApplicationAssignors(LineProgram):
         self.sorts = sorts
         sources = [str(_JAVA / f"{name}.java") for name in _SOURCES]
         subprocess.run(["javac", "-cp", classpath, "-d", str(directory), *sources], check=True, timeout=_COMPILING_S)
-        # Without all the compiler's tiers, 50 x 500 tasks with min_traffic would take minutes.
         super().__init__(["java", "-ea", _QUIET, "-cp", f"{directory}:{classpath}", _MAIN])
 
     def high_availability(self, state: ApplicationState) -> KafkaAssignment:
@@ -206,7 +205,10 @@ class KafkaApplicationAssignors(LineProgram):
         return {member: MemberTasks(*map(_read_tasks, lists)) for member, lists in members.items()}
 
     def internal_standby(self, state: ApplicationState, given: _Given) -> KafkaAssignment:
-        """What the internal standby assignors add to an assignment, by load or by tags as the configs say."""
+        """What the internal standby assignors add to an assignment.
+
+        They go by tags if some are configured, otherwise by racks if every process has one, otherwise by load.
+        """
         return self._assignment("internal_standby", state, given)
 
     def internal_rack_aware_active(

@@ -94,7 +94,9 @@ public final class ApplicationAssignorDriver {
     public static void main(String[] arguments) throws Exception {
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         PrintStream out = new PrintStream(System.out, true, StandardCharsets.UTF_8);
-        for (String line = in.readLine(); line != null; line = in.readLine()) out.println(answerTo(JSON.readTree(line)));
+        for (String line = in.readLine(); line != null; line = in.readLine()) {
+            out.println(answerTo(JSON.readTree(line)));
+        }
     }
 
     private static ObjectNode answerTo(JsonNode asked) {
@@ -118,7 +120,8 @@ public final class ApplicationAssignorDriver {
             case "legacy_sticky" -> internal(AssignorAccess.sticky(asked.get("preserve").asBoolean()), answer);
             case "fallback_prior" -> internal(new FallbackPriorTaskAssignor(), answer);
             case "public_sticky" -> publicSticky(answer);
-            case "standby" -> changed(answer, given -> TaskAssignmentUtils.defaultStandbyTaskAssignment(state(), given));
+            case "standby" ->
+                changed(answer, given -> TaskAssignmentUtils.defaultStandbyTaskAssignment(state(), given));
             case "rack_aware_active" ->
                 changed(answer, given -> TaskAssignmentUtils.optimizeRackAwareActiveTasks(parameters(), given));
             case "rack_aware_standby" ->
@@ -177,8 +180,8 @@ public final class ApplicationAssignorDriver {
             if (statefulTasks().contains(id)) changelogs.put(id, partitions(info, false));
             groups.computeIfAbsent(new Subtopology(id.subtopology(), null), group -> newSet()).add(id);
         });
-        return new RackAwareTaskAssignor(topics.cluster(), sources, changelogs, groups, racksOfMembers(), topics.manager(),
-            configs, Time.SYSTEM);
+        return new RackAwareTaskAssignor(topics.cluster(), sources, changelogs, groups, racksOfMembers(),
+            topics.manager(), configs, Time.SYSTEM);
     }
 
     private Map<ProcessId, Map<String, Optional<String>>> racksOfMembers() {
@@ -289,8 +292,10 @@ public final class ApplicationAssignorDriver {
             state.statefulTasksToLagSums().forEach((task, lag) -> lags.put(task.toString(), lag));
         });
         ObjectNode racks = answer.putObject("racks");
-        tasks.values().forEach(info -> info.topicPartitions().forEach(partition -> racks.set(
-            partition.topicPartition().toString(), JSON.valueToTree(partition.rackIds().map(TreeSet::new).orElse(null)))));
+        tasks.values().forEach(info -> info.topicPartitions().forEach(partition -> {
+            TreeSet<String> known = partition.rackIds().map(TreeSet::new).orElse(null);
+            racks.set(partition.topicPartition().toString(), JSON.valueToTree(known));
+        }));
     }
 
     // Input
@@ -298,9 +303,9 @@ public final class ApplicationAssignorDriver {
     private static AssignmentConfigs configs(JsonNode asked) {
         List<String> tags = new ArrayList<>();
         asked.get("tags").forEach(tag -> tags.add(tag.asText()));
-        return new AssignmentConfigs(asked.get("lag").asLong(), asked.get("warmups").asInt(), asked.get("standbys").asInt(),
-            asked.get("probingMs").asLong(), tags, optional(asked.get("traffic")), optional(asked.get("nonOverlap")),
-            asked.get("strategy").asText());
+        return new AssignmentConfigs(asked.get("lag").asLong(), asked.get("warmups").asInt(),
+            asked.get("standbys").asInt(), asked.get("probingMs").asLong(), tags, optional(asked.get("traffic")),
+            optional(asked.get("nonOverlap")), asked.get("strategy").asText());
     }
 
     private static OptionalInt optional(JsonNode number) {
@@ -328,7 +333,8 @@ public final class ApplicationAssignorDriver {
         processes.put(id, metadata);
     }
 
-    private void addMember(ProcessId id, ClientMetadata metadata, String member, Set<TaskId> had, Map<TaskId, Long> lags) {
+    private void addMember(ProcessId id, ClientMetadata metadata, String member, Set<TaskId> had,
+                           Map<TaskId, Long> lags) {
         Map<TaskId, Long> sums = new HashMap<>();
         had.forEach(task -> sums.put(task, Math.min(lags.getOrDefault(task, 0L), 0L)));
         metadata.addConsumer(member, List.of());
@@ -469,7 +475,8 @@ public final class ApplicationAssignorDriver {
         }
 
         private InternalTopicManager manager() {
-            StreamsConfig config = new StreamsConfig(Map.of("application.id", "app", "bootstrap.servers", "localhost:1"));
+            StreamsConfig config =
+                new StreamsConfig(Map.of("application.id", "app", "bootstrap.servers", "localhost:1"));
             return new InternalTopicManager(Time.SYSTEM, null, config) {
                 @Override public Map<String, List<TopicPartitionInfo>> getTopicPartitionInfo(Set<String> names) {
                     Map<String, List<TopicPartitionInfo>> found = new HashMap<>();
