@@ -47,6 +47,14 @@ def _as_tuple(tags: Iterable[str]) -> tuple[str, ...]:
     return tuple(tags)
 
 
+def _as_strategy(strategy: RackAwareStrategy | str) -> RackAwareStrategy:
+    try:
+        return RackAwareStrategy(strategy)
+    except ValueError:
+        known = ", ".join(each.value for each in RackAwareStrategy)
+        raise ConfigurationError(f"rack_aware_assignment_strategy must be one of {known}, not {strategy!r}.") from None
+
+
 @frozen
 class AssignmentConfigs:
     """The values of an application's configuration that concern assignments (KIP-924). Bounds are Kafka's.
@@ -69,6 +77,4 @@ class AssignmentConfigs:
     rack_aware_assignment_tags: tuple[str, ...] = field(default=(), converter=_as_tuple, validator=_check_tags)
     rack_aware_traffic_cost: int | None = field(default=None, validator=_within(0))
     rack_aware_non_overlap_cost: int | None = field(default=None, validator=_within(0))
-    rack_aware_assignment_strategy: RackAwareStrategy = field(
-        default=RackAwareStrategy.NONE, converter=RackAwareStrategy
-    )
+    rack_aware_assignment_strategy: RackAwareStrategy = field(default=RackAwareStrategy.NONE, converter=_as_strategy)

@@ -1,0 +1,168 @@
+"""An assignor as a broker or a plan registers it: under a name, with a configuration."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from types import MappingProxyType
+from typing import Any, Final
+
+from attrs import field, fields, frozen
+
+from kafka_groups.assignment.application.assignments import TaskAssignment
+from kafka_groups.assignment.application.configs import AssignmentConfigs
+from kafka_groups.assignment.application.interface import TaskAssignor
+from kafka_groups.assignment.application.states import ApplicationState
+from kafka_groups.errors import ConfigurationError
+
+__all__ = ["AssignFunction", "Registered", "import_assignor", "is_application_assignor"]
+
+AssignFunction = Callable[[ApplicationState], TaskAssignment]
+"""An assignor that is only a function."""
+
+_KEYS: Final[Mapping[str, str]] = MappingProxyType({
+    "max.warmup.replicas": "max_warmup_replicas",
+    "probing.rebalance.interval.ms": "probing_rebalance_interval_ms",
+    "rack.aware.assignment.traffic_cost": "rack_aware_traffic_cost",
+    "rack.aware.assignment.non_overlap_cost": "rack_aware_non_overlap_cost",
+    "rack.aware.assignment.strategy": "rack_aware_assignment_strategy",
+})  # fmt: skip
+"""The values of `AssignmentConfigs` that a registration gives, by Kafka's names. Groups and brokers have the others."""
+
+_OF_GROUPS: Final = ("acceptable.recovery.lag", "num.standby.replicas", "rack.aware.assignment.tags")
+
+
+def _frozen_map(configs: Mapping[str, object]) -> Mapping[str, object]:
+    return MappingProxyType({str(key): value for key, value in configs.items()})
+
+
+class _FunctionAssignor(TaskAssignor):
+    """An assignor that calls a function."""
+
+    def __init__(self, function: AssignFunction) -> None:
+        self._function = function
+
+    def assign(self, application_state: ApplicationState) -> TaskAssignment:
+        return self._function(application_state)
+
+
+@frozen
+class Registered:
+    """A task assignor of applications (KIP-924) under the name by which groups choose it.
+
+    Attributes:
+        assignor: An object, a subclass of `TaskAssignor`, which is made anew for each assignment, a function from
+            `ApplicationState` to `TaskAssignment`, or where one of these is: `module:Class`.
+        name: The name for `streams.assignor.name`; that of the class or function by default.
+        configs: The configuration for `configure`. The keys `max.warmup.replicas`, `probing.rebalance.interval.ms`,
+            `rack.aware.assignment.strategy`, `rack.aware.assignment.traffic_cost` and
+            `rack.aware.assignment.non_overlap_cost` are also in `ApplicationState.assignment_configs`.
+
+    Raises:
+        ConfigurationError: It is not an assignor, or a value of the configuration is out of bounds.
+    """
+
+    assignor: object = field(converter=lambda assignor: _found(assignor))  # noqa: PLW0108 - defined below
+    name: str = field(kw_only=True)
+    configs: Mapping[str, object] = field(factory=dict, kw_only=True, converter=_frozen_map)
+
+    @name.default
+    def _default_name(self) -> str:
+        named = self.assignor if hasattr(self.assignor, "__qualname__") else type(self.assignor)
+        return str(getattr(named, "__name__", named))
+
+    def __attrs_post_init__(self) -> None:
+        if not self.name:
+            raise ConfigurationError(f"The task assignor {self.assignor!r} has an empty name. Give it one.")
+        self.assignment_configs(AssignmentConfigs())
+        self.new_assignor()
+
+    def __str__(self) -> str:
+        return self.name
+
+    def new_assignor(self) -> TaskAssignor:
+        """Return the assignor for one assignment, configured.
+
+        Raises:
+            ConfigurationError: The class cannot be called without arguments, or refuses the configuration.
+        """
+        try:
+            made = _made(self.assignor)
+            made.configure(self.configs)
+        except Exception as error:  # the class may be anybody's
+            raise ConfigurationError(
+                f"Could not create or configure the task assignor '{self.name}': {error!r}. Register a class that can "
+                "be called without arguments and accepts its configuration."
+            ) from error
+        return made
+
+    def assignment_configs(self, of_group: AssignmentConfigs) -> AssignmentConfigs:
+        """Return the values of a group together with those of this registration.
+
+        Raises:
+            ConfigurationError: A value is out of bounds, or belongs to groups.
+        """
+        for key in self.configs:
+            if key in _OF_GROUPS:
+                raise ConfigurationError(
+                    f"The configuration of the task assignor '{self.name}' has '{key}', which groups and brokers set: "
+                    f"streams.{key}."
+                )
+        own = {name: _value(key, self.configs[key]) for key, name in _KEYS.items() if key in self.configs}
+        known = {each.name: getattr(of_group, each.name) for each in fields(AssignmentConfigs)}
+        return AssignmentConfigs(**{**known, **own})
+
+
+def import_assignor(place: str) -> object:
+    """Return the class, function or object at a place such as `my_module:MyAssignor`.
+
+    Raises:
+        ConfigurationError: There is nothing, or the module cannot be imported.
+    """
+    module, colon, name = place.partition(":")
+    if not (module and colon and name):
+        raise ConfigurationError(f"'{place}' is not the place of a task assignor. Give module:Class.")
+    try:
+        return getattr(import_module(module), name)
+    except Exception as error:  # the module may be anybody's
+        raise ConfigurationError(
+            f"Could not import the task assignor '{place}': {error!r}. Check the name, and that Python finds the "
+            "module (PYTHONPATH)."
+        ) from error
+
+
+def is_application_assignor(entry: object) -> bool:
+    """Return whether something is an assignor of applications: an object, a class or a function."""
+    if isinstance(entry, type):
+        return issubclass(entry, TaskAssignor)
+    return isinstance(entry, TaskAssignor) or (callable(entry) and not hasattr(entry, "assign"))
+
+
+def _found(assignor: object) -> object:
+    found = import_assignor(assignor) if isinstance(assignor, str) else assignor
+    if not is_application_assignor(found):
+        raise ConfigurationError(
+            f"{found!r} is not a task assignor. Register a subclass of TaskAssignor, an object of one, a function that "
+            "takes an ApplicationState, or its place: module:Class."
+        )
+    if inspect.iscoroutinefunction(getattr(found, "assign", found)):
+        raise ConfigurationError(f"The task assignor {found!r} is asynchronous. Make it an ordinary function.")
+    return found
+
+
+def _made(assignor: Any) -> TaskAssignor:
+    if isinstance(assignor, TaskAssignor):
+        return assignor
+    made = assignor() if isinstance(assignor, type) else _FunctionAssignor(assignor)
+    if not isinstance(made, TaskAssignor):
+        raise TypeError(f"{assignor!r} made {made!r}")
+    return made
+
+
+def _value(key: str, value: object) -> object:
+    """Return a value that may have come as text."""
+    if not isinstance(value, str) or key == "rack.aware.assignment.strategy":
+        return value
+    try:
+        return int(value)
+    except ValueError:
+        raise ConfigurationError(f"{key} must be a whole number, not '{value}'.") from None
