@@ -25,6 +25,9 @@ class MemberInput:
         process_id: Its process.
         active_tasks: The active tasks that it has.
         standby_tasks: The tasks of which it has a copy.
+        task_offsets: How far its state of each task is that it has reported, dormant tasks included: sums over the
+            partitions of the changelogs.
+        task_end_offsets: The ends of the changelogs that it has reported, as such sums.
         topics: The topics that it reads.
         owned_partitions: The source partitions that it has.
         instance_id: The id of a static member, or None.
@@ -38,6 +41,8 @@ class MemberInput:
     process_id: ProcessId
     active_tasks: frozenset[TaskId] = frozenset()
     standby_tasks: frozenset[TaskId] = frozenset()
+    task_offsets: Mapping[TaskId, int] = field(factory=dict)
+    task_end_offsets: Mapping[TaskId, int] = field(factory=dict)
     topics: frozenset[str] = frozenset()
     owned_partitions: frozenset[TopicPartition] = frozenset()
     instance_id: str | None = None

@@ -45,6 +45,43 @@ class _FunctionAssignor(TaskAssignor):
         return self._function(application_state)
 
 
+def import_assignor(place: str) -> object:
+    """Return the class, function or object at a place such as `my_module:MyAssignor`.
+
+    Raises:
+        ConfigurationError: There is nothing, or the module cannot be imported.
+    """
+    module, colon, name = place.partition(":")
+    if not (module and colon and name):
+        raise ConfigurationError(f"'{place}' is not the place of a task assignor. Give module:Class.")
+    try:
+        return getattr(import_module(module), name)
+    except Exception as error:  # the module may be anybody's
+        raise ConfigurationError(
+            f"Could not import the task assignor '{place}': {error!r}. Check the name, and that Python finds the "
+            "module (PYTHONPATH)."
+        ) from error
+
+
+def is_application_assignor(entry: object) -> bool:
+    """Return whether something is an assignor of applications: an object, a class or a function."""
+    if isinstance(entry, type):
+        return issubclass(entry, TaskAssignor)
+    return isinstance(entry, TaskAssignor) or (callable(entry) and not hasattr(entry, "assign"))
+
+
+def _found(assignor: object) -> object:
+    found = import_assignor(assignor) if isinstance(assignor, str) else assignor
+    if not is_application_assignor(found):
+        raise ConfigurationError(
+            f"{found!r} is not a task assignor. Register a subclass of TaskAssignor, an object of one, a function that "
+            "takes an ApplicationState, or its place: module:Class."
+        )
+    if inspect.iscoroutinefunction(getattr(found, "assign", found)):
+        raise ConfigurationError(f"The task assignor {found!r} is asynchronous. Make it an ordinary function.")
+    return found
+
+
 @frozen
 class Registered:
     """A task assignor of applications (KIP-924) under the name by which groups choose it.
@@ -61,7 +98,7 @@ class Registered:
         ConfigurationError: It is not an assignor, or a value of the configuration is out of bounds.
     """
 
-    assignor: object = field(converter=lambda assignor: _found(assignor))  # noqa: PLW0108 - defined below
+    assignor: object = field(converter=_found)
     name: str = field(kw_only=True)
     configs: Mapping[str, object] = field(factory=dict, kw_only=True, converter=_frozen_map)
 
@@ -110,43 +147,6 @@ class Registered:
         own = {name: _value(key, self.configs[key]) for key, name in _KEYS.items() if key in self.configs}
         known = {each.name: getattr(of_group, each.name) for each in fields(AssignmentConfigs)}
         return AssignmentConfigs(**{**known, **own})
-
-
-def import_assignor(place: str) -> object:
-    """Return the class, function or object at a place such as `my_module:MyAssignor`.
-
-    Raises:
-        ConfigurationError: There is nothing, or the module cannot be imported.
-    """
-    module, colon, name = place.partition(":")
-    if not (module and colon and name):
-        raise ConfigurationError(f"'{place}' is not the place of a task assignor. Give module:Class.")
-    try:
-        return getattr(import_module(module), name)
-    except Exception as error:  # the module may be anybody's
-        raise ConfigurationError(
-            f"Could not import the task assignor '{place}': {error!r}. Check the name, and that Python finds the "
-            "module (PYTHONPATH)."
-        ) from error
-
-
-def is_application_assignor(entry: object) -> bool:
-    """Return whether something is an assignor of applications: an object, a class or a function."""
-    if isinstance(entry, type):
-        return issubclass(entry, TaskAssignor)
-    return isinstance(entry, TaskAssignor) or (callable(entry) and not hasattr(entry, "assign"))
-
-
-def _found(assignor: object) -> object:
-    found = import_assignor(assignor) if isinstance(assignor, str) else assignor
-    if not is_application_assignor(found):
-        raise ConfigurationError(
-            f"{found!r} is not a task assignor. Register a subclass of TaskAssignor, an object of one, a function that "
-            "takes an ApplicationState, or its place: module:Class."
-        )
-    if inspect.iscoroutinefunction(getattr(found, "assign", found)):
-        raise ConfigurationError(f"The task assignor {found!r} is asynchronous. Make it an ordinary function.")
-    return found
 
 
 def _made(assignor: Any) -> TaskAssignor:
