@@ -1,4 +1,7 @@
-"""Task assignors decide which member of a streams group runs which task (KIP-1071, KIP-1357).
+"""Task assignors decide which member of a streams group runs which task.
+
+There are two interfaces: assignors that assign tasks to the processes of an application (KIP-924), and assignors that
+assign them to the members of a group (KIP-1071, KIP-1357).
 
 Each name is imported on first use, so that a topology, which needs only the order of hash tables, loads no assignor.
 """
@@ -9,6 +12,29 @@ from typing import TYPE_CHECKING
 from kafka_groups.lazy_exports import import_on_first_use
 
 if TYPE_CHECKING:
+    from kafka_groups.assignment.application.assignments import (
+        AssignedTask,
+        AssignedTaskType,
+        KafkaStreamsAssignment,
+        TaskAssignment,
+    )
+    from kafka_groups.assignment.application.building_blocks import default_standby_task_assignment, identity_assignment
+    from kafka_groups.assignment.application.built_in import HighAvailabilityTaskAssignor
+    from kafka_groups.assignment.application.configs import AssignmentConfigs, RackAwareStrategy
+    from kafka_groups.assignment.application.interface import (
+        AssignedMember,
+        AssignmentError,
+        GroupAssignment,
+        GroupSubscription,
+        MemberSubscription,
+        TaskAssignmentError,
+        TaskAssignor,
+    )
+    from kafka_groups.assignment.application.process_ids import ProcessId
+    from kafka_groups.assignment.application.registered import Registered
+    from kafka_groups.assignment.application.states import ACTIVE_LAG, UNKNOWN_LAG, ApplicationState, KafkaStreamsState
+    from kafka_groups.assignment.application.tasks import TaskInfo, TaskTopicPartition
+    from kafka_groups.assignment.application.validation import validate_task_assignment
     from kafka_groups.assignment.group.interface import (
         DescribedSubtopology,
         GroupAssignorConfigs,
@@ -24,42 +50,94 @@ if TYPE_CHECKING:
     )
     from kafka_groups.assignment.group.sticky import StickyGroupAssignor
     from kafka_groups.assignment.group.validation import check_assignment
-    from kafka_groups.assignment.registry import BUILT_IN_ASSIGNORS, TaskAssignors
+    from kafka_groups.assignment.registry import BUILT_IN_ASSIGNORS, OfferedAssignor, TaskAssignors
 
 __all__ = [
+    "ACTIVE_LAG",
     "BUILT_IN_ASSIGNORS",
+    "UNKNOWN_LAG",
+    "ApplicationState",
+    "AssignedMember",
+    "AssignedTask",
+    "AssignedTaskType",
+    "AssignmentConfigs",
+    "AssignmentError",
     "DescribedSubtopology",
+    "GroupAssignment",
     "GroupAssignorConfigs",
+    "GroupSubscription",
     "GroupTaskAssignor",
+    "HighAvailabilityTaskAssignor",
+    "KafkaStreamsAssignment",
+    "KafkaStreamsState",
     "MemberAssignment",
     "MemberAssignments",
+    "MemberSubscription",
+    "OfferedAssignor",
     "OffsetsBySubtopology",
+    "ProcessId",
+    "RackAwareStrategy",
+    "Registered",
     "StickyGroupAssignor",
     "StreamsGroupSpec",
     "StreamsMemberSpec",
+    "TaskAssignment",
+    "TaskAssignmentError",
+    "TaskAssignor",
     "TaskAssignorError",
     "TaskAssignors",
+    "TaskInfo",
+    "TaskTopicPartition",
     "TasksBySubtopology",
     "TopologyDescriber",
     "check_assignment",
+    "default_standby_task_assignment",
+    "identity_assignment",
+    "validate_task_assignment",
 ]
 
 _MODULES = MappingProxyType({
+    "ACTIVE_LAG": "application.states",
+    "ApplicationState": "application.states",
+    "AssignedMember": "application.interface",
+    "AssignedTask": "application.assignments",
+    "AssignedTaskType": "application.assignments",
+    "AssignmentConfigs": "application.configs",
+    "AssignmentError": "application.interface",
     "BUILT_IN_ASSIGNORS": "registry",
-    "GroupAssignorConfigs": "group.interface",
     "DescribedSubtopology": "group.interface",
-    "MemberAssignments": "group.interface",
+    "GroupAssignment": "application.interface",
+    "GroupAssignorConfigs": "group.interface",
+    "GroupSubscription": "application.interface",
     "GroupTaskAssignor": "group.interface",
+    "HighAvailabilityTaskAssignor": "application.built_in",
+    "KafkaStreamsAssignment": "application.assignments",
+    "KafkaStreamsState": "application.states",
     "MemberAssignment": "group.interface",
+    "MemberAssignments": "group.interface",
+    "MemberSubscription": "application.interface",
+    "OfferedAssignor": "registry",
     "OffsetsBySubtopology": "group.interface",
+    "ProcessId": "application.process_ids",
+    "RackAwareStrategy": "application.configs",
+    "Registered": "application.registered",
     "StickyGroupAssignor": "group.sticky",
     "StreamsGroupSpec": "group.interface",
     "StreamsMemberSpec": "group.interface",
+    "TaskAssignment": "application.assignments",
+    "TaskAssignmentError": "application.interface",
+    "TaskAssignor": "application.interface",
     "TaskAssignorError": "group.interface",
     "TaskAssignors": "registry",
+    "TaskInfo": "application.tasks",
+    "TaskTopicPartition": "application.tasks",
     "TasksBySubtopology": "group.interface",
     "TopologyDescriber": "group.interface",
+    "UNKNOWN_LAG": "application.states",
     "check_assignment": "group.validation",
+    "default_standby_task_assignment": "application.building_blocks",
+    "identity_assignment": "application.building_blocks",
+    "validate_task_assignment": "application.validation",
 })  # fmt: skip
 
 if not TYPE_CHECKING:  # so that a type checker reports a name that does not exist

@@ -1,19 +1,37 @@
 """The task assignors that a broker offers, by name."""
 
 import inspect
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Final, Self, cast
 
-from attrs import frozen
+from attrs import field, frozen
 
+from kafka_groups.assignment.application.registered import Registered, import_assignor, is_application_assignor
 from kafka_groups.assignment.group.interface import GroupTaskAssignor
 from kafka_groups.assignment.group.sticky import StickyGroupAssignor
 from kafka_groups.errors import ConfigurationError
 
-__all__ = ["BUILT_IN_ASSIGNORS", "TaskAssignors"]
+__all__ = ["BUILT_IN_ASSIGNORS", "OfferedAssignor", "TaskAssignors"]
 
-BUILT_IN_ASSIGNORS: Final[tuple[GroupTaskAssignor, ...]] = (StickyGroupAssignor(),)
-"""The assignors that can be registered by name alone."""
+OfferedAssignor = GroupTaskAssignor | Registered
+"""An assignor that assigns tasks to members (KIP-1357), or to processes (KIP-924)."""
+
+
+def _highly_available() -> Registered:
+    return Registered(
+        "kafka_groups.assignment.application.built_in:HighAvailabilityTaskAssignor", name="highly_available"
+    )
+
+
+BUILT_IN_ASSIGNORS: Final[Mapping[str, Callable[[], OfferedAssignor]]] = MappingProxyType(
+    {"sticky": StickyGroupAssignor, "highly_available": _highly_available}
+)
+"""What makes the assignors that can be registered by name alone. They are imported on first use."""
+
+
+def _default_assignors() -> tuple[OfferedAssignor, ...]:
+    return (StickyGroupAssignor(),)
 
 
 @frozen
@@ -24,21 +42,23 @@ class TaskAssignors:
         assignors: The assignors. The first one is the default.
     """
 
-    assignors: tuple[GroupTaskAssignor, ...] = BUILT_IN_ASSIGNORS
+    assignors: tuple[OfferedAssignor, ...] = field(factory=_default_assignors)
 
     @classmethod
     def of(cls, entries: Iterable[object]) -> Self:
         """Register assignors.
 
         Args:
-            entries: Names of built-in assignors, and assignors of your own: objects, or classes to call without
-                arguments. The first entry is the default.
+            entries: Names of built-in assignors, and assignors of your own. Those that assign to members (KIP-1357) are
+                objects, or classes to call without arguments. Those that assign to processes (KIP-924) are objects,
+                classes, functions, places such as `my_module:MyAssignor`, or any of these with a name and a
+                configuration as `Registered`. The first entry is the default.
 
         Raises:
             ConfigurationError: There are no entries, a name is not built in, an object is not an assignor, or two
                 assignors have the same name.
         """
-        assignors = tuple(_built_in(entry) if isinstance(entry, str) else _own(entry) for entry in entries)
+        assignors = tuple(map(_offered, entries))
         if not assignors:
             raise ConfigurationError(f"No task assignors. Register at least one; built-in names: {_BUILT_IN_NAMES}.")
         for name in _duplicates(assignor.name for assignor in assignors):
@@ -49,7 +69,7 @@ class TaskAssignors:
         return ",".join(self.names)
 
     @property
-    def default(self) -> GroupTaskAssignor:
+    def default(self) -> OfferedAssignor:
         """The assignor of groups that do not select one."""
         return self.assignors[0]
 
@@ -58,7 +78,7 @@ class TaskAssignors:
         """The names of all registered assignors, the default first."""
         return tuple(assignor.name for assignor in self.assignors)
 
-    def named(self, name: str) -> GroupTaskAssignor:
+    def named(self, name: str) -> OfferedAssignor:
         """Return the assignor with this name.
 
         Raises:
@@ -73,22 +93,35 @@ class TaskAssignors:
         )
 
 
-def _built_in(name: str) -> GroupTaskAssignor:
-    for assignor in BUILT_IN_ASSIGNORS:
-        if assignor.name == name:
-            return assignor
-    raise ConfigurationError(
-        f"Unknown task assignor '{name}'. Built-in names: {_BUILT_IN_NAMES}. To register your own, pass the object."
-    )
+def _offered(entry: object) -> OfferedAssignor:
+    if isinstance(entry, str):
+        return _at_place(entry) if ":" in entry else _built_in(entry)
+    if isinstance(entry, Registered):
+        return entry
+    return Registered(entry) if is_application_assignor(entry) else _by_member(entry)
 
 
-def _own(entry: object) -> GroupTaskAssignor:
+def _at_place(place: str) -> OfferedAssignor:
+    found = import_assignor(place)
+    return found if isinstance(found, Registered) else _offered(found)
+
+
+def _built_in(name: str) -> OfferedAssignor:
+    if name not in BUILT_IN_ASSIGNORS:
+        raise ConfigurationError(
+            f"Unknown task assignor '{name}'. Built-in names: {_BUILT_IN_NAMES}. To register your own, pass the object "
+            "or its place, module:Class."
+        )
+    return BUILT_IN_ASSIGNORS[name]()
+
+
+def _by_member(entry: object) -> GroupTaskAssignor:
     assignor = _made(entry) if isinstance(entry, type) else entry
     name, assign = getattr(assignor, "name", None), getattr(assignor, "assign", None)
     if not isinstance(name, str) or not name or not callable(assign):
         raise ConfigurationError(
-            f"{entry!r} is not a task assignor. Register an object with a name, which is text, and a method assign; "
-            f"or a built-in name: {_BUILT_IN_NAMES}."
+            f"{entry!r} is not a task assignor. Register a TaskAssignor or a function, an object with a name, which is "
+            f"text, and a method assign, or a built-in name: {_BUILT_IN_NAMES}."
         )
     if inspect.iscoroutinefunction(assign):
         raise ConfigurationError(
@@ -116,4 +149,4 @@ def _duplicates(names: Iterable[str]) -> Iterator[str]:
         seen.add(name)
 
 
-_BUILT_IN_NAMES = ", ".join(assignor.name for assignor in BUILT_IN_ASSIGNORS)
+_BUILT_IN_NAMES = ", ".join(BUILT_IN_ASSIGNORS)

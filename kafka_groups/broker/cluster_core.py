@@ -9,6 +9,7 @@ from typing import cast
 
 from kafka_groups.broker.configs.groups import GroupConfigs
 from kafka_groups.broker.coordinators.groups.settings import GroupConfigSources
+from kafka_groups.broker.faults import Faults
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.metadata.delta import MetadataDelta
 from kafka_groups.broker.metadata.image import MetadataImage
@@ -22,6 +23,7 @@ from kafka_groups.broker.profile import DEFAULT_PROFILE, Profile
 from kafka_groups.broker.runtime.log_cleaner import CleanedLog
 from kafka_groups.broker.runtime.parts import ClusterParts
 from kafka_groups.broker.runtime.peers import PeerNetwork
+from kafka_groups.broker.runtime.running_aside import in_thread, in_virtual_time
 from kafka_groups.broker.security import BrokerSecurity, ScramCredentials
 from kafka_groups.config.cluster.broker import BrokerSettings
 from kafka_groups.config.cluster.groups import (
@@ -32,7 +34,7 @@ from kafka_groups.config.cluster.groups import (
 )
 from kafka_groups.config.security.sasl import Password, SaslSettings
 from kafka_groups.errors import LeaderNotAvailableError, UnknownTopicOrPartitionError
-from kafka_groups.net.clock import Clock
+from kafka_groups.net.clock import Clock, SystemClock
 from kafka_groups.net.login import Login, login_with
 from kafka_groups.net.memory import MemoryNetwork
 from kafka_groups.net.network import Network
@@ -212,7 +214,10 @@ def cluster_parts(
     scram.add_users(security, partial(random.Random(seed).randbytes, _SALT_BYTES))
     peer_login = _peer_login(security)
     metadata = ClusterMetadata(random.Random(seed), features=profile.finalized_features())
+    faults, rng = Faults(), random.Random(f"{seed}/aside")
     return ClusterParts(
+        run_aside=in_thread if isinstance(clock, SystemClock) else in_virtual_time(rng, faults.assignor_ms),
+        faults=faults,
         network=network,
         clock=clock,
         settings=settings,

@@ -116,17 +116,21 @@ def _process(
 ) -> KafkaStreamsState:
     members = [given.members[member_id] for member_id in member_ids]
     first = members[0]
-    had = {
-        member_id: each.active_tasks | each.standby_tasks for member_id, each in zip(member_ids, members, strict=True)
-    }
+    had = {id_: each.active_tasks | _copies(each, given) for id_, each in zip(member_ids, members, strict=True)}
+    active = frozenset().union(*(each.active_tasks for each in members))
     return KafkaStreamsState(
         process_id=process_id,
         consumer_client_ids=member_ids,
-        previous_active_tasks=frozenset().union(*(each.active_tasks for each in members)),
-        previous_standby_tasks=frozenset().union(*(each.standby_tasks for each in members)),
+        previous_active_tasks=active,
+        previous_standby_tasks=frozenset().union(*(_copies(each, given) for each in members)) - active,
         host_info=first.host_info,
         client_tags=first.client_tags,
         rack_id=first.rack_id,
         previous_by_consumer=had,
         lags=lags,
     )
+
+
+def _copies(member: MemberInput, given: ApplicationInput) -> frozenset[TaskId]:
+    """Return the tasks of which a member has state without running them: standby tasks, and dormant ones."""
+    return member.standby_tasks | (member.task_offsets.keys() & given.tasks.keys())

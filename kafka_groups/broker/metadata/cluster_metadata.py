@@ -100,6 +100,15 @@ class ClusterMetadata:
         """Return one partition by its topic's id."""
         return self.image.partition(topic_id, index)
 
+    def replica_racks(self, partition: TopicPartition) -> frozenset[str] | None:
+        """Return the racks of the running brokers that have a partition. None if it does not exist."""
+        image = self.image
+        topic = image.topic(partition.topic)
+        if topic is None or partition.partition >= topic.num_partitions:
+            return None
+        brokers = [image.brokers.get(replica) for replica in topic.partitions[partition.partition].replicas]
+        return frozenset(broker.rack for broker in brokers if broker is not None and broker.rack)
+
     def coordinator_of(self, group_id: str) -> int:
         """Return the node id of the broker that coordinates a group, or -1 if no broker is running."""
         return coordinator_of(self.image, group_id)

@@ -14,6 +14,7 @@ from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.profile import DEFAULT_PROFILE, Profile
 from kafka_groups.broker.runtime.directory import CoordinatorDirectory, LeaderDirectory
 from kafka_groups.broker.runtime.peers import PeerNetwork
+from kafka_groups.broker.runtime.running_aside import RunAside, in_thread
 from kafka_groups.broker.security import BrokerSecurity, ScramCredentials
 from kafka_groups.broker.share_partitions.history import DeliveryHistory
 from kafka_groups.config.cluster.broker import BrokerSettings
@@ -46,6 +47,7 @@ class ClusterParts:
         leaders: The share-partition leaders of all brokers that run, for tests.
         faults: The faults that tests inject.
         failures: Takes the errors that no request is answered with.
+        run_aside: Runs code of users beside the event loop.
     """
 
     network: Network
@@ -65,6 +67,7 @@ class ClusterParts:
     leaders: LeaderDirectory = field(factory=LeaderDirectory)
     faults: Faults = field(factory=Faults)
     failures: list[BaseException] = field(factory=list)
+    run_aside: RunAside = in_thread
     _streams: Counter[str] = field(init=False, factory=Counter)
 
     def new_rng(self, purpose: str) -> random.Random:

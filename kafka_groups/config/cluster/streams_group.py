@@ -18,7 +18,7 @@ IN_MEMORY_DESCRIPTIONS = "org.apache.kafka.server.streams.InMemoryTopologyDescri
 """The plugin of Kafka 4.4 that keeps the descriptions of topologies in a broker's memory."""
 
 _ASSIGNORS_KEY = "group.streams.assignors"
-_BUILT_IN = " or ".join(assignor.name for assignor in BUILT_IN_ASSIGNORS)
+_BUILT_IN = " or ".join(BUILT_IN_ASSIGNORS)
 
 
 def _read_assignors(value: object) -> TaskAssignors:
@@ -142,10 +142,16 @@ class StreamsGroupSettings(ConsumerGroupSettings):
             default=TaskAssignors(),
             reader=_read_assignors,
             form=f"{_BUILT_IN}, or task assignors of your own",
-            doc="The task assignors of streams groups: built-in names, objects or classes. The first one is the "
-            "default of streams.assignor.name.",
+            doc="The task assignors of streams groups: built-in names, objects, classes, functions, or their places "
+            "as module:Class. The first one is the default of streams.assignor.name.",
             error=InvalidConfigError,
         )
+    )
+    streams_assignor_timeout_ms: int = milliseconds(
+        "group.streams.assignor.timeout.ms",
+        60_000,
+        "How long a task assignor of applications (KIP-924) may take before its result is given up. Not in Kafka.",
+        minimum=1,
     )
     streams_rack_aware_assignment_tags: tuple[str, ...] = setting(
         Key(

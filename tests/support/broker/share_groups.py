@@ -22,6 +22,7 @@ from kafka_groups.protocol.messages.share_group_heartbeat import (
     ShareGroupHeartbeatRequest,
     ShareGroupHeartbeatResponse,
 )
+from kafka_groups.types import TopicPartition
 from tests.support.broker.group_journal import MemoryJournal
 
 T = TypeVar("T")
@@ -46,6 +47,7 @@ class Topics:
         self._by_name: dict[str, Topic] = {}
         self._created = 0
         self.version = 0
+        self.racks: dict[TopicPartition, frozenset[str]] = {}
 
     def topic(self, name: str) -> Topic | None:
         """The topic of that name."""
@@ -58,6 +60,10 @@ class Topics:
     def topics(self) -> list[Topic]:
         """All topics."""
         return list(self._by_name.values())
+
+    def replica_racks(self, partition: TopicPartition) -> frozenset[str] | None:
+        """The racks of a partition that a test has given, in `racks`."""
+        return self.racks.get(partition)
 
     def create(self, name: str, num_partitions: int) -> UUID:
         """Create a topic; returns its id."""

@@ -3,8 +3,9 @@
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
+from kafka_groups.assignment.application.running import Computed, computed
 from kafka_groups.broker.coordinators.groups.member_client import MemberClient
-from kafka_groups.broker.coordinators.groups.streams.effects import CreateInternalTopics
+from kafka_groups.broker.coordinators.groups.streams.effects import ComputeAssignment, CreateInternalTopics
 from kafka_groups.broker.coordinators.groups.streams.group import StreamsGroup
 from kafka_groups.broker.coordinators.groups.streams.groups import StreamsGroups
 from kafka_groups.broker.coordinators.groups.streams.records import StreamsGroupRecord
@@ -45,6 +46,7 @@ class Streams:
         now_ms: The time.
         records: All that was stored.
         to_create: The internal topics that the last heartbeat wanted to be created.
+        to_compute: The assignments that are to be computed.
     """
 
     def __init__(self, config: StreamsGroupConfig = AT_ONCE, **rules: Any) -> None:
@@ -53,6 +55,7 @@ class Streams:
         self.config = config
         self.records: list[StreamsGroupRecord] = []
         self.to_create: list[str] = []
+        self.to_compute: list[ComputeAssignment] = []
         self._rules = rules
         self.groups = self._new_groups()
 
@@ -117,11 +120,25 @@ class Streams:
         for record in result.records:
             self.groups.replay(record)
             self.records.append(record)
+        self.to_compute += [effect for effect in result.effects if isinstance(effect, ComputeAssignment)]
         return result.response
+
+    def compute(self) -> None:
+        """Compute the assignments that are to be computed."""
+        effects, self.to_compute = self.to_compute, []
+        for effect in effects:
+            self.store(self.groups.assignment_computed(effect, _computed(effect), self.now_ms))
 
     def _new_groups(self) -> StreamsGroups:
         rules = StreamsRules(lambda _: self.config, lambda: self.now_ms, **self._rules)
         return StreamsGroups(self.topics, rules)
+
+
+def _computed(effect: ComputeAssignment) -> Computed | Exception:
+    try:
+        return computed(effect.assignor, effect.given)
+    except Exception as error:
+        return error
 
 
 def _tasks(pairs: Iterable[tuple[str, int]]) -> frozenset[TaskId]:

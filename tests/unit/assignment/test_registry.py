@@ -44,7 +44,7 @@ def test_an_assignor_that_is_not_registered_is_refused_by_name() -> None:
 
 
 def test_a_name_that_is_not_built_in_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match=r"'nothing'\. Built-in names: sticky\..*pass the object"):
+    with pytest.raises(ConfigurationError, match=r"'nothing'\. Built-in names: sticky, highly_available\..*pass the object"):
         TaskAssignors.of(["sticky", "nothing"])
 
 

@@ -166,7 +166,7 @@ class GroupShard:
         expired = self.offsets.expire(now_ms, wall_ms)
         forgotten = [record for group in expired for record in self._forgotten(group)]
         records = (*shares.records, *consumers.records, *streams.records, *classic.records, *forgotten)
-        return Result(None, records, classic.effects)
+        return Result(None, records, (*classic.effects, *streams.effects))
 
     def tidy(self, log: LogUpkeep, wall_ms: int) -> tuple[GroupRecord, ...]:
         """Compact the log when more than half of its records are not needed."""

@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from typing import Protocol
 from uuid import UUID
 
+from kafka_groups.types import TopicPartition
+
 __all__ = ["TopicImage", "TopicsImage"]
 
 
@@ -44,4 +46,8 @@ class TopicsImage(Protocol):
 
     def topics(self) -> Iterable[TopicImage]:
         """Return all topics."""
+        ...
+
+    def replica_racks(self, partition: TopicPartition) -> frozenset[str] | None:
+        """Return the racks of the brokers that have a partition, as far as they have one. None: it does not exist."""
         ...

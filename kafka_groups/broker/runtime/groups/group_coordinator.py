@@ -6,6 +6,7 @@ from itertools import count
 from typing import TypeVar
 from uuid import UUID
 
+from kafka_groups.assignment.application.running import Computed
 from kafka_groups.broker.coordinators.groups.classic.joining import ClassicSources
 from kafka_groups.broker.coordinators.groups.group_type import GroupListing
 from kafka_groups.broker.coordinators.groups.member_client import MemberClient
@@ -17,7 +18,7 @@ from kafka_groups.broker.coordinators.groups.share.effects import ShareStateEffe
 from kafka_groups.broker.coordinators.groups.share.group import ShareGroup
 from kafka_groups.broker.coordinators.groups.share.responses import describe_group
 from kafka_groups.broker.coordinators.groups.stored_records import StoredGroupRecords
-from kafka_groups.broker.coordinators.groups.streams.effects import CreateInternalTopics
+from kafka_groups.broker.coordinators.groups.streams.effects import ComputeAssignment, CreateInternalTopics
 from kafka_groups.broker.coordinators.groups.streams.responses import with_creation_failures
 from kafka_groups.broker.coordinators.internal_topic import InternalTopic
 from kafka_groups.broker.coordinators.result import Effect, Result
@@ -26,6 +27,7 @@ from kafka_groups.broker.log.producers import Verification
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.metadata.placement import GROUP_TOPIC
 from kafka_groups.broker.runtime.coordinator_runtime import CoordinatorRuntime, ShardKind
+from kafka_groups.broker.runtime.groups.assignor_runs import AssignorRuns
 from kafka_groups.broker.runtime.groups.effects import ShareStateEffects
 from kafka_groups.broker.runtime.groups.group_figures import GroupFigures
 from kafka_groups.broker.runtime.groups.internal_topics import InternalTopicCreation
@@ -104,6 +106,8 @@ class GroupCoordinator:
         self._clock = cluster.clock
         self._share_states = ShareStateEffects(persister, self._settle)
         self._internal_topics = InternalTopicCreation(cluster.metadata, cluster.settings, cluster.clock, broker.soon)
+        timeout_ms = cluster.settings.streams_assignor_timeout_ms
+        self._assignors = AssignorRuns(cluster.run_aside, broker.later, cluster.clock, timeout_ms)
 
     def __repr__(self) -> str:
         return f"<GroupCoordinator on {self.runtime!r}>"
@@ -379,8 +383,19 @@ class GroupCoordinator:
     def _perform(self, effect: Effect, address: ShardAddress) -> None:
         if isinstance(effect, CreateInternalTopics):
             self._internal_topics.perform(effect)
+        elif isinstance(effect, ComputeAssignment):
+            self._assignors.start(effect, partial(self._take_assignment, address, effect))
         else:
             self._share_states.perform(effect, address)
+
+    def _take_assignment(self, address: ShardAddress, effect: ComputeAssignment, result: Computed | Exception) -> None:
+        now_ms = self._clock.now_ms()
+        self.runtime.run(
+            address.index,
+            lambda shard: shard.streams.assignment_computed(effect, result, now_ms),
+            _ignore,
+            epoch=address.epoch,
+        )
 
     def _settle(self, address: ShardAddress, effect: ShareStateEffect, error: BrokerError | None) -> None:
         self.runtime.run(

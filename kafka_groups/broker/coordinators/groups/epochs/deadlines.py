@@ -22,6 +22,8 @@ class DeadlineKind(enum.IntEnum):
     """The topics of a consumer group's regular expressions have to be found. It has no member."""
     INITIAL_DELAY = 5
     """The first target assignment of a streams group is computed. It has no member."""
+    FOLLOW_UP = 6
+    """The task assignor of a streams group has asked for another assignment (KIP-924). It has no member."""
 
 
 @frozen(order=True)

@@ -1,11 +1,13 @@
-"""Effects of streams groups: internal topics that the broker must create."""
+"""Effects of streams groups: internal topics that the broker must create, and assignments that take their time."""
 
 from attrs import frozen
 
+from kafka_groups.assignment import Registered
+from kafka_groups.assignment.application.neutral import ApplicationInput
 from kafka_groups.broker.coordinators.result import Effect
 from kafka_groups.protocol.messages.streams_group import StreamsTopicInfo
 
-__all__ = ["CreateInternalTopics"]
+__all__ = ["ComputeAssignment", "CreateInternalTopics"]
 
 
 @frozen
@@ -23,3 +25,22 @@ class CreateInternalTopics(Effect):
     group_id: str
     topics: tuple[StreamsTopicInfo, ...]
     heartbeat_interval_ms: int
+
+
+@frozen
+class ComputeAssignment(Effect):
+    """An assignor of applications has to be run (KIP-924). The coordinator goes on meanwhile, and is told the result.
+
+    It follows from the group epoch, so it need not survive a move.
+
+    Attributes:
+        group_id: The group.
+        epoch: The group epoch that the assignment is for.
+        assignor: The assignor.
+        given: What it is to see.
+    """
+
+    group_id: str
+    epoch: int
+    assignor: Registered
+    given: ApplicationInput

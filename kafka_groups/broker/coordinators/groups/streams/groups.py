@@ -8,16 +8,22 @@ not depend on the group (`requests.py`).
 
 import logging
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from attrs import evolve
 
+from kafka_groups.assignment import AssignmentConfigs, AssignmentError, Registered
+from kafka_groups.assignment.application.reports import has_reports
+from kafka_groups.assignment.application.running import Computed
 from kafka_groups.broker.coordinators.groups.epochs.deadlines import Deadline, DeadlineKind
 from kafka_groups.broker.coordinators.groups.epochs.groups import EpochGroups
 from kafka_groups.broker.coordinators.groups.epochs.members import known_member, leave_for_a_while, remove
 from kafka_groups.broker.coordinators.groups.member_client import MemberClient
+from kafka_groups.broker.coordinators.groups.streams.application_target import target_of
+from kafka_groups.broker.coordinators.groups.streams.computation import is_wanted, note_failure
 from kafka_groups.broker.coordinators.groups.streams.descriptions import TopologyDescriptions, checked_description
-from kafka_groups.broker.coordinators.groups.streams.effects import CreateInternalTopics
+from kafka_groups.broker.coordinators.groups.streams.effects import ComputeAssignment, CreateInternalTopics
+from kafka_groups.broker.coordinators.groups.streams.follow_ups import follow_up_ms
 from kafka_groups.broker.coordinators.groups.streams.group import StreamsDraft, StreamsGroup
 from kafka_groups.broker.coordinators.groups.streams.heartbeat import AnsweredHeartbeat, StreamsHeartbeat
 from kafka_groups.broker.coordinators.groups.streams.offsets import check_commit, check_fetch
@@ -32,7 +38,14 @@ from kafka_groups.broker.coordinators.groups.streams.records import (
 from kafka_groups.broker.coordinators.groups.streams.responses import described_group, leave_response
 from kafka_groups.broker.coordinators.groups.streams.settings import StreamsRules
 from kafka_groups.broker.coordinators.groups.streams.soft_state import StreamsSoftState
-from kafka_groups.broker.coordinators.groups.streams.target import assign_if_due, assignor_for, follow_departure
+from kafka_groups.broker.coordinators.groups.streams.target import (
+    TargetContext,
+    assign_if_due,
+    assignor_for,
+    follow_departure,
+    increase_epoch,
+    write_target,
+)
 from kafka_groups.broker.coordinators.groups.topics import TopicsImage
 from kafka_groups.broker.coordinators.result import Effect, Result
 from kafka_groups.config.cluster.streams_group import StreamsGroupConfig
@@ -58,7 +71,7 @@ __all__ = ["StreamsGroups"]
 
 _log = logging.getLogger(__name__)
 
-_REBALANCE, _DELAY = DeadlineKind.REBALANCE, DeadlineKind.INITIAL_DELAY
+_REBALANCE, _DELAY, _FOLLOW_UP = DeadlineKind.REBALANCE, DeadlineKind.INITIAL_DELAY, DeadlineKind.FOLLOW_UP
 
 
 class StreamsGroups(EpochGroups[StreamsGroup, StreamsGroupRecord]):
@@ -96,6 +109,7 @@ class StreamsGroups(EpochGroups[StreamsGroup, StreamsGroupRecord]):
     def _forget(self, group_id: str) -> None:
         self._soft.pop(group_id, None)
         self._descriptions.forget(group_id)
+        self._timers.cancel(Deadline(group_id, "", _FOLLOW_UP))
 
     # ----------------------------------------------------------------------------------------- heartbeats
 
@@ -120,9 +134,18 @@ class StreamsGroups(EpochGroups[StreamsGroup, StreamsGroupRecord]):
         soft = StreamsSoftState() if stored is None else self._soft[request.group_id]
         config, delay = self._rules.config_of(request.group_id), Deadline(request.group_id, "", _DELAY)
         begins_delay = (stored is None or not stored.members) and config.initial_rebalance_delay_ms > 0
-        is_delayed = begins_delay or delay in self._timers
         beat = StreamsHeartbeat(
-            request, client, version, stored, soft, config, is_delayed, topics=self._topics, rules=self._rules
+            request,
+            client,
+            version,
+            stored,
+            soft,
+            config,
+            is_delayed=begins_delay or delay in self._timers,
+            is_waiting=Deadline(request.group_id, "", _FOLLOW_UP) in self._timers,
+            topics=self._topics,
+            rules=self._rules,
+            now_ms=now_ms,
         )
         answered = beat.answered()
         if begins_delay and delay not in self._timers:
@@ -142,10 +165,80 @@ class StreamsGroups(EpochGroups[StreamsGroup, StreamsGroupRecord]):
             self._watch_rebalance(group, member_id, now_ms)
 
     def _effects(self, answered: AnsweredHeartbeat, config: StreamsGroupConfig) -> tuple[Effect, ...]:
-        to_create = answered.configured.to_create
+        group_id, to_create = answered.draft.group.group_id, answered.configured.to_create
+        self._begin(answered.computations)
         if not to_create:
-            return ()
-        return (CreateInternalTopics(answered.draft.group.group_id, to_create, config.heartbeat_interval_ms),)
+            return answered.computations
+        creation = CreateInternalTopics(group_id, to_create, config.heartbeat_interval_ms)
+        return (creation, *answered.computations)
+
+    # --------------------------------------------------------------------- assignments that take their time
+
+    def _begin(self, computations: Iterable[ComputeAssignment]) -> None:
+        for each in computations:
+            soft = self._soft[each.group_id]
+            soft.computation.is_running = True
+            if not soft.has_told_of_lags and not has_reports(each.given.members.values()):
+                soft.has_told_of_lags = True
+                _log.info(
+                    "group %s: no member has reported offsets of tasks. The task assignor %s takes all for caught up.",
+                    each.group_id,
+                    each.assignor.name,
+                )
+
+    def assignment_computed(
+        self, effect: ComputeAssignment, result: Computed | Exception, now_ms: int
+    ) -> Result[None, StreamsGroupRecord]:
+        """Take the result of an assignor of applications, if it is for the group as it is now.
+
+        Args:
+            effect: What was to be computed.
+            result: The result, or the error.
+            now_ms: The time.
+        """
+        group, soft = self._groups.get(effect.group_id), self._soft.get(effect.group_id)
+        if group is None or soft is None:
+            return Result(None)
+        soft.computation.is_running = False
+        if not is_wanted(group, effect):
+            _log.info("group %s: an assignment for epoch %d came too late.", effect.group_id, effect.epoch)
+            return Result(None)
+        if isinstance(result, Exception) or result.outcome.error is not AssignmentError.NONE:
+            interval_ms = self._rules.config_of(effect.group_id).assignment_interval_ms
+            note_failure(soft.computation, effect, result, interval_ms, now_ms)
+            return Result(None)
+        soft.computation.succeeded()
+        draft = StreamsDraft(group)
+        wall_ms = self._rules.wall_ms()
+        members = result.outcome.group_assignment.members
+        write_target(draft, {member_id: target_of(each) for member_id, each in members.items()}, wall_ms)
+        self._follow(effect.group_id, follow_up_ms(result.outcome.deadlines.values(), wall_ms, now_ms))
+        return Result(None, tuple(draft.records))
+
+    def _follow(self, group_id: str, at_ms: int | None) -> None:
+        """Assign tasks again at a time, or not if it is None."""
+        deadline = Deadline(group_id, "", _FOLLOW_UP)
+        if at_ms is None:
+            self._timers.cancel(deadline)
+        else:
+            self._timers.set(deadline, at_ms)
+
+    def _follow_up(self, draft: StreamsDraft) -> None:
+        if draft.group.members and not draft.group.needs_target and self._has_registered(draft.group.group_id):
+            increase_epoch(draft)
+
+    def _has_registered(self, group_id: str) -> Registered | None:
+        assignor = assignor_for(self._rules.config_of(group_id), self._rules.assignors)
+        return assignor if isinstance(assignor, Registered) else None
+
+    def loaded(self, now_ms: int) -> Iterator[Result[None, StreamsGroupRecord]]:
+        """Give every member a new session, and ask assignors of applications again after their probing interval."""
+        yield from super().loaded(now_ms)
+        for group_id, group in self._groups.items():
+            assignor = self._has_registered(group_id) if group.members else None
+            if assignor is not None:
+                configs = assignor.assignment_configs(AssignmentConfigs())
+                self._follow(group_id, now_ms + configs.probing_rebalance_interval_ms)
 
     # ------------------------------------------------------------------------------------------- leaving
 
@@ -175,18 +268,21 @@ class StreamsGroups(EpochGroups[StreamsGroup, StreamsGroupRecord]):
     def expire(self, now_ms: int) -> Result[None, StreamsGroupRecord]:
         """Remove members that have been silent for too long, or have not revoked in time; end initial delays."""
         drafts: dict[str, StreamsDraft] = {}
+        effects: tuple[Effect, ...] = ()
         while (key := self._timers.take_due(now_ms)) is not None:
             group = self._groups.get(key.group_id)
             if group is None:
                 continue  # a group that was deleted during its initial delay
             draft = drafts.setdefault(key.group_id, StreamsDraft(group))
             if key.kind is _DELAY:
-                self._end_initial_delay(draft)
+                effects += self._end_initial_delay(draft, now_ms)
+            elif key.kind is _FOLLOW_UP:
+                self._follow_up(draft)
             elif key.member_id in draft.group.members:
                 self._remove(draft, key.member_id)
-        return Result(None, tuple(record for draft in drafts.values() for record in draft.records))
+        return Result(None, tuple(record for draft in drafts.values() for record in draft.records), effects)
 
-    def _end_initial_delay(self, draft: StreamsDraft) -> None:
+    def _end_initial_delay(self, draft: StreamsDraft, now_ms: int) -> tuple[Effect, ...]:
         """Assign tasks to the members that have joined so far.
 
         As in Kafka, this is left to the next heartbeat if there was only one, which made the group: what its topology
@@ -194,11 +290,17 @@ class StreamsGroups(EpochGroups[StreamsGroup, StreamsGroupRecord]):
         """
         soft, config = self._soft[draft.group.group_id], self._rules.config_of(draft.group.group_id)
         if not draft.group.members or soft.configured is None:
-            return
+            return ()
+        context = TargetContext(
+            soft.configured, config, self._rules, soft.reported, self._topics, soft.computation, now_ms
+        )
         try:
-            assign_if_due(draft, soft.configured, config, self._rules, soft.reported)
+            step = assign_if_due(draft, context)
         except UnknownServerError as error:  # the next heartbeat tries again
             _log.warning("group %s: %s", draft.group.group_id, error)
+            return ()
+        self._begin(step.effects)
+        return step.effects
 
     def _session_timeout_ms(self, group: StreamsGroup, member_id: str) -> int:
         return self._rules.config_of(group.group_id).session_timeout_ms

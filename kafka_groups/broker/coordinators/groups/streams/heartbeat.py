@@ -8,6 +8,8 @@ from attrs import evolve, frozen
 
 from kafka_groups.broker.coordinators.groups.epochs.members import enter
 from kafka_groups.broker.coordinators.groups.member_client import MemberClient
+from kafka_groups.broker.coordinators.groups.streams.effects import ComputeAssignment
+from kafka_groups.broker.coordinators.groups.streams.follow_ups import has_caught_up
 from kafka_groups.broker.coordinators.groups.streams.group import StreamsDraft, StreamsGroup
 from kafka_groups.broker.coordinators.groups.streams.reconciliation import reconcile
 from kafka_groups.broker.coordinators.groups.streams.records import (
@@ -26,7 +28,12 @@ from kafka_groups.broker.coordinators.groups.streams.responses import (
 )
 from kafka_groups.broker.coordinators.groups.streams.settings import StreamsRules
 from kafka_groups.broker.coordinators.groups.streams.soft_state import ReportedOffsets, StreamsSoftState
-from kafka_groups.broker.coordinators.groups.streams.target import assign_if_due, increase_if_due
+from kafka_groups.broker.coordinators.groups.streams.target import (
+    TargetContext,
+    TargetStep,
+    assign_if_due,
+    increase_if_due,
+)
 from kafka_groups.broker.coordinators.groups.streams.tasks import OwnedTasks, owned_tasks
 from kafka_groups.broker.coordinators.groups.streams.topologies.configured_topology import ConfiguredTopology
 from kafka_groups.broker.coordinators.groups.streams.topologies.topology import StreamsTopology, topology_of
@@ -44,7 +51,6 @@ __all__ = ["AnsweredHeartbeat", "StreamsHeartbeat"]
 _FIRST_WITH_LAG = 1
 _NOT_SET = -1
 _INITIAL_DELAY = "The first assignment of tasks waits for more members (streams.initial.rebalance.delay.ms)."
-_INTERVAL = "The next assignment of tasks waits for its interval (streams.assignment.interval.ms)."
 _NO_TASKS = StreamsAssignment(member_epoch=0, previous_member_epoch=0)
 _NO_TARGET = StreamsTarget()
 
@@ -59,6 +65,7 @@ class AnsweredHeartbeat:
         configured: The topology resolved against the topics of the cluster.
         former_id: The id that the member had before, if it is static and returns.
         has_other_assignment: True if its tasks, epoch or state have changed.
+        computations: The assignment whose computation has to begin.
     """
 
     response: StreamsGroupHeartbeatResponse
@@ -66,6 +73,7 @@ class AnsweredHeartbeat:
     configured: ConfiguredTopology
     former_id: str | None
     has_other_assignment: bool
+    computations: tuple[ComputeAssignment, ...] = ()
 
 
 @frozen
@@ -80,8 +88,10 @@ class StreamsHeartbeat:
         soft: Its soft state.
         config: Its configuration.
         is_delayed: Whether the group waits for more members before tasks are assigned.
+        is_waiting: Whether its assignor has asked for another assignment later.
         topics: The topics of the cluster.
         rules: The settings.
+        now_ms: The time.
     """
 
     request: StreamsGroupHeartbeatRequest
@@ -91,8 +101,10 @@ class StreamsHeartbeat:
     soft: StreamsSoftState
     config: StreamsGroupConfig
     is_delayed: bool
+    is_waiting: bool
     topics: TopicsImage
     rules: StreamsRules
+    now_ms: int
 
     def answered(self) -> AnsweredHeartbeat:
         """Check that the member may join or stay, bring group and member up to date, and return the response.
@@ -114,13 +126,14 @@ class StreamsHeartbeat:
         if owned is not None and configured.is_ready:
             check_owned(owned, configured.subtopologies)
         reported = self._reported()
+        has_changed |= self._ends_waiting(group, reported)
         increase_if_due(draft, self.soft, self.topics, self.config, has_changed=has_changed)
-        delay = self._assigned(draft, configured, reported)
+        step = self._assigned(draft, configured, reported)
         target = _NO_TARGET if self.is_delayed else group.target.get(member_id, _NO_TARGET)
         reached = reconcile(draft, member_id, owned, target, group.assignment_epoch)
         self._remember(reported)
-        response = self._response(group, known, before, configured, delay)
-        return AnsweredHeartbeat(response, draft, configured, former_id, reached is not before)
+        response = self._response(group, known, before, configured, step.delay)
+        return AnsweredHeartbeat(response, draft, configured, former_id, reached is not before, step.effects)
 
     # --------------------------------------------------------------------------------------------- steps
 
@@ -165,14 +178,21 @@ class StreamsHeartbeat:
             known = evolve(known, ends=reported_offsets(ends))
         return {**self.soft.reported, self.request.member_id: known}
 
+    def _ends_waiting(self, group: StreamsGroup, reported: Mapping[str, ReportedOffsets]) -> bool:
+        """Return whether a copy has caught up that the group waits for, so that tasks are to be assigned again."""
+        lag = self.rules.acceptable_recovery_lag
+        return self.is_waiting and has_caught_up(group, self.request.member_id, self.soft.reported, reported, lag)
+
     def _assigned(
         self, draft: StreamsDraft, configured: ConfiguredTopology, reported: Mapping[str, ReportedOffsets]
-    ) -> str | None:
-        """Compute the target assignment if it is due. Return why it is not computed yet, if that is so."""
+    ) -> TargetStep:
+        """Compute the target assignment if it is due, or begin to."""
         if self.is_delayed:
-            return _INITIAL_DELAY
-        waits = assign_if_due(draft, configured, self.config, self.rules, reported)
-        return _INTERVAL if waits else None
+            return TargetStep(_INITIAL_DELAY)
+        context = TargetContext(
+            configured, self.config, self.rules, reported, self.topics, self.soft.computation, self.now_ms
+        )
+        return assign_if_due(draft, context)
 
     def _remember(self, reported: Mapping[str, ReportedOffsets]) -> None:
         if reported is not self.soft.reported:

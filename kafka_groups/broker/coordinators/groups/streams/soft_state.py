@@ -2,6 +2,7 @@
 
 from attrs import define, field, frozen
 
+from kafka_groups.broker.coordinators.groups.streams.computation import AssignmentComputation
 from kafka_groups.broker.coordinators.groups.streams.records import StreamsGroupEpoch
 from kafka_groups.broker.coordinators.groups.streams.tasks import TaskOffsets
 from kafka_groups.broker.coordinators.groups.streams.topologies.configured_topology import (
@@ -32,6 +33,8 @@ class StreamsSoftState:
         endpoints_epoch: How often endpoints, or what can be asked there, have changed.
         shutdown_member: The member that asked all members to shut down, until the group is empty.
         reported: Offsets of tasks by member.
+        computation: The computation of an assignment that takes its time.
+        has_told_of_lags: Whether it is in the log that no member reports offsets of tasks.
         looked_at: The version of the topics, the group's record and its configuration at the last look at whether the
             group epoch has to increase.
     """
@@ -40,6 +43,8 @@ class StreamsSoftState:
     endpoints_epoch: int = 0
     shutdown_member: str | None = None
     reported: dict[str, ReportedOffsets] = field(factory=dict)
+    computation: AssignmentComputation = field(factory=AssignmentComputation)
+    has_told_of_lags: bool = False
     looked_at: tuple[int, StreamsGroupEpoch, StreamsGroupConfig] | None = None
     _seen: tuple[int, StreamsTopology] | None = None
 

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Iterable, Mapping
 
-from attrs import evolve
+from attrs import evolve, frozen
 
 from kafka_groups.assignment import (
     DescribedSubtopology,
@@ -11,7 +11,9 @@ from kafka_groups.assignment import (
     GroupTaskAssignor,
     MemberAssignment,
     MemberAssignments,
+    OfferedAssignor,
     OffsetsBySubtopology,
+    Registered,
     StreamsGroupSpec,
     StreamsMemberSpec,
     TaskAssignors,
@@ -26,6 +28,9 @@ from kafka_groups.broker.coordinators.groups.epochs.target import (
     hash_of,
     settle_empty_group,
 )
+from kafka_groups.broker.coordinators.groups.streams.application_target import application_input
+from kafka_groups.broker.coordinators.groups.streams.computation import AssignmentComputation
+from kafka_groups.broker.coordinators.groups.streams.effects import ComputeAssignment
 from kafka_groups.broker.coordinators.groups.streams.group import StreamsDraft, StreamsGroup
 from kafka_groups.broker.coordinators.groups.streams.records import (
     NOT_VALIDATED,
@@ -40,23 +45,32 @@ from kafka_groups.broker.coordinators.groups.streams.tasks import TaskOffsets, T
 from kafka_groups.broker.coordinators.groups.streams.topologies.configured_topology import ConfiguredTopology
 from kafka_groups.broker.coordinators.groups.topics import TopicsImage
 from kafka_groups.config.cluster.streams_group import StreamsGroupConfig
-from kafka_groups.errors import UnknownServerError
+from kafka_groups.errors import ConfigurationError, UnknownServerError
 from kafka_groups.types import TaskId
 
 __all__ = [
+    "SLOW_ASSIGNOR_MS",
+    "TargetContext",
+    "TargetStep",
     "assign_if_due",
     "assignment_configs",
     "assignor_for",
     "follow_departure",
+    "increase_epoch",
     "increase_if_due",
     "metadata_hash",
+    "write_target",
 ]
 
 _log = logging.getLogger(__name__)
 
 _NUM_STANDBY_REPLICAS, _RACK_TAGS = "num.standby.replicas", "rack.aware.assignment.tags"
-_NOTHING = MemberAssignment()
+_NOTHING = StreamsTarget()
 _NONE_REPORTED = ReportedOffsets()
+SLOW_ASSIGNOR_MS = 50
+"""An assignor that takes longer is logged. Those that assign to members keep the coordinator from anything else."""
+_INTERVAL = "The next assignment of tasks waits for its interval (streams.assignment.interval.ms)."
+_COMPUTING = "The next assignment of tasks is being computed (streams.assignor.name)."
 
 
 # ------------------------------------------------------------------------------------------- group epoch
@@ -135,53 +149,109 @@ def _increase(draft: StreamsDraft, hashed: int, validated_topology_epoch: int, c
     draft.write(StreamsGroupMetadata(draft.group.group_id, epoch))
 
 
+def increase_epoch(draft: StreamsDraft) -> None:
+    """Increase the group epoch by one, so that tasks are assigned once more, though nothing has changed."""
+    known = draft.group.metadata
+    _increase(draft, known.metadata_hash, known.validated_topology_epoch, known.assignment_configs)
+
+
 # ------------------------------------------------------------------------------------- target assignment
 
 
-def assignor_for(config: StreamsGroupConfig, offered: TaskAssignors) -> GroupTaskAssignor:
+@frozen
+class TargetContext:
+    """What a target assignment is computed from, besides the group.
+
+    Attributes:
+        configured: The topology resolved against the topics of the cluster.
+        config: The configuration of the group.
+        rules: The settings of the broker.
+        reported: The offsets that members have reported.
+        topics: The topics of the cluster.
+        computation: The computation that takes its time, if one is running.
+        now_ms: The time.
+    """
+
+    configured: ConfiguredTopology
+    config: StreamsGroupConfig
+    rules: StreamsRules
+    reported: Mapping[str, ReportedOffsets]
+    topics: TopicsImage
+    computation: AssignmentComputation
+    now_ms: int
+
+
+@frozen
+class TargetStep:
+    """What became of a target assignment that was due.
+
+    Attributes:
+        delay: Why it is not computed yet, for the status of members; None if it is there.
+        effects: The computation that has to begin.
+    """
+
+    delay: str | None = None
+    effects: tuple[ComputeAssignment, ...] = ()
+
+
+def assignor_for(config: StreamsGroupConfig, offered: TaskAssignors) -> OfferedAssignor:
     """Return the assignor of a group. One that the broker does not have any more is replaced with the default."""
     return offered.named(config.assignor_name) if config.assignor_name in offered.names else offered.default
 
 
-def assign_if_due(
-    draft: StreamsDraft,
-    configured: ConfiguredTopology,
-    config: StreamsGroupConfig,
-    rules: StreamsRules,
-    reported: Mapping[str, ReportedOffsets],
-) -> bool:
-    """Compute the target assignment if it is older than the group epoch, and return whether it has to wait instead.
+def assign_if_due(draft: StreamsDraft, context: TargetContext) -> TargetStep:
+    """Compute the target assignment if it is older than the group epoch, or begin to.
 
     Raises:
         UnknownServerError: The assignor failed, or its assignment cannot be used. Nothing was written.
     """
     if not draft.group.needs_target:
-        return False
-    wall_ms = rules.wall_ms()
+        return TargetStep()
+    config, wall_ms = context.config, context.rules.wall_ms()
     if not draft.group.target_epoch.may_be_followed(config.assignment_interval_ms, wall_ms):
-        return True
-    _update_target(draft, configured, config, rules, reported, wall_ms)
-    return False
+        return TargetStep(_INTERVAL)
+    if not context.configured.is_ready:  # no member has tasks
+        write_target(draft, {}, wall_ms)
+        return TargetStep()
+    assignor = assignor_for(config, context.rules.assignors)
+    if isinstance(assignor, Registered):
+        return _begun(draft.group, assignor, context)
+    spec, topology = _group_spec(draft.group, config, context.reported), _described(context.configured)
+    assigned = _assigned(assignor, spec, topology, draft.group.epoch)
+    took_ms = context.rules.wall_ms() - wall_ms
+    if took_ms > SLOW_ASSIGNOR_MS:
+        _log.warning("group %s: the task assignor %s took %d ms.", draft.group.group_id, assignor.name, took_ms)
+    write_target(draft, {member_id: _as_target(each) for member_id, each in assigned.items()}, wall_ms)
+    return TargetStep()
 
 
-def _update_target(
-    draft: StreamsDraft,
-    configured: ConfiguredTopology,
-    config: StreamsGroupConfig,
-    rules: StreamsRules,
-    reported: Mapping[str, ReportedOffsets],
-    wall_ms: int,
-) -> None:
-    """Compute the target assignment for the group epoch. While the topology does not work, no member has tasks."""
-    group, assignor = draft.group, assignor_for(config, rules.assignors)
-    assigned: Mapping[str, MemberAssignment] = {}
-    if configured.is_ready:
-        assigned = _assigned(assignor, _group_spec(group, config, reported), _described(configured), group.epoch)
+def write_target(draft: StreamsDraft, targets: Mapping[str, StreamsTarget], wall_ms: int) -> None:
+    """Write the target assignment for the group epoch.
+
+    Args:
+        draft: The group.
+        targets: The tasks of members. One that is missing has none.
+        wall_ms: The time.
+    """
+    group = draft.group
     for member_id in group.members:
-        target = _as_target(assigned.get(member_id, _NOTHING))
+        target = targets.get(member_id, _NOTHING)
         if group.target.get(member_id) != target:
             draft.write(StreamsGroupTargetAssignmentMember(group.group_id, member_id, target))
     draft.write(StreamsGroupTargetAssignmentMetadata(group.group_id, TargetEpoch(group.epoch, wall_ms)))
+
+
+def _begun(group: StreamsGroup, assignor: Registered, context: TargetContext) -> TargetStep:
+    """Ask for the computation of the target assignment, unless one is running, or has failed just now."""
+    if not context.computation.may_begin(group.epoch, assignor.name, context.now_ms):
+        return TargetStep(_COMPUTING)
+    try:
+        given = application_input(
+            group, context.configured, context.config, context.rules, context.reported, context.topics
+        )
+    except ConfigurationError as error:
+        raise UnknownServerError(f"The task assignor {assignor.name} cannot be used: {error}") from error
+    return TargetStep(_COMPUTING, (ComputeAssignment(group.group_id, group.epoch, assignor, given),))
 
 
 def _assigned(
