@@ -2,10 +2,14 @@ import pytest
 from attrs import frozen
 
 from kafka_groups.assignment import (
+    ApplicationState,
     GroupTaskAssignor,
     MemberAssignments,
+    Registered,
     StickyGroupAssignor,
     StreamsGroupSpec,
+    TaskAssignment,
+    TaskAssignor,
     TaskAssignors,
     TopologyDescriber,
 )
@@ -44,7 +48,8 @@ def test_an_assignor_that_is_not_registered_is_refused_by_name() -> None:
 
 
 def test_a_name_that_is_not_built_in_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match=r"'nothing'\. Built-in names: sticky, highly_available\..*pass the object"):
+    known = r"'nothing'\. Built-in names: sticky, highly_available\..*pass the object"
+    with pytest.raises(ConfigurationError, match=known):
         TaskAssignors.of(["sticky", "nothing"])
 
 
@@ -102,3 +107,30 @@ class Asynchronous:
 def test_an_asynchronous_assignor_is_refused(entry: object) -> None:
     with pytest.raises(ConfigurationError, match=r"task assignor 'asynchronous' is asynchronous\. Make it an ordinary"):
         TaskAssignors.of([entry])
+
+
+def nobody(_state: ApplicationState) -> TaskAssignment:
+    return TaskAssignment([])
+
+
+class Nobody(TaskAssignor):
+    def assign(self, application_state: ApplicationState) -> TaskAssignment:
+        return nobody(application_state)
+
+
+@pytest.mark.parametrize(
+    ("entry", "name"),
+    [
+        (nobody, "nobody"),
+        (Nobody, "Nobody"),
+        (Nobody(), "Nobody"),
+        (f"{__name__}:Nobody", "Nobody"),
+        (Registered(nobody, name="mine"), "mine"),
+        (f"{__name__}:MINE", "nothing"),
+        ("highly_available", "highly_available"),
+    ],
+)
+def test_assignors_of_applications_are_registered_in_many_ways(entry: object, name: str) -> None:
+    registered = TaskAssignors.of(["sticky", entry])
+    assert registered.names == ("sticky", name)
+    assert isinstance(registered.named(name), Registered) is (name != "nothing")

@@ -24,7 +24,6 @@ from kafka_groups.protocol.messages.streams_group import KeyValue, TaskOffset
 from kafka_groups.protocol.messages.streams_group_heartbeat import (
     StreamsGroupHeartbeatResponse,
     StreamsStatus,
-    TaskOffset,
 )
 from kafka_groups.types import TaskId, TopicPartition
 from tests.support.broker.streams_groups import GROUP, Streams, active, standby, task_ids
