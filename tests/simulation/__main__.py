@@ -1,9 +1,9 @@
 """Run seeds by hand: `python -m tests.simulation [OPTION] [--trace] SEED [SEED…]`.
 
-With the option `--classic`, `--consumer` or `--streams`, the world is that of a group of that type, with
-`--transactional` that of transactional producers, with `--application` that of a streams application. With `--trace`,
-every event is written to the error stream. If two runs of a seed have different digests, the first line in which their
-traces differ shows where.
+With the option `--classic`, `--consumer` or `--streams`, the world is that of a group of that type, with `--assignors`
+that of a streams group whose task assignor changes, with `--transactional` that of transactional producers, with
+`--application` that of a streams application. With `--trace`, every event is written to the error stream. If two runs
+of a seed have different digests, the first line in which their traces differ shows where.
 """
 
 import argparse
@@ -14,6 +14,7 @@ from kafka_groups.testing.simulation import SimulationReport
 from tests.simulation.applications.counting import run_counting_world
 from tests.simulation.classic.world import run_classic_world
 from tests.simulation.consumer.world import run_consumer_world
+from tests.simulation.streams.assignor_world import run_assignor_world
 from tests.simulation.streams.world import run_streams_world
 from tests.simulation.transactions.world import run_transactional_world
 from tests.simulation.world import run_world
@@ -21,6 +22,7 @@ from tests.simulation.world import run_world
 _MOST_SHOWN = 20
 _OTHERS = {
     "application": ("a streams application that runs exactly once", run_counting_world),
+    "assignors": ("a streams group whose assignor changes", run_assignor_world),
     "classic": ("a classic group", run_classic_world),
     "consumer": ("a consumer group", run_consumer_world),
     "streams": ("a streams group", run_streams_world),

@@ -1,16 +1,25 @@
 """How many seeds the simulation runs, and the count of the faults that struck in all of them."""
 
 from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Final
 
 import pytest
 
+_COUNTS: Final[Mapping[str, Callable[[int], int]]] = {
+    "simulation_seed": lambda seeds: seeds,
+    "streams_seed": lambda seeds: max(seeds // 2, 1),
+    "assignor_seed": lambda seeds: min(2 * seeds + 10, 500),  # a second each: 100 of them with the 45 of .ci/run
+}
+"""The number of seeds of each kind."""
+
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """A test of its own for each seed from 1 up, as many as `--seeds` says; for streams groups half as many."""
-    if "simulation_seed" in metafunc.fixturenames:
-        metafunc.parametrize("simulation_seed", range(1, metafunc.config.getoption("--seeds") + 1))
-    if "streams_seed" in metafunc.fixturenames:
-        metafunc.parametrize("streams_seed", range(1, max(metafunc.config.getoption("--seeds") // 2, 1) + 1))
+    """A test of its own for each seed from 1 up. `--seeds` says how many; see `_COUNTS` for those that have others."""
+    seeds = metafunc.config.getoption("--seeds")
+    for name, count in _COUNTS.items():
+        if name in metafunc.fixturenames:
+            metafunc.parametrize(name, range(1, count(seeds) + 1))
 
 
 @pytest.fixture(scope="session")

@@ -15,7 +15,7 @@ from tests.simulation.groups.epochs.deployment import INSTANCES, EpochDeployment
 from tests.simulation.streams.member import Member, Seat
 from tests.simulation.streams.topics import CHANGELOG, GROUP, STATEFUL, disturb_topics, tasks_of
 
-__all__ = ["OWN_FAULTS", "streams_deployment"]
+__all__ = ["OWN_FAULTS", "StreamsDeploymentRules", "streams_deployment"]
 
 OWN_FAULTS = (
     *deployment.OWN_FAULTS,
@@ -38,11 +38,11 @@ _SEATS = (
 
 def streams_deployment(world: SimulatedWorld) -> EpochDeployment[Seat, Member]:
     """The processes of a streams group."""
-    return EpochDeployment(world, _StreamsDeploymentRules(world))
+    return EpochDeployment(world, StreamsDeploymentRules(world))
 
 
 @define(eq=False)
-class _StreamsDeploymentRules:
+class StreamsDeploymentRules:
     """Loads are equal, and processes have standby tasks. Topics and configs change, and dynamic members restart.
 
     Attributes:

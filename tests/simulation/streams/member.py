@@ -61,6 +61,7 @@ class Member:
         world: Where it lives.
         rng: Its own randomness.
         version: The version of its heartbeats.
+        may_meet: Errors that may end it, besides those of another process with its instance id.
         membership: The member.
         commits: What it commits.
     """
@@ -69,6 +70,7 @@ class Member:
     world: SimulatedWorld
     rng: random.Random
     version: int
+    may_meet: tuple[type[Exception], ...] = ()
     membership: StreamsMembership = field(init=False)
     commits: Commits = field(init=False)
     _errors: BackgroundErrors = field(factory=BackgroundErrors)
@@ -155,7 +157,7 @@ class Member:
     def _ended(self, error: Exception) -> None:
         self.world.struck["older one fenced"] += isinstance(error, FencedInstanceIdError)
         self.world.note(self.seat.name, "ended", type(error).__name__)
-        if not isinstance(error, _EXPECTED):
+        if not isinstance(error, (*_EXPECTED, *self.may_meet)):
             self.world.violations.append(f"{self.seat.name} ended with {error!r}")
 
     async def _turn(self) -> None:

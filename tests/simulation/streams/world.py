@@ -15,10 +15,10 @@ from tests.simulation.streams.ledger import streams_ledger
 from tests.simulation.streams.settled import HEARTBEAT_S, StreamsChanges
 from tests.simulation.streams.topics import GROUP, SOURCES
 
-__all__ = ["run_streams_world"]
+__all__ = ["AT_ONCE", "DESCRIBE", "FAULTS", "SETTINGS", "run_streams_world"]
 
-_FAULTS = faults_for(120)
-_SETTINGS = {
+FAULTS = faults_for(120)
+SETTINGS = {
     "offsets.topic.num.partitions": "2",
     "group.streams.min.session.timeout.ms": "1000",
     "group.streams.session.timeout.ms": str(SESSION_S * 1000),
@@ -26,14 +26,14 @@ _SETTINGS = {
     "group.streams.heartbeat.interval.ms": str(HEARTBEAT_S * 1000),
 }
 _WITH_DELAYS = {"group.streams.initial.rebalance.delay.ms": "3000", "group.streams.assignment.interval.ms": "1000"}
-_AT_ONCE = {"group.streams.initial.rebalance.delay.ms": "0", "group.streams.assignment.interval.ms": "0"}
-_DESCRIBE = StreamsGroupDescribeRequest(group_ids=(GROUP,))
+AT_ONCE = {"group.streams.initial.rebalance.delay.ms": "0", "group.streams.assignment.interval.ms": "0"}
+DESCRIBE = StreamsGroupDescribeRequest(group_ids=(GROUP,))
 
 
 def run_streams_world(seed: int, write_event: Callable[[str], object] = lambda _line: None) -> SimulationReport:
     """Run one seed; each event is also written as a line. Every third run assigns tasks after Kafka's delays only."""
-    settings = _SETTINGS | (_AT_ONCE if seed % 3 else _WITH_DELAYS)
-    return report_of(partial(simulate, _run, seed, faults=_FAULTS, settings=settings, write_event=write_event))
+    settings = SETTINGS | (AT_ONCE if seed % 3 else _WITH_DELAYS)
+    return report_of(partial(simulate, _run, seed, faults=FAULTS, settings=settings, write_event=write_event))
 
 
 async def _run(world: SimulatedWorld) -> None:
@@ -41,4 +41,4 @@ async def _run(world: SimulatedWorld) -> None:
         world.cluster.create_topic(name, partitions)
     deployment = streams_deployment(world)
     changes = StreamsChanges(world, deployment).in_order()
-    await play(Settled(world, streams_ledger(world), deployment, GROUP, _DESCRIBE, changes))
+    await play(Settled(world, streams_ledger(world), deployment, GROUP, DESCRIBE, changes))
