@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from attrs import frozen
 from confluent_kafka import Consumer, KafkaError, Message
@@ -40,6 +41,8 @@ class CountedInstance:
         sink: Where the results go.
         guarantee: What is promised after a failure.
         workers: The number of its workers.
+        zone: Its client tag `zone`, if it has one.
+        directory: Where its state is; the default of the package if it is empty.
     """
 
     servers: str
@@ -48,9 +51,12 @@ class CountedInstance:
     sink: str
     guarantee: Guarantee
     workers: int = 1
+    zone: str | None = None
+    directory: str = ""
 
     def made(self) -> KafkaStreams:
         """Return the instance."""
+        place: dict[str, Any] = {"state_dir": self.directory} if self.directory else {}
         return KafkaStreams(
             partial(counted, self.source, self.sink),
             application_id=self.application_id,
@@ -58,6 +64,8 @@ class CountedInstance:
             processing_guarantee=self.guarantee,
             commit_interval_ms=100,
             num_workers=self.workers,
+            client_tags={} if self.zone is None else {"zone": self.zone},
+            **place,
         )
 
     def run(self) -> None:
@@ -71,9 +79,12 @@ class CountedApplication(MixedApplication):
     def __init__(self, bootstrap_servers: str, directory: Path, guarantee: Guarantee = "exactly_once_v2") -> None:
         super().__init__("words", bootstrap_servers, directory, guarantee)
 
-    def instance(self, workers: int = 1) -> CountedInstance:
+    def instance(self, workers: int = 1, zone: str | None = None) -> CountedInstance:
         """Return an instance."""
-        return CountedInstance(self.servers, self.application_id, self.source, self.sink, self.guarantee, workers)
+        place = "" if zone is None else str(self._directory / zone)
+        return CountedInstance(
+            self.servers, self.application_id, self.source, self.sink, self.guarantee, workers, zone, place
+        )
 
     def totals(self) -> Counter[str]:
         """The words of the lines."""
