@@ -13,6 +13,7 @@ import kafka_groups.share
 import kafka_groups.spark
 import kafka_groups.streams.processors
 import kafka_groups.testing
+import kafka_groups.testing.assignors
 from kafka_groups.cli import entry
 from tests.benchmarks.footprint import installed_mib, measured
 
@@ -96,6 +97,7 @@ def test_importing_a_package_loads_none_of_the_modules_that_define_its_names(pac
         kafka_groups.spark,
         kafka_groups.streams.processors,
         kafka_groups.testing,
+        kafka_groups.testing.assignors,
     ],
 )
 def test_every_public_name_is_there_and_listed(package: ModuleType) -> None:

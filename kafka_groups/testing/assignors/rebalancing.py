@@ -1,0 +1,214 @@
+"""The rebalances of a story: they are checked, carried out and counted."""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import Final
+
+from attrs import define, evolve, field
+
+from kafka_groups.assignment.application.configs import AssignmentConfigs
+from kafka_groups.assignment.application.interface import TaskAssignmentError
+from kafka_groups.assignment.application.neutral import ApplicationInput, application_state
+from kafka_groups.assignment.application.outcome import AssignmentOutcome
+from kafka_groups.assignment.application.registered import Registered
+from kafka_groups.assignment.application.running import computed
+from kafka_groups.assignment.application.tasks import in_task_order
+from kafka_groups.errors import IllegalStateError
+from kafka_groups.testing.assignors.application import StoryApplication
+from kafka_groups.testing.assignors.failure import AssignorTestError
+from kafka_groups.testing.assignors.results import AssignorStatistics, ProcessTasks, RebalanceResult
+from kafka_groups.testing.assignors.rules import AssignorMistake, AssignorRule, mistakes_of
+from kafka_groups.testing.assignors.runs import ObservedAssignor, is_same_assignment
+from kafka_groups.testing.assignors.story import AssignorStory
+from kafka_groups.types import TaskId
+
+__all__ = ["Rebalancing"]
+
+_RETRY: Final = timedelta(seconds=1)
+"""When a group asks an assignor again that has raised `TaskAssignmentError`."""
+_SHOWN_MOVES: Final = 5
+
+
+@define(eq=False)
+class Rebalancing:
+    """Assigns the tasks of an application.
+
+    Attributes:
+        registered: The assignor.
+        application: The application.
+        allow_unassigned: Whether tasks may be active nowhere.
+        allow_unrepeatable: Whether the same state may give another assignment.
+        statistics: The figures so far.
+    """
+
+    registered: Registered
+    application: StoryApplication
+    allow_unassigned: bool = field(kw_only=True)
+    allow_unrepeatable: bool = field(kw_only=True)
+    statistics: AssignorStatistics = field(factory=AssignorStatistics, init=False)
+
+    def check_ready(self) -> None:
+        """Check that there is something to assign.
+
+        Raises:
+            IllegalStateError: There are no processes or no tasks.
+        """
+        if not self.application.group.present:
+            raise IllegalStateError("No process is in the group. Call join first.")
+        if not self.application.subtopologies:
+            raise IllegalStateError("The application has no tasks. Call subtopology first.")
+
+    def advance(self, seconds: float) -> None:
+        """Let time pass."""
+        copied = self.application.advance(seconds)
+        self.statistics = evolve(
+            self.statistics,
+            records_copied=self.statistics.records_copied + copied.records,
+            restoring_seconds=self.statistics.restoring_seconds + copied.restoring_seconds,
+        )
+
+    def run(self, configs: AssignmentConfigs, story: AssignorStory) -> RebalanceResult:
+        """Assign the tasks once.
+
+        Raises:
+            AssignorTestError: The assignor has broken a rule.
+        """
+        before, owners = self._processes(), dict(self.application.owners)
+        try:
+            outcome = self._outcome(self.application.as_input(configs), story)
+        except TaskAssignmentError as error:
+            result = self._result(before, owners, postponed=error, followup_at=self.application.now + _RETRY)
+        else:
+            self.application.carry_out(outcome.group_assignment.members)
+            followup_at = min(outcome.deadlines.values(), default=None)
+            result = self._result(before, owners, followup_at=followup_at)
+        self._count(result)
+        return result
+
+    def settle(self, configs: AssignmentConfigs, story: AssignorStory, most: int) -> tuple[int, RebalanceResult]:
+        """Assign the tasks until nothing moves and no follow-up is due. Return the number of rebalances, too.
+
+        Raises:
+            AssignorTestError: The assignor has broken a rule, or the tasks do not become stable.
+        """
+        result = self.run(configs, story)
+        for count in range(1, most):
+            if result.followup_at is None and not result.is_changed:
+                return count, result
+            self.advance(self._seconds_until(result.followup_at))
+            result = self.run(configs, story)
+        if result.followup_at is None and not result.is_changed:
+            return most, result
+        raise self._failure(story, _unsettled(result, most))
+
+    # ---------------------------------------------------------------------------------------- running it
+
+    def _outcome(self, given: ApplicationInput, story: AssignorStory) -> AssignmentOutcome:
+        observed = ObservedAssignor(self.registered)
+        registered = Registered(observed, name=self.registered.name, configs=self.registered.configs)
+        try:
+            found = computed(registered, given)
+        except TaskAssignmentError:
+            raise
+        except Exception as error:  # the assignor is the user's
+            raise self._failure(story, _raised("assign", error)) from error
+        mistakes = [*self._mistakes(observed), *self._unrepeated(observed, registered, given)]
+        if mistakes:
+            raise self._failure(story, *mistakes)
+        if found.callback_error is not None:
+            raise self._failure(
+                story, _raised("on_assignment_computed", found.callback_error)
+            ) from found.callback_error
+        return found.outcome
+
+    def _mistakes(self, observed: ObservedAssignor) -> Iterator[AssignorMistake]:
+        state, result = observed.seen()
+        return mistakes_of(state, result, self.application.group.names, allow_unassigned=self.allow_unassigned)
+
+    def _unrepeated(
+        self, observed: ObservedAssignor, registered: Registered, given: ApplicationInput
+    ) -> Iterator[AssignorMistake]:
+        if self.allow_unrepeatable:
+            return
+        _, result = observed.seen()
+        again = evolve(given, configs=registered.assignment_configs(given.configs))
+        try:
+            other = self.registered.new_assignor().assign(application_state(again))
+            if is_same_assignment(result, other):
+                return
+            text = "A second call with the same state returned another assignment."
+        except Exception as error:  # the assignor is the user's
+            text = f"A second call with the same state raised {error!r}."
+        hint = "Pass allow_unrepeatable=True if that is intended."
+        yield AssignorMistake(AssignorRule.REPEATABLE, f"{text} {hint}")
+
+    def _failure(self, story: AssignorStory, *mistakes: AssignorMistake) -> AssignorTestError:
+        return AssignorTestError(mistakes, assignor=self.registered.name, story=story)
+
+    def _seconds_until(self, followup_at: datetime | None) -> float:
+        if followup_at is None:
+            return self.application.seconds_to_restore()
+        return max(0.0, (followup_at - self.application.now).total_seconds())
+
+    # ------------------------------------------------------------------------------------ what came of it
+
+    def _processes(self) -> dict[str, ProcessTasks]:
+        return {
+            each.name: ProcessTasks(each.active_tasks, each.standby_tasks, each.threads)
+            for each in self.application.group.present
+        }
+
+    def _result(
+        self,
+        before: dict[str, ProcessTasks],
+        owners: dict[TaskId, str],
+        *,
+        followup_at: datetime | None,
+        postponed: TaskAssignmentError | None = None,
+    ) -> RebalanceResult:
+        restoring = list(self.application.restoring())
+        after, present = self._processes(), self.application.group.present
+        return RebalanceResult(
+            processes=after,
+            members={id_: tasks for each in present for id_, tasks in each.members.items()},
+            moved_tasks=self._moves(owners),
+            is_changed=before != after,
+            records_to_copy=sum(lag for _, _, lag in restoring),
+            restoring_tasks=frozenset(task for process, task, _ in restoring if task in process.active_tasks),
+            followup_at=followup_at,
+            postponed=postponed,
+        )
+
+    def _moves(self, before: dict[TaskId, str]) -> dict[TaskId, tuple[str, str]]:
+        after = self.application.owners
+        moved = [task for task, name in after.items() if before.get(task, name) != name]
+        return {task: (before[task], after[task]) for task in in_task_order(moved)}
+
+    def _count(self, result: RebalanceResult) -> None:
+        known = self.statistics
+        self.statistics = evolve(
+            known,
+            rebalances=known.rebalances + (result.postponed is None),
+            postponed=known.postponed + (result.postponed is not None),
+            moved_tasks=known.moved_tasks + len(result.moved_tasks),
+            most_restoring_tasks=max(known.most_restoring_tasks, len(result.restoring_tasks)),
+            greatest_load_difference=max(known.greatest_load_difference, result.load_difference),
+        )
+
+
+def _raised(method: str, error: Exception) -> AssignorMistake:
+    return AssignorMistake(AssignorRule.NO_ERROR, f"{method} raised {error!r}.")
+
+
+def _unsettled(result: RebalanceResult, most: int) -> AssignorMistake:
+    moves = [f"{task} from {source} to {target}" for task, (source, target) in result.moved_tasks.items()]
+    more = f" and {len(moves) - _SHOWN_MOVES} more" if len(moves) > _SHOWN_MOVES else ""
+    if moves:
+        text = f"After {most} rebalances, tasks still move: {', '.join(moves[:_SHOWN_MOVES])}{more}."
+    elif result.is_changed:
+        text = f"After {most} rebalances, standby tasks still move."
+    elif result.postponed is not None:
+        text = f"After {most} rebalances, assign still raises {result.postponed!r}."
+    else:
+        text = f"After {most} rebalances, the assignor still asks for another one, at {result.followup_at}."
+    return AssignorMistake(AssignorRule.SETTLES, text)
