@@ -62,16 +62,17 @@ class JavaProgram(LineProgram):
         name: Name of its class, and of its source without the ending.
         directory: Where the compiled program goes.
         classpath: What it needs.
+        more: Names of other classes that it finds by name.
     """
 
-    def __init__(self, name: str, directory: Path, classpath: str) -> None:
-        super().__init__(java_command(name, directory, classpath))
+    def __init__(self, name: str, directory: Path, classpath: str, *more: str) -> None:
+        super().__init__(java_command(name, directory, classpath, *more))
 
 
-def java_command(name: str, directory: Path, classpath: str) -> list[str]:
+def java_command(name: str, directory: Path, classpath: str, *more: str) -> list[str]:
     """Compile a Java program, and return the command that runs it. The arguments are those of `JavaProgram`."""
-    source = str(_SOURCES / f"{name}.java")
-    subprocess.run(["javac", "-cp", classpath, "-d", str(directory), source], check=True, timeout=_COMPILING_S)
+    sources = [str(_SOURCES / f"{each}.java") for each in (name, *more)]
+    subprocess.run(["javac", "-cp", classpath, "-d", str(directory), *sources], check=True, timeout=_COMPILING_S)
     return ["java", "-XX:TieredStopAtLevel=1", _QUIET, "-cp", f"{directory}:{classpath}", name]
 
 

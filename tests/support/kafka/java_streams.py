@@ -35,7 +35,7 @@ class JavaStreams(JavaProgram):
     """
 
     def __init__(self, directory: Path, classpath: str) -> None:
-        super().__init__("StreamsRunner", directory, classpath)
+        super().__init__("StreamsRunner", directory, classpath, "RecordingAssignor")
 
     def open(self, name: str, source: str, sink: str, **properties: str) -> None:
         """Start an application that counts the records of each key. Underscores in properties stand for dots."""
