@@ -10,10 +10,10 @@ TRANSACTION_COORDINATOR_FENCED.
 from functools import partial
 
 from kafka_groups.broker.api.context import RequestContext
-from kafka_groups.broker.coordinators.transactions.records import by_topic
 from kafka_groups.broker.log.entries import EndMarker, Producer
 from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.broker.runtime.outcome import outcome_of
+from kafka_groups.broker.runtime.scheduling.turns import CHEAP, USUAL
 from kafka_groups.errors import BrokerError
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.write_txn_markers import (
@@ -28,6 +28,8 @@ from kafka_groups.types import TopicPartition
 
 __all__ = ["handle"]
 
+_AT_ONCE = 100
+"""The partitions that get a marker before others have their turn."""
 _OLD_VERSION = 0
 _FIRST_WITH_VERSIONS = 2
 
@@ -39,7 +41,8 @@ async def handle(request: WriteTxnMarkersRequest, context: RequestContext) -> Wr
     results: dict[int, MarkerErrors] = {}
     async for marker in context.turns.each(request.markers):
         results.setdefault(marker.producer_id, {}).update(await _written(marker, context))
-    return WriteTxnMarkersResponse(markers=tuple(_of_producer(*each) for each in results.items()))
+    of_producers = context.turns.each(results.items())
+    return WriteTxnMarkersResponse(markers=tuple([await _of_producer(*each, context) async for each in of_producers]))
 
 
 async def _written(wanted: WritableTxnMarker, context: RequestContext) -> MarkerErrors:
@@ -49,24 +52,30 @@ async def _written(wanted: WritableTxnMarker, context: RequestContext) -> Marker
         wanted.coordinator_epoch,
         wanted.transaction_version if context.version >= _FIRST_WITH_VERSIONS else _OLD_VERSION,
     )
-    partitions = [TopicPartition(topic.name, number) for topic in wanted.topics for number in topic.partition_indexes]
-    return await outcome_of(partial(context.services.coordinators.led_markers.write_all, marker, partitions))
+    each = context.turns.each
+    partitions = [
+        TopicPartition(topic.name, number)
+        async for topic in each(wanted.topics, CHEAP)
+        async for number in each(topic.partition_indexes, CHEAP)
+    ]
+    found: MarkerErrors = {}
+    for start in range(0, len(partitions), _AT_ONCE):
+        some = partitions[start : start + _AT_ONCE]
+        await context.turns.spend(USUAL * len(some))
+        found |= await outcome_of(partial(context.services.coordinators.led_markers.write_all, marker, some))
+    return found
 
 
-def _of_producer(producer_id: int, results: MarkerErrors) -> WritableTxnMarkerResult:
-    topics = tuple(
-        WritableTxnMarkerTopicResult(
-            name=topic,
-            partitions=tuple(
-                WritableTxnMarkerPartitionResult(
-                    partition_index=number, error_code=_code(results[TopicPartition(topic, number)])
-                )
-                for number in numbers
-            ),
-        )
-        for topic, numbers in by_topic(results).items()
-    )
-    return WritableTxnMarkerResult(producer_id=producer_id, topics=topics)
+async def _of_producer(producer_id: int, results: MarkerErrors, context: RequestContext) -> WritableTxnMarkerResult:
+    by_topic: dict[str, list[WritableTxnMarkerPartitionResult]] = {}
+    async for partition, error in context.turns.each(results.items(), CHEAP):
+        result = WritableTxnMarkerPartitionResult(partition_index=partition.partition, error_code=_code(error))
+        by_topic.setdefault(partition.topic, []).append(result)
+    topics = [
+        WritableTxnMarkerTopicResult(name=topic, partitions=tuple(found))
+        async for topic, found in context.turns.each(by_topic.items())
+    ]
+    return WritableTxnMarkerResult(producer_id=producer_id, topics=tuple(topics))
 
 
 def _code(error: BrokerError | None) -> ErrorCode:

@@ -6,7 +6,7 @@ internal topics are not among them: their coordinators compact those as they gro
 
 import asyncio
 import logging
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator
 
 from attrs import frozen
 
@@ -14,6 +14,7 @@ from kafka_groups.broker.configs.effective import cleaner_backoff_ms, cleaning_r
 from kafka_groups.broker.log.cleaning import Cleanable, CleaningRules, ExpiredSegments, cleanable, delete_expired
 from kafka_groups.broker.log.compaction import CompactionPass
 from kafka_groups.broker.log.partition_log import PartitionLog
+from kafka_groups.broker.metadata.topics import TopicMetadata
 from kafka_groups.broker.runtime.parts import BrokerParts
 from kafka_groups.broker.runtime.scheduling.full_collections import FULL_COLLECTIONS
 from kafka_groups.errors import CorruptRecordError
@@ -25,7 +26,8 @@ _log = logging.getLogger(__name__)
 _SLICE = 4_000
 """The cost of a slice, in records: some five milliseconds."""
 _PAUSE_MS = 1
-_COST_OF_A_LOG = 100
+_COST_OF_A_LOG, _COST_OF_A_TOPIC, _COST_OF_NO_LOG = 100, 100, 3
+"""What it costs to look at a log, to read the configs of a topic, and to find that there is no log."""
 
 
 @frozen
@@ -138,27 +140,31 @@ class LogCleaner:
                 cost += step
 
     def _work(self, task: _Task) -> Generator[int, None, None]:
-        for led in self._led_logs(task):
-            before = led.log.size_bytes
-            if task.rolls:
-                led.log.roll()
-            self._delete_expired(led)
-            yield _COST_OF_A_LOG
-            if task.compacts and led.rules.compacts and led.id_partition not in self._uncleanable:
-                yield from self._compact(led)
-            self._report(led, before, task)
-
-    def _led_logs(self, task: _Task) -> Iterator[_Led]:
-        """Return the logs of a round. The configs of a topic are read when it is its turn."""
-        cluster = self._broker.cluster
-        for topic in cluster.metadata.topics():
+        for topic in self._broker.cluster.metadata.topics():
+            # The configs are read when it is the topic's turn.
             rules = None if topic.is_internal else cleaning_rules(self._broker.configs, topic.name)
-            if rules is None or not (task.deletes or (task.compacts and rules.compacts)):
-                continue
-            for index in (each.partition for each in topic.partitions if each.leader_id == self._broker.node_id):
-                log = cluster.logs.find(topic.topic_id, index)
-                if log is not None:
-                    yield _Led(TopicPartition(topic.name, index), topic.topic_id_partition(index), log, rules)
+            yield _COST_OF_A_TOPIC
+            if rules is not None and (task.deletes or (task.compacts and rules.compacts)):
+                yield from self._work_on_topic(topic, rules, task)
+
+    def _work_on_topic(self, topic: TopicMetadata, rules: CleaningRules, task: _Task) -> Generator[int, None, None]:
+        for index in (each.partition for each in topic.partitions if each.leader_id == self._broker.node_id):
+            log = self._broker.cluster.logs.find(topic.topic_id, index)
+            if log is None:
+                yield _COST_OF_NO_LOG
+            else:
+                led = _Led(TopicPartition(topic.name, index), topic.topic_id_partition(index), log, rules)
+                yield from self._work_on(led, task)
+
+    def _work_on(self, led: _Led, task: _Task) -> Generator[int, None, None]:
+        before = led.log.size_bytes
+        if task.rolls:
+            led.log.roll()
+        self._delete_expired(led)
+        yield _COST_OF_A_LOG
+        if task.compacts and led.rules.compacts and led.id_partition not in self._uncleanable:
+            yield from self._compact(led)
+        self._report(led, before, task)
 
     def _report(self, led: _Led, bytes_before: int, task: _Task) -> None:
         log = led.log

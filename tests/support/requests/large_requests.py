@@ -145,6 +145,10 @@ def _transaction_requests(place: Place, items: int) -> Iterator[tuple[str, Any]]
     yield "TxnOffsetCommit, one partition", _inner(commit, "topics", "partitions", items, lambda each, _: each)
     yield "TxnOffsetCommit, topics", _repeat(commit, "topics", items, lambda each, _: each)
     yield "WriteTxnMarkers", _repeat(markers, "markers", items, lambda each, n: evolve(each, producer_id=n))
+    numbers = tuple(range(items))
+    [marker] = markers.markers
+    many = evolve(marker.topics[0], partition_indexes=numbers)
+    yield "WriteTxnMarkers, partitions", evolve(markers, markers=(evolve(marker, topics=(many,)),))
     producers: Any = CASES[ApiKey.DESCRIBE_PRODUCERS].request(place)
     yield "DescribeProducers, topics", _repeat(producers, "topics", items, lambda each, n: evolve(each, name=f"u{n}"))
     yield "DescribeTransactions", DescribeTransactionsRequest(transactional_ids=tuple(f"t{n}" for n in range(items)))

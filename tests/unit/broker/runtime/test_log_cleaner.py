@@ -134,6 +134,28 @@ def test_others_have_their_turn_between_slices(monkeypatch: pytest.MonkeyPatch) 
     assert len([each for each in slices if each > 1_000]) >= 15
 
 
+@pytest.mark.parametrize(("topics", "partitions"), [(500, 1), (1, 20_000)])
+def test_topics_without_logs_are_passed_in_slices(
+    monkeypatch: pytest.MonkeyPatch, topics: int, partitions: int
+) -> None:
+    async def body(bench: Bench) -> None:
+        for number in range(topics):
+            bench.cluster.create_topic(f"t{number}", partitions)
+        slices = 0
+        do_slice = LogCleaner._do_slice
+
+        def counted(self: LogCleaner) -> None:
+            nonlocal slices
+            slices += 1
+            do_slice(self)
+
+        monkeypatch.setattr(LogCleaner, "_do_slice", counted)
+        await bench.cluster.run_log_cleaner_async()
+        assert slices > 10
+
+    simulated(body)
+
+
 async def test_run_log_cleaner_reports_what_became_smaller() -> None:
     async with EmbeddedCluster(network=MemoryNetwork()) as cluster:
         for name in ("b", "a"):
