@@ -183,7 +183,7 @@ def test_applications_are_measured(tmp_path: Path) -> None:
         "applications",
         "--client=ours",
         "--target=embedded",
-        "--records=100000",
+        "--records=400000",
         "--seconds=0.3",
         "--rounds=1",
     ]

@@ -252,7 +252,14 @@ def test_metric_reference_has_every_metric_once(hook: ModuleType) -> None:
 
 
 @pytest.mark.parametrize(
-    "package", ["kafka_groups.streams", "kafka_groups.serdes", "kafka_groups.testing.topology_driver"]
+    "package",
+    [
+        "kafka_groups.assignment",
+        "kafka_groups.serdes",
+        "kafka_groups.streams",
+        "kafka_groups.testing.assignors",
+        "kafka_groups.testing.topology_driver",
+    ],
 )
 def test_reference_has_every_public_name(package: str) -> None:
     pages = "\n".join(path.read_text() for path in REFERENCE.glob("*.md"))

@@ -74,11 +74,18 @@ def test_commands_print_what_the_page_shows(page: Path, tmp_path: Path, monkeypa
         assert without_durations(shell.run(command, shown)) == without_durations(shown), command
 
 
-def test_every_file_of_a_page_is_used_by_its_commands() -> None:
+def test_every_file_of_a_page_is_used_by_its_commands_or_files() -> None:
     for page in SHOWING:
         words = " ".join(command for command, _ in commands_of(page))
+        imported = {
+            line.split()[1] for code in files_of(page).values() for line in code.splitlines() if is_import(line)
+        }
         for name in files_of(page):
-            assert Path(name).stem in re.split(r"[ :.]", words), (page, name)
+            assert Path(name).stem in {*re.split(r"[ :.]", words), *imported}, (page, name)
+
+
+def is_import(line: str) -> bool:
+    return line.startswith(("import ", "from "))
 
 
 def test_picture_of_the_tutorial_is_that_of_its_topology(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

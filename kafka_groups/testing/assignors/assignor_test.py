@@ -265,6 +265,7 @@ class AssignorTest:
             AssignorTestError: The assignor has broken a rule.
             IllegalStateError: There are no processes or no tasks.
         """
+        __tracebackhide__ = True  # pytest shows the line of the test
         self._rebalancing.check_ready()
         self._note("rebalance")
         result = self._rebalancing.run(self._configs, self.story)
@@ -283,6 +284,7 @@ class AssignorTest:
             AssignorTestError: The assignor has broken a rule, or the tasks do not become stable.
             IllegalStateError: There are no processes or no tasks.
         """
+        __tracebackhide__ = True  # pytest shows the line of the test
         self._rebalancing.check_ready()
         self._note("settle", most_rebalances=(most_rebalances, 100))
         count, result = self._rebalancing.settle(self._configs, self.story, most_rebalances)
@@ -296,6 +298,7 @@ class AssignorTest:
             AssignorTestError: The assignor has broken a rule.
             IllegalStateError: A step is impossible, such as a process that leaves twice.
         """
+        __tracebackhide__ = True  # pytest shows the line of the test
         for step in story.steps:
             arguments = () if step.argument is None else (step.argument,)
             getattr(self, step.method)(*arguments, **step.options)

@@ -24,6 +24,7 @@ def check_task_assignment(
     Raises:
         AssignorTestError: The assignment breaks a rule.
     """
+    __tracebackhide__ = True  # pytest shows the line of the test
     mistakes = list(mistakes_of(application_state, task_assignment, {}, allow_unassigned=allow_unassigned))
     if mistakes:
         raise AssignorTestError(mistakes)

@@ -73,6 +73,7 @@ class Rebalancing:
         Raises:
             AssignorTestError: The assignor has broken a rule.
         """
+        __tracebackhide__ = True  # pytest shows the line of the test
         before, owners = self._processes(), dict(self.application.owners)
         try:
             outcome = self._outcome(self.application.as_input(configs), story)
@@ -91,6 +92,7 @@ class Rebalancing:
         Raises:
             AssignorTestError: The assignor has broken a rule, or the tasks do not become stable.
         """
+        __tracebackhide__ = True  # pytest shows the line of the test
         result = self.run(configs, story)
         for count in range(1, most):
             if result.followup_at is None and not result.is_changed:
@@ -104,6 +106,7 @@ class Rebalancing:
     # ---------------------------------------------------------------------------------------- running it
 
     def _outcome(self, given: ApplicationInput, story: AssignorStory) -> AssignmentOutcome:
+        __tracebackhide__ = True  # pytest shows the line of the test
         observed = ObservedAssignor(self.registered)
         registered = Registered(observed, name=self.registered.name, configs=self.registered.configs)
         try:
