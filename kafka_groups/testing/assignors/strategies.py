@@ -47,29 +47,32 @@ _Tags = dict[str, str]
 # ------------------------------------------------------------------------------------------------- stories
 
 
-@st.composite
 def assignor_stories(
-    draw: DrawFn, *, max_processes: int = 4, max_tasks: int = 8, max_events: int = 8, settles: bool = True
-) -> AssignorStory:
+    *, max_processes: int = 4, max_tasks: int = 8, max_events: int = 8, settles: bool = True
+) -> SearchStrategy[AssignorStory]:
     """Generate stories for `AssignorTest.play`, which begin with sub-topologies and processes.
 
     Processes join, leave, restart, and get more or fewer threads. Racks fail. Time passes between rebalances. A story
     that fails shrinks to one with few steps.
 
     Args:
-        draw: Given by hypothesis.
-        max_processes: How many processes there may be.
+        max_processes: How many processes there may be, 26 at most.
         max_tasks: How many tasks there may be.
         max_events: How many things may happen.
         settles: Whether stories use `settle`, and end with it.
     """
+    return _stories(min(max_processes, len(_NAMES)), max_tasks, max_events, settles=settles)
+
+
+@st.composite
+def _stories(draw: DrawFn, max_processes: int, max_tasks: int, max_events: int, *, settles: bool) -> AssignorStory:
     subtopologies = draw(_subtopology_steps(max_tasks))
-    joins = draw(st.lists(_join_options(), min_size=1, max_size=min(max_processes, len(_NAMES))))
+    joins = draw(st.lists(_join_options(), min_size=1, max_size=max_processes))
     named = [StoryStep("join", name, options) for name, options in zip(_NAMES, joins, strict=False)]
     present = draw(st.integers(1, len(named)))
     events = draw(st.lists(_events(named, settles=settles), max_size=max_events))
     steps = [*subtopologies, *named[:present], _REBALANCE, *(step for event in events for step in event)]
-    return AssignorStory((*possible_steps(steps), *([_SETTLE] if settles else [_REBALANCE])))
+    return AssignorStory((*possible_steps(steps), _SETTLE if settles else _REBALANCE))
 
 
 @st.composite
@@ -145,20 +148,26 @@ def _changes(joins: Sequence[StoryStep]) -> SearchStrategy[StoryStep]:
 # -------------------------------------------------------------------------------------------------- states
 
 
-@st.composite
 def application_states(
-    draw: DrawFn, *, max_processes: int = 4, max_tasks: int = 8, assignment_configs: AssignmentConfigs | None = None
-) -> ApplicationState:
+    *, max_processes: int = 4, max_tasks: int = 8, assignment_configs: AssignmentConfigs | None = None
+) -> SearchStrategy[ApplicationState]:
     """Generate states of applications, as an assignor gets them.
 
     Tasks have or had an owner or not, and processes have all of a task's state, a part of it, or nothing.
 
     Args:
-        draw: Given by hypothesis.
         max_processes: How many processes there may be.
         max_tasks: How many tasks there may be.
         assignment_configs: The configuration. By default, up to two standby tasks, spread by zone or not.
     """
+    configs = _configs() if assignment_configs is None else st.just(assignment_configs)
+    return _states(max_processes, max_tasks, configs)
+
+
+@st.composite
+def _states(
+    draw: DrawFn, max_processes: int, max_tasks: int, configs: SearchStrategy[AssignmentConfigs]
+) -> ApplicationState:
     application = StoryApplication(1, StoryGroup(seed=0))
     for number, (tasks, is_stateful) in enumerate(draw(_sizes(max_tasks))):
         application.subtopologies[str(number)] = draw(_subtopologies(str(number), tasks, is_stateful=is_stateful))
@@ -167,7 +176,7 @@ def application_states(
         application.group.processes[process.name] = process
     for task, info in application.tasks.items():
         draw(_history(application, task, is_stateful=info.is_stateful))
-    return application_state(application.as_input(assignment_configs or draw(_configs())))
+    return application_state(application.as_input(draw(configs)))
 
 
 @st.composite
