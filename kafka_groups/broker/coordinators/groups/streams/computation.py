@@ -22,7 +22,7 @@ _LONGEST_WAIT_MS = 30_000
 
 
 @frozen
-class _Failure:
+class _FailedComputation:
     """A computation that has failed.
 
     Attributes:
@@ -49,7 +49,7 @@ class AssignmentComputation:
     """
 
     is_running: bool = False
-    _failure: _Failure | None = None
+    _failure: _FailedComputation | None = None
 
     def may_begin(self, epoch: int, assignor: str, now_ms: int) -> bool:
         """Return whether the assignor is to be run now.
@@ -91,7 +91,7 @@ class AssignmentComputation:
         known = self._failure
         times = known.times + 1 if known is not None and known.assignor == assignor else 1
         wait_ms = min(max(interval_ms, _SHORTEST_WAIT_MS) << min(times - 1, 10), _LONGEST_WAIT_MS)
-        self._failure = _Failure(epoch, assignor, error, now_ms + wait_ms, times)
+        self._failure = _FailedComputation(epoch, assignor, error, now_ms + wait_ms, times)
         return wait_ms
 
 
