@@ -98,6 +98,22 @@ def test_threads_that_end_leave_their_tasks() -> None:
     assert assignor.processes()["a"].num_processing_threads == 1
 
 
+def test_a_process_comes_back_as_it_was_or_as_the_test_says() -> None:
+    assignor, test = started()
+    test.leave("b")
+    test.join("c", threads=2, rack="r1", tags={"zone": "z1"})
+    test.leave("c")
+    test.join("c")
+    test.rebalance()
+    back = assignor.processes()["c"]
+    assert (back.num_processing_threads, back.rack_id, back.client_tags) == (2, "r1", {"zone": "z1"})
+    test.leave("c")
+    test.join("c", threads=1, rack="r2", tags={})
+    test.rebalance()
+    back = assignor.processes()["c"]
+    assert (back.num_processing_threads, back.rack_id, back.client_tags) == (1, "r2", {})
+
+
 def test_an_assignor_sees_tags_racks_topics_and_time() -> None:
     assignor = Pinned()
     test = AssignorTest(assignor, standby_replicas=2, acceptable_recovery_lag=7, allow_unassigned=True)

@@ -114,6 +114,15 @@ def test_copies_are_warmed_up_before_tasks_move() -> None:
     assert test.statistics.restoring_seconds == 0
 
 
+def test_the_configuration_of_the_registration_counts() -> None:
+    test = AssignorTest(HighAvailabilityTaskAssignor, configs={"max.warmup.replicas": 5})
+    test.subtopology("0", tasks=6)
+    test.join("a")
+    test.rebalance()
+    test.join("b")
+    assert len(test.rebalance().standby_tasks("b")) == 3
+
+
 def test_the_configuration_reaches_the_assignor() -> None:
     test = AssignorTest(
         HighAvailabilityTaskAssignor,

@@ -154,6 +154,17 @@ def test_the_same_state_gives_the_same_assignment() -> None:
         story_of(Alternating()).rebalance()
 
 
+def test_the_same_state_gives_the_same_follow_up() -> None:
+    delays = iter([timedelta(seconds=60), timedelta(seconds=61)])
+
+    def assign(state: ApplicationState) -> TaskAssignment:
+        head, *others = assigned(state, lambda number, task: number)
+        return TaskAssignment([head.with_followup_rebalance(state.now + next(delays)), *others])
+
+    with pytest.raises(AssignorTestError, match="returned another assignment"):
+        story_of(assign).rebalance()
+
+
 def test_an_assignor_that_is_asked_twice_and_raises_fails() -> None:
     class Once(Alternating):
         def assign(self, application_state: ApplicationState) -> TaskAssignment:
