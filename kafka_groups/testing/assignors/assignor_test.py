@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from attrs import define, evolve, field
 
@@ -52,6 +52,8 @@ class AssignorTest:
     Raises:
         ConfigurationError: It is not an assignor, or a value is out of bounds.
     """
+
+    __test__: ClassVar[bool] = False  # not a class of tests, for those whose pytest collects *Test
 
     assignor: object
     configs: Mapping[str, object] = field(factory=dict, kw_only=True)
