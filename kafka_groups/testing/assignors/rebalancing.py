@@ -25,7 +25,7 @@ from kafka_groups.types import TaskId
 __all__ = ["Rebalancing"]
 
 _RETRY: Final = timedelta(seconds=1)
-"""When a group asks an assignor again that has raised `TaskAssignmentError`."""
+"""The time until a group asks an assignor again that has raised `TaskAssignmentError`."""
 _SHOWN_MOVES: Final = 5
 
 

@@ -59,7 +59,7 @@ class StoryStep:
 
 @frozen(repr=False)
 class AssignorStory:
-    """What happens to an application, as a sequence of calls. `AssignorTest.play` runs it.
+    """A sequence of calls that says what happens to an application. `AssignorTest.play` runs it.
 
     Attributes:
         steps: The calls, in order.
