@@ -1,13 +1,20 @@
 """The assignors of Kafka Streams, as classes."""
 
+from collections.abc import Sequence
 from datetime import timedelta
 
 from kafka_groups.assignment.application.algorithms.highly_available import highly_available
-from kafka_groups.assignment.application.assignments import TaskAssignment
+from kafka_groups.assignment.application.algorithms.sticky import Sticky
+from kafka_groups.assignment.application.assignments import KafkaStreamsAssignment, TaskAssignment
 from kafka_groups.assignment.application.interface import TaskAssignor
 from kafka_groups.assignment.application.states import ApplicationState
 
-__all__ = ["HighAvailabilityTaskAssignor"]
+__all__ = [
+    "FallbackPriorTaskAssignor",
+    "HighAvailabilityTaskAssignor",
+    "LegacyStickyTaskAssignor",
+    "StickyTaskAssignor",
+]
 
 
 class HighAvailabilityTaskAssignor(TaskAssignor):
@@ -26,7 +33,82 @@ class HighAvailabilityTaskAssignor(TaskAssignor):
         configs = application_state.assignment_configs
         result = highly_available(states, application_state.all_tasks, configs)
         assignments = [plan.as_assignment() for plan in result.plans.values()]
-        if result.moves and assignments:
-            later = application_state.now + timedelta(milliseconds=configs.probing_rebalance_interval_ms)
-            assignments[0] = assignments[0].with_followup_rebalance(later)
-        return TaskAssignment(assignments)
+        return _asking_again(assignments, application_state) if result.moves else TaskAssignment(assignments)
+
+
+class StickyTaskAssignor(TaskAssignor):
+    """Leaves tasks in the processes that had them, as long as no process has more than its share (KIP-924).
+
+    Tasks that are new, or that a process has too much, go to processes that had copies of them, and else to the least
+    loaded ones. Copies are placed in the same way. Client tags do not count.
+
+    In Kafka Streams, the copies of tasks depend on chance: the same state gives different assignments there. Here, it
+    always gives the same.
+
+    Args:
+        must_preserve_active_task_assignment: Whether no active task leaves its process, however unequal the loads are.
+            Then the group rebalances again after the probing interval. In Kafka Streams, it does so at once, and again
+            and again.
+    """
+
+    def __init__(self, *, must_preserve_active_task_assignment: bool = False) -> None:
+        self._must_preserve = must_preserve_active_task_assignment
+
+    def __repr__(self) -> str:
+        return f"StickyTaskAssignor(must_preserve_active_task_assignment={self._must_preserve})"
+
+    def assign(self, application_state: ApplicationState) -> TaskAssignment:
+        """Return the tasks of each process."""
+        assignments = _sticky(application_state, is_legacy=False, must_preserve=self._must_preserve)
+        return _asking_again(assignments, application_state) if self._must_preserve else TaskAssignment(assignments)
+
+
+class LegacyStickyTaskAssignor(TaskAssignor):
+    """Assigns as the internal class of Kafka Streams that `StickyTaskAssignor` was made from.
+
+    It differs in who gets a task of several processes with equal loads: the one with the most threads. For the same
+    state, it gives the same assignment as Java's class does if that gets sorted maps and sets.
+
+    Args:
+        must_preserve_active_task_assignment: Whether no active task leaves its process, however unequal the loads are.
+    """
+
+    def __init__(self, *, must_preserve_active_task_assignment: bool = False) -> None:
+        self._must_preserve = must_preserve_active_task_assignment
+
+    def __repr__(self) -> str:
+        return f"LegacyStickyTaskAssignor(must_preserve_active_task_assignment={self._must_preserve})"
+
+    def assign(self, application_state: ApplicationState) -> TaskAssignment:
+        """Return the tasks of each process."""
+        return TaskAssignment(_sticky(application_state, is_legacy=True, must_preserve=self._must_preserve))
+
+
+class FallbackPriorTaskAssignor(TaskAssignor):
+    """Leaves all active tasks where they are, and lets the group rebalance again after the probing interval.
+
+    Kafka Streams uses it when the lags of tasks cannot be found out. It pays no regard to racks.
+    """
+
+    def __repr__(self) -> str:
+        return "FallbackPriorTaskAssignor()"
+
+    def assign(self, application_state: ApplicationState) -> TaskAssignment:
+        """Return the tasks of each process."""
+        return _asking_again(_sticky(application_state, is_legacy=True, must_preserve=True), application_state)
+
+
+def _sticky(state: ApplicationState, *, is_legacy: bool, must_preserve: bool) -> list[KafkaStreamsAssignment]:
+    sticky = Sticky.of(state.kafka_streams_states(compute_task_lags=False), is_legacy=is_legacy)
+    sticky.place_active(state.all_tasks, must_preserve=must_preserve)
+    # The place of rack-aware optimisation: active tasks of `sticky.plans` may change processes here.
+    stateful = [task for task, info in state.all_tasks.items() if info.is_stateful]
+    sticky.place_standby(stateful, state.assignment_configs.num_standby_replicas)
+    return [plan.as_assignment() for plan in sticky.plans.values()]
+
+
+def _asking_again(assignments: Sequence[KafkaStreamsAssignment], state: ApplicationState) -> TaskAssignment:
+    """Return an assignment after which the group rebalances again when the probing interval has passed."""
+    later = state.now + timedelta(milliseconds=state.assignment_configs.probing_rebalance_interval_ms)
+    first = [each.with_followup_rebalance(later) for each in assignments[:1]]
+    return TaskAssignment([*first, *assignments[1:]])

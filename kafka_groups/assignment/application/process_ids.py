@@ -1,13 +1,15 @@
 """The ids of processes, in the order in which Kafka Streams compares them."""
 
 import random
+from collections.abc import Iterable
 from functools import total_ordering
 from typing import Self
 from uuid import UUID
 
+from kafka_groups.assignment.java_order import grown, in_hash_order, string_hash, uuid_hash
 from kafka_groups.types import random_uuid
 
-__all__ = ["ProcessId"]
+__all__ = ["ProcessId", "in_hash_table_order"]
 
 _BITS = 64
 _SIGN = 1 << (_BITS - 1)
@@ -56,6 +58,22 @@ class ProcessId:
     def random(cls, rng: random.Random) -> Self:
         """Return a new id."""
         return cls(random_uuid(rng))
+
+
+def in_hash_table_order(ids: Iterable[ProcessId], buckets: int = 0) -> list[ProcessId]:
+    """Return ids in the order of a hash table of Java to which they were added in their order.
+
+    Args:
+        ids: The ids.
+        buckets: The number of buckets of the table; 0 if it holds nothing but these ids.
+    """
+    known = sorted(ids)
+    return in_hash_order(known, _hash, buckets or grown(len(known)))
+
+
+def _hash(process_id: ProcessId) -> int:
+    id_ = process_id.id
+    return string_hash(id_) if isinstance(id_, str) else uuid_hash(id_)
 
 
 def _parsed(text: str) -> UUID | str:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Set
 
 from attrs import field, frozen
 
-from kafka_groups.assignment.java_order import grown, in_hash_order, string_hash
+from kafka_groups.assignment.java_order import copied, grown, in_hash_order, string_hash
 from kafka_groups.types import TaskId, TopicPartition
 
 __all__ = ["TaskInfo", "TaskTopicPartition", "in_java_order", "in_task_order", "ordered_tasks", "task_order"]
@@ -28,10 +28,15 @@ def in_task_order(tasks: Iterable[TaskId]) -> list[TaskId]:
     return sorted(tasks, key=task_order)
 
 
-def in_java_order(tasks: Iterable[TaskId]) -> list[TaskId]:
-    """Return tasks in the order of a hash table of Java that holds nothing else."""
+def in_java_order(tasks: Iterable[TaskId], *, is_copy: bool = False) -> list[TaskId]:
+    """Return tasks in the order of a hash table of Java that holds nothing else.
+
+    Args:
+        tasks: The tasks.
+        is_copy: Whether the table was made as a copy of a sorted collection, instead of task by task.
+    """
     known = in_task_order(tasks)
-    return in_hash_order(known, _hash, grown(len(known)))
+    return in_hash_order(known, _hash, (copied if is_copy else grown)(len(known)))
 
 
 def _hash(task: TaskId) -> int:

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable
 from heapq import heappop, heappush
+from typing import Any
 
 from kafka_groups.assignment.application.algorithms.plans import Plans, ProcessPlan
 
 __all__ = ["LeastLoaded"]
 
-Load = Callable[[ProcessPlan], float]
+Load = Callable[[ProcessPlan], Any]
 
 
 def _load(plan: ProcessPlan) -> float:
@@ -15,14 +16,14 @@ def _load(plan: ProcessPlan) -> float:
 
 
 class LeastLoaded:
-    """The processes by load, and those with equal load by id.
+    """The processes by load, and those with equal load in their order.
 
     Loads change while tasks are chosen: call `changed` for each process whose load did. Entries that are no longer true
     are dropped when they reach the top of the heap.
 
     Args:
-        plans: The processes, in the order of ids.
-        load: Tells the load; all tasks per thread by default.
+        plans: The processes. Their order counts if loads are equal.
+        load: Tells the load, as anything that can be compared; all tasks per thread by default.
     """
 
     def __init__(self, plans: Plans, load: Load = _load) -> None:
@@ -41,7 +42,7 @@ class LeastLoaded:
 
     def least(self, suits: Callable[[ProcessPlan], bool]) -> ProcessPlan | None:
         """Return the least loaded process that suits, or None if none does."""
-        passed: list[tuple[float, int]] = []
+        passed: list[tuple[Any, int]] = []
         found = None
         while self._heap and found is None:
             load, place = entry = heappop(self._heap)

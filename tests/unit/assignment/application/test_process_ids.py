@@ -5,7 +5,7 @@ from uuid import UUID
 
 import pytest
 
-from kafka_groups.assignment.application.process_ids import ProcessId
+from kafka_groups.assignment.application.process_ids import ProcessId, in_hash_table_order
 
 LOW, HIGH = "10000000-0000-0000-0000-000000000000", "f0000000-0000-0000-0000-000000000000"
 
@@ -31,3 +31,14 @@ def test_equal_ids_are_one_key() -> None:
     assert {ProcessId(LOW): 1}[ProcessId(UUID(LOW))] == 1
     assert ProcessId(LOW) != LOW
     assert ProcessId.random(random.Random(1)) == ProcessId.random(random.Random(1))
+
+
+def test_a_hash_table_has_an_order_of_its_own() -> None:
+    ids = [ProcessId(UUID(int=number)) for number in (0x35, 0xF2, 0x1C3)]
+    assert in_hash_table_order(ids) == [ids[1], ids[2], ids[0]]
+    assert in_hash_table_order(ids, 64) == [ids[2], ids[1], ids[0]]
+
+
+def test_text_has_the_hash_of_a_string() -> None:
+    ids = [ProcessId(text) for text in ("a", "p", "b")]
+    assert in_hash_table_order(ids) == [ids[1], ids[0], ids[2]]

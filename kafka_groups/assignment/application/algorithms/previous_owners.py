@@ -1,0 +1,45 @@
+"""The processes that had a task before."""
+
+from collections.abc import Mapping, Sequence
+from typing import Self
+
+from attrs import frozen
+
+from kafka_groups.assignment.application.algorithms.plans import Plans, ProcessPlan
+from kafka_groups.assignment.application.process_ids import ProcessId, in_hash_table_order
+from kafka_groups.types import TaskId
+
+__all__ = ["PreviousOwners"]
+
+_NOBODY: tuple[ProcessPlan, ...] = ()
+
+
+@frozen
+class PreviousOwners:
+    """The processes that ran tasks, and those that had copies of them.
+
+    Attributes:
+        active: The process that ran a task: the last one, if several did.
+    """
+
+    active: Mapping[TaskId, ProcessPlan]
+    _standby: Mapping[TaskId, Sequence[ProcessPlan]]
+
+    @classmethod
+    def of(cls, plans: Plans) -> Self:
+        """Return the previous owners of all tasks, some of which may not exist any more.
+
+        Args:
+            plans: The processes, in the order in which they are gone over.
+        """
+        active: dict[TaskId, ProcessPlan] = {}
+        standby: dict[TaskId, list[ProcessId]] = {}
+        for process_id, plan in plans.items():
+            active.update(dict.fromkeys(plan.state.previous_active_tasks, plan))
+            for task in plan.state.previous_standby_tasks:
+                standby.setdefault(task, []).append(process_id)
+        return cls(active, {task: [plans[id_] for id_ in in_hash_table_order(ids)] for task, ids in standby.items()})
+
+    def standby(self, task: TaskId) -> Sequence[ProcessPlan]:
+        """Return the processes that had a copy of a task, in the order of Java's table."""
+        return self._standby.get(task, _NOBODY)

@@ -1,0 +1,105 @@
+"""Finds the process that a task stays in, or moves to, when the processes have their share."""
+
+from kafka_groups.assignment.application.algorithms.least_loaded import LeastLoaded
+from kafka_groups.assignment.application.algorithms.plans import Plans, ProcessPlan
+from kafka_groups.assignment.application.algorithms.previous_owners import PreviousOwners
+from kafka_groups.assignment.application.algorithms.task_pairs import TaskPairs
+from kafka_groups.assignment.application.process_ids import in_hash_table_order
+from kafka_groups.assignment.java_order import grown
+from kafka_groups.types import TaskId
+
+__all__ = ["StickyChoice"]
+
+_FULL = 1
+"""The load from which a process gets nothing more as long as others have less."""
+
+
+class StickyChoice:
+    """Finds a process for another copy of a task, among those that do not have it.
+
+    It is the one that ran the task, or else the least loaded one of those that had a copy, unless it is full and others
+    have less. Else it is the least loaded process. A process in which the task meets others for the first time is
+    preferred, so that tasks of a process that is lost go to different ones.
+
+    Args:
+        plans: The processes, in the order of ids, with the tasks that they have already.
+        owners: Where tasks were.
+        prefers_threads: Whether the one with more threads is taken of processes with equal loads.
+        is_sorted: Whether the first by id is taken, if nothing else decides. Otherwise it is the first in Java's table.
+    """
+
+    def __init__(self, plans: Plans, owners: PreviousOwners, *, prefers_threads: bool, is_sorted: bool) -> None:
+        self._plans = plans
+        self._owners = owners
+        self._load = _load_and_threads if prefers_threads else _load
+        self._is_sorted = is_sorted
+        self._pairs = TaskPairs(plans.values())
+        self._least: dict[int, LeastLoaded] = {}
+
+    def __repr__(self) -> str:
+        return f"<StickyChoice of {len(self._plans)} processes>"
+
+    def best(self, task: TaskId) -> ProcessPlan | None:
+        """Return the process for a task, or None if all have it."""
+        least = self._least_for(task)
+        previous = self._previous(task)
+        if previous is None or self._should_give(previous, least):
+            previous = self._previous_standby(task)
+        if previous is None or self._should_give(previous, least):
+            return self._least_loaded(task, least)
+        return previous
+
+    def added(self, task: TaskId, plan: ProcessPlan) -> None:
+        """Note that a process got a task."""
+        self._pairs.add(task, plan)
+        for least in self._least.values():
+            least.changed(plan)
+
+    # ------------------------------------------------------------------------------------ previous owners
+
+    def _previous(self, task: TaskId) -> ProcessPlan | None:
+        plan = self._owners.active.get(task)
+        return plan if plan and not plan.has(task) else self._previous_standby(task)
+
+    def _previous_standby(self, task: TaskId) -> ProcessPlan | None:
+        plans = [plan for plan in self._owners.standby(task) if not plan.has(task)]
+        suitable = [plan for plan in plans if self._is_new_for(task, plan)]
+        return min(suitable or plans, key=self._load, default=None)
+
+    def _should_give(self, plan: ProcessPlan, least: LeastLoaded) -> bool:
+        """Return whether a process is full while another one has less."""
+        if plan.load < _FULL:
+            return False
+        other = least.least(_any)
+        return other is not None and self._load(other) < self._load(plan)
+
+    # -------------------------------------------------------------------------------------- least loaded
+
+    def _least_loaded(self, task: TaskId, least: LeastLoaded) -> ProcessPlan | None:
+        found = least.least(lambda plan: not plan.has(task) and self._is_new_for(task, plan))
+        return found or least.least(lambda plan: not plan.has(task))
+
+    def _is_new_for(self, task: TaskId, plan: ProcessPlan) -> bool:
+        return not plan.load or self._pairs.meets_another(task, plan)
+
+    def _least_for(self, task: TaskId) -> LeastLoaded:
+        """Return the processes in the order of a table of those that do not have the task."""
+        buckets = grown(len(self._plans) - len(self._pairs.places(task)))
+        if buckets not in self._least:
+            ids = self._plans if self._is_sorted else in_hash_table_order(self._plans, buckets)
+            self._least[buckets] = LeastLoaded({id_: self._plans[id_] for id_ in ids}, self._load)
+        return self._least[buckets]
+
+
+def _any(_plan: ProcessPlan) -> bool:
+    return True
+
+
+def _load(plan: ProcessPlan) -> tuple[float, int]:
+    return plan.load, 0
+
+
+def _load_and_threads(plan: ProcessPlan) -> tuple[float, int]:
+    """Return the load, and what puts the process with more threads first, unless it has no tasks at all."""
+    load = plan.load
+    return load, -plan.threads if load else 0
