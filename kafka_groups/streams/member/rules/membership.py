@@ -317,12 +317,23 @@ class StreamsMembership:
             self._tasks.target, self._answer_lost, self._unanswered = assigned, False, False
             if assigned != self.owned:
                 self.figures.rebalances.begun(now_ms)
+            self._list_again_if_unchanged(sent, assigned, now_ms)
         self._tasks.advance(self.epoch, lost=sent.joins)
         self._follow(now_ms)
         if self._answer_lost and self.state is MembershipState.STABLE:
             self._resynchronize(sent, response, now_ms)
         elif self._expects_tasks(now_ms):
             self._pace.hurry(self.epoch, now_ms)
+
+    def _list_again_if_unchanged(self, sent: SentHeartbeat, assigned: MemberTasks, now_ms: int) -> None:
+        """Say which tasks the member owns if the coordinator sends exactly these, unasked.
+
+        Then it had given the member others, in a response that never came, and waits until these are given up. It would
+        remove the member when its rebalance timeout is over.
+        """
+        if assigned == self.owned and not (sent.joins or sent.lists_tasks):
+            self._full = True
+            self._pace.confirm(now_ms)
 
     def _has_kept_its_tasks(self, epoch: int) -> bool:
         """Return whether nobody else can have had the tasks of a member that joins again, so that its stores are good.

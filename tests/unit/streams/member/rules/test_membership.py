@@ -18,7 +18,7 @@ from kafka_groups.streams.member.rules.member_events import (
     TasksAssigned,
 )
 from kafka_groups.streams.member.rules.states import MembershipState
-from kafka_groups.streams.member.rules.tasks import NO_TASKS, tasks_to_wire
+from kafka_groups.streams.member.rules.tasks import NO_TASKS, MemberTasks, tasks_to_wire
 from tests.unit.streams.member.driven import (
     DELAYED,
     INTERVAL_MS,
@@ -145,6 +145,23 @@ def test_tasks_are_owned_until_their_revocation_is_confirmed_and_new_ones_come_a
     assert wire(request).active_tasks == tasks_to_wire([A, C])
     member.answer(request, member_epoch=3)
     assert member.is_in(MembershipState.STABLE)
+
+
+@pytest.mark.parametrize("owned", [tasks(A, standby=(B,)), tasks(B)])
+def test_tasks_that_are_sent_again_though_nothing_has_changed_are_listed_at_once(owned: MemberTasks) -> None:
+    member = Member().started()
+    member.answer(member.send(), owned)
+    member.answer(member.send())
+    member.now_ms += INTERVAL_MS
+    member.answer(member.send(), owned)  # another task was given in a response that never came, and taken back
+    member.now_ms += 1_000
+    request = member.send()
+    assert wire(request).active_tasks == tasks_to_wire(owned.active)
+    assert wire(request).standby_tasks == tasks_to_wire(owned.standby)
+    assert member.is_in(MembershipState.STABLE)
+    member.answer(request, owned)  # a broker that answers all such heartbeats in this way is not asked again
+    member.now_ms += INTERVAL_MS
+    assert wire(member.send()).active_tasks is None
 
 
 def test_a_heartbeat_from_before_the_confirmation_acknowledges_nothing() -> None:
