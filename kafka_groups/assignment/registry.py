@@ -27,7 +27,7 @@ def _highly_available() -> Registered:
 BUILT_IN_ASSIGNORS: Final[Mapping[str, Callable[[], OfferedAssignor]]] = MappingProxyType(
     {"sticky": StickyGroupAssignor, "highly_available": _highly_available}
 )
-"""What makes the assignors that can be registered by name alone. They are imported on first use."""
+"""Functions that make the assignors that can be registered by name alone. They are imported on first use."""
 
 
 def _default_assignors() -> tuple[OfferedAssignor, ...]:

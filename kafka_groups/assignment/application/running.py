@@ -14,7 +14,7 @@ __all__ = ["Computed", "computed"]
 
 @frozen
 class Computed:
-    """What an assignor has made of an input.
+    """The result of an assignor for one input.
 
     Attributes:
         outcome: The tasks of each member, and what is wrong with the result.

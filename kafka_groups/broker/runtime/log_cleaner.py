@@ -27,7 +27,7 @@ _SLICE = 4_000
 """The cost of a slice, in records: some five milliseconds."""
 _PAUSE_MS = 1
 _COST_OF_A_LOG, _COST_OF_A_TOPIC, _COST_OF_NO_LOG = 100, 100, 3
-"""What it costs to look at a log, to read the configs of a topic, and to find that there is no log."""
+"""The costs of looking at a log, reading the configs of a topic, and finding that there is no log."""
 
 
 @frozen

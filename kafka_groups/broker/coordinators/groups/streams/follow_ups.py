@@ -1,4 +1,4 @@
-"""When an assignor of applications wants to be asked again (KIP-924), and copies that have caught up before that."""
+"""The times at which assignors want to be asked again (KIP-924), and copies that have caught up before that."""
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime

@@ -160,7 +160,7 @@ def increase_epoch(draft: StreamsDraft) -> None:
 
 @frozen
 class TargetContext:
-    """What a target assignment is computed from, besides the group.
+    """The facts from which a target assignment is computed, besides the group.
 
     Attributes:
         configured: The topology resolved against the topics of the cluster.
@@ -183,7 +183,7 @@ class TargetContext:
 
 @frozen
 class TargetStep:
-    """What became of a target assignment that was due.
+    """The outcome for a target assignment that was due.
 
     Attributes:
         delay: Why it is not computed yet, for the status of members; None if it is there.
