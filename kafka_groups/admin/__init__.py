@@ -11,6 +11,17 @@ from kafka_groups.lazy_exports import import_on_first_use
 if TYPE_CHECKING:
     from kafka_groups.admin.admin import KafkaAdmin
     from kafka_groups.admin.aio import AsyncKafkaAdmin
+    from kafka_groups.admin.rules.plans.values import (
+        CopyBasis,
+        PlannedLoad,
+        PlannedMove,
+        PlannedThread,
+        RackTraffic,
+        StreamsPlan,
+        TaskCounts,
+        TaskPlace,
+    )
+    from kafka_groups.admin.rules.plans.what_if import PlannedProcess
     from kafka_groups.admin.rules.streams_values import (
         ListedStreamsGroup,
         StreamsGroupDescription,
@@ -42,12 +53,18 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AsyncKafkaAdmin",
+    "CopyBasis",
     "FencedProducer",
     "GroupConfigValue",
     "KafkaAdmin",
     "ListedShareGroup",
     "ListedStreamsGroup",
     "PartitionProducer",
+    "PlannedLoad",
+    "PlannedMove",
+    "PlannedProcess",
+    "PlannedThread",
+    "RackTraffic",
     "RemovedMember",
     "Results",
     "ShareGroupDescription",
@@ -60,8 +77,11 @@ __all__ = [
     "StreamsGroupOffset",
     "StreamsGroupTasks",
     "StreamsInternalTopic",
+    "StreamsPlan",
     "StreamsSubtopologyDescription",
     "StreamsTopologyDescription",
+    "TaskCounts",
+    "TaskPlace",
     "TransactionDescription",
     "TransactionList",
     "TransactionListing",
@@ -69,12 +89,18 @@ __all__ = [
 
 _MODULES = MappingProxyType({
     "AsyncKafkaAdmin": "aio",
+    "CopyBasis": "rules.plans.values",
     "FencedProducer": "rules.transaction_values",
     "GroupConfigValue": "rules.values",
     "KafkaAdmin": "admin",
     "ListedShareGroup": "rules.values",
     "ListedStreamsGroup": "rules.streams_values",
     "PartitionProducer": "rules.transaction_values",
+    "PlannedLoad": "rules.plans.values",
+    "PlannedMove": "rules.plans.values",
+    "PlannedProcess": "rules.plans.what_if",
+    "PlannedThread": "rules.plans.values",
+    "RackTraffic": "rules.plans.values",
     "RemovedMember": "rules.values",
     "Results": ".client.calls.results",
     "ShareGroupDescription": "rules.values",
@@ -87,8 +113,11 @@ _MODULES = MappingProxyType({
     "StreamsGroupOffset": "rules.streams_values",
     "StreamsGroupTasks": "rules.streams_values",
     "StreamsInternalTopic": "rules.streams_values",
+    "StreamsPlan": "rules.plans.values",
     "StreamsSubtopologyDescription": "rules.streams_values",
     "StreamsTopologyDescription": "rules.streams_values",
+    "TaskCounts": "rules.plans.values",
+    "TaskPlace": "rules.plans.values",
     "TransactionDescription": "rules.transaction_values",
     "TransactionList": "rules.transaction_values",
     "TransactionListing": "rules.transaction_values",

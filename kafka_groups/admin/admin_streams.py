@@ -8,6 +8,8 @@ from datetime import datetime
 from typing import Literal
 
 from kafka_groups.admin.admin_transactions import TransactionCalls
+from kafka_groups.admin.rules.plans.values import StreamsPlan
+from kafka_groups.admin.rules.plans.what_if import PlannedProcess
 from kafka_groups.admin.rules.streams_values import StreamsGroupDescription, StreamsGroupList, StreamsGroupOffset
 from kafka_groups.client.calls.results import Results
 from kafka_groups.types import TopicPartition
@@ -210,3 +212,49 @@ class StreamsGroupCalls(TransactionCalls):
             KafkaGroupsError: The coordinator refused the group, or did not answer in time.
         """
         return self._run(self._admin.delete_streams_group_internal_topics(group_id, topics, timeout=timeout))
+
+    # ------------------------------------------------------------------------------------------ plans
+
+    def plan_streams_group(
+        self,
+        group_id: str,
+        assignor: object,
+        *,
+        standby_replicas: int | None = None,
+        leaving: Iterable[str] = (),
+        joining: Iterable[PlannedProcess] = (),
+        timeout: float | None = None,
+    ) -> StreamsPlan:
+        """Return what a task assignor would do to a running streams group, and change nothing (KIP-924, KIP-1357).
+
+        The brokers describe the group, its topics and the offsets of its changelogs. The assignor runs in your program,
+        so the group may be on any broker that has streams groups. The acceptable lag is Kafka's default of 10,000.
+
+        The assignor runs on the client's event loop: nothing else happens there until it returns.
+
+        Args:
+            group_id: The group.
+            assignor: A task assignor: a subclass or object of `TaskAssignor`, a function, or a class or object that
+                assigns tasks to members (KIP-1357); where one of these is, as `module:Class`; a `Registered`, which may
+                have a configuration; or the name of a built-in assignor, `sticky` or `highly_available`.
+            standby_replicas: The number of copies of each task with state; None is that of the group's configuration.
+            leaving: Ids of members that leave the group.
+            joining: Processes that join it. They have no state.
+            timeout: Longest wait for the brokers, in seconds; None is `default.api.timeout.ms`.
+
+        Returns:
+            The plan. If its `error` is not None, the group would not use the result.
+
+        Raises:
+            ConfigurationError: An argument is invalid, the group has no such member, or nobody would be left in it.
+            IllegalStateError: The group is Empty or NotReady, so it has no tasks that could move.
+            TaskAssignorError: The assignor raised an exception, which is the cause of this one.
+            GroupIdNotFoundError: The group does not exist or is of another type.
+            GroupAuthorizationFailedError: You may not describe the group.
+            KafkaGroupsError: A topic cannot be described, or the brokers did not answer in time.
+        """
+        return self._run(
+            self._admin.plan_streams_group(
+                group_id, assignor, standby_replicas=standby_replicas, leaving=leaving, joining=joining, timeout=timeout
+            )
+        )

@@ -4,7 +4,7 @@ import asyncio
 import warnings
 import weakref
 from collections.abc import Iterable, Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from types import TracebackType
 from typing import Literal, Self, Unpack
 
@@ -81,7 +81,9 @@ class AsyncKafkaAdmin(AsyncStreamsGroupCalls, AsyncTransactionCalls):
         **keywords: Unpack[AdminKeywords],
     ) -> None:
         self._config = config_of(config, keywords, AdminConfig, admin_config)
-        self._client = admin_client(self._config, environment or Environment())
+        environment = environment or Environment()
+        self._clock = environment.clock
+        self._client = admin_client(self._config, environment)
         self._finalizer = weakref.finalize(self, _abandon, self._client)
 
     def __repr__(self) -> str:
@@ -357,6 +359,9 @@ class AsyncKafkaAdmin(AsyncStreamsGroupCalls, AsyncTransactionCalls):
         return self._client.within(
             self._config.default_api_timeout_ms if timeout_s is None else round(timeout_s * 1000)
         )
+
+    def _now(self) -> datetime:
+        return datetime.fromtimestamp(self._clock.wall_ms() / 1000, UTC)
 
 
 async def _partitions(

@@ -12,6 +12,9 @@ from kafka_groups.admin.rules.arguments import (
     checked_wanted,
     split_topics,
 )
+from kafka_groups.admin.rules.plans.plan import plan_of_group
+from kafka_groups.admin.rules.plans.values import StreamsPlan
+from kafka_groups.admin.rules.plans.what_if import PlannedProcess, checked_what_if
 from kafka_groups.admin.rules.reset_targets import checked_target
 from kafka_groups.admin.rules.streams_groups import delete_streams_groups, describe_streams_groups, list_streams_groups
 from kafka_groups.admin.rules.streams_offsets import (
@@ -35,6 +38,10 @@ class AsyncStreamsGroupCalls(ABC):
     @abstractmethod
     def _within(self, timeout_s: float | None) -> Asking:
         """Return a function that asks questions, all of them together for at most this long."""
+
+    @abstractmethod
+    def _now(self) -> datetime:
+        """Return the time."""
 
     async def list_streams_groups(
         self, *, states: Iterable[str] = (), timeout: float | None = None
@@ -241,3 +248,47 @@ class AsyncStreamsGroupCalls(ABC):
         (group,) = checked_names([group_id], "group_id")
         names = None if topics is None else checked_names(topics, "topics")
         return await delete_internal_topics(self._within(timeout), group, names)
+
+    # ------------------------------------------------------------------------------------------ plans
+
+    async def plan_streams_group(
+        self,
+        group_id: str,
+        assignor: object,
+        *,
+        standby_replicas: int | None = None,
+        leaving: Iterable[str] = (),
+        joining: Iterable[PlannedProcess] = (),
+        timeout: float | None = None,
+    ) -> StreamsPlan:
+        """Return what a task assignor would do to a running streams group, and change nothing (KIP-924, KIP-1357).
+
+        The brokers describe the group, its topics and the offsets of its changelogs. The assignor runs in your program,
+        so the group may be on any broker that has streams groups. The acceptable lag is Kafka's default of 10,000.
+
+        The assignor runs on the client's event loop: nothing else happens there until it returns.
+
+        Args:
+            group_id: The group.
+            assignor: A task assignor: a subclass or object of `TaskAssignor`, a function, or a class or object that
+                assigns tasks to members (KIP-1357); where one of these is, as `module:Class`; a `Registered`, which may
+                have a configuration; or the name of a built-in assignor, `sticky` or `highly_available`.
+            standby_replicas: The number of copies of each task with state; None is that of the group's configuration.
+            leaving: Ids of members that leave the group.
+            joining: Processes that join it. They have no state.
+            timeout: Longest wait for the brokers, in seconds; None is `default.api.timeout.ms`.
+
+        Returns:
+            The plan. If its `error` is not None, the group would not use the result.
+
+        Raises:
+            ConfigurationError: An argument is invalid, the group has no such member, or nobody would be left in it.
+            IllegalStateError: The group is Empty or NotReady, so it has no tasks that could move.
+            TaskAssignorError: The assignor raised an exception, which is the cause of this one.
+            GroupIdNotFoundError: The group does not exist or is of another type.
+            GroupAuthorizationFailedError: You may not describe the group.
+            KafkaGroupsError: A topic cannot be described, or the brokers did not answer in time.
+        """
+        (group,) = checked_names([group_id], "group_id")
+        change = checked_what_if(assignor, standby_replicas, leaving, joining)
+        return await plan_of_group(self._within(timeout), group, change, self._now())

@@ -1,0 +1,124 @@
+"""The members of a group and its tasks before and after a change, in the form that all assignors are given."""
+
+from collections.abc import Collection, Iterator, Mapping, Set
+from typing import Final
+
+from kafka_groups.admin.rules.plans.situation import GroupSituation, plannable_topology
+from kafka_groups.admin.rules.plans.what_if import PlannedProcess, WhatIf
+from kafka_groups.admin.rules.streams_values import StreamsGroupMemberDescription, StreamsSubtopologyDescription
+from kafka_groups.assignment import OffsetsBySubtopology, ProcessId, TaskInfo, TasksBySubtopology
+from kafka_groups.assignment.application.neutral import MemberInput
+from kafka_groups.assignment.application.topology_tasks import SubtopologyTopics, tasks_of_topology
+from kafka_groups.errors import ConfigurationError
+from kafka_groups.types import TaskId, TopicPartition
+
+__all__ = ["PlanMembers", "members_after", "members_now", "tasks_of_group"]
+
+PlanMembers = Mapping[str, MemberInput]
+"""Members by id."""
+
+_NEW: Final = "new-"
+
+
+def tasks_of_group(situation: GroupSituation) -> dict[TaskId, TaskInfo]:
+    """Return the tasks of a group."""
+    counts = situation.partition_counts
+    topology = plannable_topology(situation.group)
+    topics = {each.subtopology_id: _topics(each, counts) for each in topology.subtopologies}
+    return tasks_of_topology(topics, situation.racks.get, application_id=situation.group.group_id)
+
+
+def _topics(subtopology: StreamsSubtopologyDescription, counts: Mapping[str, int]) -> SubtopologyTopics:
+    sources = [*subtopology.source_topics, *(topic.name for topic in subtopology.repartition_sources)]
+    return SubtopologyTopics(
+        {name: counts[name] for name in sources}, {topic.name: counts[topic.name] for topic in subtopology.changelogs}
+    )
+
+
+def members_now(situation: GroupSituation, tasks: Mapping[TaskId, TaskInfo]) -> dict[str, MemberInput]:
+    """Return the members that a group has, with the tasks that they have now."""
+    topics = frozenset(situation.group.read_topics)
+    return {each.member_id: _member(each, topics, tasks) for each in situation.group.members}
+
+
+def _member(
+    described: StreamsGroupMemberDescription, topics: frozenset[str], tasks: Mapping[TaskId, TaskInfo]
+) -> MemberInput:
+    assignment = described.assignment
+    active = _tasks(assignment.active)
+    return MemberInput(
+        process_id=ProcessId(described.process_id),
+        active_tasks=active,
+        standby_tasks=_tasks(assignment.standby) | _tasks(assignment.warmup),
+        task_offsets=dict(_offsets(described.task_offsets)),
+        task_end_offsets=dict(_offsets(described.task_end_offsets)),
+        topics=topics,
+        owned_partitions=frozenset(_sources(active, tasks)),
+        instance_id=described.instance_id,
+        generation_id=described.epoch,
+        rack_id=described.rack or None,
+        host_info=described.user_endpoint,
+        client_tags=described.client_tags,
+    )
+
+
+def _tasks(by_subtopology: TasksBySubtopology) -> frozenset[TaskId]:
+    return frozenset(TaskId(id_, number) for id_, numbers in by_subtopology.items() for number in numbers)
+
+
+def _offsets(by_subtopology: OffsetsBySubtopology) -> Iterator[tuple[TaskId, int]]:
+    for id_, offsets in by_subtopology.items():
+        for number, offset in offsets.items():
+            yield TaskId(id_, number), offset
+
+
+def _sources(active: Set[TaskId], tasks: Mapping[TaskId, TaskInfo]) -> Iterator[TopicPartition]:
+    for task in active & tasks.keys():
+        yield from (place.topic_partition for place in tasks[task].topic_partitions if place.is_source)
+
+
+# ----------------------------------------------------------------------------------------------- after the change
+
+
+def members_after(now: PlanMembers, change: WhatIf) -> dict[str, MemberInput]:
+    """Return the members that a group would have.
+
+    Args:
+        now: The members that it has.
+        change: Who leaves, and who joins.
+
+    Raises:
+        ConfigurationError: A member that is to leave is not in the group, or nobody stays.
+    """
+    unknown = sorted(change.leaving - now.keys())
+    if unknown:
+        raise ConfigurationError(
+            f"leaving: {', '.join(unknown)} is not a member of the group. Its members are {', '.join(sorted(now))}."
+        )
+    staying = {id_: member for id_, member in now.items() if id_ not in change.leaving}
+    joining = _joining(now, change.joining)
+    if not staying and not joining:
+        raise ConfigurationError("leaving: nobody would be left in the group. Keep a member, or let a process join.")
+    return staying | joining
+
+
+def _joining(now: PlanMembers, processes: Collection[PlannedProcess]) -> dict[str, MemberInput]:
+    topics = next((each.topics for each in now.values()), frozenset[str]())
+    prefix = _new_prefix({*now, *(str(each.process_id) for each in now.values())})
+    return {
+        f"{prefix}{number}-{thread}": _new(f"{prefix}{number}", process, topics)
+        for number, process in enumerate(processes, 1)
+        for thread in range(1, process.threads + 1)
+    }
+
+
+def _new_prefix(taken: Collection[str]) -> str:
+    """Return how the ids of new processes and members begin: as no id that is there."""
+    prefix = _NEW
+    while any(id_.startswith(prefix) for id_ in taken):
+        prefix += _NEW
+    return prefix
+
+
+def _new(name: str, process: PlannedProcess, topics: frozenset[str]) -> MemberInput:
+    return MemberInput(process_id=ProcessId(name), topics=topics, rack_id=process.rack, client_tags=process.client_tags)
