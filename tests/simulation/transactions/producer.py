@@ -104,7 +104,8 @@ class TransactionalProducer:
     # ------------------------------------------------------------------------------------------------ steps
 
     async def _init(self) -> None:
-        """Get an epoch, and so fence every older life."""
+        """Get an epoch, and so fence every other life, also a newer one of which this one has not heard."""
+        self._first = None
         if await self._until_told(self._ask_for_epoch, _ATTEMPTS * 10) != "NONE":
             raise _FencedError
         self._first = self._raw.producer
