@@ -11,6 +11,7 @@ from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.broker.profile import DEFAULT_PROFILE, PROFILES, profile_named
 from kafka_groups.cli.broker_security import SecurityOptions, security_options
 from kafka_groups.cli.output import BOOTSTRAP_PREFIX, say
+from kafka_groups.cli.working_directory import import_from_here
 from kafka_groups.config.cluster.broker import BrokerSettings
 from kafka_groups.errors import ConfigurationError, InvalidConfigError, NetworkError
 
@@ -80,6 +81,7 @@ async def _input_closed(stop: asyncio.Event) -> None:
 
 def _settings(given: tuple[str, ...], profile: str) -> BrokerSettings:
     pairs = dict(_pair(text) for text in given)
+    import_from_here()  # a task assignor may be there
     try:
         return profile_named(profile).settings(pairs)
     except InvalidConfigError as error:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin import AdminClient, ConfigResource
 
 from kafka_groups.cli.main import main
 from kafka_groups.protocol.messages.api_versions import ApiVersionsRequest
@@ -41,6 +41,28 @@ def cluster() -> Iterator["subprocess.Popen[str]"]:
 def test_brokers_answer_at_the_printed_address(cluster: "subprocess.Popen[str]") -> None:
     metadata = AdminClient({"bootstrap.servers": address(cluster)}).list_topics(timeout=20)
     assert len(metadata.brokers) == 3
+
+
+_ASSIGNOR = """
+def pinned(state):
+    raise NotImplementedError
+"""
+
+
+def test_a_task_assignor_may_be_in_the_working_directory(tmp_path: Path) -> None:
+    (tmp_path / "my_assignors.py").write_text(_ASSIGNOR)
+    command = [str(Path(sys.executable).with_name("kafka-groups")), "broker", "--until-stdin-closes"]
+    with subprocess.Popen(
+        [*command, "--set", "group.streams.assignors=sticky,my_assignors:pinned"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
+    ) as process:
+        admin = AdminClient({"bootstrap.servers": address(process)})
+        broker = ConfigResource(ConfigResource.Type.BROKER, "1")
+        configs = admin.describe_configs([broker])[broker].result(20)
+    assert configs["group.streams.assignors"].value == "sticky,pinned"
 
 
 def test_a_profile_is_chosen() -> None:

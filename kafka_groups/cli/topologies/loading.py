@@ -2,7 +2,6 @@
 
 import importlib
 import inspect
-import sys
 import traceback
 from collections.abc import Callable
 from functools import partial
@@ -13,6 +12,7 @@ from typing import Any
 import click
 
 import kafka_groups
+from kafka_groups.cli.working_directory import import_from_here
 from kafka_groups.functions import idle_kind
 from kafka_groups.streams import StreamsBuilder, Topology
 
@@ -60,15 +60,13 @@ def place_of(error: BaseException) -> str:
 
 
 def _imported(name: str) -> ModuleType:
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.insert(0, here)
+    import_from_here()
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
         if error.name is not None and (name == error.name or name.startswith(f"{error.name}.")):
             raise click.ClickException(
-                f"There is no module {error.name!r}, neither in {here} nor where Python looks for modules. "
+                f"There is no module {error.name!r}, neither in {Path.cwd()} nor where Python looks for modules. "
                 "Change to the directory that contains it, or set PYTHONPATH."
             ) from error
         raise _import_failed(name, error) from error
