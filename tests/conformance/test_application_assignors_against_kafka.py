@@ -10,6 +10,7 @@ from kafka_groups.assignment.application.algorithms.balancing import deal_out
 from kafka_groups.assignment.application.algorithms.plans import Plans, empty_plans
 from kafka_groups.assignment.application.algorithms.standby_tasks import add_standby_tasks
 from kafka_groups.assignment.application.assignments import AssignedTask, KafkaStreamsAssignment
+from kafka_groups.assignment.application.building_blocks import default_standby_task_assignment
 from kafka_groups.assignment.application.built_in import HighAvailabilityTaskAssignor
 from kafka_groups.assignment.application.configs import RackAwareStrategy
 from kafka_groups.assignment.application.process_ids import ProcessId
@@ -23,8 +24,6 @@ from tests.support.kafka.kafka_classpath import streams_classpath_or_skip
 pytestmark = [pytest.mark.real_kafka, pytest.mark.slow, pytest.mark.xdist_group("application_assignors")]
 
 FEW_SEEDS, MANY_SEEDS = 200, 2_000
-MOST_DIFFERING = 200
-"""One of so many applications with several copies of each task and tags may differ, for a reason that is not known."""
 
 Tasks = Mapping[ProcessId, tuple[Set[TaskId], Set[TaskId]]]
 
@@ -52,15 +51,11 @@ def as_sets(tasks: Tasks) -> dict[ProcessId, tuple[frozenset[TaskId], frozenset[
 
 
 def test_high_availability(kafka: KafkaApplicationAssignors, seeds: range) -> None:
-    differing = [seed for seed in seeds if high_availability_differs(kafka, without_racks(seed))]
-    assert len(differing) <= len(seeds) // MOST_DIFFERING, differing
-
-
-def high_availability_differs(kafka: KafkaApplicationAssignors, state: ApplicationState) -> bool:
-    ours = HighAvailabilityTaskAssignor().assign(state).assignment
-    theirs = kafka.high_availability(state)
-    follows_up = any(each.followup_rebalance_deadline for each in ours)
-    return as_sets(tasks_of_assignments(ours)) != as_sets(theirs.tasks) or follows_up is not theirs.follows_up
+    for seed in seeds:
+        state = without_racks(seed)
+        ours, theirs = HighAvailabilityTaskAssignor().assign(state).assignment, kafka.high_availability(state)
+        assert as_sets(tasks_of_assignments(ours)) == as_sets(theirs.tasks), seed
+        assert any(each.followup_rebalance_deadline for each in ours) is theirs.follows_up, seed
 
 
 def test_standby_tasks_by_tags(kafka: KafkaApplicationAssignors, seeds: range) -> None:
@@ -75,6 +70,23 @@ def test_standby_tasks_by_tags(kafka: KafkaApplicationAssignors, seeds: range) -
         theirs = kafka.internal_standby(state, [plan.as_assignment() for plan in plans.values()])
         add_standby_tasks(stateful, plans, configs.num_standby_replicas, configs.rack_aware_assignment_tags)
         assert as_sets(tasks_of(plans)) == as_sets(theirs.tasks), seed
+
+
+@pytest.mark.parametrize("has_tags", [False, True])
+def test_default_standby_tasks(kafka: KafkaApplicationAssignors, seeds: range, has_tags: bool) -> None:
+    """Of any assignment, also one that leaves tasks out. If there shall be no copies, Kafka makes one by tags."""
+    for seed in seeds:
+        case = random_application(f"standby-{seed}")
+        if not case.configs.num_standby_replicas:
+            continue
+        tags = case.configs.rack_aware_assignment_tags if has_tags else ()
+        configs = attrs.evolve(case.configs, rack_aware_assignment_tags=tags)
+        state = attrs.evolve(case, configs=configs).as_state()
+        plans = random_assignment(case, random.Random(seed))
+        given = {process_id: assignment(process_id, (active, set())) for process_id, (active, _) in plans.items()}
+        theirs = kafka.standby_by_tags(state, given.values())
+        default_standby_task_assignment(state, given)
+        assert as_sets(tasks_of_assignments(given.values())) == as_sets(theirs.tasks), seed
 
 
 def test_tasks_of_a_process_are_spread_over_its_threads(kafka: KafkaApplicationAssignors, seeds: range) -> None:

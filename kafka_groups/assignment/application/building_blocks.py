@@ -7,6 +7,7 @@ from kafka_groups.assignment.application.algorithms.standby_tasks import add_sta
 from kafka_groups.assignment.application.assignments import AssignedTask, KafkaStreamsAssignment
 from kafka_groups.assignment.application.process_ids import ProcessId
 from kafka_groups.assignment.application.states import ApplicationState
+from kafka_groups.assignment.application.tasks import in_java_order
 
 __all__ = ["default_standby_task_assignment", "identity_assignment"]
 
@@ -34,6 +35,9 @@ def identity_assignment(application_state: ApplicationState) -> dict[ProcessId, 
 def default_standby_task_assignment(application_state: ApplicationState, assignments: Assignments) -> None:
     """Add the copies of all tasks with changelogs: by client tags if they are configured, else by load.
 
+    Tasks come in the order of a hash table of Java, as in Kafka Streams: the result is Java's for maps in order. But
+    if there shall be no copies, there are none; Kafka Streams makes one of each task then, if tags are configured.
+
     Args:
         application_state: The application; its configuration says how many copies.
         assignments: One for each process, with all active tasks. They are changed.
@@ -42,7 +46,7 @@ def default_standby_task_assignment(application_state: ApplicationState, assignm
     plans = {id_: ProcessPlan.of(states[id_], assignments[id_].tasks.values()) for id_ in sorted(assignments)}
     configs = application_state.assignment_configs
     stateful = [task for task, info in application_state.all_tasks.items() if info.is_stateful]
-    add_standby_tasks(stateful, plans, configs.num_standby_replicas, configs.rack_aware_assignment_tags)
+    add_standby_tasks(in_java_order(stateful), plans, configs.num_standby_replicas, configs.rack_aware_assignment_tags)
     for process_id, plan in plans.items():
         for task in plan.standby - assignments[process_id].tasks.keys():
             assignments[process_id].assign_task(AssignedTask.standby(task))

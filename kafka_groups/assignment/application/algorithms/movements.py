@@ -42,10 +42,8 @@ class Movements:
 
     def move_standby(self, tasks: Sequence[TaskId]) -> int:
         """Keep copies where state is. Return how many are to move later."""
-        behind = [each for each in self._standby(tasks) if self._should_be_copied_elsewhere(*each)]
-        for task, plan in self._in_order(behind):
-            self._move_standby(task, plan)
-        return len(behind)
+        behind = [each for each in self._standby(tasks) if self._should_run_elsewhere(*each)]
+        return sum(self._move_standby(task, plan) for task, plan in self._in_order(behind))
 
     # --------------------------------------------------------------------------------- what is to move
 
@@ -66,9 +64,6 @@ class Movements:
             return False
         best = self._caught_up.best(task, self._caught_up.plans.values()) or plan
         return best.state.lag_for(task) < plan.state.lag_for(task) or bool(self._caught_up.with_state(task))
-
-    def _should_be_copied_elsewhere(self, task: TaskId, plan: ProcessPlan) -> bool:
-        return self._should_run_elsewhere(task, plan) and self._better_place(task, plan) is not None
 
     def _in_order(self, moves: list[tuple[TaskId, ProcessPlan]]) -> Iterator[tuple[TaskId, ProcessPlan]]:
         """Yield movements in the order in which they are made: those first for which the fewest processes can help.
@@ -97,14 +92,16 @@ class Movements:
             self._warm_up(task, plan)
         self._changed(source, plan)
 
-    def _move_standby(self, task: TaskId, plan: ProcessPlan) -> None:
+    def _move_standby(self, task: TaskId, plan: ProcessPlan) -> bool:
+        """Move a copy to a better place. Return False if there is none, or a movement before has taken it."""
         source = self._better_place(task, plan)
         if source is None:
-            return  # a movement before has taken it
+            return False
         source.standby.add(task)
         plan.standby.remove(task)
         self._warm_up(task, plan)
         self._changed(source, plan)
+        return True
 
     def _better_place(self, task: TaskId, plan: ProcessPlan) -> ProcessPlan | None:
         """Return the process without a task that has more of its state than this one, or as much and a smaller id."""

@@ -5,7 +5,7 @@ from functools import partial
 
 from kafka_groups.assignment.application.algorithms.least_loaded import LeastLoaded
 from kafka_groups.assignment.application.algorithms.plans import Plans, ProcessPlan
-from kafka_groups.assignment.application.tasks import in_java_order, in_task_order
+from kafka_groups.assignment.application.tasks import in_java_order
 from kafka_groups.types import TaskId
 
 __all__ = ["add_standby_tasks", "have_equal_tags"]
@@ -15,7 +15,7 @@ def add_standby_tasks(tasks: Iterable[TaskId], plans: Plans, copies: int, tags: 
     """Choose processes for the copies of tasks that are to run somewhere already.
 
     Args:
-        tasks: The tasks with changelogs.
+        tasks: The tasks with changelogs, in the order in which they get copies.
         plans: The processes, which get the copies.
         copies: The number of copies of each task.
         tags: The client tags whose values the processes of a task shall differ in; none to go by load alone.
@@ -23,7 +23,7 @@ def add_standby_tasks(tasks: Iterable[TaskId], plans: Plans, copies: int, tags: 
     Returns:
         The number of copies for which there is no process, by task.
     """
-    missing = dict.fromkeys(in_task_order(tasks), copies)
+    missing = dict.fromkeys(tasks, copies)
     least = LeastLoaded(plans)
     if tags and copies:
         missing = _spread_all(missing, plans, least, tags)
@@ -56,8 +56,13 @@ def _spread_all(
 
 
 def _spread(task: TaskId, copies: int, plans: Plans, least: LeastLoaded, tags: Sequence[str]) -> int:
-    """Give copies to processes that differ in their tags from all that have the task. Return how many are left."""
+    """Give copies to processes that differ in their tags from all that have the task. Return how many are left.
+
+    All are left of a task that does not run anywhere.
+    """
     used = [plan for plan in plans.values() if task in plan.active]
+    if not used:
+        return copies
     for left in range(copies, 0, -1):
         plan = least.least(partial(_differs, task, _shared_values(used, plans, tags)))
         if plan is None:
