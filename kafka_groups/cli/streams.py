@@ -13,6 +13,7 @@ _COMMANDS = {
     "describe": ("kafka_groups.cli.admin.streams", "describe"),
     "list": ("kafka_groups.cli.admin.streams", "list_groups"),
     "offsets": ("kafka_groups.cli.admin.streams_offsets", "offsets"),
+    "plan": ("kafka_groups.cli.admin.streams_plan", "plan"),
     "run": ("kafka_groups.cli.topologies.running", "run_application"),
     "topology": ("kafka_groups.cli.topologies.drawing", "topology"),
     "try": ("kafka_groups.cli.topologies.trying", "try_topology"),
@@ -21,4 +22,4 @@ _COMMANDS = {
 
 @click.command(cls=LazyGroup, modules=_COMMANDS)
 def streams() -> None:
-    """List, describe, configure and delete streams groups; show, move and delete offsets; run and try topologies."""
+    """List, describe, plan, configure and delete streams groups; show and move offsets; run and try topologies."""

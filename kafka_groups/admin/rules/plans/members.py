@@ -93,12 +93,12 @@ def members_after(now: PlanMembers, change: WhatIf) -> dict[str, MemberInput]:
     unknown = sorted(change.leaving - now.keys())
     if unknown:
         raise ConfigurationError(
-            f"leaving: {', '.join(unknown)} is not a member of the group. Its members are {', '.join(sorted(now))}."
+            f"The group has no member {', '.join(unknown)}. Its members are {', '.join(sorted(now))}."
         )
     staying = {id_: member for id_, member in now.items() if id_ not in change.leaving}
     joining = _joining(now, change.joining)
     if not staying and not joining:
-        raise ConfigurationError("leaving: nobody would be left in the group. Keep a member, or let a process join.")
+        raise ConfigurationError("Nobody would be left in the group. Keep a member, or let a process join.")
     return staying | joining
 
 

@@ -11,13 +11,13 @@ from kafka_groups.assignment import AssignedTaskType
 from kafka_groups.assignment.application.tasks import in_task_order
 from kafka_groups.types import TaskId
 
-__all__ = ["Placement", "planned_moves"]
+__all__ = ["GroupPlacement", "planned_moves"]
 
 PlacePair = tuple[TaskPlace | None, TaskPlace | None]
 
 
 @frozen
-class Placement:
+class GroupPlacement:
     """The places of all tasks of a group.
 
     Attributes:
@@ -45,7 +45,7 @@ class Placement:
         return roles
 
 
-def planned_moves(before: Placement, after: Placement, costs: CopyCosts) -> tuple[PlannedMove, ...]:
+def planned_moves(before: GroupPlacement, after: GroupPlacement, costs: CopyCosts) -> tuple[PlannedMove, ...]:
     """Return the tasks that get another place, in the order of tasks, active ones first.
 
     Args:

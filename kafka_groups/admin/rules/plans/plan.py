@@ -11,7 +11,7 @@ from kafka_groups.admin.rules.plans.copying import copy_costs
 from kafka_groups.admin.rules.plans.doubts import warnings_about_group, warnings_about_target
 from kafka_groups.admin.rules.plans.loads import planned_loads, rack_traffic
 from kafka_groups.admin.rules.plans.members import PlanMembers, members_after, members_now, tasks_of_group
-from kafka_groups.admin.rules.plans.moves import Placement, planned_moves
+from kafka_groups.admin.rules.plans.moves import GroupPlacement, planned_moves
 from kafka_groups.admin.rules.plans.situation import GroupSituation, ask_for_situation
 from kafka_groups.admin.rules.plans.values import StreamsPlan
 from kafka_groups.admin.rules.plans.what_if import WhatIf
@@ -111,7 +111,7 @@ def _compared(
     costs = copy_costs(situation, tasks, present.values())
     return evolve(
         plan,
-        moves=planned_moves(Placement(before, processes), Placement(after, processes), costs),
+        moves=planned_moves(GroupPlacement(before, processes), GroupPlacement(after, processes), costs),
         processes=planned_loads(everyone, before, after),
         traffic=rack_traffic(everyone, tasks, before, after),
     )

@@ -29,9 +29,9 @@ class CopyBasis(enum.Enum):
 
     NOTHING = "nothing to copy"
     """The task has no state, or the process has had the task active, so that its state is there."""
-    REPORTED = "since the reported offset"
+    REPORTED = "since its offset"
     """The end of the changelogs minus the offset that the process has reported."""
-    WHOLE = "the whole changelog"
+    WHOLE = "whole changelog"
     """The end of the changelogs minus their start: the process has reported no offset of the task."""
     UNKNOWN = "unknown"
     """The brokers did not return the offsets of a changelog."""

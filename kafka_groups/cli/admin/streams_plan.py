@@ -1,0 +1,108 @@
+"""`kafka-groups streams plan`: what a task assignor would do to a running streams group."""
+
+import json
+import sys
+import traceback
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import click
+from attrs import evolve
+
+from kafka_groups.admin import PlannedProcess, StreamsPlan
+from kafka_groups.assignment import OfferedAssignor, Registered, TaskAssignorError, TaskAssignors
+from kafka_groups.cli.admin.connecting import BrokerChoice, connected, connecting
+from kafka_groups.cli.admin.plan_documents import plan_document
+from kafka_groups.cli.admin.plan_tables import print_plan
+from kafka_groups.cli.output import console_for_people, say
+from kafka_groups.errors import ConfigurationError
+
+__all__ = ["plan"]
+
+
+@click.command()
+@click.argument("group")
+@click.option(
+    "--assignor", required=True, metavar="MODULE:CLASS", help="The task assignor, or the name of one that is built in."
+)
+@click.option("--set", "given", multiple=True, metavar="KEY=VALUE", help="A key of its configuration. Repeatable.")
+@click.option(
+    "--standbys", type=click.IntRange(0), metavar="N", help="Copies of each task with state. Default: as in the group."
+)
+@click.option("--without", multiple=True, metavar="MEMBER", help="A member that leaves. Repeatable.")
+@click.option(
+    "--with-process",
+    "processes",
+    multiple=True,
+    metavar="threads=N,rack=NAME,tag.KEY=VALUE",
+    help="A process that joins, without state. Repeatable. Every part may be left out.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
+@connecting
+def plan(connection: BrokerChoice, group: str, *, as_json: bool, **given: Any) -> None:
+    """Print what a task assignor would do to the running streams group GROUP. Nothing is changed.
+
+    The assignor runs in this process. Python looks for its module in the working directory first. Numbers of records
+    are upper bounds, as compaction may have removed some of them.
+
+    The exit status is 1 if the group could not be planned, or would refuse the result.
+    """
+    change = _change(**given)
+    with connected(connection) as admin:
+        try:
+            made = admin.plan_streams_group(group, **change)
+        except TaskAssignorError as error:
+            traceback.print_exception(error.__cause__)
+            raise
+    _print(made, as_json=as_json)
+
+
+def _print(made: StreamsPlan, *, as_json: bool) -> None:
+    if as_json:
+        say(json.dumps(plan_document(made), indent=2, ensure_ascii=False))
+    else:
+        print_plan(console_for_people(), made)
+    for warning in made.warnings:
+        click.echo(f"Warning: {warning}", err=True)
+    if made.error is not None:
+        click.echo(f"Error: the group would not use this result and keep its tasks. {made.error}", err=True)
+        sys.exit(1)
+
+
+def _change(
+    assignor: str, given: Iterable[str], standbys: int | None, without: Iterable[str], processes: Iterable[str]
+) -> dict[str, Any]:
+    """Return the arguments of `plan_streams_group`."""
+    configs = dict(map(_pair, given))
+    try:
+        return {
+            "assignor": _configured(assignor, configs),
+            "standby_replicas": standbys,
+            "leaving": list(without),
+            "joining": [PlannedProcess.parse(text) for text in processes],
+        }
+    except ConfigurationError as error:
+        raise click.UsageError(str(error)) from error
+
+
+def _pair(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not (equals and key.strip()):
+        raise click.BadParameter(f"{text!r} is not of the form KEY=VALUE.", param_hint="--set")
+    return key.strip(), value
+
+
+def _configured(assignor: str, configs: dict[str, str]) -> OfferedAssignor:
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    offered = TaskAssignors.of([assignor]).default
+    if not configs:
+        return offered
+    if not isinstance(offered, Registered):
+        raise ConfigurationError(
+            f"The task assignor '{offered.name}' assigns tasks to members (KIP-1357) and has no configuration: leave "
+            "--set out."
+        )
+    return evolve(offered, configs={**offered.configs, **configs})
