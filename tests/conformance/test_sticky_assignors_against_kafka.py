@@ -22,7 +22,12 @@ from kafka_groups.assignment.application.configs import RackAwareStrategy
 from kafka_groups.assignment.application.process_ids import ProcessId
 from kafka_groups.assignment.application.states import ApplicationState
 from kafka_groups.types import TaskId
-from tests.support.assignors.application_cases import ApplicationCase, changed, random_application
+from tests.support.assignors.application_cases import (
+    ApplicationCase,
+    changed,
+    random_application,
+    with_several_owners,
+)
 from tests.support.kafka.kafka_application_assignor import KafkaApplicationAssignors, ProcessTasks, tasks_of
 from tests.support.kafka.kafka_classpath import streams_classpath_or_skip
 
@@ -49,9 +54,12 @@ def seeds(request: pytest.FixtureRequest) -> range:
 
 
 def applications(seeds: range) -> Iterator[tuple[str, ApplicationState]]:
-    """Yield small applications, and some large ones."""
+    """Yield small applications, also such as have several owners of tasks, and some large ones."""
     for seed in seeds:
-        yield f"sticky-{seed}", without_racks(random_application(f"sticky-{seed}")).as_state()
+        case = without_racks(random_application(f"sticky-{seed}"))
+        yield f"sticky-{seed}", case.as_state()
+        if seed % 10 == 0:
+            yield f"owners-{seed}", with_several_owners(case, random.Random(seed)).as_state()
     for seed in range(LARGE_SEEDS):
         case = random_application(f"large-sticky-{seed}", most_processes=30, most_tasks=200)
         yield f"large-sticky-{seed}", without_racks(case).as_state()

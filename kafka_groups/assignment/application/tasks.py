@@ -7,7 +7,15 @@ from attrs import field, frozen
 from kafka_groups.assignment.java_order import copied, grown, in_hash_order, string_hash
 from kafka_groups.types import TaskId, TopicPartition
 
-__all__ = ["TaskInfo", "TaskTopicPartition", "in_java_order", "in_task_order", "ordered_tasks", "task_order"]
+__all__ = [
+    "TaskInfo",
+    "TaskTopicPartition",
+    "in_java_order",
+    "in_task_order",
+    "ordered_tasks",
+    "task_hash",
+    "task_order",
+]
 
 _WORD = 0xFFFF_FFFF
 _Racks = frozenset[str] | None
@@ -29,17 +37,17 @@ def in_task_order(tasks: Iterable[TaskId]) -> list[TaskId]:
 
 
 def in_java_order(tasks: Iterable[TaskId], *, is_copy: bool = False) -> list[TaskId]:
-    """Return tasks in the order of a hash table of Java that holds nothing else.
+    """Return tasks in the order of a hash table of Java to which they were added in their order, and nothing else.
 
     Args:
         tasks: The tasks.
         is_copy: Whether the table was made as a copy of a sorted collection, instead of task by task.
     """
     known = in_task_order(tasks)
-    return in_hash_order(known, _hash, (copied if is_copy else grown)(len(known)))
+    return in_hash_order(known, task_hash, (copied if is_copy else grown)(len(known)))
 
 
-def _hash(task: TaskId) -> int:
+def task_hash(task: TaskId) -> int:
     """Return the hash code of a task in Kafka Streams: that of two numbers, and of nothing."""
     id_ = task.subtopology_id
     number = int(id_) if id_.isascii() and id_.isdecimal() else string_hash(id_)

@@ -28,6 +28,7 @@ __all__ = [
     "changed",
     "random_application",
     "random_assignment",
+    "with_several_owners",
 ]
 
 Plan = Mapping[ProcessId, tuple[Set[TaskId], Set[TaskId]]]
@@ -234,6 +235,17 @@ def random_assignment(case: ApplicationCase, rng: random.Random) -> dict[Process
         for id_ in rng.sample(others, min(standbys, len(others))) if task in case.ends else ():
             plan[id_][1].add(task)
     return plan
+
+
+def with_several_owners(case: ApplicationCase, rng: random.Random) -> ApplicationCase:
+    """Return the application when members own tasks that others own, too, as after a rebalance that went wrong."""
+    more = [frozenset(rng.sample(case.tasks, rng.randint(0, len(case.tasks)))) for _ in case.processes]
+    processes = [
+        attrs.evolve(each, members=(attrs.evolve(first, owned=first.owned | owned), *others))
+        for each, owned in zip(case.processes, more, strict=True)
+        for first, *others in [each.members]
+    ]
+    return attrs.evolve(case, processes=tuple(processes))
 
 
 def _fresh(rng: random.Random, limits: Limits) -> ApplicationCase:

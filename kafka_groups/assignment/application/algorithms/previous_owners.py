@@ -7,6 +7,8 @@ from attrs import frozen
 
 from kafka_groups.assignment.application.algorithms.plans import Plans, ProcessPlan
 from kafka_groups.assignment.application.process_ids import ProcessId, in_hash_table_order
+from kafka_groups.assignment.application.tasks import task_hash
+from kafka_groups.assignment.java_order import grown, in_hash_order
 from kafka_groups.types import TaskId
 
 __all__ = ["PreviousOwners"]
@@ -19,7 +21,7 @@ class PreviousOwners:
     """The processes that ran tasks, and those that had copies of them.
 
     Attributes:
-        active: The process that ran a task: the last one, if several did.
+        active: The process that ran a task: the one with the largest id, if several did.
     """
 
     active: Mapping[TaskId, ProcessPlan]
@@ -30,7 +32,7 @@ class PreviousOwners:
         """Return the previous owners of all tasks, some of which may not exist any more.
 
         Args:
-            plans: The processes, in the order in which they are gone over.
+            plans: The processes.
         """
         active: dict[TaskId, ProcessPlan] = {}
         standby: dict[TaskId, list[ProcessId]] = {}
@@ -39,6 +41,10 @@ class PreviousOwners:
             for task in plan.state.previous_standby_tasks:
                 standby.setdefault(task, []).append(process_id)
         return cls(active, {task: [plans[id_] for id_ in in_hash_table_order(ids)] for task, ids in standby.items()})
+
+    def active_in_java_order(self) -> Sequence[TaskId]:
+        """Return the tasks that ran, in the order of Java's table: that to which the processes added theirs in turn."""
+        return in_hash_order(self.active, task_hash, grown(len(self.active)))
 
     def standby(self, task: TaskId) -> Sequence[ProcessPlan]:
         """Return the processes that had a copy of a task, in the order of Java's table."""

@@ -8,7 +8,7 @@ from attrs import frozen
 from kafka_groups.assignment.application.algorithms.plans import Plans, ProcessPlan, empty_plans
 from kafka_groups.assignment.application.algorithms.previous_owners import PreviousOwners
 from kafka_groups.assignment.application.algorithms.sticky_choice import StickyChoice
-from kafka_groups.assignment.application.process_ids import ProcessId, in_hash_table_order
+from kafka_groups.assignment.application.process_ids import ProcessId
 from kafka_groups.assignment.application.states import KafkaStreamsState
 from kafka_groups.assignment.application.tasks import in_java_order, in_task_order
 from kafka_groups.types import TaskId
@@ -38,8 +38,7 @@ class Sticky:
     def of(cls, states: Mapping[ProcessId, KafkaStreamsState], *, is_legacy: bool) -> Self:
         """Return processes without tasks."""
         plans = empty_plans(states)
-        order = plans if is_legacy else in_hash_table_order(plans)
-        return cls(plans, PreviousOwners.of({id_: plans[id_] for id_ in order}), is_legacy)
+        return cls(plans, PreviousOwners.of(plans), is_legacy)
 
     def place_active(self, tasks: Iterable[TaskId], *, must_preserve: bool) -> None:
         """Let each task run in one of the processes, none of which has a task yet.
@@ -74,7 +73,7 @@ class Sticky:
 
     def _return_active(self, left: set[TaskId], quota: int, *, must_preserve: bool) -> None:
         """Let tasks run where they ran, as far as the quota permits it."""
-        for task in in_java_order(self.owners.active):
+        for task in self.owners.active_in_java_order():
             plan = self.owners.active[task]
             if task in left and (must_preserve or plan.load < quota):
                 plan.active.add(task)
