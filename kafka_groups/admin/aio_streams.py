@@ -266,7 +266,8 @@ class AsyncStreamsGroupCalls(ABC):
         The brokers describe the group, its topics and the offsets of its changelogs. The assignor runs in your program,
         so the group may be on any broker that has streams groups. The acceptable lag is Kafka's default of 10,000.
 
-        The assignor runs on the client's event loop: nothing else happens there until it returns.
+        The assignor runs on the client's event loop: nothing else happens there until it returns. One by process is
+        configured before, and its `on_assignment_computed` is called afterwards, as in a group.
 
         Args:
             group_id: The group.

@@ -62,11 +62,11 @@ def member(
         "target_assignment": assignment,
         "task_end_offsets": offsets(dict.fromkeys(reported or (), END)),
         "is_classic": False,
+        "assignment": assignment,
     }
     return StreamsGroupMemberDescription(
         member_id=member_id,
         process_id=process_id,
-        assignment=assignment,
         task_offsets=offsets(reported or {}),
         **{**given, **fields},
     )

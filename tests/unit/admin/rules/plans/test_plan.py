@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from attrs import evolve
+from attrs import evolve, frozen
 
 from kafka_groups.admin import (
     CopyBasis,
@@ -24,12 +24,14 @@ from kafka_groups.assignment import (
     ApplicationState,
     AssignedTask,
     AssignedTaskType,
+    GroupAssignorConfigs,
     KafkaStreamsAssignment,
     MemberAssignment,
     MemberAssignments,
     ProcessId,
     Registered,
     StreamsGroupSpec,
+    StreamsMemberSpec,
     TaskAssignment,
     TaskAssignmentError,
     TaskAssignor,
@@ -68,6 +70,19 @@ def assigning(active: Mapping[str, tuple[str, ...]], **standby: tuple[str, ...])
         )
 
     return assign
+
+
+@frozen
+class MovesCopies:
+    """An assignor by member that always returns the same active tasks and copies."""
+
+    tasks: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]
+    name: str = "moves-copies"
+
+    def assign(self, group: StreamsGroupSpec, topology: TopologyDescriber) -> MemberAssignments:
+        return MemberAssignments(
+            {id_: MemberAssignment(tasks(*active), tasks(*standby)) for id_, (active, standby) in self.tasks.items()}
+        )
 
 
 TWO = situation(
@@ -121,6 +136,56 @@ def test_a_task_that_changes_threads_copies_nothing() -> None:
     made = plan(given, "highly_available")
     assert len(made.moves) == 2
     assert all(move.stays_in_process and move.records == 0 for move in made.moves)
+
+
+def test_a_copy_that_changes_threads_is_paired_within_its_process() -> None:
+    given = situation(member("a-1", "a", ALL), member("b-1", "b", (), ALL), member("c-1", "c"), member("c-2", "c"))
+    moved = situation(*given.group.members[:2], member("c-1", "c", (), ("0_0",)), member("c-2", "c"))
+    by_member = MovesCopies({"a-1": (ALL, ()), "b-1": ((), ALL[1:]), "c-2": ((), ("0_0",))})
+    assert plan(moved, by_member).moves == (
+        PlannedMove(
+            task=TaskId("0", 0),
+            role=STANDBY,
+            source=TaskPlace("c-1", "c"),
+            target=TaskPlace("c-2", "c"),
+            role_before=STANDBY,
+        ),
+        PlannedMove(task=TaskId("0", 0), role=STANDBY, source=B, target=None),
+    )
+
+
+def test_warm_ups_count_as_copies() -> None:
+    warming = StreamsGroupTasks(warmup=tasks("0_0"))
+    given = situation(member("a-1", "a", ALL), member("b-1", "b", assignment=warming, target_assignment=warming))
+    made = plan(given, assigning({"a": ALL[1:], "b": ("0_0",)}))
+    assert [move.role_before for move in made.moves] == [STANDBY]
+    assert made.processes[1].before == TaskCounts(0, 1)
+
+
+def test_the_state_of_a_member_that_leaves_stays_in_its_process() -> None:
+    given = situation(
+        member("a-1", "a", ALL), member("b-1", "b"), member("b-2", "b", (), ("0_0",), reported={"0_0": 990})
+    )
+    made = plan(given, assigning({"a": ALL[1:], "b": ("0_0",)}), leaving=["b-2"])
+    assert [(move.target, move.records) for move in made.moves] == [(B, END - 990)]
+
+
+def test_the_furthest_report_of_a_process_counts() -> None:
+    given = situation(
+        member("a-1", "a", ALL),
+        member("b-1", "b", reported={"0_0": 990}),
+        member("b-2", "b", reported={"0_0": 500}),
+    )
+    made = plan(given, assigning({"a": ALL[1:], "b": ("0_0",)}))
+    assert [move.records for move in made.moves] == [END - 990]
+
+
+def test_a_process_that_has_a_task_active_and_as_a_copy_has_its_state() -> None:
+    given = situation(member("a-1", "a", ("0_0",)), member("a-2", "a", (), ("0_0",)))
+    by_member = MovesCopies({"a-1": ((), ("0_0",))})
+    assert [(move.role, move.target, move.role_before) for move in plan(given, by_member).moves] == [
+        (STANDBY, TaskPlace("a-1", "a"), ACTIVE)
+    ]
 
 
 def test_tasks_without_state_copy_nothing() -> None:
@@ -236,6 +301,65 @@ class LowestMember:
             first: MemberAssignment(active_tasks={"0": frozenset(numbers)}),
             second: MemberAssignment(standby_tasks=standby),
         })  # fmt: skip
+
+
+KNOWN = situation(
+    member(
+        "a-1", "a", ("0_1",), ("0_2",), reported={"0_2": 5}, rack="r", instance_id="i", client_tags={"zone": "z"},
+        user_endpoint=("h", 7), epoch=9,
+    ),
+    configs={"streams.rack.aware.assignment.tags": "zone"},
+)  # fmt: skip
+
+
+class Curious(TaskAssignor):
+    """Notes what it sees, and what its callback hears."""
+
+    def __init__(self) -> None:
+        self.seen: list[Any] = []
+
+    def assign(self, application_state: ApplicationState) -> TaskAssignment:
+        self.seen.extend(application_state.kafka_streams_states(compute_task_lags=False).values())
+        return assigning({"a": ALL})(application_state)
+
+    def on_assignment_computed(self, assignment: Any, subscription: Any, error: Any) -> None:
+        self.seen.append(subscription.members)
+
+
+def test_an_assignor_by_process_sees_all_that_is_known_of_members() -> None:
+    curious = Curious()
+    plan(KNOWN, curious, joining=[PlannedProcess(rack="s", client_tags={"zone": "y"})])
+    old, new, subscriptions = curious.seen
+    assert (old.rack_id, old.client_tags, old.host_info) == ("r", {"zone": "z"}, ("h", 7))
+    assert (new.rack_id, new.client_tags, new.host_info) == ("s", {"zone": "y"}, None)
+    first, second = subscriptions["a-1"], subscriptions["new-1-1"]
+    assert first.topics == second.topics == {"in"}
+    assert (first.owned_partitions, second.owned_partitions) == ({TopicPartition("in", 1)}, frozenset())
+    assert (first.group_instance_id, first.generation_id, first.rack_id) == ("i", 9, "r")
+
+
+def test_an_assignor_by_member_sees_all_that_is_known_of_members() -> None:
+    seen: list[StreamsGroupSpec] = []
+
+    class Noting:
+        name = "noting"
+
+        def assign(self, group: StreamsGroupSpec, topology: TopologyDescriber) -> MemberAssignments:
+            seen.append(group)
+            return MemberAssignments({})
+
+    plan(KNOWN, Noting)
+    spec = StreamsMemberSpec(
+        process_id="a",
+        instance_id="i",
+        rack_id="r",
+        client_tags={"zone": "z"},
+        active_tasks=tasks("0_1"),
+        standby_tasks=tasks("0_2"),
+        task_offsets={"0": {2: 5}},
+        task_end_offsets={"0": {2: END}},
+    )
+    assert seen == [StreamsGroupSpec({"a-1": spec}, GroupAssignorConfigs(0, ("zone",)))]
 
 
 def test_an_assignor_by_member_is_planned_in_the_same_way() -> None:
@@ -368,8 +492,9 @@ def test_a_group_without_tasks_is_an_error_that_names_its_state(state: str) -> N
 
 
 def test_a_group_whose_topology_is_not_shown_is_an_error() -> None:
-    with pytest.raises(IllegalStateError, match="shows no topology or no members of the streams group app"):
-        plan(situation(member("a-1", "a"), group={"topology": None}), "sticky")
+    for given in (situation(member("a-1", "a"), group={"topology": None}), situation()):
+        with pytest.raises(IllegalStateError, match="shows no topology or no members of the streams group app"):
+            plan(given, "sticky")
 
 
 def test_ids_of_processes_that_are_uuids_stay_what_they_are() -> None:

@@ -23,7 +23,7 @@ from kafka_groups.protocol.messages.describe_configs import (
     DescribeConfigsResponse,
     DescribeConfigsResult,
 )
-from kafka_groups.protocol.messages.list_offsets import ListOffsetsResponse
+from kafka_groups.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 from kafka_groups.protocol.messages.metadata import (
     MetadataResponse,
     MetadataResponseBroker,
@@ -92,6 +92,23 @@ def test_the_configuration_of_the_group_counts() -> None:
     simulate(program, settings=AT_ONCE)
 
 
+@pytest.mark.parametrize("profile", ["4.2", "4.3"])
+def test_brokers_before_4_4_have_no_offsets_of_tasks(profile: str) -> None:
+    async def program(world: AdminWorld) -> None:
+        member = await world.streams_member("app")
+        await member.join(COUNTING, version=0)
+        beat = await until(lambda: member.beat(version=0), lambda it: bool(it.active))
+        await member.beat(owned=beat.active, version=0)
+        async with world.admin() as admin:
+            made = await admin.plan_streams_group("app", "highly_available", joining=[PlannedProcess()])
+        assert made.group_assignor is None
+        assert len(made.moves) == 1
+        (warning,) = made.warnings
+        assert warning.startswith("Kafka before 4.4 does not return offsets of tasks.")
+
+    simulate(program, profile=profile)
+
+
 def test_groups_that_cannot_be_planned() -> None:
     async def program(world: AdminWorld) -> None:
         async with world.admin() as admin:
@@ -125,15 +142,15 @@ def test_an_assignor_that_fails_leaves_the_client_usable() -> None:
 # -------------------------------------------------------------------------------------------------- racks
 
 
-def group(**fields: Any) -> StreamsGroupDescribeResponse:
-    """One member that runs task 0_0, with a source that is used as a changelog."""
+def group(changelog: str = "in", **fields: Any) -> StreamsGroupDescribeResponse:
+    """One member that runs task 0_0, whose changelog is the source unless it has another."""
     mine = StreamsGroupDescribeAssignment(active_tasks=(TaskIds(subtopology_id="0", partitions=(0,)),))
     member = StreamsGroupDescribeResponseMember(
         member_id="m", member_epoch=1, client_id="c", client_host="/h", topology_epoch=0, process_id="p",
         assignment=mine, target_assignment=mine,
     )  # fmt: skip
     part = StreamsGroupDescribeSubtopology(
-        subtopology_id="0", source_topics=("in",), state_changelog_topics=(StreamsTopicInfo(name="in"),)
+        subtopology_id="0", source_topics=("in",), state_changelog_topics=(StreamsTopicInfo(name=changelog),)
     )
     described = StreamsGroupDescribeResponseGroup(
         group_id="app",
@@ -147,22 +164,25 @@ def group(**fields: Any) -> StreamsGroupDescribeResponse:
     return StreamsGroupDescribeResponse(groups=(described,))
 
 
-def brokers(*partitions: tuple[int, ...], error: ErrorCode = ErrorCode.NONE) -> MetadataResponse:
+def brokers(
+    *partitions: tuple[int, ...], error: ErrorCode = ErrorCode.NONE, topics: tuple[str, ...] = ("in",)
+) -> MetadataResponse:
     """Three brokers, the third without a rack, and a topic with replicas on these."""
     return MetadataResponse(
         brokers=tuple(
             MetadataResponseBroker(node_id=node, host="h", port=1, rack=rack)
             for node, rack in ((1, "x"), (2, "y"), (3, None))
         ),
-        topics=(
+        topics=tuple(
             MetadataResponseTopic(
-                name="in",
+                name=topic,
                 error_code=error,
                 partitions=tuple(
                     MetadataResponsePartition(partition_index=number, leader_id=1, replica_nodes=nodes)
                     for number, nodes in enumerate(partitions)
                 ),
-            ),
+            )
+            for topic in topics
         ),
     )
 
@@ -197,6 +217,14 @@ async def test_partitions_have_the_racks_of_their_replicas() -> None:
         "ListOffsetsRequest",
         "ListOffsetsRequest",
     ]
+
+
+async def test_only_changelogs_are_asked_for_offsets() -> None:
+    described, metadata = group("app-x-changelog"), brokers((1,), (1,), topics=("app-x-changelog", "in"))
+    asking = Brokers({ApiKey.METADATA: metadata, ApiKey.STREAMS_GROUP_DESCRIBE: described})
+    await ask_for_situation(asking, "app")
+    asked = [each for each in asking.asked if isinstance(each, ListOffsetsRequest)]
+    assert [[topic.name for topic in each.topics] for each in asked] == [["app-x-changelog"]] * 2
 
 
 async def test_a_topic_that_cannot_be_described_is_an_error() -> None:
