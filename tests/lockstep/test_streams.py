@@ -6,7 +6,7 @@ A failure shows the shortest run that was found; `python -m tests.lockstep strea
 import pytest
 
 from kafka_groups.broker.coordinators.groups.epochs import members
-from kafka_groups.broker.coordinators.groups.streams import target
+from kafka_groups.broker.coordinators.groups.streams.assigning import target
 from kafka_groups.broker.coordinators.groups.streams.group import StreamsGroup
 from kafka_groups.broker.coordinators.groups.streams.groups import StreamsGroups
 from tests.lockstep.pair import Pair

@@ -9,7 +9,8 @@ from kafka_groups.assignment.group.sticky.active_tasks import assign_active
 from kafka_groups.assignment.group.sticky.past import Past
 from kafka_groups.broker.coordinators.groups.epochs import members
 from kafka_groups.broker.coordinators.groups.epochs.members import known_member
-from kafka_groups.broker.coordinators.groups.streams import groups, heartbeat, offsets, reconciliation, target
+from kafka_groups.broker.coordinators.groups.streams import groups, heartbeat, offsets, reconciliation
+from kafka_groups.broker.coordinators.groups.streams.assigning import target
 from kafka_groups.broker.coordinators.groups.streams.group import StreamsDraft, StreamsGroup
 from kafka_groups.broker.coordinators.groups.streams.groups import StreamsGroups
 from kafka_groups.broker.coordinators.groups.streams.reconciliation import _MemberStep

@@ -6,7 +6,6 @@ from attrs import evolve
 
 from kafka_groups.client.background import BackgroundErrors
 from kafka_groups.client.coordinators import CoordinatorManager
-from kafka_groups.client.events import Area, Events
 from kafka_groups.client.features import if_switched_off
 from kafka_groups.client.membership.transitions import next_member_state
 from kafka_groups.client.requests import NEVER_MS, ClientResponse, OutgoingRequest, PollResult
@@ -19,6 +18,7 @@ from kafka_groups.protocol.messages.streams_group_heartbeat import (
     StreamsGroupHeartbeatRequest,
     StreamsGroupHeartbeatResponse,
 )
+from kafka_groups.streams.member.rules.application_calls import ApplicationCalls
 from kafka_groups.streams.member.rules.figures import StreamsFigures
 from kafka_groups.streams.member.rules.heartbeat import MemberDescription, SentHeartbeat, assigned_tasks, with_tasks
 from kafka_groups.streams.member.rules.known_group import KnownGroup
@@ -26,10 +26,10 @@ from kafka_groups.streams.member.rules.member_events import (
     GroupMembershipOperation,
     StatusesChanged,
     StreamsMembershipEvent,
-    TasksAssigned,
     TasksLost,
     TasksRevoked,
 )
+from kafka_groups.streams.member.rules.membership_log import MembershipLog
 from kafka_groups.streams.member.rules.owned_tasks import TaskOwnership
 from kafka_groups.streams.member.rules.pace import HeartbeatPace
 from kafka_groups.streams.member.rules.states import IN_GROUP, TRANSITIONS, MembershipEvent, MembershipState
@@ -37,7 +37,7 @@ from kafka_groups.streams.member.rules.task_offsets import FIRST_WITH_TASK_OFFSE
 from kafka_groups.streams.member.rules.tasks import NO_TASKS, MemberTasks
 from kafka_groups.streams.member.rules.unconfirmed import ConfirmationReminder
 
-__all__ = ["ApplicationCalls", "StreamsMembership"]
+__all__ = ["StreamsMembership"]
 
 _SETTLING_MS = 2_000
 _FIRST_EPOCH_OF_ANOTHER_LIFE = 2
@@ -82,7 +82,7 @@ class StreamsMembership:
         self.description = description
         self._coordinator = coordinator
         self._errors = errors
-        self._log = _MembershipLog(errors.events, f"{description.group_id}/{description.member_id}")
+        self._log = MembershipLog(errors.events, f"{description.group_id}/{description.member_id}")
         self._pace = pace
         self._offsets = offsets
         self._timeout_ms = timeout_ms
@@ -479,131 +479,3 @@ _REACTIONS: Mapping[ErrorCode, Callable[[StreamsMembership, StreamsGroupHeartbea
 }
 """The member's reaction to each error. All others are fatal, as in Kafka's own client, where
 UNRELEASED_INSTANCE_ID is fatal, too."""
-
-
-class _MembershipLog:
-    """Writes log messages about one member.
-
-    Args:
-        events: The events.
-        member: The member, with its group.
-    """
-
-    def __init__(self, events: Events, member: str) -> None:
-        self._events = events
-        self._member = member
-
-    def joined(self, epoch: int) -> None:
-        """The coordinator accepted the member."""
-        self._events.note(Area.GROUP, f"Member {self._member} joined the streams group with epoch {epoch}.")
-
-    def told(self, event: StreamsMembershipEvent) -> None:
-        """The program hears of tasks that come or go."""
-        match event:
-            case TasksAssigned(tasks):
-                self._events.note(Area.GROUP, f"Tasks assigned to member {self._member}: {tasks}.")
-            case TasksRevoked(tasks):
-                self._events.note(Area.GROUP, f"Tasks revoked from member {self._member}: {tasks}.")
-            case TasksLost(tasks):
-                self._events.note(Area.GROUP, f"Tasks lost by member {self._member}: {tasks}.")
-            case _:
-                pass
-
-    def closed(self, event: TasksRevoked | TasksLost) -> None:
-        """The program has confirmed an event."""
-        self._events.note(Area.GROUP, f"Tasks closed by member {self._member}: {event.tasks}.")
-
-    def unconfirmed(self, tasks: MemberTasks, state: MembershipState, waited_ms: int) -> None:
-        """The program does not confirm that it has closed tasks."""
-        waits = "keeps other members waiting for them" if state in IN_GROUP else f"is not in the group ({state.value})"
-        self._events.warn(
-            Area.GROUP,
-            "unconfirmed",
-            f"Member {self._member} has waited {waited_ms // 1000} s for your program to confirm that it has closed"
-            f" tasks: {tasks}. It gets no tasks before that, and {waits}. Continue to poll, close the tasks of each"
-            " TasksRevoked and TasksLost event, and call confirm(event).",
-        )
-
-    def left(self) -> None:
-        """The coordinator answered the heartbeat that leaves."""
-        self._events.note(Area.GROUP, f"Member {self._member} left the streams group.")
-
-    def not_told(self) -> None:
-        """The client is closed before the coordinator answered."""
-        self._events.warn(
-            Area.GROUP,
-            "not told",
-            f"Could not notify the coordinator that member {self._member} is leaving the streams group. It will remove"
-            " the member when its session times out.",
-        )
-
-    def overdue(self, limit_ms: int) -> None:
-        """The application stayed away."""
-        self._events.warn(
-            Area.GROUP,
-            "overdue",
-            f"Member {self._member} is leaving the streams group: the program did not poll for {limit_ms} ms"
-            " (max.poll.interval.ms). Its tasks are lost. Process fewer records at a time, or raise"
-            " max.poll.interval.ms.",
-        )
-
-    def missed_tasks(self) -> None:
-        """A static member does not know its tasks."""
-        self._events.warn(
-            Area.GROUP,
-            "missed tasks",
-            f"Static member {self._member} gives up its tasks and rejoins: the response with its new tasks was lost.",
-        )
-
-    def outdated(self, known_epoch: int, epoch: int) -> None:
-        """The group has moved on before the member joined again."""
-        self._events.warn(
-            Area.GROUP,
-            "outdated",
-            f"Member {self._member} lost its tasks: when it rejoined after a lost response, the epoch was {epoch}"
-            f" instead of {known_epoch}. Other members may have had the tasks in between.",
-        )
-
-    def fenced(self, epoch: int, error: str) -> None:
-        """The coordinator removed the member."""
-        self._events.warn(
-            Area.GROUP,
-            "fenced",
-            f"The coordinator does not know member {self._member} with epoch {epoch} in the streams group ({error})."
-            " Its tasks are lost, and it rejoins.",
-        )
-
-    def unreleased(self, instance_id: str | None, wait_ms: int) -> None:
-        """Another member has the instance id."""
-        self._events.warn(
-            Area.GROUP,
-            "unreleased",
-            f"The group still has a member with the instance id {instance_id}, perhaps this process before it was"
-            f" restarted. Its session ends by itself. Member {self._member} joins again in {wait_ms} ms.",
-        )
-
-
-class ApplicationCalls:
-    """The deadline of the application's next call.
-
-    Args:
-        limit_ms: The longest time between two calls (`max.poll.interval.ms`).
-
-    Attributes:
-        is_waiting: Whether the application is in a call, waiting for the member. Such a call is never late.
-    """
-
-    def __init__(self, limit_ms: int) -> None:
-        self.limit_ms = limit_ms
-        self.is_waiting = False
-        self._deadline_ms: int | None = None
-
-    def called(self, now_ms: int) -> None:
-        """Note a call, which restarts the interval."""
-        self._deadline_ms = now_ms + self.limit_ms
-
-    def remaining_ms(self, now_ms: int) -> int:
-        """Return how long until the application is overdue; 0 if it is."""
-        if self._deadline_ms is None or self.is_waiting:
-            return NEVER_MS
-        return max(0, self._deadline_ms - now_ms)

@@ -19,11 +19,19 @@ from kafka_groups.broker.coordinators.groups.epochs.deadlines import Deadline, D
 from kafka_groups.broker.coordinators.groups.epochs.groups import EpochGroups
 from kafka_groups.broker.coordinators.groups.epochs.members import known_member, leave_for_a_while, remove
 from kafka_groups.broker.coordinators.groups.member_client import MemberClient
-from kafka_groups.broker.coordinators.groups.streams.application_target import target_of
+from kafka_groups.broker.coordinators.groups.streams.assigning.application_target import target_of
+from kafka_groups.broker.coordinators.groups.streams.assigning.follow_ups import follow_up_ms
+from kafka_groups.broker.coordinators.groups.streams.assigning.target import (
+    TargetContext,
+    assign_if_due,
+    assignor_for,
+    follow_departure,
+    increase_epoch,
+    write_target,
+)
 from kafka_groups.broker.coordinators.groups.streams.computation import is_wanted, note_failure
 from kafka_groups.broker.coordinators.groups.streams.descriptions import TopologyDescriptions, checked_description
 from kafka_groups.broker.coordinators.groups.streams.effects import ComputeAssignment, CreateInternalTopics
-from kafka_groups.broker.coordinators.groups.streams.follow_ups import follow_up_ms
 from kafka_groups.broker.coordinators.groups.streams.group import StreamsDraft, StreamsGroup
 from kafka_groups.broker.coordinators.groups.streams.heartbeat import AnsweredHeartbeat, StreamsHeartbeat
 from kafka_groups.broker.coordinators.groups.streams.offsets import check_commit, check_fetch
@@ -38,14 +46,6 @@ from kafka_groups.broker.coordinators.groups.streams.records import (
 from kafka_groups.broker.coordinators.groups.streams.responses import described_group, leave_response
 from kafka_groups.broker.coordinators.groups.streams.settings import StreamsRules
 from kafka_groups.broker.coordinators.groups.streams.soft_state import StreamsSoftState
-from kafka_groups.broker.coordinators.groups.streams.target import (
-    TargetContext,
-    assign_if_due,
-    assignor_for,
-    follow_departure,
-    increase_epoch,
-    write_target,
-)
 from kafka_groups.broker.coordinators.groups.topics import TopicsImage
 from kafka_groups.broker.coordinators.result import Effect, Result
 from kafka_groups.config.cluster.streams_group import StreamsGroupConfig

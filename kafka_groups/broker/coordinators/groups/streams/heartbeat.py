@@ -8,8 +8,14 @@ from attrs import evolve, frozen
 
 from kafka_groups.broker.coordinators.groups.epochs.members import enter
 from kafka_groups.broker.coordinators.groups.member_client import MemberClient
+from kafka_groups.broker.coordinators.groups.streams.assigning.follow_ups import has_caught_up
+from kafka_groups.broker.coordinators.groups.streams.assigning.target import (
+    TargetContext,
+    TargetStep,
+    assign_if_due,
+    increase_if_due,
+)
 from kafka_groups.broker.coordinators.groups.streams.effects import ComputeAssignment
-from kafka_groups.broker.coordinators.groups.streams.follow_ups import has_caught_up
 from kafka_groups.broker.coordinators.groups.streams.group import StreamsDraft, StreamsGroup
 from kafka_groups.broker.coordinators.groups.streams.reconciliation import reconcile
 from kafka_groups.broker.coordinators.groups.streams.records import (
@@ -28,12 +34,6 @@ from kafka_groups.broker.coordinators.groups.streams.responses import (
 )
 from kafka_groups.broker.coordinators.groups.streams.settings import StreamsRules
 from kafka_groups.broker.coordinators.groups.streams.soft_state import ReportedOffsets, StreamsSoftState
-from kafka_groups.broker.coordinators.groups.streams.target import (
-    TargetContext,
-    TargetStep,
-    assign_if_due,
-    increase_if_due,
-)
 from kafka_groups.broker.coordinators.groups.streams.tasks import OwnedTasks, owned_tasks
 from kafka_groups.broker.coordinators.groups.streams.topologies.configured_topology import ConfiguredTopology
 from kafka_groups.broker.coordinators.groups.streams.topologies.topology import StreamsTopology, topology_of

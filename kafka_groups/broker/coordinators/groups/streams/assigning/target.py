@@ -28,7 +28,7 @@ from kafka_groups.broker.coordinators.groups.epochs.target import (
     hash_of,
     settle_empty_group,
 )
-from kafka_groups.broker.coordinators.groups.streams.application_target import application_input
+from kafka_groups.broker.coordinators.groups.streams.assigning.application_target import application_input
 from kafka_groups.broker.coordinators.groups.streams.computation import AssignmentComputation
 from kafka_groups.broker.coordinators.groups.streams.effects import ComputeAssignment
 from kafka_groups.broker.coordinators.groups.streams.group import StreamsDraft, StreamsGroup

@@ -1,0 +1,1 @@
+"""The target assignment of a streams group: when it is computed, by whom, and what follows from it."""
