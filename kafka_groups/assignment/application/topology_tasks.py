@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Iterator, Mapping
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
+from kafka_groups.assignment.application.neutral import ApplicationInput
 from kafka_groups.assignment.application.tasks import TaskInfo, TaskTopicPartition
 from kafka_groups.types import TaskId, TopicPartition
 
-__all__ = ["SubtopologyTopics", "tasks_of_topology"]
+__all__ = ["SubtopologyTopics", "tasks_of_topology", "with_stores"]
 
 _CHANGELOG = "-changelog"
 
@@ -22,7 +23,7 @@ class SubtopologyTopics:
     Attributes:
         sources: The topics that it reads, repartition topics included.
         changelogs: The topics with the changes of its stores. A source can be one of them.
-        stores: The names of its stores, if its description says them (KIP-1331). Without, they follow from changelogs.
+        stores: The names of its stores, if they are known. Otherwise, they follow from changelogs.
     """
 
     sources: Mapping[str, int]
@@ -48,6 +49,15 @@ def tasks_of_topology(
             places = tuple(_places(topics, partition, find_racks))
             tasks[task] = TaskInfo(task, bool(topics.changelogs), stores, places)
     return tasks
+
+
+def with_stores(given: ApplicationInput, stores: Mapping[str, frozenset[str]]) -> ApplicationInput:
+    """Return an input whose tasks have the stores that a description of the topology names, by sub-topology."""
+    tasks = {
+        task: evolve(info, state_store_names=stores.get(task.subtopology_id, info.state_store_names))
+        for task, info in given.tasks.items()
+    }
+    return evolve(given, tasks=tasks) if stores else given
 
 
 def _stores(topics: SubtopologyTopics, prefix: str) -> Iterator[str]:

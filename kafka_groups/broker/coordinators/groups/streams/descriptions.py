@@ -4,7 +4,7 @@ They are kept in memory, as by Kafka's `InMemoryTopologyDescriptionPlugin`, and 
 group's record has the epoch of the topology whose description was stored, so nobody is asked for it again.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from attrs import evolve, frozen
 
@@ -97,6 +97,16 @@ class TopologyDescriptions:
         """Keep a description."""
         self._stored[group_id] = _Stored(topology_epoch, description)
         self._asked.pop(group_id, None)
+
+    def stores_of(self, group: StreamsGroup) -> Mapping[str, frozenset[str]]:
+        """Return the names of the stores of each sub-topology. Empty if there is no description of the topology."""
+        stored = self._stored.get(group.group_id)
+        if stored is None or group.topology is None or stored.topology_epoch != group.topology.epoch:
+            return {}
+        return {
+            each.subtopology_id: frozenset(name for node in each.nodes for name in node.stores)
+            for each in stored.description.subtopologies
+        }
 
     def forget(self, group_id: str) -> None:
         """Forget a group."""

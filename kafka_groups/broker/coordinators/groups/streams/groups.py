@@ -8,13 +8,14 @@ not depend on the group (`requests.py`).
 
 import logging
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from attrs import evolve
 
 from kafka_groups.assignment import AssignmentConfigs, AssignmentError, Registered
 from kafka_groups.assignment.application.reports import has_reports
 from kafka_groups.assignment.application.running import Computed
+from kafka_groups.assignment.application.topology_tasks import with_stores
 from kafka_groups.broker.coordinators.groups.epochs.deadlines import Deadline, DeadlineKind
 from kafka_groups.broker.coordinators.groups.epochs.groups import EpochGroups
 from kafka_groups.broker.coordinators.groups.epochs.members import known_member, leave_for_a_while, remove
@@ -165,18 +166,18 @@ class StreamsGroups(EpochGroups[StreamsGroup, StreamsGroupRecord]):
             self._watch_rebalance(group, member_id, now_ms)
 
     def _effects(self, answered: AnsweredHeartbeat, config: StreamsGroupConfig) -> tuple[Effect, ...]:
-        group_id, to_create = answered.draft.group.group_id, answered.configured.to_create
-        self._begin(answered.computations)
+        group, to_create = answered.draft.group, answered.configured.to_create
+        computations = self._begin(group, answered.computations)
         if not to_create:
-            return answered.computations
-        creation = CreateInternalTopics(group_id, to_create, config.heartbeat_interval_ms)
-        return (creation, *answered.computations)
+            return computations
+        return (CreateInternalTopics(group.group_id, to_create, config.heartbeat_interval_ms), *computations)
 
     # --------------------------------------------------------------------- assignments that take their time
 
-    def _begin(self, computations: Iterable[ComputeAssignment]) -> None:
+    def _begin(self, group: StreamsGroup, computations: tuple[ComputeAssignment, ...]) -> tuple[Effect, ...]:
+        """Note that assignments are computed from now on. Return what is to be computed, with the names of stores."""
+        soft, stores = self._soft[group.group_id], self._descriptions.stores_of(group)
         for each in computations:
-            soft = self._soft[each.group_id]
             soft.computation.is_running = True
             if not soft.has_told_of_lags and not has_reports(each.given.members.values()):
                 soft.has_told_of_lags = True
@@ -185,6 +186,7 @@ class StreamsGroups(EpochGroups[StreamsGroup, StreamsGroupRecord]):
                     each.group_id,
                     each.assignor.name,
                 )
+        return tuple(evolve(each, given=with_stores(each.given, stores)) for each in computations)
 
     def assignment_computed(
         self, effect: ComputeAssignment, result: Computed | Exception, now_ms: int
@@ -299,8 +301,7 @@ class StreamsGroups(EpochGroups[StreamsGroup, StreamsGroupRecord]):
         except UnknownServerError as error:  # the next heartbeat tries again
             _log.warning("group %s: %s", draft.group.group_id, error)
             return ()
-        self._begin(step.effects)
-        return step.effects
+        return self._begin(draft.group, step.effects)
 
     def _session_timeout_ms(self, group: StreamsGroup, member_id: str) -> int:
         return self._rules.config_of(group.group_id).session_timeout_ms

@@ -25,6 +25,15 @@ from kafka_groups.protocol.messages.streams_group_heartbeat import (
     StreamsGroupHeartbeatResponse,
     StreamsStatus,
 )
+from kafka_groups.protocol.messages.streams_group_topology_description_update import (
+    StreamsGroupTopologyDescriptionUpdateRequest,
+)
+from kafka_groups.protocol.messages.topology_description import (
+    PROCESSOR_NODE,
+    DescribedTopology,
+    TopologyDescriptionNode,
+    TopologyDescriptionSubtopology,
+)
 from kafka_groups.types import TaskId, TopicPartition
 from tests.support.broker.streams_groups import GROUP, Streams, active, standby, task_ids
 from tests.support.members.streams_topologies import internal, sent, subtopology
@@ -124,6 +133,37 @@ def test_what_an_assignor_sees() -> None:
     assert (b.consumer_client_ids, b.previous_standby_tasks) == (("b", "b2"), task_ids("0", 0))
     assert dict(a.stateful_tasks_to_lag_sums()) == {TaskId("0", 0): ACTIVE_LAG, TaskId("0", 1): ACTIVE_LAG}
     assert dict(b.stateful_tasks_to_lag_sums()) == {TaskId("0", 0): 60, TaskId("0", 1): 50}
+
+
+def test_stores_have_the_names_of_the_description_if_there_is_one() -> None:
+    assignor = Scripted()
+    streams = Streams(
+        AT_ONCE,
+        assignors=TaskAssignors.of(["sticky", Registered(assignor, name="mine")]),
+        keeps_descriptions=True,
+    )
+    for topic in ("in", "app-counts-changelog"):
+        streams.topics.create(topic, 1)
+    streams.join("a", COUNTS)
+    streams.compute()
+    node = TopologyDescriptionNode(name="p", node_type=PROCESSOR_NODE, stores=("sums", "names"))
+    streams.store(
+        streams.groups.update_description(
+            StreamsGroupTopologyDescriptionUpdateRequest(
+                group_id=GROUP,
+                member_id="a",
+                topology_epoch=0,
+                topology_description=DescribedTopology(
+                    subtopologies=(TopologyDescriptionSubtopology(subtopology_id="0", nodes=(node,)),)
+                ),
+            )
+        )
+    )
+    streams.join("b", COUNTS)
+    streams.compute()
+    names = [state.all_tasks[TaskId("0", 0)].state_store_names for state in assignor.seen]
+    assert names[0] == {"counts"}
+    assert names[-1] == {"sums", "names"}
 
 
 def test_copies_go_to_members_too() -> None:
