@@ -4,7 +4,6 @@ import json
 import sys
 import traceback
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 import click
@@ -16,6 +15,7 @@ from kafka_groups.cli.admin.connecting import BrokerChoice, connected, connectin
 from kafka_groups.cli.admin.plan_documents import plan_document
 from kafka_groups.cli.admin.plan_tables import print_plan
 from kafka_groups.cli.output import console_for_people, say
+from kafka_groups.cli.working_directory import import_from_here
 from kafka_groups.errors import ConfigurationError
 
 __all__ = ["plan"]
@@ -94,9 +94,7 @@ def _pair(text: str) -> tuple[str, str]:
 
 
 def _configured(assignor: str, configs: dict[str, str]) -> OfferedAssignor:
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.insert(0, here)
+    import_from_here()
     offered = TaskAssignors.of([assignor]).default
     if not configs:
         return offered
