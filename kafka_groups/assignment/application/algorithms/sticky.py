@@ -3,11 +3,12 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Self
 
-from attrs import frozen
+from attrs import field, frozen
 
 from kafka_groups.assignment.application.algorithms.plans import Plans, ProcessPlan, empty_plans
 from kafka_groups.assignment.application.algorithms.previous_owners import PreviousOwners
 from kafka_groups.assignment.application.algorithms.sticky_choice import StickyChoice
+from kafka_groups.assignment.application.algorithms.task_pairs import TaskPairs
 from kafka_groups.assignment.application.process_ids import ProcessId
 from kafka_groups.assignment.application.states import KafkaStreamsState
 from kafka_groups.assignment.application.tasks import in_java_order, in_task_order
@@ -33,6 +34,7 @@ class Sticky:
     plans: Plans
     owners: PreviousOwners
     is_legacy: bool
+    _first: dict[TaskId, ProcessPlan] = field(factory=dict)
 
     @classmethod
     def of(cls, states: Mapping[ProcessId, KafkaStreamsState], *, is_legacy: bool) -> Self:
@@ -53,12 +55,13 @@ class Sticky:
         left, quota = set(everything), len(everything) // sum(plan.threads for plan in self.plans.values())
         self._return_active(left, quota, must_preserve=must_preserve)
         self._promote_standby([task for task in everything if task in left], left, quota)
-        choice = self._choice(is_sorted=self.is_legacy)
+        choice = self._choice(None, is_sorted=self.is_legacy)
         for task in in_task_order(left):
             self._place(task, choice, lambda plan: plan.active)
+        self._first.update((task, plan) for plan in self.plans.values() for task in plan.active)
 
     def place_standby(self, tasks: Iterable[TaskId], copies: int) -> None:
-        """Make copies of tasks that run somewhere, as far as there are processes for them.
+        """Make copies of tasks, as far as there are processes for them. Active tasks may have moved in between.
 
         The public class of Kafka Streams leaves the order of tasks to chance. Here, it is the order of tasks for both.
 
@@ -66,7 +69,7 @@ class Sticky:
             tasks: The tasks with changelogs.
             copies: The number of copies of each.
         """
-        choice = self._choice(is_sorted=False)
+        choice = self._choice(TaskPairs(self.plans.values(), self._first), is_sorted=False)
         for task in in_task_order(tasks):
             for _ in range(min(copies, len(self.plans) - 1)):
                 self._place(task, choice, lambda plan: plan.standby)
@@ -87,8 +90,8 @@ class Sticky:
                 plan.active.add(task)
                 left.remove(task)
 
-    def _choice(self, *, is_sorted: bool) -> StickyChoice:
-        return StickyChoice(self.plans, self.owners, prefers_threads=self.is_legacy, is_sorted=is_sorted)
+    def _choice(self, pairs: TaskPairs | None, *, is_sorted: bool) -> StickyChoice:
+        return StickyChoice(self.plans, self.owners, pairs, prefers_threads=self.is_legacy, is_sorted=is_sorted)
 
     def _place(self, task: TaskId, choice: StickyChoice, tasks_of: Callable[[ProcessPlan], set[TaskId]]) -> None:
         plan = choice.best(task)

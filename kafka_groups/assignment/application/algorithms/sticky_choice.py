@@ -15,7 +15,7 @@ _FULL = 1
 
 
 class StickyChoice:
-    """Finds a process for another copy of a task, among those that do not have it.
+    """Finds a process for a task or a copy of it, among those that do not have it.
 
     It is the one that ran the task, or else the least loaded one of those that had a copy, unless it is full and others
     have less. Else it is the least loaded process. A process in which the task meets others for the first time is
@@ -24,16 +24,25 @@ class StickyChoice:
     Args:
         plans: The processes, in the order of ids, with the tasks that they have already.
         owners: Where tasks were.
+        pairs: The tasks that have met, if copies are to be placed. A task that does not run yet has met no other.
         prefers_threads: Whether the one with more threads is taken of processes with equal loads.
         is_sorted: Whether the first by id is taken, if nothing else decides. Otherwise it is the first in Java's table.
     """
 
-    def __init__(self, plans: Plans, owners: PreviousOwners, *, prefers_threads: bool, is_sorted: bool) -> None:
+    def __init__(
+        self,
+        plans: Plans,
+        owners: PreviousOwners,
+        pairs: TaskPairs | None = None,
+        *,
+        prefers_threads: bool,
+        is_sorted: bool,
+    ) -> None:
         self._plans = plans
         self._owners = owners
         self._load = _load_and_threads if prefers_threads else _load
         self._is_sorted = is_sorted
-        self._pairs = TaskPairs(plans.values())
+        self._pairs = pairs
         self._least: dict[int, LeastLoaded] = {}
 
     def __repr__(self) -> str:
@@ -51,7 +60,8 @@ class StickyChoice:
 
     def added(self, task: TaskId, plan: ProcessPlan) -> None:
         """Note that a process got a task."""
-        self._pairs.add(task, plan)
+        if self._pairs is not None:
+            self._pairs.add(task, plan)
         for least in self._least.values():
             least.changed(plan)
 
@@ -80,11 +90,12 @@ class StickyChoice:
         return found or least.least(lambda plan: not plan.has(task))
 
     def _is_new_for(self, task: TaskId, plan: ProcessPlan) -> bool:
-        return not plan.load or self._pairs.meets_another(task, plan)
+        return self._pairs is None or not plan.load or self._pairs.meets_another(task, plan)
 
     def _least_for(self, task: TaskId) -> LeastLoaded:
         """Return the processes in the order of a table of those that do not have the task."""
-        buckets = grown(len(self._plans) - len(self._pairs.places(task)))
+        owners = 0 if self._pairs is None else self._pairs.places(task)
+        buckets = grown(len(self._plans) - owners)
         if buckets not in self._least:
             ids = self._plans if self._is_sorted else in_hash_table_order(self._plans, buckets)
             self._least[buckets] = LeastLoaded({id_: self._plans[id_] for id_ in ids}, self._load)
