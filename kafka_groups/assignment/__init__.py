@@ -31,6 +31,11 @@ if TYPE_CHECKING:
         TaskAssignor,
     )
     from kafka_groups.assignment.application.process_ids import ProcessId
+    from kafka_groups.assignment.application.rack_aware import (
+        RackAwareOptimizationParams,
+        optimize_rack_aware_active_tasks,
+        optimize_rack_aware_standby_tasks,
+    )
     from kafka_groups.assignment.application.registered import Registered
     from kafka_groups.assignment.application.states import ACTIVE_LAG, UNKNOWN_LAG, ApplicationState, KafkaStreamsState
     from kafka_groups.assignment.application.tasks import TaskInfo, TaskTopicPartition
@@ -76,6 +81,7 @@ __all__ = [
     "OfferedAssignor",
     "OffsetsBySubtopology",
     "ProcessId",
+    "RackAwareOptimizationParams",
     "RackAwareStrategy",
     "Registered",
     "StickyGroupAssignor",
@@ -93,6 +99,8 @@ __all__ = [
     "check_assignment",
     "default_standby_task_assignment",
     "identity_assignment",
+    "optimize_rack_aware_active_tasks",
+    "optimize_rack_aware_standby_tasks",
     "validate_task_assignment",
 ]
 
@@ -119,6 +127,7 @@ _MODULES = MappingProxyType({
     "OfferedAssignor": "registry",
     "OffsetsBySubtopology": "group.interface",
     "ProcessId": "application.process_ids",
+    "RackAwareOptimizationParams": "application.rack_aware",
     "RackAwareStrategy": "application.configs",
     "Registered": "application.registered",
     "StickyGroupAssignor": "group.sticky",
@@ -137,6 +146,8 @@ _MODULES = MappingProxyType({
     "check_assignment": "group.validation",
     "default_standby_task_assignment": "application.building_blocks",
     "identity_assignment": "application.building_blocks",
+    "optimize_rack_aware_active_tasks": "application.rack_aware",
+    "optimize_rack_aware_standby_tasks": "application.rack_aware",
     "validate_task_assignment": "application.validation",
 })  # fmt: skip
 

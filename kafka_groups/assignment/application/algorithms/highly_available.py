@@ -9,6 +9,7 @@ from kafka_groups.assignment.application.algorithms.caught_up import CaughtUp
 from kafka_groups.assignment.application.algorithms.least_loaded import LeastLoaded
 from kafka_groups.assignment.application.algorithms.movements import Movements
 from kafka_groups.assignment.application.algorithms.plans import Plans, ProcessPlan, empty_plans
+from kafka_groups.assignment.application.algorithms.rack_aware.rack_awareness import RackAwareness
 from kafka_groups.assignment.application.algorithms.standby_tasks import add_standby_tasks, have_equal_tags
 from kafka_groups.assignment.application.configs import AssignmentConfigs
 from kafka_groups.assignment.application.process_ids import ProcessId
@@ -17,6 +18,9 @@ from kafka_groups.assignment.application.tasks import TaskInfo
 from kafka_groups.types import TaskId
 
 __all__ = ["HighlyAvailable", "highly_available"]
+
+_TRAFFIC_COST, _NON_OVERLAP_COST = 10, 1
+"""The default costs of a partition in another rack, and of a task that moves."""
 
 
 @frozen
@@ -44,11 +48,15 @@ def highly_available(
     """
     plans = empty_plans(states)
     stateful = [task for task, info in tasks.items() if info.is_stateful]
+    racks = RackAwareness.of(states, tasks, configs, (_TRAFFIC_COST, _NON_OVERLAP_COST))
     _balance_active(stateful, plans)
-    _balance_standby(stateful, plans, configs)
+    racks.move_active(stateful, plans)
+    _balance_standby(stateful, plans, configs, racks)
     movements = Movements(CaughtUp(plans, configs.acceptable_recovery_lag), configs.max_warmup_replicas)
     moves = movements.move_active(stateful) + movements.move_standby(stateful)
-    _add_stateless([task for task, info in tasks.items() if not info.is_stateful], plans)
+    stateless = [task for task, info in tasks.items() if not info.is_stateful]
+    _add_stateless(stateless, plans)
+    racks.move_stateless(stateless, plans)
     return HighlyAvailable(plans, moves)
 
 
@@ -57,12 +65,15 @@ def _balance_active(stateful: Sequence[TaskId], plans: Plans) -> None:
     balance(plans, lambda plan: plan.active)
 
 
-def _balance_standby(stateful: Sequence[TaskId], plans: Plans, configs: AssignmentConfigs) -> None:
+def _balance_standby(
+    stateful: Sequence[TaskId], plans: Plans, configs: AssignmentConfigs, racks: RackAwareness
+) -> None:
     if configs.num_standby_replicas == 0:
         return
     tags = configs.rack_aware_assignment_tags
     add_standby_tasks(stateful, plans, configs.num_standby_replicas, tags)
     balance(plans, lambda plan: plan.standby, have_equal_tags if tags else _always)
+    racks.move_standby(plans, keeps_tags=bool(tags))
 
 
 def _always(_source: ProcessPlan, _destination: ProcessPlan) -> bool:
