@@ -54,9 +54,9 @@ def seeds(request: pytest.FixtureRequest) -> range:
 
 
 def applications(seeds: range) -> Iterator[tuple[str, ApplicationState]]:
-    """Yield small applications, also such as have several owners of tasks, and some large ones."""
+    """Yield small applications, also such as have several owners of tasks, and some large ones without racks."""
     for seed in seeds:
-        case = without_racks(random_application(f"sticky-{seed}"))
+        case = random_application(f"sticky-{seed}")
         yield f"sticky-{seed}", case.as_state()
         if seed % 10 == 0:
             yield f"owners-{seed}", with_several_owners(case, random.Random(seed)).as_state()
@@ -68,6 +68,18 @@ def applications(seeds: range) -> Iterator[tuple[str, ApplicationState]]:
 def without_racks(case: ApplicationCase) -> ApplicationCase:
     configs = attrs.evolve(case.configs, rack_aware_assignment_strategy=RackAwareStrategy.NONE)
     return attrs.evolve(case, configs=configs)
+
+
+def with_costs(state: ApplicationState) -> ApplicationState:
+    """Return an application with the costs that are ours by default. Kafka's public class ignores racks without."""
+    configs = state.assignment_configs
+    traffic, non_overlap = configs.rack_aware_traffic_cost, configs.rack_aware_non_overlap_cost
+    configs = attrs.evolve(
+        configs,
+        rack_aware_traffic_cost=1 if traffic is None else traffic,
+        rack_aware_non_overlap_cost=10 if non_overlap is None else non_overlap,
+    )
+    return attrs.evolve(state, assignment_configs=configs)
 
 
 def active(tasks: Mapping[ProcessId, ProcessTasks]) -> dict[ProcessId, frozenset[TaskId]]:
@@ -98,7 +110,8 @@ def test_fallback_prior(kafka: KafkaApplicationAssignors, seeds: range) -> None:
 def test_active_tasks_of_the_public_class(kafka: KafkaApplicationAssignors, seeds: range, must_preserve: bool) -> None:
     ours = StickyTaskAssignor(must_preserve_active_task_assignment=must_preserve)
     for seed, state in applications(seeds):
-        result, theirs = ours.assign(state), kafka.public_sticky(state, must_preserve_active=must_preserve)
+        theirs = kafka.public_sticky(with_costs(state), must_preserve_active=must_preserve)
+        result = ours.assign(state)
         assert active(tasks_of(result.assignment)) == active(theirs.tasks), seed
         assert follows_up(result) is theirs.follows_up, seed
 

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from kafka_groups.assignment.application.algorithms.highly_available import highly_available
-from kafka_groups.assignment.application.algorithms.sticky import Sticky
 from kafka_groups.assignment.application.assignments import KafkaStreamsAssignment, TaskAssignment
 from kafka_groups.assignment.application.interface import TaskAssignor
 from kafka_groups.assignment.application.states import ApplicationState
+from kafka_groups.assignment.application.sticky_tasks import legacy_sticky_tasks, sticky_tasks
 
 __all__ = [
     "FallbackPriorTaskAssignor",
@@ -39,16 +39,17 @@ class HighAvailabilityTaskAssignor(TaskAssignor):
 class StickyTaskAssignor(TaskAssignor):
     """Leaves tasks in the processes that had them, as long as no process has more than its share (KIP-924).
 
-    Tasks that are new, or that a process has too much, go to processes that had copies of them, and else to the least
-    loaded ones. Copies are placed in the same way. Client tags do not count.
+    Tasks that are new, or that a process has too many of, go to processes that had copies of them, and otherwise to the
+    least loaded ones. Copies are placed in the same way. Client tags do not count. Racks do if they are configured to;
+    in Kafka Streams, only if both costs are configured, too.
 
     In Kafka Streams, the copies of tasks depend on chance: the same state gives different assignments there. Here, it
     always gives the same.
 
     Args:
         must_preserve_active_task_assignment: Whether no active task leaves its process, however unequal the loads are.
-            Then the group rebalances again after the probing interval. In Kafka Streams, it does so at once, and again
-            and again.
+            Racks do not count then, and the group rebalances again after the probing interval. In Kafka Streams, it
+            does so at once, and again and again.
     """
 
     def __init__(self, *, must_preserve_active_task_assignment: bool = False) -> None:
@@ -59,7 +60,7 @@ class StickyTaskAssignor(TaskAssignor):
 
     def assign(self, application_state: ApplicationState) -> TaskAssignment:
         """Return the tasks of each process."""
-        assignments = _sticky(application_state, is_legacy=False, must_preserve=self._must_preserve)
+        assignments = sticky_tasks(application_state, must_preserve=self._must_preserve)
         return _asking_again(assignments, application_state) if self._must_preserve else TaskAssignment(assignments)
 
 
@@ -71,6 +72,7 @@ class LegacyStickyTaskAssignor(TaskAssignor):
 
     Args:
         must_preserve_active_task_assignment: Whether no active task leaves its process, however unequal the loads are.
+            Racks count all the same, if they are configured to.
     """
 
     def __init__(self, *, must_preserve_active_task_assignment: bool = False) -> None:
@@ -81,7 +83,7 @@ class LegacyStickyTaskAssignor(TaskAssignor):
 
     def assign(self, application_state: ApplicationState) -> TaskAssignment:
         """Return the tasks of each process."""
-        return TaskAssignment(_sticky(application_state, is_legacy=True, must_preserve=self._must_preserve))
+        return TaskAssignment(legacy_sticky_tasks(application_state, must_preserve=self._must_preserve))
 
 
 class FallbackPriorTaskAssignor(TaskAssignor):
@@ -95,16 +97,8 @@ class FallbackPriorTaskAssignor(TaskAssignor):
 
     def assign(self, application_state: ApplicationState) -> TaskAssignment:
         """Return the tasks of each process."""
-        return _asking_again(_sticky(application_state, is_legacy=True, must_preserve=True), application_state)
-
-
-def _sticky(state: ApplicationState, *, is_legacy: bool, must_preserve: bool) -> list[KafkaStreamsAssignment]:
-    sticky = Sticky.of(state.kafka_streams_states(compute_task_lags=False), is_legacy=is_legacy)
-    sticky.place_active(state.all_tasks, must_preserve=must_preserve)
-    # The place of rack-aware optimisation: active tasks of `sticky.plans` may change processes here.
-    stateful = [task for task, info in state.all_tasks.items() if info.is_stateful]
-    sticky.place_standby(stateful, state.assignment_configs.num_standby_replicas)
-    return [plan.as_assignment() for plan in sticky.plans.values()]
+        assignments = legacy_sticky_tasks(application_state, must_preserve=True, uses_racks=False)
+        return _asking_again(assignments, application_state)
 
 
 def _asking_again(assignments: Sequence[KafkaStreamsAssignment], state: ApplicationState) -> TaskAssignment:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from time import process_time
 
 import attrs
 import pytest
@@ -22,7 +23,7 @@ from kafka_groups.types import TaskId
 from tests.support.assignors.application_cases import random_application
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
-A, B, C = (ProcessId(text) for text in "abc")
+A, B, C, NEW = (ProcessId(text) for text in ("a", "b", "c", "new"))
 STATEFUL = tuple(TaskId("0", partition) for partition in range(5))
 STATELESS = tuple(TaskId("10", partition) for partition in range(3))
 
@@ -34,11 +35,18 @@ KINDS: Mapping[str, Callable[[], TaskAssignor]] = {
 }
 PRESERVING = ("preserving", "fallback")
 
+MOST_COLD_S, MOST_REPLACED_S = 10, 2
+
 Given = tuple[int, Sequence[TaskId], Sequence[TaskId]]
 """The threads of a process, its active tasks, and its copies."""
 
 
-def application(processes: Mapping[ProcessId, Given], tasks: Sequence[TaskId], standbys: int = 0) -> ApplicationState:
+def application(
+    processes: Mapping[ProcessId, Given],
+    tasks: Sequence[TaskId],
+    standbys: int = 0,
+    is_stateful: Callable[[TaskId], bool] = STATEFUL.__contains__,
+) -> ApplicationState:
     states = {
         process_id: KafkaStreamsState(
             process_id=process_id,
@@ -48,7 +56,7 @@ def application(processes: Mapping[ProcessId, Given], tasks: Sequence[TaskId], s
         )
         for process_id, (threads, active, standby) in processes.items()
     }
-    infos = {task: TaskInfo(task, is_stateful=task in STATEFUL) for task in tasks}
+    infos = {task: TaskInfo(task, is_stateful=is_stateful(task)) for task in tasks}
     return ApplicationState(infos, AssignmentConfigs(num_standby_replicas=standbys), NOW, lambda _lags: states)
 
 
@@ -216,13 +224,35 @@ def test_no_active_task_moves_if_threads_have_equal_shares(kind: str) -> None:
         assert active(KINDS[kind]().assign(carried_out(state, before))) == active(before)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_thousand_processes_with_ten_thousand_tasks_take_seconds(kind: str) -> None:
+    ids = [ProcessId(f"process-{number}") for number in range(1_000)]
+    tasks = [TaskId("0" if number % 3 else "10", number) for number in range(10_000)]
+    empty = application(dict.fromkeys(ids, (2, (), ())), tasks, 1, is_stateful=lambda task: task.subtopology_id == "0")
+    started = process_time()
+    first = KINDS[kind]().assign(empty)
+    assert process_time() - started < MOST_COLD_S
+    later = carried_out(empty, first)
+    started = process_time()
+    KINDS[kind]().assign(with_one_replaced(later))
+    assert process_time() - started < MOST_REPLACED_S
+
+
+def with_one_replaced(state: ApplicationState) -> ApplicationState:
+    """Return an application in which another process is there instead of the first."""
+    first, *others = state.kafka_streams_states(compute_task_lags=False).values()
+    states = {each.process_id: each for each in others}
+    states[NEW] = attrs.evolve(first, process_id=NEW, previous_active_tasks=(), previous_standby_tasks=())
+    return attrs.evolve(state, states=lambda _lags: states)
+
+
 def carried_out(state: ApplicationState, assignment: TaskAssignment) -> ApplicationState:
     """Return the application when all processes have what was assigned to them, and nothing else has happened."""
+    runs, keeps = active(assignment), standby(assignment)
     states = {
         process_id: attrs.evolve(
-            process,
-            previous_active_tasks=active(assignment)[process_id],
-            previous_standby_tasks=standby(assignment)[process_id],
+            process, previous_active_tasks=runs[process_id], previous_standby_tasks=keeps[process_id]
         )
         for process_id, process in state.kafka_streams_states(compute_task_lags=False).items()
     }
