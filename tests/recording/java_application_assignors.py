@@ -81,16 +81,23 @@ def recorded() -> list[Mapping[str, Answer]]:
 # What is asked
 
 
-def _case(seed: int) -> ApplicationCase:
+def _case_with_racks(seed: int) -> ApplicationCase:
     case = random_application(f"golden-{seed}", **_SIZE)
-    if seed % 5 == 0:
-        case = with_several_owners(case, random.Random(seed))
+    return with_several_owners(case, random.Random(seed)) if seed % 5 == 0 else case
+
+
+def _case(seed: int) -> ApplicationCase:
+    case = _case_with_racks(seed)
     configs = attrs.evolve(case.configs, rack_aware_assignment_strategy=RackAwareStrategy.NONE)
     return attrs.evolve(case, configs=configs, racks={})
 
 
 def _state(seed: int) -> ApplicationState:
     return _case(seed).as_state()
+
+
+def _state_with_racks(seed: int) -> ApplicationState:
+    return _case_with_racks(seed).as_state()
 
 
 def _given(seed: int, *, has_standby: bool) -> dict[ProcessId, ProcessTasks]:
@@ -114,10 +121,12 @@ def _assignments(given: Mapping[ProcessId, ProcessTasks]) -> dict[ProcessId, Kaf
 
 
 def _by_assignor(
-    assignor: TaskAssignor, javas: Callable[[KafkaApplicationAssignors, ApplicationState], KafkaAssignment]
+    assignor: TaskAssignor,
+    javas: Callable[[KafkaApplicationAssignors, ApplicationState], KafkaAssignment],
+    state: Callable[[int], ApplicationState] = _state,
 ) -> Question:
     return Question(
-        lambda seed: _of_ours(assignor.assign(_state(seed))), lambda kafka, seed: _of_javas(javas(kafka, _state(seed)))
+        lambda seed: _of_ours(assignor.assign(state(seed))), lambda kafka, seed: _of_javas(javas(kafka, state(seed)))
     )
 
 
@@ -180,6 +189,12 @@ _STICKY: Final = _by_assignor(StickyTaskAssignor(), KafkaApplicationAssignors.pu
 
 QUESTIONS: Final = MappingProxyType({
     "high availability": _by_assignor(HighAvailabilityTaskAssignor(), KafkaApplicationAssignors.high_availability),
+    "high availability with racks": _by_assignor(
+        HighAvailabilityTaskAssignor(), KafkaApplicationAssignors.high_availability, _state_with_racks
+    ),
+    "legacy sticky with racks": _by_assignor(
+        LegacyStickyTaskAssignor(), KafkaApplicationAssignors.legacy_sticky, _state_with_racks
+    ),
     "legacy sticky": _by_assignor(LegacyStickyTaskAssignor(), KafkaApplicationAssignors.legacy_sticky),
     "fallback": _by_assignor(FallbackPriorTaskAssignor(), KafkaApplicationAssignors.fallback_prior),
     "sticky, active tasks": Question(

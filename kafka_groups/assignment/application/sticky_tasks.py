@@ -18,9 +18,9 @@ __all__ = ["legacy_sticky_tasks", "sticky_tasks"]
 
 _TRAFFIC_COST: Final = 1
 _NON_OVERLAP_COST: Final = 10
-"""What a partition in another rack, and a task that moves, cost by default."""
+"""The default costs of a partition in another rack, and of a task that moves."""
 _STATELESS_COSTS: Final = (1, 0)
-"""The same for tasks without state, whatever is configured."""
+"""The costs for tasks without state, no matter what is configured."""
 
 
 def legacy_sticky_tasks(

@@ -10,6 +10,7 @@ from kafka_groups.assignment.application.algorithms.least_loaded import LeastLoa
 from kafka_groups.assignment.application.algorithms.movements import Movements
 from kafka_groups.assignment.application.algorithms.plans import Plans, ProcessPlan
 from kafka_groups.assignment.application.algorithms.previous_owners import PreviousOwners
+from kafka_groups.assignment.application.algorithms.rack_aware import rack_awareness
 from kafka_groups.assignment.application.algorithms.sticky import Sticky
 from kafka_groups.assignment.application.algorithms.sticky_choice import StickyChoice
 from kafka_groups.assignment.application.algorithms.task_pairs import TaskPairs
@@ -132,6 +133,21 @@ def loads_are_not_balanced(patch: Patch) -> None:
     patch.setattr(balancing, "_moves_any", lambda _pairs, _tasks_of: False)
 
 
+def racks_do_not_count(patch: Patch) -> None:
+    """Tasks stay in racks where they cost more."""
+    patch.setattr(rack_awareness, "move_active_tasks", lambda _tasks, _plans, _costs, _strategy: None)
+
+
+def tasks_without_state_cost_something_to_move(patch: Patch) -> None:
+    """A task without state stays in another rack than what it reads."""
+    patch.setattr(rack_awareness, "_STATELESS_NON_OVERLAP", 10)
+
+
+def copies_do_not_change_racks(patch: Patch) -> None:
+    """Copies stay in racks where they cost more."""
+    patch.setattr(rack_awareness, "move_standby_tasks", lambda _plans, _costs, _strategy, _may_move: None)
+
+
 def probing_is_not_asked_for(patch: Patch) -> None:
     """No rebalance follows."""
 
@@ -181,6 +197,9 @@ DEFECTS = by_name(
     tasks_that_run_are_behind,
     movements_are_made_in_the_order_of_tasks,
     loads_are_not_balanced,
+    racks_do_not_count,
+    tasks_without_state_cost_something_to_move,
+    copies_do_not_change_racks,
     probing_is_not_asked_for,
     rest_is_given_in_the_order_of_tasks,
     heap_is_made_one_by_one,
