@@ -19,7 +19,12 @@ if TYPE_CHECKING:
         TaskAssignment,
     )
     from kafka_groups.assignment.application.building_blocks import default_standby_task_assignment, identity_assignment
-    from kafka_groups.assignment.application.built_in import HighAvailabilityTaskAssignor
+    from kafka_groups.assignment.application.built_in import (
+        FallbackPriorTaskAssignor,
+        HighAvailabilityTaskAssignor,
+        LegacyStickyTaskAssignor,
+        StickyTaskAssignor,
+    )
     from kafka_groups.assignment.application.configs import AssignmentConfigs, RackAwareStrategy
     from kafka_groups.assignment.application.interface import (
         AssignedMember,
@@ -68,6 +73,7 @@ __all__ = [
     "AssignmentConfigs",
     "AssignmentError",
     "DescribedSubtopology",
+    "FallbackPriorTaskAssignor",
     "GroupAssignment",
     "GroupAssignorConfigs",
     "GroupSubscription",
@@ -75,6 +81,7 @@ __all__ = [
     "HighAvailabilityTaskAssignor",
     "KafkaStreamsAssignment",
     "KafkaStreamsState",
+    "LegacyStickyTaskAssignor",
     "MemberAssignment",
     "MemberAssignments",
     "MemberSubscription",
@@ -85,6 +92,7 @@ __all__ = [
     "RackAwareStrategy",
     "Registered",
     "StickyGroupAssignor",
+    "StickyTaskAssignor",
     "StreamsGroupSpec",
     "StreamsMemberSpec",
     "TaskAssignment",
@@ -119,6 +127,9 @@ _MODULES = MappingProxyType({
     "GroupSubscription": "application.interface",
     "GroupTaskAssignor": "group.interface",
     "HighAvailabilityTaskAssignor": "application.built_in",
+    "StickyTaskAssignor": "application.built_in",
+    "LegacyStickyTaskAssignor": "application.built_in",
+    "FallbackPriorTaskAssignor": "application.built_in",
     "KafkaStreamsAssignment": "application.assignments",
     "KafkaStreamsState": "application.states",
     "MemberAssignment": "group.interface",
