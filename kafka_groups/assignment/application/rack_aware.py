@@ -1,4 +1,8 @@
-"""Rack-aware optimisation for assignors, as `TaskAssignmentUtils` has it in Kafka Streams (KIP-924, KIP-925)."""
+"""Rack-aware optimisation for assignors, as `TaskAssignmentUtils` has it in Kafka Streams (KIP-924, KIP-925).
+
+Of equally cheap results, the order of processes decides. Here, that is the order of their ids. Kafka Streams goes over
+the map that it gets: with a sorted map the results are the same.
+"""
 
 from collections.abc import Iterable, Mapping
 from typing import Final, Self

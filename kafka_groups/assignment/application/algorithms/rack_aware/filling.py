@@ -44,6 +44,19 @@ class TaskFilling:
 
     def place_another(self) -> bool:
         """Place one more task. Return False if all are placed."""
+        return self._place_directly() or self._place_by_search()
+
+    def _place_directly(self) -> bool:
+        """Place a task in the first place with room, which is what the search would find first."""
+        for (_, place), (_, task) in self._first_places():
+            process = self._problem.process_of(place)
+            if self._left[process] and len(self._tasks[place]) < self._limits[place]:
+                self._left[process] -= 1
+                self._put(task, place)
+                return True
+        return False
+
+    def _place_by_search(self) -> bool:
         reached_from: dict[_Node, _Node] = {}
         queue: deque[_Node] = deque()
         for node, before in self._first_places():
