@@ -182,10 +182,13 @@ class TransactionShard(NoTransactions):
         """Add partitions to a transaction. The first ones begin it.
 
         Raises:
+            ConcurrentTransactionsError: The transaction before is being ended.
             InvalidProducerIdMappingError: The id does not exist, or has another producer.
             ProducerFencedError: The producer has another epoch.
-            ConcurrentTransactionsError: The transaction before is being ended.
         """
+        ending = self._known.get(transactional_id)
+        if ending is not None and ending.is_being_ended:
+            raise _concurrent()  # as in Kafka, whoever asks: the producer may have the next id already
         known = self._of_producer(transactional_id, producer)
         if known.state is TransactionState.ONGOING and known.partitions.issuperset(partitions):
             return Result(None)

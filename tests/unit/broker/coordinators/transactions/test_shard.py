@@ -175,9 +175,21 @@ def test_only_transactions_that_have_timed_out_are_aborted() -> None:
     ids.applied(ids.shard.expire(CHECK_MS, TIMEOUT_MS))
     assert ids.effects == []
     ids.applied(ids.shard.expire(2 * CHECK_MS, TIMEOUT_MS + 1))
-    assert [(each.producer, each.committed) for each in ids.effects] == [(Producer(1, 4), False)]
+    [effect] = ids.effects
+    assert (effect.producer, effect.committed) == (Producer(1, 4), False)
+    with pytest.raises(ConcurrentTransactionsError):
+        ids.shard.add_partitions(ID, Producer(1, 3), [B], NEW, 3)
+    ids.applied(ids.shard.markers_written(effect, [A], 3))
     with pytest.raises(ProducerFencedError):
         ids.shard.add_partitions(ID, Producer(1, 3), [B], NEW, 3)
+
+
+@pytest.mark.parametrize("producer", [Producer(1, 3), Producer(1, 9), Producer(99, 0)])
+def test_while_markers_are_missing_partitions_are_added_for_nobody(producer: Producer) -> None:
+    ids = Ids()
+    ids.known(3, TransactionState.PREPARE_COMMIT, A)
+    with pytest.raises(ConcurrentTransactionsError):
+        ids.shard.add_partitions(ID, producer, [B], NEW, 3)
 
 
 def test_a_coordinator_that_takes_over_begins_with_the_markers_that_are_missing() -> None:
