@@ -8,7 +8,7 @@ import pytest
 from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.broker.profile import PROFILES
 from kafka_groups.broker.unbuilt import UNBUILT, Unbuilt
-from kafka_groups.config.cluster.broker import broker_keys
+from kafka_groups.config.cluster.broker import OWN_BROKER_KEYS, broker_keys
 from kafka_groups.config.keys import Key
 from tests.recording.profile_capture import BOUNDS, RELEASES, SETTINGS, captured, differences
 from tests.recording.profile_questions import Answers, questions
@@ -52,7 +52,7 @@ def test_a_profile_differs_from_its_release_in_what_is_unbuilt_and_in_nothing_el
 @pytest.mark.parametrize("profile", PROFILES)
 def test_bounds_of_a_brokers_configs(profile: str) -> None:
     missing = PROFILES[profile].missing_broker_keys
-    ours = {name: _bounds(key) for name, key in broker_keys().items() if name not in missing}
+    ours = {name: _bounds(key) for name, key in broker_keys().items() if name not in {*missing, *OWN_BROKER_KEYS}}
 
     bounded = {name: bounds for name, bounds in ours.items() if bounds is not None}
 

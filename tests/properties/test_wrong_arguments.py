@@ -87,6 +87,10 @@ VALID: Mapping[str, Any] = MappingProxyType({
     "record": None,
     "records": None,
     "callback": None,
+    "assignor": "sticky",
+    "standby_replicas": 0,
+    "leaving": (),
+    "joining": (),
 })  # fmt: skip
 
 ENDS = frozenset({"close", "request_shutdown", "unsubscribe"})

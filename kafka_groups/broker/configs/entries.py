@@ -6,7 +6,13 @@ from typing import Any
 from attrs import evolve, frozen
 
 from kafka_groups.broker.configs.effective import ALL_BROKERS, DYNAMIC_BROKER_KEYS, BrokerConfigs
-from kafka_groups.config.cluster.broker import BrokerSettings, ConsumerGroupConfig, ShareGroupConfig, StreamsGroupConfig
+from kafka_groups.config.cluster.broker import (
+    OWN_BROKER_KEYS,
+    BrokerSettings,
+    ConsumerGroupConfig,
+    ShareGroupConfig,
+    StreamsGroupConfig,
+)
 from kafka_groups.config.cluster.client_metrics import ClientMetricsConfig
 from kafka_groups.config.cluster.topic import TopicConfig
 from kafka_groups.config.keys import Key
@@ -128,7 +134,7 @@ def broker_entries(configs: BrokerConfigs) -> list[ConfigEntry]:
     entries = (
         ConfigEntry(key, tuple(_broker_values(configs, key.name)), key.name not in DYNAMIC_BROKER_KEYS)
         for _, key in _BROKER_KEYS
-        if configs.profile.has_broker_key(key.name)
+        if configs.profile.has_broker_key(key.name) and key.name not in OWN_BROKER_KEYS
     )
     return list(entries)
 

@@ -24,6 +24,7 @@ from kafka_groups.errors import InvalidConfigError
 
 __all__ = [
     "BROKER_KEYS",
+    "OWN_BROKER_KEYS",
     "BrokerSettings",
     "ConsumerGroupConfig",
     "ShareGroupConfig",
@@ -368,6 +369,10 @@ class BrokerSettings(StreamsGroupSettings):
 BROKER_KEYS = KeyTable(BrokerSettings)
 """The keys of a broker, by attribute and by any spelling."""
 _BROKER_DOTTED = KeyTable(BrokerSettings, dotted_only=True)
+
+
+OWN_BROKER_KEYS = frozenset({"group.streams.assignor.timeout.ms"})
+"""The keys that Kafka does not have. DescribeConfigs does not show them, as its clients know Kafka's keys only."""
 
 
 def broker_keys() -> dict[str, Key]:

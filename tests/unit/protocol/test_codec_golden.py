@@ -22,6 +22,7 @@ from tests.recording.golden_records import FILE as RECORDS
 from tests.recording.golden_state import NEWEST, OLDEST, STATE_MEANINGS, STATE_RESPONSES
 from tests.recording.golden_streams_groups import FILE as STREAMS_GROUPS
 from tests.recording.group_messages import FILE as GROUP_MESSAGES
+from tests.recording.java_application_assignors import GOLDEN as APPLICATION_ASSIGNORS
 from tests.recording.java_commit_metadata import GOLDEN as COMMIT_METADATA
 from tests.recording.java_serdes import GOLDEN as SERDES
 from tests.recording.java_streams_metrics import GOLDEN as STREAMS_METRICS
@@ -73,6 +74,7 @@ def test_three_clients_were_captured_and_files_and_manifest_agree() -> None:
         GROUP_MESSAGES,
         COMMIT_METADATA,
         STREAMS_METRICS,
+        APPLICATION_ASSIGNORS,
         *(frame.path for frame in FRAMES),
     }
 
