@@ -17,6 +17,7 @@ from kafka_groups.streams.member.rules.topology_builder import TopologyError
 from kafka_groups.streams.topology.internal_topics import group_topology
 from kafka_groups.streams.topology.node_graph import NodeGraph
 from kafka_groups.streams.topology.subtopologies import node_groups
+from kafka_groups.types import TopicPartition
 
 __all__ = ["DrivenPartitions"]
 
@@ -85,6 +86,9 @@ class _DrivenTopics:
 
     def topics(self) -> tuple[_DrivenTopic, ...]:
         return tuple(self._by_name.values())
+
+    def replica_racks(self, partition: TopicPartition) -> None:
+        """Return None: there are no brokers, and so no racks."""
 
 
 def _resolved(topology: GroupTopology, topics: _DrivenTopics) -> ConfiguredTopology:
