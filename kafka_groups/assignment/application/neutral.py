@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
+from functools import cache
 
 from attrs import field, frozen
 
@@ -76,6 +77,7 @@ def application_state(given: ApplicationInput) -> ApplicationState:
     """Return what an assignor sees."""
     by_process = members_by_process(given)
 
+    @cache  # asked for by the assignor, by the checks and for the threads
     def states(compute_task_lags: bool) -> Mapping[ProcessId, KafkaStreamsState]:  # noqa: FBT001 - called here only
         lags = given.lags() if compute_task_lags else None
         return {

@@ -23,12 +23,10 @@ class SubtopologyTopics:
     Attributes:
         sources: The topics that it reads, repartition topics included.
         changelogs: The topics with the changes of its stores. A source can be one of them.
-        stores: The names of its stores, if they are known. Otherwise, they follow from changelogs.
     """
 
     sources: Mapping[str, int]
     changelogs: Mapping[str, int] = field(factory=dict)
-    stores: frozenset[str] = frozenset()
 
 
 def tasks_of_topology(
@@ -43,7 +41,7 @@ def tasks_of_topology(
     """
     tasks: dict[TaskId, TaskInfo] = {}
     for subtopology_id, topics in subtopologies.items():
-        stores = topics.stores or frozenset(_stores(topics, f"{application_id}-"))
+        stores = frozenset(_stores(topics, f"{application_id}-"))
         for partition in range(max(topics.sources.values(), default=0)):
             task = TaskId(subtopology_id, partition)
             places = tuple(_places(topics, partition, find_racks))

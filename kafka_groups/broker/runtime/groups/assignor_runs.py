@@ -13,6 +13,7 @@ from attrs import define, field, frozen
 
 from kafka_groups.assignment import TaskAssignmentError
 from kafka_groups.assignment.application.running import Computed, computed
+from kafka_groups.broker.coordinators.groups.streams.assigning.target import SLOW_ASSIGNOR_MS
 from kafka_groups.broker.coordinators.groups.streams.effects import ComputeAssignment
 from kafka_groups.broker.runtime.running_aside import RunAside
 from kafka_groups.net.clock import Clock
@@ -23,8 +24,6 @@ _log = logging.getLogger(__name__)
 
 Told = Callable[[Computed | Exception], None]
 """Takes the result of an assignor, or the error."""
-_SLOW_MS = 50
-"""An assignor that takes longer is logged."""
 
 
 @frozen(eq=False)
@@ -99,7 +98,7 @@ class AssignorRuns:
     def _returned(self, name: str, lane: _Lane, run: _Run, begun_ms: int, result: Computed | Exception) -> None:
         lane.is_busy = False
         took_ms = self._clock.now_ms() - begun_ms
-        if took_ms > _SLOW_MS:
+        if took_ms > SLOW_ASSIGNOR_MS:
             _log.warning("group %s: the task assignor %s took %d ms.", run.effect.group_id, name, took_ms)
         if lane.running is run:
             lane.running = None

@@ -82,10 +82,14 @@ class EpochGroups(ABC, Generic[G, R]):
         group_ids = iter(tuple(self._groups))
         while some := tuple(islice(group_ids, _GROUPS_AT_ONCE)):
             for group in [self._groups[group_id] for group_id in some]:
-                for member_id in group.members:
-                    self.extend_session(group, member_id, now_ms)
-                    self._watch_rebalance(group, member_id, now_ms)
+                self._start(group, now_ms)
             yield Result(None)
+
+    def _start(self, group: G, now_ms: int) -> None:
+        """Begin to look after a group that was loaded."""
+        for member_id in group.members:
+            self.extend_session(group, member_id, now_ms)
+            self._watch_rebalance(group, member_id, now_ms)
 
     # ----------------------------------------------------------------------------------------- deadlines
 

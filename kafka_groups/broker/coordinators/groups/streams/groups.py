@@ -8,7 +8,7 @@ not depend on the group (`requests.py`).
 
 import logging
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from attrs import evolve
 
@@ -176,6 +176,8 @@ class StreamsGroups(EpochGroups[StreamsGroup, StreamsGroupRecord]):
 
     def _begin(self, group: StreamsGroup, computations: tuple[ComputeAssignment, ...]) -> tuple[Effect, ...]:
         """Note that assignments are computed from now on. Return what is to be computed, with the names of stores."""
+        if not computations:
+            return ()
         soft, stores = self._soft[group.group_id], self._descriptions.stores_of(group)
         for each in computations:
             soft.computation.is_running = True
@@ -226,21 +228,21 @@ class StreamsGroups(EpochGroups[StreamsGroup, StreamsGroupRecord]):
             self._timers.set(deadline, at_ms)
 
     def _follow_up(self, draft: StreamsDraft) -> None:
-        if draft.group.members and not draft.group.needs_target and self._has_registered(draft.group.group_id):
+        if draft.group.members and not draft.group.needs_target and self._registered_assignor(draft.group):
             increase_epoch(draft)
 
-    def _has_registered(self, group_id: str) -> Registered | None:
-        assignor = assignor_for(self._rules.config_of(group_id), self._rules.assignors)
+    def _registered_assignor(self, group: StreamsGroup) -> Registered | None:
+        """Return the assignor of applications that a group uses, or None if its assignor is one by member."""
+        assignor = assignor_for(self._rules.config_of(group.group_id), self._rules.assignors)
         return assignor if isinstance(assignor, Registered) else None
 
-    def loaded(self, now_ms: int) -> Iterator[Result[None, StreamsGroupRecord]]:
-        """Give every member a new session, and ask assignors of applications again after their probing interval."""
-        yield from super().loaded(now_ms)
-        for group_id, group in self._groups.items():
-            assignor = self._has_registered(group_id) if group.members else None
-            if assignor is not None:
-                configs = assignor.assignment_configs(AssignmentConfigs())
-                self._follow(group_id, now_ms + configs.probing_rebalance_interval_ms)
+    def _start(self, group: StreamsGroup, now_ms: int) -> None:
+        """Give every member a new session, and ask an assignor of applications again after its probing interval."""
+        super()._start(group, now_ms)
+        assignor = self._registered_assignor(group) if group.members else None
+        if assignor is not None:
+            configs = assignor.assignment_configs(AssignmentConfigs())
+            self._follow(group.group_id, now_ms + configs.probing_rebalance_interval_ms)
 
     # ------------------------------------------------------------------------------------------- leaving
 
