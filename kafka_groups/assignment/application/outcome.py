@@ -15,10 +15,10 @@ from kafka_groups.assignment.application.interface import (
 from kafka_groups.assignment.application.neutral import ApplicationInput, subscription_of
 from kafka_groups.assignment.application.process_ids import ProcessId
 from kafka_groups.assignment.application.states import ApplicationState, KafkaStreamsState
-from kafka_groups.assignment.application.tasks import TaskInfo
+from kafka_groups.assignment.application.tasks import TaskInfo, source_partitions
 from kafka_groups.assignment.application.threads import MemberShare, spread_over_threads
 from kafka_groups.assignment.application.validation import validate_task_assignment
-from kafka_groups.types import TaskId, TopicPartition
+from kafka_groups.types import TaskId
 
 __all__ = ["AssignmentOutcome", "outcome_of"]
 
@@ -79,9 +79,5 @@ def _assigned(tasks: MemberShare, known: Mapping[TaskId, TaskInfo]) -> AssignedM
     return AssignedMember(
         frozenset(tasks.active),
         frozenset(tasks.standby),
-        frozenset(place for task in tasks.active for place in _sources(known[task])),
+        source_partitions(tasks.active, known),
     )
-
-
-def _sources(info: TaskInfo) -> Iterable[TopicPartition]:
-    return (place.topic_partition for place in info.topic_partitions if place.is_source)

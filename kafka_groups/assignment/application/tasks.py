@@ -1,6 +1,6 @@
 """The tasks that an assignor assigns, and the partitions that they read and write."""
 
-from collections.abc import Callable, Iterable, Set
+from collections.abc import Callable, Iterable, Mapping, Set
 
 from attrs import field, frozen
 
@@ -13,6 +13,7 @@ __all__ = [
     "in_java_order",
     "in_task_order",
     "ordered_tasks",
+    "source_partitions",
     "task_hash",
     "task_order",
 ]
@@ -96,3 +97,9 @@ class TaskInfo:
     is_stateful: bool
     state_store_names: frozenset[str] = frozenset()
     topic_partitions: tuple[TaskTopicPartition, ...] = ()
+
+
+def source_partitions(tasks: Iterable[TaskId], known: Mapping[TaskId, TaskInfo]) -> frozenset[TopicPartition]:
+    """Return the partitions that tasks read, as far as the tasks are known."""
+    infos = (known[task] for task in tasks if task in known)
+    return frozenset(each.topic_partition for info in infos for each in info.topic_partitions if each.is_source)

@@ -14,6 +14,7 @@ from kafka_groups.assignment import OfferedAssignor, Registered, TaskAssignorErr
 from kafka_groups.cli.admin.connecting import BrokerChoice, connected, connecting
 from kafka_groups.cli.admin.plan_documents import plan_document
 from kafka_groups.cli.admin.plan_tables import print_plan
+from kafka_groups.cli.key_value import key_and_value
 from kafka_groups.cli.output import console_for_people, say
 from kafka_groups.cli.working_directory import import_from_here
 from kafka_groups.errors import ConfigurationError
@@ -74,7 +75,7 @@ def _change(
     assignor: str, given: Iterable[str], standbys: int | None, without: Iterable[str], processes: Iterable[str]
 ) -> dict[str, Any]:
     """Return the arguments of `plan_streams_group`."""
-    configs = dict(map(_pair, given))
+    configs = dict(map(key_and_value, given))
     try:
         return {
             "assignor": _configured(assignor, configs),
@@ -84,13 +85,6 @@ def _change(
         }
     except ConfigurationError as error:
         raise click.UsageError(str(error)) from error
-
-
-def _pair(text: str) -> tuple[str, str]:
-    key, equals, value = text.partition("=")
-    if not (equals and key.strip()):
-        raise click.BadParameter(f"{text!r} is not of the form KEY=VALUE.", param_hint="--set")
-    return key.strip(), value
 
 
 def _configured(assignor: str, configs: dict[str, str]) -> OfferedAssignor:

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from kafka_groups.cli.client_keys import SERVERS_VARIABLE, client_keys
+from kafka_groups.cli.key_value import key_and_value
 from kafka_groups.cli.output import BOOTSTRAP_OPTIONS, say
 from kafka_groups.cli.topologies.loading import load_function, topology_argument
 from kafka_groups.errors import ConfigurationError, KafkaGroupsError
@@ -63,7 +64,7 @@ def run_application(
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format=_LOG_FORMAT)
     options = {"num.workers": workers, "probe.address": probe_address}
     chosen = {name: value for name, value in options.items() if value is not None}
-    keys = {**client_keys(config, bootstrap_servers), **dict(map(_pair, pairs)), **chosen}
+    keys = {**client_keys(config, bootstrap_servers), **dict(map(key_and_value, pairs)), **chosen}
     function = load_function(build)
     try:
         app = KafkaStreams(function, keys, on_state=_tell)
@@ -75,13 +76,6 @@ def run_application(
         raise click.UsageError(str(error)) from error
     except KafkaGroupsError as error:
         raise click.ClickException(str(error)) from error
-
-
-def _pair(text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not (name.strip() and equals):
-        raise click.BadParameter(f"{text!r} is not of the form KEY=VALUE.", param_hint="--set")
-    return name.strip(), value
 
 
 def _tell(state: StreamsState, _before: StreamsState) -> None:

@@ -1,6 +1,6 @@
 """Has an assignor compute the tasks of a group: one by process (KIP-924), or one by member (KIP-1357)."""
 
-from collections.abc import Mapping, Set
+from collections.abc import Mapping
 from datetime import datetime
 
 from attrs import field, frozen
@@ -19,13 +19,13 @@ from kafka_groups.assignment import (
     TaskAssignmentError,
     TaskAssignorError,
     TaskInfo,
-    TasksBySubtopology,
     TopologyDescriber,
     check_assignment,
 )
 from kafka_groups.assignment.application.neutral import MemberInput
 from kafka_groups.assignment.application.reports import input_of_streams_group
 from kafka_groups.assignment.application.running import Computed, computed
+from kafka_groups.assignment.group.by_subtopology import grouped_offsets, grouped_tasks, tasks_in
 from kafka_groups.types import TaskId
 
 __all__ = ["PlannedTarget", "RoleTasks", "planned_target"]
@@ -126,7 +126,7 @@ def _by_member(
     assignment = assignor.assign(group, topology)
     check_assignment(assignment, group, topology)
     given = {
-        id_: RoleTasks(_tasks(each.active_tasks), _tasks(each.standby_tasks))
+        id_: RoleTasks(tasks_in(each.active_tasks), tasks_in(each.standby_tasks))
         for id_, each in assignment.members.items()
     }
     return PlannedTarget(members={id_: given.get(id_, RoleTasks()) for id_ in members})
@@ -138,10 +138,10 @@ def _spec(member: MemberInput) -> StreamsMemberSpec:
         instance_id=member.instance_id,
         rack_id=member.rack_id,
         client_tags=member.client_tags,
-        active_tasks=_numbers(member.active_tasks),
-        standby_tasks=_numbers(member.standby_tasks),
-        task_offsets=_offsets(member.task_offsets),
-        task_end_offsets=_offsets(member.task_end_offsets),
+        active_tasks=grouped_tasks(member.active_tasks),
+        standby_tasks=grouped_tasks(member.standby_tasks),
+        task_offsets=grouped_offsets(member.task_offsets),
+        task_end_offsets=grouped_offsets(member.task_end_offsets),
     )
 
 
@@ -152,21 +152,3 @@ def _described(tasks: Mapping[TaskId, TaskInfo]) -> TopologyDescriber:
     return TopologyDescriber(
         {id_: DescribedSubtopology(count, tasks[TaskId(id_, 0)].is_stateful) for id_, count in counts.items()}
     )
-
-
-def _numbers(tasks: Set[TaskId]) -> TasksBySubtopology:
-    numbers: dict[str, set[int]] = {}
-    for id_, partition in sorted(tasks):
-        numbers.setdefault(id_, set()).add(partition)
-    return numbers
-
-
-def _tasks(numbers: TasksBySubtopology) -> frozenset[TaskId]:
-    return frozenset(TaskId(id_, partition) for id_, partitions in numbers.items() for partition in partitions)
-
-
-def _offsets(offsets: Mapping[TaskId, int]) -> dict[str, dict[int, int]]:
-    nested: dict[str, dict[int, int]] = {}
-    for (id_, partition), offset in sorted(offsets.items()):
-        nested.setdefault(id_, {})[partition] = offset
-    return nested

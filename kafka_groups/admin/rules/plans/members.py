@@ -1,16 +1,18 @@
 """The members of a group and its tasks before and after a change, in the form that all assignors are given."""
 
-from collections.abc import Collection, Iterator, Mapping, Set
+from collections.abc import Collection, Mapping
 from typing import Final
 
 from kafka_groups.admin.rules.plans.situation import GroupSituation, plannable_topology
 from kafka_groups.admin.rules.plans.what_if import PlannedProcess, WhatIf
 from kafka_groups.admin.rules.streams_values import StreamsGroupMemberDescription, StreamsSubtopologyDescription
-from kafka_groups.assignment import OffsetsBySubtopology, ProcessId, TaskInfo, TasksBySubtopology
+from kafka_groups.assignment import ProcessId, TaskInfo
 from kafka_groups.assignment.application.neutral import MemberInput
+from kafka_groups.assignment.application.tasks import source_partitions
 from kafka_groups.assignment.application.topology_tasks import SubtopologyTopics, tasks_of_topology
+from kafka_groups.assignment.group.by_subtopology import offsets_of_tasks, tasks_in
 from kafka_groups.errors import ConfigurationError
-from kafka_groups.types import TaskId, TopicPartition
+from kafka_groups.types import TaskId
 
 __all__ = ["PlanMembers", "members_after", "members_now", "tasks_of_group"]
 
@@ -45,36 +47,21 @@ def _member(
     described: StreamsGroupMemberDescription, topics: frozenset[str], tasks: Mapping[TaskId, TaskInfo]
 ) -> MemberInput:
     assignment = described.assignment
-    active = _tasks(assignment.active)
+    active = tasks_in(assignment.active)
     return MemberInput(
         process_id=ProcessId(described.process_id),
         active_tasks=active,
-        standby_tasks=_tasks(assignment.standby) | _tasks(assignment.warmup),
-        task_offsets=dict(_offsets(described.task_offsets)),
-        task_end_offsets=dict(_offsets(described.task_end_offsets)),
+        standby_tasks=tasks_in(assignment.standby) | tasks_in(assignment.warmup),
+        task_offsets=offsets_of_tasks(described.task_offsets),
+        task_end_offsets=offsets_of_tasks(described.task_end_offsets),
         topics=topics,
-        owned_partitions=frozenset(_sources(active, tasks)),
+        owned_partitions=source_partitions(active, tasks),
         instance_id=described.instance_id,
         generation_id=described.epoch,
         rack_id=described.rack or None,
         host_info=described.user_endpoint,
         client_tags=described.client_tags,
     )
-
-
-def _tasks(by_subtopology: TasksBySubtopology) -> frozenset[TaskId]:
-    return frozenset(TaskId(id_, number) for id_, numbers in by_subtopology.items() for number in numbers)
-
-
-def _offsets(by_subtopology: OffsetsBySubtopology) -> Iterator[tuple[TaskId, int]]:
-    for id_, offsets in by_subtopology.items():
-        for number, offset in offsets.items():
-            yield TaskId(id_, number), offset
-
-
-def _sources(active: Set[TaskId], tasks: Mapping[TaskId, TaskInfo]) -> Iterator[TopicPartition]:
-    for task in active & tasks.keys():
-        yield from (place.topic_partition for place in tasks[task].topic_partitions if place.is_source)
 
 
 # ----------------------------------------------------------------------------------------------- after the change

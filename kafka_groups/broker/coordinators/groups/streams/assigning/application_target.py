@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from kafka_groups.assignment import AssignedMember, AssignmentConfigs, ProcessId, TaskInfo
 from kafka_groups.assignment.application.neutral import ApplicationInput, MemberInput
 from kafka_groups.assignment.application.reports import input_of_streams_group
+from kafka_groups.assignment.application.tasks import source_partitions
 from kafka_groups.assignment.application.topology_tasks import SubtopologyTopics, tasks_of_topology
 from kafka_groups.broker.coordinators.groups.streams.group import StreamsGroup
 from kafka_groups.broker.coordinators.groups.streams.records import StreamsTarget
@@ -17,7 +18,7 @@ from kafka_groups.broker.coordinators.groups.streams.topologies.configured_topol
 )
 from kafka_groups.broker.coordinators.groups.topics import TopicsImage
 from kafka_groups.config.cluster.streams_group import StreamsGroupConfig
-from kafka_groups.types import TaskId, TopicPartition
+from kafka_groups.types import TaskId
 
 __all__ = ["application_input", "target_of"]
 
@@ -93,16 +94,10 @@ def _member(
         task_offsets=dict(reported.offsets),
         task_end_offsets=dict(reported.ends),
         topics=names,
-        owned_partitions=frozenset(_sources(current.active, tasks)),
+        owned_partitions=source_partitions(current.active, tasks),
         instance_id=member.instance_id,
         generation_id=current.member_epoch,
         rack_id=member.rack_id or None,
         host_info=None if member.user_endpoint is None else (member.user_endpoint.host, member.user_endpoint.port),
         client_tags=dict(member.client_tags),
     )
-
-
-def _sources(tasks: Iterable[TaskId], known: Mapping[TaskId, TaskInfo]) -> Iterable[TopicPartition]:
-    for task in tasks:
-        if task in known:
-            yield from (place.topic_partition for place in known[task].topic_partitions if place.is_source)

@@ -1,7 +1,7 @@
 """Increases the epoch of a streams group and computes its target assignment (KIP-1071)."""
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from attrs import evolve, frozen
 
@@ -12,15 +12,14 @@ from kafka_groups.assignment import (
     MemberAssignment,
     MemberAssignments,
     OfferedAssignor,
-    OffsetsBySubtopology,
     Registered,
     StreamsGroupSpec,
     StreamsMemberSpec,
     TaskAssignors,
-    TasksBySubtopology,
     TopologyDescriber,
     check_assignment,
 )
+from kafka_groups.assignment.group.by_subtopology import grouped_offsets, grouped_tasks, tasks_in
 from kafka_groups.broker.coordinators.groups.epochs.group import TargetEpoch
 from kafka_groups.broker.coordinators.groups.epochs.target import (
     NO_TOPICS_HASH,
@@ -41,12 +40,10 @@ from kafka_groups.broker.coordinators.groups.streams.records import (
 )
 from kafka_groups.broker.coordinators.groups.streams.settings import StreamsRules
 from kafka_groups.broker.coordinators.groups.streams.soft_state import ReportedOffsets, StreamsSoftState
-from kafka_groups.broker.coordinators.groups.streams.tasks import TaskOffsets, Tasks
 from kafka_groups.broker.coordinators.groups.streams.topologies.configured_topology import ConfiguredTopology
 from kafka_groups.broker.coordinators.groups.topics import TopicsImage
 from kafka_groups.config.cluster.streams_group import StreamsGroupConfig
 from kafka_groups.errors import ConfigurationError, UnknownServerError
-from kafka_groups.types import TaskId
 
 __all__ = [
     "SLOW_ASSIGNOR_MS",
@@ -283,10 +280,10 @@ def _member_spec(group: StreamsGroup, member_id: str, reported: ReportedOffsets)
         instance_id=member.instance_id,
         rack_id=member.rack_id,
         client_tags=member.client_tags,
-        active_tasks=_sets(current.active),
-        standby_tasks=_sets(current.standby),
-        task_offsets=_offsets(reported.offsets),
-        task_end_offsets=_offsets(reported.ends),
+        active_tasks=grouped_tasks(current.active),
+        standby_tasks=grouped_tasks(current.standby),
+        task_offsets=grouped_offsets(reported.offsets),
+        task_end_offsets=grouped_offsets(reported.ends),
     )
 
 
@@ -300,22 +297,4 @@ def _described(configured: ConfiguredTopology) -> TopologyDescriber:
 
 
 def _as_target(assignment: MemberAssignment) -> StreamsTarget:
-    return StreamsTarget(_tasks(assignment.active_tasks), _tasks(assignment.standby_tasks))
-
-
-def _tasks(tasks: TasksBySubtopology) -> Tasks:
-    return frozenset(TaskId(subtopology_id, partition) for subtopology_id, each in tasks.items() for partition in each)
-
-
-def _sets(tasks: Iterable[TaskId]) -> TasksBySubtopology:
-    sets: dict[str, set[int]] = {}
-    for subtopology_id, partition in sorted(tasks):
-        sets.setdefault(subtopology_id, set()).add(partition)
-    return sets
-
-
-def _offsets(offsets: TaskOffsets) -> OffsetsBySubtopology:
-    nested: dict[str, dict[int, int]] = {}
-    for (subtopology_id, partition), offset in sorted(offsets.items()):
-        nested.setdefault(subtopology_id, {})[partition] = offset
-    return nested
+    return StreamsTarget(tasks_in(assignment.active_tasks), tasks_in(assignment.standby_tasks))
