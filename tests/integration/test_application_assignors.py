@@ -2,8 +2,6 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 
 import pytest
 from attrs import frozen
@@ -15,24 +13,10 @@ from kafka_groups.assignment import (
     Registered,
     TaskAssignment,
 )
-from kafka_groups.broker.cluster import EmbeddedCluster
-from kafka_groups.protocol.messages.find_coordinator import FindCoordinatorRequest
+from tests.support.members.assignor_scene import GROUP, TOPOLOGY, tasks, with_assignors
 from tests.support.members.streams_member import StreamsMember, described_streams
-from tests.support.members.streams_topologies import sent, subtopology
-from tests.support.requests.raw_client import RawClient
 
-GROUP, TOPIC, PARTITIONS = "app", "in", 4
-TOPOLOGY = sent(subtopology("0", sources=(TOPIC,)))
-SETTINGS = {
-    "group.streams.initial.rebalance.delay.ms": 0,
-    "group.streams.assignment.interval.ms": 0,
-    "offsets.topic.num.partitions": 1,
-}
 LIMIT_S = 30
-
-
-def tasks(*numbers: int) -> frozenset[tuple[str, int]]:
-    return frozenset(("0", number) for number in numbers)
 
 
 def to_first_process(state: ApplicationState) -> TaskAssignment:
@@ -52,29 +36,6 @@ class Hanging:
         if not self.let_go.wait(LIMIT_S):
             raise TimeoutError
         return to_first_process(state)
-
-
-@frozen
-class Scene:
-    """A cluster and a connection to it."""
-
-    cluster: EmbeddedCluster
-    client: RawClient
-
-    def member(self, member_id: str) -> StreamsMember:
-        """A member that has not joined yet."""
-        return StreamsMember(self.client, GROUP, member_id)
-
-
-@asynccontextmanager
-async def with_assignors(*assignors: object, **settings: object) -> AsyncIterator[Scene]:
-    given = {**SETTINGS, "group.streams.assignors": assignors, **settings}
-    async with EmbeddedCluster(settings=given) as cluster:
-        cluster.create_topic(TOPIC, PARTITIONS)
-        host, _, port = cluster.bootstrap_servers.partition(":")
-        async with RawClient(cluster.network, host, int(port)) as client:
-            await client.ask(FindCoordinatorRequest(key_type=0, coordinator_keys=(GROUP,)))
-            yield Scene(cluster, client)
 
 
 async def assigned(member: StreamsMember) -> frozenset[tuple[str, int]]:

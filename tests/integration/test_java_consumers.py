@@ -5,12 +5,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from kafka_groups.broker.cluster import EmbeddedCluster
 from tests.support.conditions import wait_until
 from tests.support.kafka.java_consumers import JavaConsumer, JavaConsumers
 from tests.support.kafka.kafka_classpath import libs_or_skip
 from tests.support.kafka.real_kafka import unique
+from tests.support.members.classic_brokers import classic_brokers
 from tests.support.members.confluent_reader import PATIENCE_S
+
+__all__ = ["classic_brokers"]
 
 PARTITIONS = 7
 INSTANCES = ("one", "two", "three")
@@ -24,17 +26,6 @@ def jvm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[JavaConsumers]:
     """A JVM for all tests of this module."""
     with JavaConsumers(tmp_path_factory.mktemp("java-consumers"), libs_or_skip()) as consumers:
         yield consumers
-
-
-@pytest.fixture(params=["embedded", "kafka"])
-def bootstrap_servers(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Each kind of broker."""
-    if request.param == "kafka":
-        yield request.getfixturevalue("real_kafka").bootstrap_servers
-        return
-    with EmbeddedCluster(settings={"group.initial.rebalance.delay.ms": 100}) as cluster:
-        yield cluster.bootstrap_servers
-        assert cluster.unexpected_errors == ()
 
 
 @pytest.fixture

@@ -7,12 +7,14 @@ import pytest
 from confluent_kafka import Consumer, Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from kafka_groups.broker.cluster import EmbeddedCluster
 from tests.support.conditions import wait_until
 from tests.support.kafka.java_streams import JavaStreams, StreamsApplication
 from tests.support.kafka.kafka_classpath import streams_classpath_or_skip
 from tests.support.kafka.real_kafka import unique
+from tests.support.members.classic_brokers import classic_brokers
 from tests.support.members.confluent_reader import PATIENCE_S
+
+__all__ = ["classic_brokers"]
 
 PARTITIONS, THREADS = 4, 2
 APPLICATIONS = ("alpha", "beta")
@@ -26,17 +28,6 @@ def jvm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[JavaStreams]:
     """A JVM for all tests of this module."""
     with JavaStreams(tmp_path_factory.mktemp("java-streams"), streams_classpath_or_skip()) as applications:
         yield applications
-
-
-@pytest.fixture(params=["embedded", "kafka"])
-def bootstrap_servers(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Each kind of broker."""
-    if request.param == "kafka":
-        yield request.getfixturevalue("real_kafka").bootstrap_servers
-        return
-    with EmbeddedCluster(settings={"group.initial.rebalance.delay.ms": 100}) as cluster:
-        yield cluster.bootstrap_servers
-        assert cluster.unexpected_errors == ()
 
 
 @pytest.fixture

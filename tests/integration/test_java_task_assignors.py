@@ -1,13 +1,11 @@
 """A Java assignor (KIP-924) in a classic group of Kafka Streams, and the same assignor in Python over what it saw."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from kafka_groups.assignment import AssignmentError, ProcessId, validate_task_assignment
-from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.types import TaskId
 from tests.support.conditions import wait_until
 from tests.support.kafka.java_streams import JavaStreams
@@ -18,22 +16,14 @@ from tests.support.kafka.recorded_assignments import (
     recorded_assignments,
     sticky_up_to_twice_the_threads,
 )
+from tests.support.members.classic_brokers import classic_brokers
 from tests.support.members.confluent_reader import PATIENCE_S
+
+__all__ = ["classic_brokers"]
 
 PARTITIONS = 7
 
 pytestmark = [pytest.mark.real_kafka, pytest.mark.slow]
-
-
-@pytest.fixture(params=["embedded", "kafka"])
-def bootstrap_servers(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Each kind of broker."""
-    if request.param == "kafka":
-        yield request.getfixturevalue("real_kafka").bootstrap_servers
-        return
-    with EmbeddedCluster(settings={"group.initial.rebalance.delay.ms": 100}) as cluster:
-        yield cluster.bootstrap_servers
-        assert cluster.unexpected_errors == ()
 
 
 def by_python(recorded: RecordedAssignment) -> dict[ProcessId, frozenset[TaskId]]:

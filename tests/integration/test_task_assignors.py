@@ -1,10 +1,7 @@
 """Task assignors of a user, on the embedded broker over TCP: which groups use them, and what is refused."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-
 import pytest
-from attrs import define, frozen
+from attrs import define
 
 from kafka_groups.assignment import (
     MemberAssignment,
@@ -13,20 +10,9 @@ from kafka_groups.assignment import (
     StreamsGroupSpec,
     TopologyDescriber,
 )
-from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.errors import InvalidConfigError
-from kafka_groups.protocol.messages.find_coordinator import FindCoordinatorRequest
-from tests.support.members.streams_member import StreamsBeat, StreamsMember, described_streams
-from tests.support.members.streams_topologies import sent, subtopology
-from tests.support.requests.raw_client import RawClient
-
-GROUP, TOPIC, PARTITIONS = "app", "in", 4
-TOPOLOGY = sent(subtopology("0", sources=(TOPIC,)))
-SETTINGS = {
-    "group.streams.initial.rebalance.delay.ms": 0,
-    "group.streams.assignment.interval.ms": 0,
-    "offsets.topic.num.partitions": 1,
-}
+from tests.support.members.assignor_scene import GROUP, PARTITIONS, TOPOLOGY, tasks, with_assignors
+from tests.support.members.streams_member import StreamsBeat, described_streams
 
 
 class LowestMember:
@@ -53,38 +39,6 @@ class Scripted:
         if not isinstance(self.answer, MemberAssignments):
             raise LookupError(f"nothing for {len(group.members)} members")
         return self.answer
-
-
-@frozen
-class Scene:
-    """A cluster and a connection to it."""
-
-    cluster: EmbeddedCluster
-    client: RawClient
-
-    def member(self, member_id: str) -> StreamsMember:
-        """A member that has not joined yet."""
-        return StreamsMember(self.client, GROUP, member_id)
-
-    def stored(self) -> int:
-        """How many records the coordinator has written."""
-        topic = self.cluster.metadata.topic("__consumer_offsets")
-        return 0 if topic is None else self.cluster.logs.get(topic.topic_id, 0).end_offset
-
-
-@asynccontextmanager
-async def with_assignors(*assignors: object) -> AsyncIterator[Scene]:
-    """A cluster over TCP that offers these task assignors."""
-    async with EmbeddedCluster(settings={**SETTINGS, "group.streams.assignors": assignors}) as cluster:
-        cluster.create_topic(TOPIC, PARTITIONS)
-        host, _, port = cluster.bootstrap_servers.partition(":")
-        async with RawClient(cluster.network, host, int(port)) as client:
-            await client.ask(FindCoordinatorRequest(key_type=0, coordinator_keys=(GROUP,)))
-            yield Scene(cluster, client)
-
-
-def tasks(*numbers: int) -> frozenset[tuple[str, int]]:
-    return frozenset(("0", number) for number in numbers)
 
 
 async def test_groups_use_the_first_assignor_unless_they_select_another() -> None:

@@ -13,7 +13,7 @@ from kafka_groups.assignment.application.tasks import task_order
 from kafka_groups.errors import IllegalStateError
 from kafka_groups.types import TaskId
 
-__all__ = ["AssignedTask", "AssignedTaskType", "KafkaStreamsAssignment", "TaskAssignment"]
+__all__ = ["AssignedTask", "AssignedTaskType", "AssignmentsByProcess", "KafkaStreamsAssignment", "TaskAssignment"]
 
 
 class AssignedTaskType(enum.Enum):
@@ -128,3 +128,7 @@ class TaskAssignment:
     """
 
     assignment: tuple[KafkaStreamsAssignment, ...] = field(converter=_as_tuple)
+
+
+AssignmentsByProcess = Mapping[ProcessId, KafkaStreamsAssignment]
+"""One assignment for each process, for utilities that change them."""

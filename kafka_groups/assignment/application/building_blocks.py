@@ -1,17 +1,13 @@
 """Parts of assignors to build others from: what `TaskAssignmentUtils` has in Kafka Streams (KIP-924)."""
 
-from collections.abc import Mapping
-
 from kafka_groups.assignment.application.algorithms.plans import ProcessPlan
 from kafka_groups.assignment.application.algorithms.standby_tasks import add_standby_tasks
-from kafka_groups.assignment.application.assignments import AssignedTask, KafkaStreamsAssignment
+from kafka_groups.assignment.application.assignments import AssignedTask, AssignmentsByProcess, KafkaStreamsAssignment
 from kafka_groups.assignment.application.process_ids import ProcessId
 from kafka_groups.assignment.application.states import ApplicationState
 from kafka_groups.assignment.application.tasks import in_java_order
 
 __all__ = ["default_standby_task_assignment", "identity_assignment"]
-
-Assignments = Mapping[ProcessId, KafkaStreamsAssignment]
 
 
 def identity_assignment(application_state: ApplicationState) -> dict[ProcessId, KafkaStreamsAssignment]:
@@ -32,7 +28,7 @@ def identity_assignment(application_state: ApplicationState) -> dict[ProcessId, 
     }
 
 
-def default_standby_task_assignment(application_state: ApplicationState, assignments: Assignments) -> None:
+def default_standby_task_assignment(application_state: ApplicationState, assignments: AssignmentsByProcess) -> None:
     """Add the copies of all tasks with changelogs: by client tags if they are configured, else by load.
 
     Tasks come in the order of a hash table of Java, as in Kafka Streams: the result is Java's for maps in order. But

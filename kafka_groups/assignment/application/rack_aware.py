@@ -19,7 +19,7 @@ from kafka_groups.assignment.application.algorithms.rack_aware.racks import (
     is_changelog,
 )
 from kafka_groups.assignment.application.algorithms.rack_aware.standby_tasks import move_standby_tasks
-from kafka_groups.assignment.application.assignments import AssignedTask, KafkaStreamsAssignment
+from kafka_groups.assignment.application.assignments import AssignedTask, AssignmentsByProcess, KafkaStreamsAssignment
 from kafka_groups.assignment.application.configs import RackAwareStrategy
 from kafka_groups.assignment.application.process_ids import ProcessId
 from kafka_groups.assignment.application.states import ApplicationState
@@ -29,9 +29,6 @@ from kafka_groups.types import TaskId
 __all__ = ["RackAwareOptimizationParams", "optimize_rack_aware_active_tasks", "optimize_rack_aware_standby_tasks"]
 
 _HIGHEST_COST: Final = 2**31 - 1
-
-AssignmentsByProcess = Mapping[ProcessId, KafkaStreamsAssignment]
-"""The assignments that change, one for each process."""
 
 
 @frozen

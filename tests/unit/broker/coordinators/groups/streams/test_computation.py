@@ -69,8 +69,8 @@ class Scripted:
         return KafkaStreamsAssignment.of(process, map(AssignedTask.standby, tasks[: self.copies.get(str(process), 0)]))
 
 
-def streams_with(assignor: object, config: StreamsGroupConfig = AT_ONCE, partitions: int = 2) -> Streams:
-    streams = Streams(config, assignors=TaskAssignors.of(["sticky", Registered(assignor, name="mine")]))
+def streams_with(assignor: object, config: StreamsGroupConfig = AT_ONCE, partitions: int = 2, **rules: Any) -> Streams:
+    streams = Streams(config, assignors=TaskAssignors.of(["sticky", Registered(assignor, name="mine")]), **rules)
     streams.topics.create("in", partitions)
     streams.topics.create("app-counts-changelog", partitions)
     return streams
@@ -137,13 +137,7 @@ def test_what_an_assignor_sees() -> None:
 
 def test_stores_have_the_names_of_the_description_if_there_is_one() -> None:
     assignor = Scripted()
-    streams = Streams(
-        AT_ONCE,
-        assignors=TaskAssignors.of(["sticky", Registered(assignor, name="mine")]),
-        keeps_descriptions=True,
-    )
-    for topic in ("in", "app-counts-changelog"):
-        streams.topics.create(topic, 1)
+    streams = streams_with(assignor, partitions=1, keeps_descriptions=True)
     streams.join("a", COUNTS)
     streams.compute()
     node = TopologyDescriptionNode(name="p", node_type=PROCESSOR_NODE, stores=("sums", "names"))
