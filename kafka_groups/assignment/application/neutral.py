@@ -1,4 +1,4 @@
-"""The input of an assignment in one form, whoever knows it: the coordinator of a streams group, or a plan."""
+"""The input of an assignment, in one form for the coordinator of a streams group and for a plan."""
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
@@ -56,7 +56,7 @@ class MemberInput:
 
 @frozen(kw_only=True)
 class ApplicationInput:
-    """An application whose tasks are to be assigned.
+    """An application whose tasks need an assignment.
 
     Attributes:
         members: The members of its group, by id.

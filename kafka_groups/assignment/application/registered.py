@@ -87,7 +87,7 @@ class Registered:
     """A task assignor of applications (KIP-924) under the name by which groups choose it.
 
     Attributes:
-        assignor: An object, a subclass of `TaskAssignor`, which is made anew for each assignment, a function from
+        assignor: An object, a subclass of `TaskAssignor`, which is instantiated for each assignment, a function from
             `ApplicationState` to `TaskAssignment`, or where one of these is: `module:Class`.
         name: The name for `streams.assignor.name`; that of the class or function by default.
         configs: The configuration for `configure`. The keys `max.warmup.replicas`, `probing.rebalance.interval.ms`,

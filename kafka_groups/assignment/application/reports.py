@@ -25,7 +25,7 @@ def input_of_streams_group(
 ) -> ApplicationInput:
     """Return the input of an assignment with lags from reports.
 
-    If there are no reports, every process counts as caught up: otherwise, warm-ups would go on for ever.
+    If there are no reports, every process counts as caught up: otherwise, warm-ups would never end.
 
     Args:
         members: The members, by id, with their reports.

@@ -47,7 +47,7 @@ class ClusterParts:
         leaders: The share-partition leaders of all brokers that run, for tests.
         faults: The faults that tests inject.
         failures: Takes the errors that no request is answered with.
-        run_aside: Runs code of users beside the event loop.
+        run_aside: Runs code of users off the event loop.
     """
 
     network: Network

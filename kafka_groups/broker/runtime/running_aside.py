@@ -1,4 +1,4 @@
-"""Runs code of users beside the event loop, so that a broker goes on meanwhile: in a thread, or in virtual time."""
+"""Runs code of users off the event loop, so that a broker does not wait for it: in a thread, or in virtual time."""
 
 import asyncio
 import random
@@ -15,7 +15,7 @@ _LONGEST_VIRTUAL_MS = 100
 
 
 class RunAside(Protocol):
-    """Runs a function beside the event loop."""
+    """Runs a function off the event loop."""
 
     def __call__(self, name: str, work: Callable[[], T], done: Callable[[T | Exception], None]) -> None:
         """Run it.

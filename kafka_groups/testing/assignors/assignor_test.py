@@ -29,7 +29,7 @@ class AssignorTest:
     """Runs a task assignor (KIP-924) through a story, without a broker.
 
     You say which tasks there are, and what happens to the processes. `rebalance` assigns the tasks, and checks the
-    result by the rules of `AssignorRule`. Time passes when you say so; meanwhile, processes restore the state of their
+    result by the rules of `AssignorRule`. Time passes when you say so. Then processes restore the state of their
     tasks, so that the lags that the assignor sees are those of a real application. Equal stories with equal seeds have
     equal results.
 

@@ -28,7 +28,7 @@ class ObservedAssignor(TaskAssignor):
     """A registered assignor, whose input and result are kept.
 
     Attributes:
-        registered: The assignor. It is made anew for each assignment, if it is a class.
+        registered: The assignor. A class is instantiated for each assignment.
         state: What it has seen last.
         result: What it has returned last.
     """

@@ -20,7 +20,7 @@ def possible_steps(steps: Iterable[StoryStep]) -> Iterator[StoryStep]:
     """Yield the steps that are possible after those before. One process always stays.
 
     A process that leaves twice makes a story that cannot be played. A search for the smallest story that fails, which
-    leaves out steps before, would have to begin anew each time.
+    leaves out steps before, would have to start again each time.
     """
     group = StoryGroup(seed=0)
     for step in steps:

@@ -86,7 +86,7 @@ def plannable_topology(group: StreamsGroupDescription) -> StreamsTopologyDescrip
     """Return the topology of a group that has members and tasks.
 
     Raises:
-        IllegalStateError: It has none.
+        IllegalStateError: The group has no members, or no tasks.
     """
     if group.state in _REMEDIES:
         raise IllegalStateError(f"The streams group {group.group_id} is {group.state}. {_REMEDIES[group.state]}")

@@ -24,7 +24,7 @@ class StickyChoice:
     Args:
         plans: The processes, in the order of ids, with the tasks that they have already.
         owners: Where tasks were.
-        pairs: The tasks that have met, if copies are to be placed. A task that does not run yet has met no other.
+        pairs: The tasks that have met, if copies are placed. A task that does not run yet has met no other.
         prefers_threads: Whether the one with more threads is taken of processes with equal loads.
         is_sorted: Whether the first by id is taken, if nothing else decides. Otherwise it is the first in Java's table.
     """

@@ -188,7 +188,7 @@ class TransactionShard(NoTransactions):
         """
         ending = self._known.get(transactional_id)
         if ending is not None and ending.is_being_ended:
-            raise _concurrent()  # as in Kafka, whoever asks: the producer may have the next id already
+            raise _concurrent()  # as in Kafka, for every producer: it may have the next id already
         known = self._of_producer(transactional_id, producer)
         if known.state is TransactionState.ONGOING and known.partitions.issuperset(partitions):
             return Result(None)

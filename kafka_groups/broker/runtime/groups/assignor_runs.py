@@ -1,4 +1,4 @@
-"""Runs assignors of applications, which may be anybody's code, beside the event loop (KIP-924).
+"""Runs assignors of applications, which may be anybody's code, off the event loop (KIP-924).
 
 Those of one assignor run one after the other. Code in a thread cannot be stopped: what does not return in time is given
 up, and the assignor is not started again until it returns.
@@ -31,7 +31,7 @@ class _Run:
     """A computation that has been asked for.
 
     Attributes:
-        effect: What is to be computed.
+        effect: The computation.
         told: Takes the result.
     """
 
@@ -58,7 +58,7 @@ class AssignorRuns:
     """The assignors that one broker runs.
 
     Args:
-        run_aside: Runs a function beside the event loop.
+        run_aside: Runs a function off the event loop.
         later: Calls a function after a number of milliseconds, unless the broker has stopped by then.
         clock: The clock of the broker.
         timeout_ms: How long an assignor may take.

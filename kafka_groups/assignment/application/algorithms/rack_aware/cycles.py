@@ -1,6 +1,6 @@
 """Cycles with negative costs: tasks that can change places so that they cost less together.
 
-The cycle is the one that Kafka Streams finds. It goes on with another pass of the algorithm of Bellman and Ford until
+The cycle is the one that Kafka Streams finds. It makes another pass of the algorithm of Bellman and Ford until
 an edge still makes a distance shorter, and walks back from there. Nodes come in this order: source, sink, tasks, places
 and processes.
 """

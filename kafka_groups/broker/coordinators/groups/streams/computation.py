@@ -1,6 +1,6 @@
 """The computation of an assignment that takes its time (KIP-924): whether one is running, and what became of the last.
 
-It is soft state of a group. Meanwhile, members go on with the tasks that they have.
+It is soft state of a group. While it runs, members keep the tasks that they have.
 """
 
 import logging
@@ -52,7 +52,7 @@ class AssignmentComputation:
     _failure: _FailedComputation | None = None
 
     def may_begin(self, epoch: int, assignor: str, now_ms: int) -> bool:
-        """Return whether the assignor is to be run now.
+        """Return whether to run the assignor now.
 
         Args:
             epoch: The group epoch.

@@ -29,7 +29,7 @@ class CreateInternalTopics(Effect):
 
 @frozen
 class ComputeAssignment(Effect):
-    """An assignor of applications has to be run (KIP-924). The coordinator goes on meanwhile, and is told the result.
+    """An assignor of applications has to be run (KIP-924). The coordinator does not wait, and is told the result.
 
     It follows from the group epoch, so it need not survive a move.
 

@@ -175,7 +175,7 @@ class StreamsGroups(EpochGroups[StreamsGroup, StreamsGroupRecord]):
     # --------------------------------------------------------------------- assignments that take their time
 
     def _begin(self, group: StreamsGroup, computations: tuple[ComputeAssignment, ...]) -> tuple[Effect, ...]:
-        """Note that assignments are computed from now on. Return what is to be computed, with the names of stores."""
+        """Note that assignments are computed from now on. Return the computations, with the names of stores."""
         if not computations:
             return ()
         soft, stores = self._soft[group.group_id], self._descriptions.stores_of(group)

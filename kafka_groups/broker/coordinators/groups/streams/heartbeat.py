@@ -179,7 +179,7 @@ class StreamsHeartbeat:
         return {**self.soft.reported, self.request.member_id: known}
 
     def _ends_waiting(self, group: StreamsGroup, reported: Mapping[str, ReportedOffsets]) -> bool:
-        """Return whether a copy has caught up that the group waits for, so that tasks are to be assigned again."""
+        """Return whether a copy has caught up that the group waits for, so that tasks must be assigned again."""
         lag = self.rules.acceptable_recovery_lag
         return self.is_waiting and has_caught_up(group, self.request.member_id, self.soft.reported, reported, lag)
 

@@ -227,7 +227,7 @@ def write_target(draft: StreamsDraft, targets: Mapping[str, StreamsTarget], wall
 
     Args:
         draft: The group.
-        targets: The tasks of members. One that is missing has none.
+        targets: The tasks of members. A missing member gets no tasks.
         wall_ms: The time.
     """
     group = draft.group
