@@ -20,18 +20,19 @@ from kafka_groups.share.delivery.batch import AnyRecords, ShareRecords, deliveri
 from kafka_groups.share.delivery.delivered import DeliveredRecords
 from kafka_groups.share.delivery.records import AnyRecord
 from kafka_groups.share.parts import Environment
+from kafka_groups.share.workers.acknowledging import Acknowledger, Tally
+from kafka_groups.share.workers.dead_letters import DeadLetters
+from kafka_groups.share.workers.group_settings import DEFAULT_DELIVERY_LIMIT
+from kafka_groups.share.workers.polling import Poller, is_answered, no_fetch_answered
+from kafka_groups.share.workers.rules.dead_letters import LAST_DELIVERIES
+from kafka_groups.share.workers.rules.outages import Outage, Waits, may_spend
+from kafka_groups.share.workers.rules.policy import DeliveryPolicy
 from kafka_groups.spark.draining.drain_budget import DrainBudget, DrainLimits, StoppedBy
 from kafka_groups.spark.draining.drain_options import DRAIN_RULES, DrainOptions
 from kafka_groups.spark.draining.record_keys import keys_table, mask_of_keys
-from kafka_groups.spark.failures.dead_letters import DeadLetters
 from kafka_groups.spark.failures.go_on import GoOn
 from kafka_groups.spark.failures.holding import HeldRecords
-from kafka_groups.spark.failures.outages import Outage, Waits, may_spend
-from kafka_groups.spark.failures.policy import DeliveryPolicy
-from kafka_groups.spark.groups.acknowledging import Acknowledger, Tally
 from kafka_groups.spark.groups.consumer_keys import options_and_keys, topics_of
-from kafka_groups.spark.groups.group_configs import DEFAULT_DELIVERY_LIMIT
-from kafka_groups.spark.groups.polling import Poller, is_answered, no_fetch_answered
 from kafka_groups.spark.groups.preflight import preflight
 from kafka_groups.spark.keywords import DrainKeywords
 from kafka_groups.spark.processes.interpreter import choose_python
@@ -539,7 +540,7 @@ class Drain:
             return
         records = [record for record in batch if record.delivery_count >= policy.copy_from]
         letters = DeadLetters(topic, self._source.config.group_id, self._source.given)
-        self._tally.dead_lettered += letters.copy(records, "on one of its last deliveries")
+        self._tally.dead_lettered += letters.copy(records, LAST_DELIVERIES)
 
     def _figures_of(self, consumer: KafkaShareConsumer) -> dict[str, Any]:
         counts = consumer.counts()

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from attrs import asdict, define, field, frozen
 
 from kafka_groups.net.clock import Clock
+from kafka_groups.share.workers.rules.outages import Outage
 from kafka_groups.spark.failures.go_on import GoOn
-from kafka_groups.spark.failures.outages import Outage
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

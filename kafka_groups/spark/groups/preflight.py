@@ -11,8 +11,8 @@ from kafka_groups.admin.rules.topics import partitions_of_topics
 from kafka_groups.client.calls.questions import Asking
 from kafka_groups.config.clients.share import ShareConsumerConfig
 from kafka_groups.errors import UnknownTopicOrPartitionError
-from kafka_groups.spark.groups.group_configs import GroupSettings, group_settings, notes_on
-from kafka_groups.spark.groups.group_queries import asked
+from kafka_groups.share.workers.group_queries import asked
+from kafka_groups.share.workers.group_settings import GroupSettings, group_settings, notes_on
 
 __all__ = ["Preflight", "check_topics", "preflight"]
 

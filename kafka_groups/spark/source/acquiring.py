@@ -7,7 +7,7 @@ from kafka_groups.errors import CorruptRecordError, KafkaGroupsError, RenewalUns
 from kafka_groups.share import KafkaShareConsumer
 from kafka_groups.share.delivery.commits import CommitResult
 from kafka_groups.share.parts import Environment
-from kafka_groups.spark.groups.polling import Poller
+from kafka_groups.share.workers.polling import Poller
 from kafka_groups.spark.source.options import SourceOptions
 from kafka_groups.spark.source.pieces import TablePiece, pieces_of
 from kafka_groups.spark.source.progress import Counts

@@ -8,7 +8,7 @@ from attrs import define, field
 from kafka_groups.config.clients.share import ShareConsumerConfig, share_consumer_keys
 from kafka_groups.errors import DeliveryFailedError
 from kafka_groups.share.delivery.records import AnyRecord
-from kafka_groups.spark.failures.dead_letters import DeadLetters
+from kafka_groups.share.workers.dead_letters import DeadLetters
 from kafka_groups.spark.source.options import SourceOptions
 from kafka_groups.spark.source.pieces import TablePiece
 from kafka_groups.spark.source.progress import Counts

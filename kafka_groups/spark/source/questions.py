@@ -12,7 +12,7 @@ from kafka_groups.client.calls.questions import Asking
 from kafka_groups.config.clients.share import ShareConsumerConfig
 from kafka_groups.errors import KafkaGroupsError, is_retriable
 from kafka_groups.net.loop_thread import LoopThread
-from kafka_groups.spark.groups.group_queries import TIMEOUT_MS, impatient_client
+from kafka_groups.share.workers.group_queries import TIMEOUT_MS, impatient_client
 from kafka_groups.types import TopicPartition
 
 __all__ = ["GroupQuestions"]

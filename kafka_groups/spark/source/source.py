@@ -10,10 +10,10 @@ from attrs import asdict
 
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.share.parts import Environment
+from kafka_groups.share.workers.group_queries import TIMEOUT_MS
+from kafka_groups.share.workers.group_settings import DEFAULT_DELIVERY_LIMIT
+from kafka_groups.share.workers.polling import no_fetch_answered
 from kafka_groups.spark.failures.go_on import GoOn
-from kafka_groups.spark.groups.group_configs import DEFAULT_DELIVERY_LIMIT
-from kafka_groups.spark.groups.group_queries import TIMEOUT_MS
-from kafka_groups.spark.groups.polling import no_fetch_answered
 from kafka_groups.spark.groups.preflight import preflight
 from kafka_groups.spark.source.acquiring import Acquirer
 from kafka_groups.spark.source.last_deliveries import LastDeliveries, dead_letters_of, keys_of

@@ -17,9 +17,9 @@ from attrs import field, frozen
 from kafka_groups.config.clients.share import ShareConsumerConfig
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.share.consumer import KafkaShareConsumer
-from kafka_groups.spark.failures.dead_letters import DeadLetters
-from kafka_groups.spark.failures.outages import HELD_BACKOFF_MS, Outage, Waits
-from kafka_groups.spark.groups.group_configs import GroupSettings, group_settings
+from kafka_groups.share.workers.dead_letters import DeadLetters
+from kafka_groups.share.workers.group_settings import GroupSettings, group_settings
+from kafka_groups.share.workers.rules.outages import HELD_BACKOFF_MS, Outage, Waits
 from kafka_groups.spark.records.batch import ShareBatch
 from kafka_groups.spark.workers.handling import Proof
 

@@ -15,9 +15,10 @@ from attrs import define, frozen
 
 from kafka_groups.net.clock import Clock
 from kafka_groups.share.delivery.batch import deliveries_of
-from kafka_groups.spark.failures.outages import Outage
-from kafka_groups.spark.failures.policy import DeliveryPolicy, OnError
-from kafka_groups.spark.groups.acknowledging import Tally
+from kafka_groups.share.workers.acknowledging import Tally
+from kafka_groups.share.workers.rules.outages import Outage
+from kafka_groups.share.workers.rules.policy import DeliveryPolicy
+from kafka_groups.spark.failures.failure_options import FailureOption
 from kafka_groups.spark.records.batch import ShareBatch
 from kafka_groups.spark.workers.returned import ProcessResultError, check_result
 from kafka_groups.spark.workers.settling import Settler
@@ -69,7 +70,7 @@ class Handling:
     """
 
     process: Callable[[ShareBatch], object]
-    on_error: OnError
+    on_error: FailureOption
     policy: DeliveryPolicy
     is_patient: bool
     pause: Pausing

@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 
 from kafka_groups.errors import DeliveryFailedError
-from kafka_groups.spark.failures.dead_letters import DeadLetters
-from kafka_groups.spark.failures.policy import DeliveryPolicy, OnError
-from kafka_groups.spark.groups.acknowledging import Acknowledger, Tally
+from kafka_groups.share.workers.acknowledging import Acknowledger, Tally
+from kafka_groups.share.workers.dead_letters import DeadLetters
+from kafka_groups.share.workers.rules.policy import DeliveryPolicy
+from kafka_groups.spark.failures.failure_options import FailureOption
 from kafka_groups.spark.records.batch import ShareBatch
 from kafka_groups.types import AcknowledgeType
 
@@ -28,7 +29,7 @@ class Settler:
 
     def __init__(
         self,
-        on_error: OnError,
+        on_error: FailureOption,
         policy: DeliveryPolicy,
         dead_letters: DeadLetters | None,
         acknowledger: Acknowledger,
@@ -68,8 +69,8 @@ class Settler:
             portion: The records.
             is_bad: Whether others succeeded. If not, records that may be redelivered are released.
         """
-        verdict, on_error = self._policy.verdict, self._on_error if is_bad else "release"
-        kinds = np.array([verdict(on_error, int(count)) for count in portion.delivery_counts.tolist()])
+        verdict, rejects = self._policy.verdict, is_bad and self._on_error == "reject"
+        kinds = np.array([verdict(int(count), rejects=rejects) for count in portion.delivery_counts.tolist()])
         portion.release()
         is_lost = kinds == AcknowledgeType.REJECT
         if is_lost.any() and self._copy(list(portion.part(np.flatnonzero(is_lost))), "failed"):

@@ -16,13 +16,14 @@ from attrs import frozen
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.net.clock import Clock, SystemClock
 from kafka_groups.share.delivery.batch import AnyRecords, ShareRecords
+from kafka_groups.share.workers.acknowledging import Acknowledger, Tally
+from kafka_groups.share.workers.group_queries import group_lag
+from kafka_groups.share.workers.group_settings import DEFAULT_DELIVERY_LIMIT, notes_on
+from kafka_groups.share.workers.polling import Poller, is_answered
+from kafka_groups.share.workers.rules.outages import HELD_BACKOFF_MS, Waits
+from kafka_groups.share.workers.rules.policy import DeliveryPolicy
+from kafka_groups.spark.failures.failure_options import FailureOption
 from kafka_groups.spark.failures.holding import DeskAddress, DeskAnswer, DeskLine, HeldRecords
-from kafka_groups.spark.failures.outages import HELD_BACKOFF_MS, Waits
-from kafka_groups.spark.failures.policy import DeliveryPolicy, OnError
-from kafka_groups.spark.groups.acknowledging import Acknowledger, Tally
-from kafka_groups.spark.groups.group_configs import DEFAULT_DELIVERY_LIMIT, notes_on
-from kafka_groups.spark.groups.group_queries import group_lag
-from kafka_groups.spark.groups.polling import Poller, is_answered
 from kafka_groups.spark.processes.orphaned import exit_when_orphaned
 from kafka_groups.spark.processes.process_logs import set_up_logging
 from kafka_groups.spark.records.batch import ShareBatch
@@ -62,7 +63,7 @@ class WorkerTask:
 
     spec: ConsumerSpec
     limits: BudgetLimits
-    on_error: OnError
+    on_error: FailureOption
     backoff_ms: int = HELD_BACKOFF_MS
     hold_ms: int | None = None
     desk: DeskAddress | None = None

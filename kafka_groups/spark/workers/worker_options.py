@@ -8,8 +8,8 @@ from attrs import evolve, field, frozen
 
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.functions import check_function
-from kafka_groups.spark.failures.outages import HELD_BACKOFF_MS
-from kafka_groups.spark.failures.policy import ON_ERROR
+from kafka_groups.share.workers.rules.outages import HELD_BACKOFF_MS
+from kafka_groups.spark.failures.failure_options import ON_ERROR, RELEASE_AND_RAISE
 from kafka_groups.spark.groups.consumer_keys import KeyRules, backoff, path_or_none, positive, topic_or_none, topics_of
 from kafka_groups.spark.processes.process_logs import LEVELS
 from kafka_groups.spark.records.batch import ShareBatch
@@ -71,7 +71,7 @@ class WorkerOptions:
 
     max_records: int = field(default=50_000, validator=positive)
     max_seconds: float = field(default=10.0, validator=positive)
-    on_error: str = field(default="release", validator=_known)
+    on_error: str = field(default=RELEASE_AND_RAISE, validator=_known)
     backoff_seconds: float = field(default=HELD_BACKOFF_MS / 1000, validator=backoff)
     go_on_file: str | None = field(default=None, validator=path_or_none)
     dead_letter_topic: str | None = field(default=None, validator=topic_or_none)

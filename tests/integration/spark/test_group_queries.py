@@ -15,8 +15,8 @@ from kafka_groups.errors import error_for
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.share.group import lag_of
-from kafka_groups.spark.groups.group_configs import GroupSettings, group_settings, notes_on
-from kafka_groups.spark.groups.group_queries import asked, group_lag
+from kafka_groups.share.workers.group_queries import asked, group_lag
+from kafka_groups.share.workers.group_settings import GroupSettings, group_settings, notes_on
 from tests.support.kafka.real_kafka import unique
 from tests.support.targets import EMBEDDED_PROPERTIES
 

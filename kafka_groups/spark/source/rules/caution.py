@@ -10,8 +10,8 @@ import random
 
 from attrs import frozen
 
-from kafka_groups.spark.failures.outages import Waits, may_spend
-from kafka_groups.spark.failures.policy import DeliveryPolicy
+from kafka_groups.share.workers.rules.outages import Waits, may_spend
+from kafka_groups.share.workers.rules.policy import DeliveryPolicy
 
 __all__ = ["Caution"]
 

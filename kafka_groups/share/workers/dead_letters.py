@@ -1,17 +1,16 @@
 """Copies of records that may not be redelivered, in a dead-letter topic."""
 
-from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 from kafka_groups.data_plane.producing import DurableProducer
-from kafka_groups.share.delivery.records import AnyRecord, delivery_of
-from kafka_groups.types import Header, RecordId
+from kafka_groups.share.delivery.records import AnyRecord
+from kafka_groups.share.workers.rules.dead_letters import CopiedRecords, dead_letter_headers, place_of
+from kafka_groups.types import Header
 
-__all__ = ["DeadLetters", "LetterBox", "dead_letter_headers"]
+__all__ = ["DeadLetters", "LetterBox"]
 
 _FLUSH_SECONDS = 30.0
-_REMEMBERED = 10_000
 
 
 class LetterBox(Protocol):
@@ -46,7 +45,7 @@ class DeadLetters:
         self._topic = topic
         self._group_id = group_id
         self._box: LetterBox = box or DurableProducer(config)
-        self._copied: OrderedDict[RecordId, None] = OrderedDict()
+        self._copied = CopiedRecords()
 
     def __repr__(self) -> str:
         return f"<DeadLetters to {self._topic}>"
@@ -56,7 +55,7 @@ class DeadLetters:
 
         Args:
             records: The records.
-            reason: The reason for the rejection, written as a header.
+            reason: The reason for the copy, written as a header.
 
         Returns:
             The number of copies written.
@@ -64,34 +63,11 @@ class DeadLetters:
         Raises:
             DeliveryFailedError: Some were not confirmed.
         """
-        new = {_place(record): record for record in records if _place(record) not in self._copied}
+        new = {place: record for record in records if (place := place_of(record)) not in self._copied}
         for record in new.values():
             headers = [*record.headers, *dead_letter_headers(record, self._group_id, reason)]
             self._box.produce(self._topic, key=record.raw_key, value=record.raw_value, headers=headers)
         if new:
             self._box.flush(_FLUSH_SECONDS)
-        self._copied.update(dict.fromkeys(new))
-        while len(self._copied) > _REMEMBERED:
-            self._copied.popitem(last=False)
+        self._copied.add(new)
         return len(new)
-
-    def has_copied(self, record: AnyRecord) -> bool:
-        """Return whether this process wrote a copy of the record."""
-        return _place(record) in self._copied
-
-
-def _place(record: AnyRecord) -> RecordId:
-    return delivery_of(record).topic_partition, record.offset
-
-
-def dead_letter_headers(record: AnyRecord, group_id: str, reason: str) -> list[Header]:
-    """Return the headers that Kafka's own dead-letter queues add to a record (KIP-1191)."""
-    values = {
-        "topic": record.topic,
-        "partition": record.partition,
-        "offset": record.offset,
-        "group": group_id,
-        "delivery.count": record.delivery_count,
-        "message": reason,
-    }
-    return [(f"__dlq.errors.{name}", str(value).encode()) for name, value in values.items()]

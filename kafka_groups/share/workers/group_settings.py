@@ -6,7 +6,7 @@ from attrs import frozen
 
 from kafka_groups.config.clients.share import ShareConsumerConfig
 from kafka_groups.share.group import config_of
-from kafka_groups.spark.groups.group_queries import asked
+from kafka_groups.share.workers.group_queries import asked
 
 __all__ = ["DEFAULT_DELIVERY_LIMIT", "GroupSettings", "group_settings", "notes_on"]
 

@@ -11,13 +11,7 @@ from attrs import frozen
 
 from kafka_groups.types import AcknowledgeType
 
-__all__ = ["ON_ERROR", "DeliveryPolicy", "OnError"]
-
-OnError = str
-"""One of `ON_ERROR`."""
-
-ON_ERROR = ("release", "per_record", "reject")
-"""Options for records that still fail after the retries: release them and raise; release them; or reject them."""
+__all__ = ["DeliveryPolicy"]
 
 _PORTION_ROWS = 64
 _FIRST_WAIT_MS = 100
@@ -68,12 +62,16 @@ class DeliveryPolicy:
         """
         return max(2, self.limit - 1)
 
-    def verdict(self, on_error: OnError, delivery_count: int) -> AcknowledgeType:
+    def verdict(self, delivery_count: int, *, rejects: bool) -> AcknowledgeType:
         """Return how to acknowledge a record that failed on its own.
 
         On the last delivery, releasing and rejecting have the same effect, and rejecting states it.
+
+        Args:
+            delivery_count: The delivery count of the record.
+            rejects: Whether to reject it even if it could be redelivered.
         """
-        if on_error == "reject" or delivery_count >= self.limit:
+        if rejects or delivery_count >= self.limit:
             return AcknowledgeType.REJECT
         return AcknowledgeType.RELEASE
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kafka_groups.spark.failures.policy import DeliveryPolicy
+from kafka_groups.share.workers.rules.policy import DeliveryPolicy
 from kafka_groups.types import AcknowledgeType
 
 
@@ -15,11 +15,11 @@ def test_records_are_kept_apart_and_copied_before_their_last_delivery(
 
 
 @pytest.mark.parametrize(
-    ("on_error", "delivery_count", "expected"),
-    [("release", 4, "RELEASE"), ("per_record", 1, "RELEASE"), ("per_record", 5, "REJECT"), ("reject", 1, "REJECT")],
+    ("rejects", "delivery_count", "expected"),
+    [(False, 4, "RELEASE"), (False, 1, "RELEASE"), (False, 5, "REJECT"), (True, 1, "REJECT")],
 )
-def test_the_verdict_on_a_record_that_failed_for_good(on_error: str, delivery_count: int, expected: str) -> None:
-    assert DeliveryPolicy(5).verdict(on_error, delivery_count) is AcknowledgeType[expected]
+def test_the_verdict_on_a_record_that_failed_for_good(rejects: bool, delivery_count: int, expected: str) -> None:
+    assert DeliveryPolicy(5).verdict(delivery_count, rejects=rejects) is AcknowledgeType[expected]
 
 
 def test_new_records_go_first_and_together_the_others_in_small_portions() -> None:

@@ -1,0 +1,1 @@
+"""Handler workers of share groups."""
