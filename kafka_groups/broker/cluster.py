@@ -12,6 +12,7 @@ from kafka_groups.broker.log.store import LogStore
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.metadata.placement import leader_of
 from kafka_groups.broker.metadata.topics import TopicMetadata
+from kafka_groups.broker.metrics import METRICS
 from kafka_groups.broker.observed import ObservedGroup
 from kafka_groups.broker.produced import ProducedRecord
 from kafka_groups.broker.producing import Payload, Records, TopicPartitionOffset
@@ -23,6 +24,7 @@ from kafka_groups.errors import IllegalStateError
 from kafka_groups.net.clock import Clock, SystemClock
 from kafka_groups.net.loop_thread import LoopThread
 from kafka_groups.net.network import Network
+from kafka_groups.telemetry.sources import TelemetrySource, broker_source
 from kafka_groups.types import TopicPartition
 
 __all__ = ["EmbeddedCluster"]
@@ -345,6 +347,19 @@ class EmbeddedCluster:
             ValueError: The broker is not running.
         """
         return self._on_loop(lambda: self._core.metrics(node_id))
+
+    @property
+    def telemetry(self) -> TelemetrySource:
+        """The metrics of each running broker, for exporters; see `kafka_groups.telemetry`.
+
+        In the `async with` form, only the thread of your event loop may read the metrics.
+        """
+        return broker_source(METRICS, self._metrics_by_node)
+
+    def _metrics_by_node(self) -> Mapping[int, Mapping[str, int]]:
+        if self._state != "running":
+            return {}
+        return self._on_loop(lambda: {node_id: self._core.metrics(node_id) for node_id in self.running_brokers})
 
     def stop_broker(self, node_id: int) -> None:
         """Stop a broker and wait until it has stopped. For the `with` form."""

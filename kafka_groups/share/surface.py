@@ -21,7 +21,9 @@ from kafka_groups.share.arguments import (
 from kafka_groups.share.delivery.counts import ConsumerCounts
 from kafka_groups.share.delivery.marks import OPEN
 from kafka_groups.share.delivery.records import AnyRecord
+from kafka_groups.share.metrics import SHARE_METRICS
 from kafka_groups.share.parts import Parts
+from kafka_groups.telemetry.sources import TelemetrySource, share_consumer_source
 from kafka_groups.types import AcknowledgeType, ConsumerState, TopicIdPartition, TopicPartition
 
 __all__ = ["_LocalSurface"]
@@ -280,3 +282,9 @@ class _LocalSurface:
         total counts from the creation of the consumer. The mapping is a copy. Any thread may call this.
         """
         return self._client.metrics(self.state)
+
+    @property
+    def telemetry(self) -> TelemetrySource:
+        """The metrics for exporters; see `kafka_groups.telemetry`. Any thread may read this."""
+        config = self._config
+        return share_consumer_source(SHARE_METRICS, self.metrics, group=config.group_id, client_id=config.client_id)

@@ -15,12 +15,13 @@ from kafka_groups.streams.topology.topology import Topology
 from kafka_groups.streams.workers.application_state import ApplicationLife, StateListener, StreamsState
 from kafka_groups.streams.workers.assembly import assembled_worker
 from kafka_groups.streams.workers.configured import configured_application
-from kafka_groups.streams.workers.metrics import ApplicationSources, StreamsMetric, application_metrics
+from kafka_groups.streams.workers.metrics import METRIC_GROUPS, ApplicationSources, StreamsMetric, application_metrics
 from kafka_groups.streams.workers.pickled import checked_program
 from kafka_groups.streams.workers.probe import ProbeServer
 from kafka_groups.streams.workers.supervisor import WorkerSupervisor
 from kafka_groups.streams.workers.uncaught import UncaughtErrors
 from kafka_groups.streams.workers.worker_thread import WorkerThread, worker_name
+from kafka_groups.telemetry.sources import TelemetrySource, streams_application_source
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -110,6 +111,13 @@ class _Application:
             failed=failed,
         )
         return (*application_metrics(sources), *self._worker.metrics())
+
+    @property
+    def telemetry(self) -> TelemetrySource:
+        """The metrics for exporters; see `kafka_groups.telemetry`. Any thread may read this."""
+        return streams_application_source(
+            METRIC_GROUPS, self.metrics, application_id=self._application_id, client_id=self._client_id
+        )
 
     @overload
     def store(self, store: KeyValueDefinition[K, V]) -> KeyValueStore[K, V]: ...

@@ -23,6 +23,8 @@ from kafka_groups.spark.workers.budget import BudgetLimits
 from kafka_groups.spark.workers.ticks import checked_workers
 from kafka_groups.spark.workers.worker import WorkerTask, task_body
 from kafka_groups.spark.workers.worker_options import WorkerOptions, consumer_spec
+from kafka_groups.telemetry.families import SPARK_FAMILIES
+from kafka_groups.telemetry.sources import TelemetrySource, spark_source
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -86,6 +88,7 @@ class ShareWorkers:
         self._is_prepared = False
         self._told: set[str] = set()
         self._recent: tuple[ShareRunResult, ...] = ()
+        self._total = ShareRunResult().total
 
     def __repr__(self) -> str:
         return f"<ShareWorkers group {self._spec.config.group_id} topics {', '.join(sorted(self._spec.topics))}>"
@@ -194,6 +197,14 @@ class ShareWorkers:
         """The result of the last run, like `lastProgress` of a Spark query; None before the first run has ended."""
         return self._recent[-1] if self._recent else None
 
+    @property
+    def telemetry(self) -> TelemetrySource:
+        """The sums over all runs for exporters, as counters of the group; see `kafka_groups.telemetry`.
+
+        They cover the runs of `recent_progress` and those before. Any thread may read this.
+        """
+        return spark_source(self._sums, group=self._spec.config.group_id)
+
     # ---------------------------------------------------------------------------------------- one job
 
     def task(self, drained_ms: int | None = None) -> WorkerTask:
@@ -251,6 +262,7 @@ class ShareWorkers:
         for note in result.notes:
             self._tell(note)
         self._recent = (*self._recent, result)[-_RECENT_RUNS:]  # replaced as a whole, for readers in other threads
+        self._total = self._total.plus(result.total)
         if self._options.on_result is not None:
             self._options.on_result(result)
         if result.failed:
@@ -259,6 +271,10 @@ class ShareWorkers:
             if worker.error:
                 _LOG.warning("worker %d (pid %d): %s", worker.worker, worker.pid, worker.error)
         return result
+
+    def _sums(self) -> Mapping[str, float]:
+        total = self._total  # replaced as a whole, for readers in other threads
+        return {name: getattr(total, name) for name in SPARK_FAMILIES}
 
     def _check_speculation(self, session: "SparkSession") -> None:
         if session.conf.get("spark.speculation", "false") == "true":

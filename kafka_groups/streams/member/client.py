@@ -112,6 +112,11 @@ class StreamsClient:
         return f"<StreamsClient {self.membership!r}>"
 
     @property
+    def config(self) -> StreamsMemberConfig:
+        """The member's configuration."""
+        return self._config
+
+    @property
     def loop(self) -> asyncio.AbstractEventLoop | None:
         """The event loop that the client lives on, while it runs."""
         return self._engine.loop

@@ -6,8 +6,10 @@ from kafka_groups.protocol.messages.streams_group import UserEndpoint
 from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatStatus
 from kafka_groups.streams.member.client import StreamsClient
 from kafka_groups.streams.member.rules.known_group import EndpointPartitions
+from kafka_groups.streams.member.rules.metrics import MEMBER_METRICS
 from kafka_groups.streams.member.rules.states import MembershipState
 from kafka_groups.streams.member.rules.tasks import MemberTasks
+from kafka_groups.telemetry.sources import TelemetrySource, streams_member_source
 
 __all__ = ["_MemberView"]
 
@@ -62,6 +64,14 @@ class _MemberView:
         total counts from the creation of the member. The mapping is a copy.
         """
         return self._client.metrics()
+
+    @property
+    def telemetry(self) -> TelemetrySource:
+        """The metrics for exporters; see `kafka_groups.telemetry`. Any thread may read this."""
+        config = self._client.config
+        return streams_member_source(
+            MEMBER_METRICS, self.metrics, group=config.application_id, client_id=config.client_id
+        )
 
     @property
     def statuses(self) -> tuple[StreamsGroupHeartbeatStatus, ...]:

@@ -166,6 +166,22 @@ def test_only_the_last_hundred_runs_are_kept() -> None:
     assert [one.total.accepted for one in workers.recent_progress] == list(range(3, 103))
 
 
+def test_exporters_see_the_sums_over_all_runs() -> None:
+    workers = made()
+    runs = [result(accepted=2, max_delivery_count=4), result(accepted=3, max_delivery_count=1)]
+    session = Session(*runs, result(accepted=1, error="ValueError: boom", failed=True))
+    for number in range(2):
+        workers.run(session, number)  # type: ignore[arg-type]
+    with pytest.raises(ShareWorkersError):
+        workers.run(session, 2)  # type: ignore[arg-type]
+    source = workers.telemetry
+    samples = {sample.family.name: sample.value for sample in source.read()}
+    assert source.labels == (("group", workers._spec.config.group_id),)
+    assert samples["kafka_spark_workers_accepted_total"] == 6
+    assert samples["kafka_spark_workers_max_delivery_count"] == 4
+    assert set(samples) == {family.name for family in source.families}
+
+
 def test_run_until_after_a_stop_is_no_success() -> None:
     session = Session()
     workers = made()

@@ -1,0 +1,171 @@
+"""OpenTelemetry spans and metrics of handler attempts.
+
+A span covers one attempt. It continues the trace of the program that produced the record, which the headers name
+(W3C Trace Context, by OpenTelemetry's global propagator), and is current while the handler runs.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from time import perf_counter
+
+from kafka_groups.telemetry import conventions
+from kafka_groups.telemetry.attempts import (
+    TracedAttempt,
+    TracedRecord,
+    attempt_attributes,
+    place_attributes,
+    span_name,
+)
+from kafka_groups.telemetry.extras import not_installed
+from kafka_groups.telemetry.meters import SCOPE, MessagingMeters
+from kafka_groups.version import __version__
+
+try:
+    from opentelemetry.context import Context
+    from opentelemetry.metrics import MeterProvider
+    from opentelemetry.propagate import extract
+    from opentelemetry.propagators.textmap import Getter
+    from opentelemetry.trace import (
+        Link,
+        Span,
+        SpanKind,
+        Status,
+        StatusCode,
+        Tracer,
+        TracerProvider,
+        get_current_span,
+        get_tracer_provider,
+        use_span,
+    )
+except ModuleNotFoundError as error:
+    raise not_installed(error, "opentelemetry", "opentelemetry-api", "opentelemetry") from error
+
+__all__ = ["Tracing", "tracing"]
+
+Headers = Sequence[tuple[str, bytes | None]]
+
+
+def tracing(
+    tracer_provider: TracerProvider | None = None,
+    meter_provider: MeterProvider | None = None,
+    *,
+    record_keys: bool = False,
+) -> "Tracing":
+    """Return a middleware that records a span and metrics for each attempt of a handler.
+
+    Args:
+        tracer_provider: Makes the spans; None for OpenTelemetry's global one.
+        meter_provider: Makes the metrics; None for OpenTelemetry's global one.
+        record_keys: Whether spans have the key of their record, which may be personal data.
+    """
+    tracer = (tracer_provider or get_tracer_provider()).get_tracer(SCOPE, __version__)
+    return Tracing(tracer, MessagingMeters(meter_provider), record_keys=record_keys)
+
+
+class Tracing:
+    """Records a span and metrics around each attempt. Any thread and any task may use it.
+
+    Args:
+        tracer: Makes the spans.
+        meters: The metrics.
+        record_keys: Whether spans have the key of their record.
+        timer: Returns seconds, for durations.
+
+    Attributes:
+        meters: The metrics. Use it for operations of a client that are not attempts.
+    """
+
+    def __init__(
+        self,
+        tracer: Tracer,
+        meters: MessagingMeters,
+        *,
+        record_keys: bool = False,
+        timer: Callable[[], float] = perf_counter,
+    ) -> None:
+        self.meters = meters
+        self._tracer = tracer
+        self._record_keys = record_keys
+        self._timer = timer
+
+    def __repr__(self) -> str:
+        return f"<Tracing record_keys={self._record_keys}>"
+
+    def __call__(self, attempt: TracedAttempt) -> AbstractContextManager[None]:
+        """Return a context manager for one attempt; enter and leave it in the thread or task of the handler.
+
+        An exception passes through and is the error of the span, a cancellation too.
+        """
+        return self._attempted(attempt)
+
+    @contextmanager
+    def _attempted(self, attempt: TracedAttempt) -> Iterator[None]:
+        attributes = attempt_attributes(attempt)
+        if attempt.number == 1:
+            self.meters.consumed(len(attempt.records), attributes)
+        started_s = self._timer()
+        try:
+            span = self._span(attempt, attributes)
+            with use_span(span, end_on_exit=True, record_exception=False), _noting_errors(span):
+                yield
+        except BaseException as error:
+            attributes = {**attributes, conventions.ERROR_TYPE: _error_type(error)}
+            raise
+        finally:
+            self.meters.processed(self._timer() - started_s, attributes)
+
+    def _span(self, attempt: TracedAttempt, attributes: dict[str, str]) -> Span:
+        contexts = [_context_of(record) for record in attempt.records]
+        return self._tracer.start_span(
+            span_name(attempt),
+            context=None if attempt.is_batch else contexts[0],
+            kind=SpanKind.CONSUMER,
+            attributes={**attributes, **place_attributes(attempt, with_key=self._record_keys)},
+            links=_links(contexts),
+        )
+
+
+@contextmanager
+def _noting_errors(span: Span) -> Iterator[None]:
+    """Note whatever ends an attempt on its span, and raise it again."""
+    try:
+        yield
+    except BaseException as error:
+        span.record_exception(error)
+        span.set_attribute(conventions.ERROR_TYPE, _error_type(error))
+        span.set_status(Status(StatusCode.ERROR, f"{type(error).__name__}: {error}"))
+        raise
+
+
+def _error_type(error: BaseException) -> str:
+    """Return the class of an error with its module, unless that is Python's own."""
+    cls = type(error)
+    return cls.__qualname__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__qualname__}"
+
+
+def _links(contexts: Sequence[Context]) -> list[Link]:
+    """Return a link to the producer of each record; records that one span has sent share a link."""
+    found = dict.fromkeys(get_current_span(context).get_span_context() for context in contexts)
+    return [Link(context) for context in found if context.is_valid]
+
+
+def _context_of(record: TracedRecord) -> Context:
+    return extract(record.headers, context=Context(), getter=_HEADERS)
+
+
+class _HeaderGetter(Getter[Headers]):
+    """Reads headers as text. Bytes that are not UTF-8 are no context, so they are replaced."""
+
+    def get(self, carrier: Headers, key: str) -> list[str] | None:
+        """Return the values of a header, or None if there is none."""
+        values = [
+            value.decode(errors="replace") for name, value in carrier if name.lower() == key and value is not None
+        ]
+        return values or None
+
+    def keys(self, carrier: Headers) -> list[str]:
+        """Return the names of all headers."""
+        return [name for name, _ in carrier]
+
+
+_HEADERS = _HeaderGetter()

@@ -1,0 +1,35 @@
+import pickle
+
+import pytest
+
+from kafka_groups.telemetry.histograms import Histogram, HistogramValue
+
+
+def test_values_are_counted_by_size_in_any_order() -> None:
+    histogram = Histogram((0.1, 1.0))
+    histogram.add([5.0, 0.05, 0.5, 0.6])
+    assert histogram.value.counts == (1, 2, 1)
+    assert histogram.value.total == pytest.approx(6.15)
+
+
+def test_a_bound_belongs_to_its_bucket() -> None:
+    histogram = Histogram((0.1, 1.0))
+    histogram.add([0.1, 1.0])
+    assert histogram.value.counts == (1, 1, 0)
+
+
+def test_runs_add_up_and_an_empty_run_changes_nothing() -> None:
+    histogram = Histogram((1.0,))
+    for run in ([0.5], [], [2.0, 3.0]):
+        histogram.add(run)
+    assert histogram.value == HistogramValue((1, 2), 5.5)
+
+
+def test_a_value_can_be_sent_to_another_process() -> None:
+    value = HistogramValue((1, 2), 5.5)
+    assert pickle.loads(pickle.dumps(value)) == value
+
+
+def test_values_with_other_bounds_are_refused() -> None:
+    with pytest.raises(ValueError, match="zip"):
+        HistogramValue((1, 2), 1.0).plus(HistogramValue((1,), 1.0))
