@@ -14,31 +14,56 @@ if TYPE_CHECKING:
     from kafka_groups.share.delivery.counts import ConsumerCounts
     from kafka_groups.share.delivery.records import ShareRecord
     from kafka_groups.share.delivery.returned import ArchivedRecords
+    from kafka_groups.share.workers.batch import Batch
+    from kafka_groups.share.workers.health import Health
+    from kafka_groups.share.workers.rules.backoffs import Backoff
+    from kafka_groups.share.workers.rules.signals import Reject, Retry
+    from kafka_groups.share.workers.rules.verdicts import OnError
+    from kafka_groups.share.workers.running.attempts import Attempt, current_attempt
+    from kafka_groups.share.workers.worker import Worker
 
 __all__ = [
     "Acknowledged",
     "ArchivedRecords",
     "AsyncKafkaShareConsumer",
+    "Attempt",
+    "Backoff",
+    "Batch",
     "CommitResult",
     "CommitTicket",
     "ConsumerCounts",
     "DeserializationContext",
+    "Health",
     "KafkaShareConsumer",
+    "OnError",
+    "Reject",
+    "Retry",
     "ShareRecord",
     "ShareRecords",
+    "Worker",
+    "current_attempt",
 ]
 
 _MODULES = MappingProxyType({
     "Acknowledged": "delivery.commits",
     "ArchivedRecords": "delivery.returned",
     "AsyncKafkaShareConsumer": "aio",
+    "Attempt": "workers.running.attempts",
+    "Backoff": "workers.rules.backoffs",
+    "Batch": "workers.batch",
     "CommitResult": "delivery.commits",
     "CommitTicket": "delivery.commits",
     "ConsumerCounts": "delivery.counts",
     "DeserializationContext": ".serdes.contexts",
+    "Health": "workers.health",
     "KafkaShareConsumer": "consumer",
+    "OnError": "workers.rules.verdicts",
+    "Reject": "workers.rules.signals",
+    "Retry": "workers.rules.signals",
     "ShareRecord": "delivery.records",
     "ShareRecords": "delivery.batch",
+    "Worker": "workers.worker",
+    "current_attempt": "workers.running.attempts",
 })  # fmt: skip
 
 if not TYPE_CHECKING:  # so that a type checker reports a name that does not exist

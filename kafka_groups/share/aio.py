@@ -7,6 +7,8 @@ from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Any, Generic, Self, Unpack
 
+from attrs import frozen
+
 from kafka_groups.client.event_loop import check_loop
 from kafka_groups.config.clients.keywords import ShareConsumerKeywords
 from kafka_groups.config.clients.timeouts import DEFAULT_CLOSE_TIMEOUT_S, NONE_IS_API_TIMEOUT, checked_timeout
@@ -14,13 +16,14 @@ from kafka_groups.share.arguments import checked_topics
 from kafka_groups.share.client import ShareClient
 from kafka_groups.share.delivery.batch import AnyRecords, ShareRecords
 from kafka_groups.share.delivery.commits import CommitResult, CommitTicket
+from kafka_groups.share.delivery.inbox import Inbox
 from kafka_groups.share.delivery.records import AnyRecord, K, ShareRecord, V
 from kafka_groups.share.group import GroupConfig, GroupLag
 from kafka_groups.share.loop_waits import LoopWaits
 from kafka_groups.share.parts import Configuration, Environment, configured, put_together, with_deserializers
 from kafka_groups.share.surface import _LocalSurface
 
-__all__ = ["AsyncKafkaShareConsumer"]
+__all__ = ["AsyncKafkaShareConsumer", "ConsumerHooks", "hooks_of"]
 
 
 class AsyncKafkaShareConsumer(_LocalSurface, Generic[K, V]):
@@ -376,6 +379,24 @@ class AsyncKafkaShareConsumer(_LocalSurface, Generic[K, V]):
             await self._client.abort()
             self._application.mark_closed()
         self._application.run_callback()
+
+
+@frozen
+class ConsumerHooks:
+    """What handler workers use of a consumer, and applications do not need.
+
+    Attributes:
+        inbox: Its hand-over between the event loop and the application.
+        end_poll: Ends the poll under way, which returns what is there.
+    """
+
+    inbox: Inbox
+    end_poll: Callable[[], None]
+
+
+def hooks_of(consumer: AsyncKafkaShareConsumer[Any, Any]) -> ConsumerHooks:
+    """Return the hooks of a consumer. For other parts of this package only."""
+    return ConsumerHooks(consumer._inbox, consumer._waits.end_wait)
 
 
 def _abandon(client: ShareClient) -> None:

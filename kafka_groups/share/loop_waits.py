@@ -34,7 +34,7 @@ class LoopWaits:
         # to the consumer even after everybody else has forgotten it.
         self._time_is_up = False
         self._inbox.waits_until_ms = None if timeout_s is None else self._clock.now_ms() + round(timeout_s * 1000)
-        timer = None if timeout_s is None else asyncio.get_running_loop().call_later(timeout_s, self._end_wait)
+        timer = None if timeout_s is None else asyncio.get_running_loop().call_later(timeout_s, self.end_wait)
         self._inbox.is_waiting = True
         try:
             while not self._time_is_up:
@@ -53,7 +53,8 @@ class LoopWaits:
             if timer is not None:
                 timer.cancel()
 
-    def _end_wait(self) -> None:
+    def end_wait(self) -> None:
+        """End the wait for records that is under way, as if its time were up."""
         self._time_is_up = True
         self._ready.set()
 

@@ -15,6 +15,7 @@ from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.share.delivery import marks as m
 from kafka_groups.share.delivery.commits import Acknowledged, PendingAcknowledgement
 from kafka_groups.share.delivery.delivered import DeliveredRecords
+from kafka_groups.share.delivery.delivery import SessionId
 from kafka_groups.share.delivery.returned import LEAST_DELIVERY_LIMIT, ArchivedRecords, ReturnedRecords, returned_of
 
 __all__ = ["DEFAULT_DELIVERY_LIMIT", "CompletedFetch", "Inbox", "PollFigures"]
@@ -52,6 +53,7 @@ class Inbox:
 
     Attributes:
         events: Events for the log, from both sides.
+        on_session_ended: Called on the loop's side with a share session that has ended, and with it all its locks.
         on_ready: Called on the loop's side when a waiting application must look at the inbox.
         is_waiting: Whether the application waits in a poll.
         waits_until_ms: Until when it waits; None for as long as it takes.
@@ -87,6 +89,7 @@ class Inbox:
         self.in_hand: tuple[DeliveredRecords, ...] = ()
         self.set_aside: tuple[DeliveredRecords, ...] = ()
         self.on_ready: Callable[[], None] | None = None
+        self.on_session_ended: Callable[[SessionId], None] | None = None
         self.is_waiting = False
         self.waits_until_ms: int | None = None
         self.will_be_read = False
@@ -233,6 +236,11 @@ class Inbox:
                 f" {delivery.first_offset} to {delivery.last_offset}): {why}. {_next_of(delivery)}"
             )
             self.events.warn(Area.RECORDS, f"lost locks {delivery.topic_partition}", text)
+
+    def session_ended(self, session: SessionId) -> None:
+        """Report that a share session has ended: the locks of its records are lost."""
+        if self.on_session_ended is not None:
+            self.on_session_ended(session)
 
     def had_setback(self) -> None:
         """Note a setback: fetch no more than needed until a delivery goes well."""

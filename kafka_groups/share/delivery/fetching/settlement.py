@@ -309,6 +309,7 @@ class Settlement:
                 if delivery.session == ended:
                     self._inbox.lost(delivery, f"the share session with their leader ended: {error}")
         leader.session.lost()
+        self._inbox.session_ended(ended)
         self._metrics.session_lost_total += 1
         self._withdraw(lambda fetched: fetched.acquired.session == ended)
         for delivery in self._inbox.set_aside:

@@ -1,0 +1,360 @@
+"""The handlers of a worker: functions with their topics and options, checked when they are declared."""
+
+import inspect
+from collections.abc import Callable, Coroutine, Hashable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Literal, Protocol, TypedDict, TypeVar, overload
+
+from attrs import field, frozen
+
+from kafka_groups.config.clients.timeouts import checked_seconds
+from kafka_groups.config.places import checked_name
+from kafka_groups.errors import ConfigurationError
+from kafka_groups.serdes.serde import Serde
+from kafka_groups.share.delivery.records import AnyRecord, ShareRecord
+from kafka_groups.share.workers.batch import Batch
+from kafka_groups.share.workers.rules.backoffs import Backoff
+from kafka_groups.share.workers.rules.limits import BatchLimits
+from kafka_groups.share.workers.rules.verdicts import OnError
+
+__all__ = [
+    "BatchDecorator",
+    "HandlerDecorator",
+    "HandlerKeywords",
+    "HandlerSpec",
+    "KeyFunction",
+    "OrderBy",
+    "checked_batch",
+    "checked_handler",
+    "record_key",
+]
+
+V = TypeVar("V")
+R = TypeVar("R")
+
+KeyFunction = Callable[[ShareRecord[bytes, Any]], Hashable]
+OrderBy = Literal["key"] | KeyFunction
+"""Which records keep an order: those with the same key, or for which a function of the record returns the same."""
+
+DEFAULT_THREADS = 8
+DEFAULT_TASKS = 100
+DEFAULT_OUTAGES: tuple[type[Exception], ...] = (ConnectionError, TimeoutError)
+_MOST_THREADS = 1_000
+_MOST_TASKS = 100_000
+_LARGEST_BUFFER = 100_000
+_LARGEST_BATCH = 100_000
+_LONGEST_BATCH_WAIT_S = 60.0
+
+
+class HandlerDecorator(Protocol[V]):
+    """Declares a function as a handler, and returns it unchanged."""
+
+    @overload
+    def __call__(self, function: Callable[[V], R], /) -> Callable[[V], R]: ...
+
+    @overload
+    def __call__(
+        self, function: Callable[[V, ShareRecord[bytes, V]], R], /
+    ) -> Callable[[V, ShareRecord[bytes, V]], R]: ...
+
+
+class BatchDecorator(Protocol[V]):
+    """Declares a function of a `Batch` as a handler, and returns it unchanged."""
+
+    @overload
+    def __call__(
+        self, function: Callable[[Batch[V]], Coroutine[Any, Any, None]], /
+    ) -> Callable[[Batch[V]], Coroutine[Any, Any, None]]: ...
+
+    @overload
+    def __call__(self, function: Callable[[Batch[V]], None], /) -> Callable[[Batch[V]], None]: ...
+
+
+class HandlerKeywords(TypedDict, total=False):
+    """The options of a handler."""
+
+    name: str
+    """The handler's name in logs and metrics; by default the function's."""
+
+    dead_letters: str | None
+    """The topic for copies of records that are given up. None uses the group's own dead-letter topic if it has one
+    (Kafka 4.4)."""
+
+    concurrency: int
+    """How many records run at once: 8 by default for a `def`, 100 for an `async def`, 1 batch for a batch handler."""
+
+    buffer: int | None
+    """How many records to acquire ahead. By default as many as run at once, or what they finish in 100 ms."""
+
+    timeout: float | None
+    """The longest time of an attempt, in seconds. An `async def` is cancelled, which counts as a failure. A thread
+    cannot be stopped: the process reports it, finishes its other work, and exits with status 70."""
+
+    order_by: OrderBy | None
+    """`"key"`, or a function of the record that returns a key: within this process, records of one key run one by one,
+    in the order of their offsets."""
+
+    retries: Backoff
+    """The waits between attempts, and how many retries there are with each delivery."""
+
+    errors: Mapping[type[Exception], OnError | Backoff]
+    """What to do about certain errors. The nearest class in the error's method resolution order wins."""
+
+    outages: Sequence[type[Exception]]
+    """Errors that are the fault of the sink: they use no retry for an hour. By default ConnectionError and
+    TimeoutError. Jobs that call many different hosts set `()`."""
+
+    exhausted: OnError | None
+    """What happens to records that failed too often, or whose value cannot be parsed. By default they become dead
+    letters if a topic for them is known. Otherwise they are held."""
+
+    on_blocked: OnError | None
+    """What happens to a record that waits for a retry and fills the window of its partition. None keeps it."""
+
+
+@frozen(kw_only=True)
+class HandlerSpec:
+    """A handler: its function, its topics and its options.
+
+    Attributes:
+        name: The name in logs and metrics.
+        function: The function.
+        topics: The topics whose records it gets.
+        is_async: Whether it is declared with `async def`.
+        wants_record: Whether it takes the record as its second argument.
+        value: Parses the values; None passes bytes.
+        dead_letters: The topic for copies of records that are given up, or None.
+        concurrency: The most attempts at a time.
+        buffer: How many records to acquire ahead; None follows the pace.
+        timeout_ms: The longest time of an attempt; None for no limit.
+        order_by: Whose order is kept; None for no order.
+        retries: The waits between attempts.
+        errors: Error class → what to do.
+        outages: Errors that are the sink's fault.
+        exhausted: What happens to records that failed too often; None: a dead letter if there is a topic for them,
+            else they are held.
+        on_blocked: What happens to a waiting record that fills the window of its partition; None keeps it.
+        batch: The limits of a batch handler; None for a handler of single records.
+    """
+
+    name: str
+    function: Callable[..., object] = field(repr=False)
+    topics: tuple[str, ...]
+    is_async: bool
+    wants_record: bool
+    value: Serde[Any] | None
+    dead_letters: str | None
+    concurrency: int
+    buffer: int | None
+    timeout_ms: int | None
+    order_by: OrderBy | None
+    retries: Backoff
+    errors: Mapping[type[Exception], OnError | Backoff]
+    outages: tuple[type[Exception], ...]
+    exhausted: OnError | None
+    on_blocked: OnError | None
+    batch: BatchLimits | None = None
+
+
+def checked_handler(
+    function: Callable[..., object],
+    topics: str | Sequence[str],
+    *,
+    value: object = None,
+    batch: BatchLimits | None = None,
+    options: HandlerKeywords,
+) -> HandlerSpec:
+    """Check a function and its options.
+
+    Args:
+        function: The function.
+        topics: The topics whose records it gets.
+        value: The serde of the values, or None for bytes.
+        batch: The limits of a batch handler; None for a handler of single records.
+        options: The keywords that the user gave.
+
+    Raises:
+        ConfigurationError: The function does not fit, or an option is invalid. The message names the value.
+    """
+    arguments = _arguments(function, most=1 if batch is not None else 2)
+    is_async = _is_async(function)
+    most, default = (_MOST_TASKS, DEFAULT_TASKS) if is_async else (_MOST_THREADS, DEFAULT_THREADS)
+    default = default if batch is None else 1
+    if batch is not None and options.get("order_by") is not None:
+        raise ConfigurationError("order_by is for handlers of single records: a batch has records of many keys")
+    buffer = options.get("buffer")
+    return HandlerSpec(
+        name=_checked_name(options.get("name"), function),
+        function=function,
+        topics=_checked_handler_topics(topics),
+        is_async=is_async,
+        wants_record=arguments > 1,
+        value=_checked_value(value),
+        dead_letters=_checked_dead_letters(options.get("dead_letters"), topics),
+        concurrency=_checked_count("concurrency", options.get("concurrency", default), most),
+        buffer=None if buffer is None else _checked_count("buffer", buffer, _LARGEST_BUFFER),
+        timeout_ms=_checked_timeout(options.get("timeout")),
+        order_by=_checked_order(options.get("order_by")),
+        retries=_checked_retries(options.get("retries")),
+        errors=_checked_errors(options.get("errors")),
+        outages=_checked_outages(options.get("outages", DEFAULT_OUTAGES)),
+        exhausted=_checked_rule("exhausted", options.get("exhausted")),
+        on_blocked=_checked_rule("on_blocked", options.get("on_blocked")),
+        batch=batch,
+    )
+
+
+# -------------------------------------------------------------------------------------------- the function
+
+
+def _is_async(function: Callable[..., object]) -> bool:
+    called = function if inspect.isroutine(function) else getattr(type(function), "__call__", function)  # noqa: B004
+    return inspect.iscoroutinefunction(inspect.unwrap(function)) or inspect.iscoroutinefunction(called)
+
+
+def _arguments(function: Any, *, most: int) -> int:
+    """Return how many arguments a handler takes: 1 or 2."""
+    form = "one argument, the batch" if most == 1 else "one or two arguments, the value and the record"
+    if not callable(function) or isinstance(function, type):
+        raise ConfigurationError(f"handler {function!r} is not a function: decorate a function of {form}")
+    code = inspect.unwrap(function)
+    if inspect.isgeneratorfunction(code) or inspect.isasyncgenfunction(code):
+        raise ConfigurationError(
+            f"handler {_name_of(function)} contains yield: calling it does nothing. Write a function that has done its"
+            " work when it returns"
+        )
+    signature = inspect.signature(function)
+    fits = [count for count in range(1, most + 1) if _takes(signature, count)]
+    if not fits:
+        raise ConfigurationError(f"handler {_name_of(function)}{signature}: write a function of {form}")
+    return _declared(signature, fits)
+
+
+def _takes(signature: inspect.Signature, count: int) -> bool:
+    try:
+        signature.bind(*range(count))
+    except TypeError:
+        return False
+    return True
+
+
+def _declared(signature: inspect.Signature, fits: Sequence[int]) -> int:
+    """Return how many arguments to pass: an optional second one of another meaning gets its default."""
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    needed = [p for p in signature.parameters.values() if p.kind in positional and p.default is p.empty]
+    return max(fits[0], min(len(needed), fits[-1]))
+
+
+def _name_of(function: Callable[..., object]) -> str:
+    return str(getattr(function, "__qualname__", None) or repr(function))
+
+
+# -------------------------------------------------------------------------------------------- the options
+
+
+def _checked_handler_topics(topics: object) -> tuple[str, ...]:
+    listed = [topics] if isinstance(topics, str) else topics
+    if not isinstance(listed, Sequence) or isinstance(listed, bytes) or not listed:
+        raise ConfigurationError(f"topics={topics!r}: give the name of a topic, or a list of names")
+    return tuple(dict.fromkeys(checked_name(topic, "topics") for topic in listed))
+
+
+def _checked_name(name: object, function: Callable[..., object]) -> str:
+    if name is None:
+        return str(getattr(function, "__name__", type(function).__name__))
+    if not isinstance(name, str) or not name:
+        raise ConfigurationError(f"name={name!r}: give the handler's name in logs and metrics")
+    return name
+
+
+def _checked_value(value: object) -> Serde[Any] | None:
+    if value is None or isinstance(value, Serde):
+        return value
+    raise ConfigurationError(f"value={value!r} is not a serde: give one, such as serdes.json(Order) or serdes.string")
+
+
+def _checked_dead_letters(topic: str | None, topics: str | Sequence[str]) -> str | None:
+    if topic is None:
+        return None
+    if topic in ([topics] if isinstance(topics, str) else topics):
+        raise ConfigurationError(f"dead_letters={topic!r} is a topic of the handler, which would get its dead letters")
+    return checked_name(topic, "dead_letters")
+
+
+def _checked_count(name: str, value: object, most: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
+        raise ConfigurationError(f"{name}={value!r}: give a whole number from 1 to {most}")
+    return value
+
+
+def _checked_timeout(timeout: float | None) -> int | None:
+    if timeout is None:
+        return None
+    seconds = checked_seconds(timeout, "timeout")
+    if seconds <= 0:
+        raise ConfigurationError(f"timeout={timeout!r}: give seconds, more than 0, or None for no limit")
+    return round(seconds * 1000)
+
+
+def _checked_order(order_by: object) -> OrderBy | None:
+    if order_by is None or order_by == "key":
+        return order_by
+    if callable(order_by) and not isinstance(order_by, type):
+        return order_by
+    raise ConfigurationError(f"order_by={order_by!r}: give 'key', or a function of the record that returns a key")
+
+
+def record_key(record: AnyRecord) -> Hashable:
+    """Return the key of a record for `order_by="key"`. Records without a key keep no order."""
+    return None if record.raw_key is None else (record.topic, record.raw_key)
+
+
+def _checked_retries(retries: object) -> Backoff:
+    if retries is None:
+        return Backoff()
+    if not isinstance(retries, Backoff):
+        raise ConfigurationError(f"retries={retries!r}: give a Backoff, such as Backoff(first=1, most=30, times=5)")
+    return retries
+
+
+def _checked_errors(errors: object) -> Mapping[type[Exception], OnError | Backoff]:
+    if errors is None:
+        return MappingProxyType({})
+    if not isinstance(errors, Mapping):
+        raise ConfigurationError(f"errors={errors!r}: give a mapping from error classes to OnError or Backoff")
+    for kind, rule in errors.items():
+        if not _is_error_class(kind):
+            raise ConfigurationError(f"errors: {kind!r} is not a class of errors: give a subclass of Exception")
+        if not isinstance(rule, OnError | Backoff):
+            raise ConfigurationError(f"errors[{kind.__name__}]={rule!r}: give an OnError or a Backoff")
+    return MappingProxyType(dict(errors))
+
+
+def _is_error_class(kind: object) -> bool:
+    return isinstance(kind, type) and issubclass(kind, Exception)
+
+
+def _checked_outages(outages: object) -> tuple[type[Exception], ...]:
+    if isinstance(outages, type) or not isinstance(outages, Sequence) or not all(map(_is_error_class, outages)):
+        raise ConfigurationError(f"outages={outages!r}: give a sequence of error classes, or () for none")
+    return tuple(outages)
+
+
+def _checked_rule(name: str, rule: object) -> OnError | None:
+    if rule is not None and not isinstance(rule, OnError):
+        raise ConfigurationError(f"{name}={rule!r}: give an OnError, such as OnError.DEAD_LETTER")
+    if name == "on_blocked" and rule is OnError.HOLD:
+        raise ConfigurationError("on_blocked=OnError.HOLD keeps the record that blocks: leave on_blocked out for that")
+    return rule
+
+
+def checked_batch(max_records: object, max_wait: float) -> BatchLimits:
+    """Return the limits of a batch handler.
+
+    Raises:
+        ConfigurationError: One is invalid.
+    """
+    seconds = checked_seconds(max_wait, "max_wait")
+    if seconds > _LONGEST_BATCH_WAIT_S:
+        raise ConfigurationError(f"max_wait={max_wait!r}: give {_LONGEST_BATCH_WAIT_S:.0f} seconds at most")
+    return BatchLimits(_checked_count("max_records", max_records, _LARGEST_BATCH), round(seconds * 1000))

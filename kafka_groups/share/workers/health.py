@@ -1,0 +1,20 @@
+"""Whether a worker works: what probes and programs ask for."""
+
+from attrs import frozen
+
+__all__ = ["Health"]
+
+
+@frozen
+class Health:
+    """The health of a worker.
+
+    Attributes:
+        is_live: False if a restart of the process is the only remedy: an attempt hangs and cannot be stopped.
+        is_ready: Whether all handlers make progress.
+        reasons: Why it is not ready; empty if it is.
+    """
+
+    is_live: bool = True
+    is_ready: bool = True
+    reasons: tuple[str, ...] = ()

@@ -1,0 +1,55 @@
+"""The breaker of a handler: after failures of different records in a row it tries one record at a time."""
+
+from attrs import define, field
+
+from kafka_groups.share.workers.rules.outages import Outage
+from kafka_groups.types import RecordId
+
+__all__ = ["Breaker"]
+
+OPENS_AT = 3
+"""Failures in a row, of different records, after which the sink is considered down."""
+
+
+@define
+class Breaker:
+    """Whether the sink is considered down, and when to probe it.
+
+    Attributes:
+        outage: The waits between probes.
+        is_open: True after three failures in a row of different records, until a success.
+    """
+
+    outage: Outage
+    is_open: bool = False
+    _failed: set[RecordId] = field(factory=set)
+
+    def succeeded(self) -> bool:
+        """Note a success. Returns whether that closed the breaker."""
+        was_open, self.is_open = self.is_open, False
+        if self._failed:
+            self._failed.clear()
+            self.outage.succeeded()
+        return was_open
+
+    def failed(self, place: RecordId, now_ms: int, *, is_probe: bool) -> bool:
+        """Note the failure of a record. Returns whether that opened the breaker."""
+        self._failed.add(place)
+        if not self.is_open:
+            self.outage.suspect(now_ms)
+            self.is_open = len(self._failed) >= OPENS_AT
+            if self.is_open:
+                self.outage.failed(now_ms)
+            return self.is_open
+        if is_probe:
+            self.outage.failed(now_ms)
+        return False
+
+    def may_probe(self, now_ms: int) -> bool:
+        """Return whether it is time for the next probe."""
+        return self.outage.remaining_ms(now_ms) == 0
+
+    @property
+    def next_probe_ms(self) -> int:
+        """The time of the next probe."""
+        return self.outage.next_try_ms

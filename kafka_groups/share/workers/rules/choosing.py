@@ -1,0 +1,139 @@
+"""Choose what a free slot runs next."""
+
+from collections.abc import Sequence
+from typing import Generic, TypeVar
+
+from kafka_groups.share.workers.rules.breaker import Breaker
+from kafka_groups.share.workers.rules.holdings import Holdings
+from kafka_groups.share.workers.rules.limits import HandlingRules
+from kafka_groups.share.workers.rules.pace import HandlerPace
+from kafka_groups.share.workers.rules.steps import OpenRecord, RecordRun
+
+__all__ = ["RunChoice"]
+
+R = TypeVar("R")
+
+
+class RunChoice(Generic[R]):
+    """Takes records out of what is held, one run at a time.
+
+    Probes come first while the breaker is open, then suspects, then retries that are due, then the rest.
+
+    Args:
+        rules: The rules of the handler.
+        holdings: The records that wait.
+        breaker: Whether the sink is down.
+        pace: Sizes the runs.
+    """
+
+    def __init__(self, rules: HandlingRules[R], holdings: Holdings[R], breaker: Breaker, pace: HandlerPace) -> None:
+        self._rules = rules
+        self._holdings = holdings
+        self._breaker = breaker
+        self._pace = pace
+        self._batch_since_ms: int | None = None
+        self.is_stopping = False
+
+    def next_run(self, running: int, now_ms: int, *, is_quiet: bool, probes: bool) -> RecordRun[R] | None:
+        """Return the next run; None if nothing may start.
+
+        Args:
+            running: The number of runs under way.
+            now_ms: The time.
+            is_quiet: Whether nothing runs, and nothing waits for a confirmation.
+            probes: Whether a probe is under way.
+        """
+        if self._breaker.is_open:
+            return None if probes or not self._breaker.may_probe(now_ms) else self._probe()
+        if self._holdings.suspects.is_alone(now_ms, is_quiet=is_quiet):
+            return self._suspect(is_quiet=is_quiet)
+        if self._rules.batch is not None:
+            return self._batch(now_ms) or self._suspect(is_quiet=is_quiet)
+        return self._single(self._rules.concurrency - running, now_ms) or self._suspect(is_quiet=is_quiet)
+
+    def _suspect(self, *, is_quiet: bool) -> RecordRun[R] | None:
+        suspect = self._holdings.suspects.take(is_quiet=is_quiet)
+        return None if suspect is None else self._run_of([suspect])
+
+    def _single(self, slots: int, now_ms: int) -> RecordRun[R] | None:
+        holdings = self._holdings
+        if (due := holdings.waiting.take_due(now_ms)) is not None:
+            return self._run_of([due])
+        size = self._pace.run_size(len(holdings.fresh) + len(holdings.ready), slots)
+        if holdings.ready:
+            return self._run_of([holdings.ready.popleft() for _ in range(min(size, len(holdings.ready)))])
+        fresh = holdings.fresh.take(size)
+        return RecordRun(fresh) if fresh else None
+
+    # ---------------------------------------------------------------------------------------- probes
+
+    def _probe(self) -> RecordRun[R] | None:
+        """Run one record to see whether the sink works again: one that has not failed, if there is any."""
+        fresh = self._holdings.fresh.take(1)
+        if fresh:
+            return RecordRun(fresh, is_probe=True, is_batch=self._is_batch)
+        opened = self._untried() or self._holdings.waiting.take_first()
+        return None if opened is None else self._run_of([opened], is_probe=True)
+
+    def _untried(self) -> OpenRecord[R] | None:
+        holdings = self._holdings
+        if holdings.ready:
+            return holdings.ready.popleft()
+        if holdings.halves:
+            opened = holdings.halves[0].pop(0)
+            if not holdings.halves[0]:
+                holdings.halves.popleft()
+            return opened
+        return holdings.suspects.take_any()
+
+    # ---------------------------------------------------------------------------------------- batches
+
+    @property
+    def _is_batch(self) -> bool:
+        return self._rules.batch is not None
+
+    def _batch(self, now_ms: int) -> RecordRun[R] | None:
+        holdings, limits = self._holdings, self._rules.batch
+        assert limits is not None  # noqa: S101 - the caller has looked
+        if holdings.halves:
+            return self._run_of(holdings.halves.popleft())
+        if due := self._due(limits.max_records, now_ms):
+            return self._run_of(due)
+        if not self._is_batch_due(limits.max_records, limits.max_wait_ms, now_ms):
+            return None
+        self._batch_since_ms = None
+        if holdings.ready:
+            return self._run_of([holdings.ready.popleft() for _ in range(min(limits.max_records, len(holdings.ready)))])
+        return RecordRun(self._fresh(limits.max_records), is_batch=True)
+
+    def _fresh(self, most: int) -> Sequence[R]:
+        taken = list(self._holdings.fresh.take(most))
+        while len(taken) < most and (more := self._holdings.fresh.take(most - len(taken))):
+            taken += more
+        return taken
+
+    def _due(self, most: int, now_ms: int) -> list[OpenRecord[R]]:
+        due: list[OpenRecord[R]] = []
+        while len(due) < most and (opened := self._holdings.waiting.take_due(now_ms)) is not None:
+            due.append(opened)
+        return due
+
+    def _is_batch_due(self, most: int, wait_ms: int, now_ms: int) -> bool:
+        there = max(len(self._holdings.fresh), len(self._holdings.ready))
+        if there == 0:
+            self._batch_since_ms = None
+            return False
+        if self._batch_since_ms is None:
+            self._batch_since_ms = now_ms
+        return there >= most or self.is_stopping or now_ms >= self._batch_since_ms + wait_ms
+
+    @property
+    def batch_due_ms(self) -> int | None:
+        """When the batch that is being collected is due; None without one."""
+        if self._batch_since_ms is None or self._rules.batch is None:
+            return None
+        return self._batch_since_ms + self._rules.batch.max_wait_ms
+
+    def _run_of(self, opened: Sequence[OpenRecord[R]], *, is_probe: bool = False) -> RecordRun[R]:
+        records = [each.record for each in opened]
+        return RecordRun(records, opened, is_probe=is_probe, is_batch=self._is_batch)

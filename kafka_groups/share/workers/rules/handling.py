@@ -1,0 +1,504 @@
+"""The rules of a handler worker for the records in hand, without I/O.
+
+A record that arrives is held until a slot is free, runs, and is settled. If its handler raises, it waits for a retry,
+or it is given up: copied to the dead-letter topic and rejected. All that time the consumer renews its lock. The driver
+asks for the next step, does it, and reports the result.
+"""
+
+import random
+from collections import Counter, deque
+from collections.abc import Callable, Mapping, Sequence
+from typing import Generic, TypeVar
+
+from kafka_groups.share.workers.rules.breaker import Breaker
+from kafka_groups.share.workers.rules.choosing import RunChoice
+from kafka_groups.share.workers.rules.events import EventKind, HandlingEvent
+from kafka_groups.share.workers.rules.holdings import Holdings
+from kafka_groups.share.workers.rules.limits import HandlingRules
+from kafka_groups.share.workers.rules.outages import Outage, Waits
+from kafka_groups.share.workers.rules.pace import HandlerPace
+from kafka_groups.share.workers.rules.steps import (
+    CopyLetters,
+    FailedRecord,
+    OpenRecord,
+    RecordRun,
+    SettleRecords,
+    WorkerStep,
+)
+from kafka_groups.share.workers.rules.verdicts import Again, Decision, OnError
+from kafka_groups.share.workers.rules.window import NOT_READY_AT, FullWindow, RecordWindows
+from kafka_groups.types import AcknowledgeType, RecordId, TopicIdPartition
+
+__all__ = ["RecordHandling"]
+
+R = TypeVar("R")
+
+MOST_DELAYED = 1_000
+"""The most records that wait for a retry, a key or a dead letter; with more, nothing is fetched."""
+MOST_FETCHED_WHILE_OPEN = 64
+"""The most records that are fetched to find one that succeeds while the breaker is open."""
+_SLOW_RUN_MS = 20
+"""A run that takes longer gives back the records that it has not started."""
+_OUTAGE_MS = 3_600_000
+"""For so long after its first failure, an error of the sink uses no retry of a record."""
+_LONGEST_PROBE_WAIT_MS = 30_000
+_COPY_WAITS = Waits.of_tries_in_hand(30_000)
+
+_KINDS = {
+    OnError.ACCEPT: AcknowledgeType.ACCEPT,
+    OnError.REJECT: AcknowledgeType.REJECT,
+    OnError.RELEASE: AcknowledgeType.RELEASE,
+    OnError.STOP: AcknowledgeType.RELEASE,
+}
+
+
+class RecordHandling(Generic[R]):
+    """The state of one handler: the records that it has in hand, and what is to be done with them.
+
+    Args:
+        rules: The rules of the handler.
+        rng: For the jitter of waits.
+
+    Attributes:
+        breaker: Whether the sink is considered down.
+        windows: How much of each partition's window is in use.
+        pace: The measured pace of the handler.
+        events: What happened, oldest first. The driver takes them out.
+        stopped_by: The error for which a rule stops the worker; None otherwise.
+    """
+
+    def __init__(self, rules: HandlingRules[R], rng: random.Random) -> None:
+        self._rules = rules
+        self._rng = rng
+        self.breaker = Breaker(Outage(Waits.of_tries_in_hand(_LONGEST_PROBE_WAIT_MS), rng))
+        self.windows = RecordWindows(rules.record_locks)
+        self.pace = HandlerPace()
+        self.events: deque[HandlingEvent] = deque()
+        self.stopped_by: Exception | None = None
+        self._holdings: Holdings[R] = Holdings(rules)
+        self._choice = RunChoice(rules, self._holdings, self.breaker, self.pace)
+        self._runs: dict[RecordRun[R], int] = {}
+        self._steps: deque[SettleRecords[R]] = deque()
+        self._settling = 0
+        self._copying: dict[RecordId, OpenRecord[R]] = {}
+        self._fetched_while_open = 0
+        self._stop_ms: int | None = None
+
+    # ---------------------------------------------------------------------------------------- fetching
+
+    def arrived(
+        self, partition: TopicIdPartition, records: Sequence[R], counts: Sequence[int], last_offset: int, now_ms: int
+    ) -> None:
+        """Take the records of one delivery.
+
+        Args:
+            partition: Their partition.
+            records: The records, by offset.
+            counts: The delivery count of each.
+            last_offset: The last offset acquired, with or without a record.
+            now_ms: The time.
+        """
+        self.windows.acquired(partition, last_offset)
+        if self.breaker.is_open:
+            self._fetched_while_open += len(records)
+        self._holdings.arrive(records, counts, now_ms)
+        self._accept_finished(now_ms)
+        if self._is_over(now_ms):
+            self._release_held(now_ms)
+
+    def wanted(self, now_ms: int) -> int:
+        """Return how many records to acquire now; 0 for none."""
+        if self._stop_ms is not None or self._holdings.delayed >= MOST_DELAYED:
+            return 0
+        held = self._holdings.held
+        if self.breaker.is_open:
+            return int(held == 0 and self._fetched_while_open < MOST_FETCHED_WHILE_OPEN)
+        if self._holdings.suspects.is_alone(now_ms, is_quiet=self._is_quiet):
+            return 0
+        size = self.buffer
+        return size - held if held * 2 < size else 0
+
+    @property
+    def buffer(self) -> int:
+        """How many records to acquire ahead."""
+        rules = self._rules
+        if rules.buffer is not None:
+            return rules.buffer
+        least = rules.concurrency * (rules.batch.max_records if rules.batch else 1)
+        return max(least, self.pace.buffer(rules.concurrency))
+
+    # ---------------------------------------------------------------------------------------- steps
+
+    def next(self, now_ms: int) -> WorkerStep[R] | None:
+        """Return what to do next; None if there is nothing to do before `wakes_ms`, or before a result comes."""
+        if self._steps:
+            return self._steps.popleft()
+        if self._stop_ms is not None and self._is_over(now_ms):
+            self._release_held(now_ms)
+            return self._steps.popleft() if self._steps else None
+        if (due := self._holdings.copies.take_due(now_ms)) is not None:
+            self._copying[due.place] = due
+            return CopyLetters(due)
+        return self._next_run(now_ms) if len(self._runs) < self._rules.concurrency else None
+
+    def _next_run(self, now_ms: int) -> RecordRun[R] | None:
+        probes = any(run.is_probe for run in self._runs)
+        run = self._choice.next_run(len(self._runs), now_ms, is_quiet=self._is_quiet, probes=probes)
+        if run is not None:
+            self._runs[run] = now_ms
+        return run
+
+    @property
+    def _is_quiet(self) -> bool:
+        return not self._runs and not self._settling and not self._steps
+
+    def wakes_ms(self) -> int | None:
+        """Return when to ask for the next step without a result; None for never."""
+        holdings = self._holdings
+        times = [holdings.copies.next_due_ms, self._stop_ms, holdings.suspects.others_resume_ms]
+        if self.breaker.is_open:
+            times.append(self.breaker.next_probe_ms if holdings.held or holdings.waiting else None)
+        else:
+            times += [holdings.waiting.next_due_ms, self._choice.batch_due_ms]
+        return min((time for time in times if time is not None), default=None)
+
+    def stretched(self, now_ms: int) -> None:
+        """Take back what slow runs have not started, so that other slots can run it."""
+        for run, since_ms in self._runs.items():
+            if run.unstarted and not run.is_batch and now_ms - since_ms >= _SLOW_RUN_MS:
+                self._put_back(run)
+
+    def _put_back(self, run: RecordRun[R]) -> None:
+        opened = run.opened
+        rest = run.take_back()
+        if opened is None:
+            self._holdings.fresh.put_back(rest)
+        else:
+            self._holdings.ready.extendleft(reversed(opened[len(opened) - len(rest) :]))
+
+    # ---------------------------------------------------------------------------------------- results
+
+    def ran(
+        self, run: RecordRun[R], failures: Sequence[FailedRecord[R]], now_ms: int, *, failed: Exception | None = None
+    ) -> None:
+        """Take the result of a run.
+
+        Args:
+            run: The run. Records that were taken back are not part of it any more.
+            failures: The records that failed; all others have succeeded.
+            now_ms: The time.
+            failed: The error of a whole batch: all records but those of `failures` have failed together.
+        """
+        del self._runs[run]
+        errors = {failure.index: failure.error for failure in failures}
+        if failed is not None:
+            self._batch_failed(run, failed, errors, now_ms)
+            return
+        if not failures and run.opened is None and not run.lost:
+            self._worked()
+            self._settle(run.records, AcknowledgeType.ACCEPT)
+            return
+        self._sort_out(run, errors, now_ms)
+
+    def _sort_out(self, run: RecordRun[R], errors: Mapping[int, Exception], now_ms: int) -> None:
+        """Settle what has succeeded, and judge what has failed."""
+        opened = self._opened(run)
+        good = [each for index, each in enumerate(opened) if index not in errors]
+        if good:
+            self._worked()
+        kept = [each for each in good if not self._was_lost(run, each, now_ms, has_succeeded=True)]
+        self._settle([each.record for each in kept], AcknowledgeType.ACCEPT)
+        for each in kept:
+            self._holdings.leave(each, now_ms)
+        for index, error in errors.items():
+            if not self._was_lost(run, opened[index], now_ms, has_succeeded=False):
+                self._failed(opened[index], error, now_ms, is_probe=run.is_probe)
+        self._accept_finished(now_ms)
+
+    def _opened(self, run: RecordRun[R]) -> Sequence[OpenRecord[R]]:
+        if run.opened is not None:
+            return run.opened
+        return [OpenRecord(record, self._rules.place_of(record), 1) for record in run.records]
+
+    def _was_lost(self, run: RecordRun[R], opened: OpenRecord[R], now_ms: int, *, has_succeeded: bool) -> bool:
+        if opened.place not in run.lost:
+            return False
+        waited = self._holdings.lost.ended(opened.place, has_succeeded=has_succeeded)
+        self._holdings.leave(opened, now_ms)
+        self._holdings.admit(waited, now_ms)
+        return True
+
+    def _worked(self) -> None:
+        """Note a success, which shows that the sink works."""
+        if self.breaker.succeeded():
+            self._fetched_while_open = 0
+            self._tell(EventKind.BREAKER_CLOSED)
+
+    def _batch_failed(self, run: RecordRun[R], error: Exception, errors: Mapping[int, Exception], now_ms: int) -> None:
+        """Halve a batch that failed, to find the bad record. A batch of one is judged as a single record."""
+        opened = self._opened(run)
+        rest = [each for index, each in enumerate(opened) if index not in errors]
+        kept = [each for each in rest if not self._was_lost(run, each, now_ms, has_succeeded=False)]
+        for index, own_error in errors.items():
+            if not self._was_lost(run, opened[index], now_ms, has_succeeded=False):
+                self._failed(opened[index], own_error, now_ms)
+        if len(kept) == 1:
+            self._failed(kept[0], error, now_ms, is_probe=run.is_probe)
+        elif kept:
+            self._tried(kept[0], error, now_ms, is_probe=run.is_probe)
+            half = (len(kept) + 1) // 2
+            self._holdings.halves.extendleft((list(kept[half:]), list(kept[:half])))
+
+    def _tried(self, opened: OpenRecord[R], error: Exception, now_ms: int, *, is_probe: bool) -> None:
+        again = self._rules.failures.judge(error)
+        if isinstance(again, Again) and again.tells_of_sink:
+            self._suspect_sink(opened, error, now_ms, is_probe=is_probe)
+
+    # ---------------------------------------------------------------------------------------- failures
+
+    def _failed(self, opened: OpenRecord[R], error: Exception, now_ms: int, *, is_probe: bool = False) -> None:
+        opened.attempts += 1
+        opened.error = error
+        if opened.failing_since_ms is None:
+            opened.failing_since_ms = now_ms
+        judged = self._rules.failures.judge(error)
+        if isinstance(judged, Decision):
+            self._decide(opened, judged, now_ms)
+        else:
+            self._try_again(opened, judged, error, now_ms, is_probe=is_probe)
+
+    def _try_again(self, opened: OpenRecord[R], again: Again, error: Exception, now_ms: int, *, is_probe: bool) -> None:
+        if again.tells_of_sink:
+            self._suspect_sink(opened, error, now_ms, is_probe=is_probe)
+        if again.tells_of_sink and self.breaker.is_open:
+            self._wait(opened, 0, now_ms)  # the breaker says when, and no retry is used
+        elif not self._uses_retry(opened, again, now_ms):
+            self._wait(opened, again.backoff.wait_ms(opened.attempts, self._rng), now_ms)
+        elif opened.retries >= again.backoff.times:
+            self._decide(opened, self._rules.failures.gives_up(error), now_ms)
+        else:
+            opened.retries += 1
+            wait_ms = again.backoff.wait_ms(opened.retries, self._rng) if again.after_ms is None else again.after_ms
+            self._wait(opened, wait_ms, now_ms)
+
+    def _uses_retry(self, opened: OpenRecord[R], again: Again, now_ms: int) -> bool:
+        since_ms = now_ms if opened.failing_since_ms is None else opened.failing_since_ms
+        return again.is_counted or now_ms - since_ms >= _OUTAGE_MS
+
+    def _suspect_sink(self, opened: OpenRecord[R], error: Exception, now_ms: int, *, is_probe: bool) -> None:
+        if self.breaker.failed(opened.place, now_ms, is_probe=is_probe):
+            self._tell(EventKind.BREAKER_OPENED, opened, error)
+        elif self.breaker.is_open and is_probe:
+            self._tell(EventKind.PROBE_FAILED, opened, error)
+
+    def _wait(self, opened: OpenRecord[R], wait_ms: int, now_ms: int) -> None:
+        opened.due_ms = now_ms + wait_ms
+        self._holdings.waiting.add(opened)
+        self._tell(EventKind.RETRIED, opened, opened.error)
+        if self._stop_ms is not None:
+            self._release_delayed(now_ms)
+
+    # ---------------------------------------------------------------------------------------- decisions
+
+    def _decide(self, opened: OpenRecord[R], decision: Decision, now_ms: int) -> None:
+        on_error = decision.on_error
+        if on_error is OnError.HOLD:
+            self._tell(EventKind.HOLDS, opened, opened.error, decision.reason)
+            self._wait(opened, round(1000 * self._rules.failures.retries.most), now_ms)
+            return
+        self._tell(EventKind.GAVE_UP, opened, opened.error, decision.reason)
+        if on_error is OnError.STOP:
+            self.stopped_by = self.stopped_by or opened.error
+            self._tell(EventKind.STOPS, opened, opened.error, decision.reason)
+        if on_error is OnError.DEAD_LETTER:
+            self._bury(opened, decision.reason, now_ms)
+        else:
+            self._end(opened, _KINDS[on_error], now_ms)
+
+    def _bury(self, opened: OpenRecord[R], reason: str, now_ms: int) -> None:
+        """Reject a record once its dead letter is confirmed."""
+        if opened.is_copied or not self._rules.copies:
+            self._end(opened, AcknowledgeType.REJECT, now_ms)
+            return
+        opened.reason, opened.is_before, opened.due_ms = reason, False, now_ms
+        self._holdings.copies.add(opened)
+
+    def copied(self, copy: CopyLetters[R], error: Exception | None, now_ms: int) -> None:
+        """Take the result of writing a dead letter."""
+        opened = copy.opened
+        if self._copying.pop(opened.place, None) is None:
+            return  # its lock was lost meanwhile
+        if error is None:
+            opened.is_copied = True
+            self._go_on(opened, now_ms)
+            return
+        self._tell(EventKind.COPY_FAILED, opened, error)
+        opened.failed_copies += 1
+        opened.due_ms = now_ms + _COPY_WAITS.after(opened.failed_copies, self._rng)
+        self._holdings.copies.add(opened)
+
+    def _go_on(self, opened: OpenRecord[R], now_ms: int) -> None:
+        if opened.is_before:
+            opened.is_before = False
+            self._holdings.admit([opened], now_ms)
+            self._accept_finished(now_ms)
+        else:
+            self._end(opened, AcknowledgeType.REJECT, now_ms)
+
+    def _end(self, opened: OpenRecord[R], kind: AcknowledgeType, now_ms: int) -> None:
+        self._settle([opened.record], kind)
+        self._holdings.leave(opened, now_ms)
+
+    # ---------------------------------------------------------------------------------------- settling
+
+    def _settle(self, records: Sequence[R], kind: AcknowledgeType) -> None:
+        if records:
+            self._settling += 1
+            self._steps.append(SettleRecords(records, kind))
+
+    def _accept_finished(self, now_ms: int) -> None:
+        while self._holdings.finished:
+            opened = self._holdings.finished.pop()
+            self._end(opened, AcknowledgeType.ACCEPT, now_ms)
+
+    def settled(self, settle: SettleRecords[R], refused: Sequence[R]) -> None:
+        """Take the result of an acknowledgement: the records that the broker refused, which it redelivers."""
+        self._settling -= 1
+        for record in refused:
+            place = self._rules.place_of(record)
+            self._tell_lost(place)
+            if settle.kind == AcknowledgeType.ACCEPT:
+                self._holdings.lost.finished(place)
+
+    # ---------------------------------------------------------------------------------------- lost locks
+
+    def lost(self, matches: Callable[[R], bool], now_ms: int) -> int:
+        """Forget the records that match: their locks are lost. Returns their number.
+
+        Handlers that run for such records go on; when they end, their results count no more. Meanwhile this process
+        starts no second handler for these records.
+        """
+        gone = len(self._holdings.remove(matches, now_ms))
+        for run in list(self._runs):
+            gone += self._lost_of(run, matches)
+        for opened in [each for each in self._copying.values() if matches(each.record)]:
+            del self._copying[opened.place]
+            self._holdings.leave(opened, now_ms)
+            gone += 1
+        self._accept_finished(now_ms)
+        return gone
+
+    def _lost_of(self, run: RecordRun[R], matches: Callable[[R], bool]) -> int:
+        if not any(map(matches, run.records)):
+            return 0
+        if not run.is_batch:
+            self._put_back_kept(run, matches)
+        places = [self._rules.place_of(record) for record in run.records if matches(record)]
+        for place in places:
+            run.lost.add(place)
+            self._holdings.lost.lost_while_running(place)
+            self._tell_lost(place)
+        return len(places)
+
+    def _put_back_kept(self, run: RecordRun[R], matches: Callable[[R], bool]) -> None:
+        """Take back what the run has not started, and drop what is lost of it."""
+        opened = self._opened(run)
+        rest = opened[len(opened) - len(run.take_back()) :]
+        kept = [each for each in rest if not matches(each.record)]
+        if run.opened is None:
+            self._holdings.fresh.put_back([each.record for each in kept])
+        else:
+            self._holdings.ready.extendleft(reversed(kept))
+
+    def _tell_lost(self, place: RecordId) -> None:
+        self.events.append(HandlingEvent(EventKind.LOST, place))
+
+    def release(self, matches: Callable[[R], bool], now_ms: int) -> int:
+        """Release the records that match and do not run, for example because their locks cannot be renewed."""
+        return self._release([opened.record for opened in self._holdings.remove(matches, now_ms)])
+
+    def _release(self, records: Sequence[R]) -> int:
+        self._settle(records, AcknowledgeType.RELEASE)
+        return len(records)
+
+    # ---------------------------------------------------------------------------------------- the window
+
+    def measure_windows(self, now_ms: int) -> None:
+        """Measure how full the partitions' windows are. Gives up records that fill one, if the handler says so."""
+        running = (self._rules.place_of(record) for run in self._runs for record in run.records[:1])
+        self.windows.measure((*self._holdings.oldest_places(), *running, *self._copying))
+        for use in self.windows.uses.values():
+            if use.used >= NOT_READY_AT and self._rules.on_blocked is not None:
+                self._unblock((use.partition, use.oldest), self._rules.on_blocked, now_ms)
+
+    def _unblock(self, place: RecordId, on_blocked: OnError, now_ms: int) -> None:
+        reason = str(FullWindow(f"it has held back {place[0]} for too long"))
+        for opened in self._holdings.waiting.remove(lambda opened: opened.place == place):
+            self._decide(opened, Decision(on_blocked, reason), now_ms)
+
+    # ---------------------------------------------------------------------------------------- stopping
+
+    def stop(self, now_ms: int, until_ms: int) -> None:
+        """Fetch no more. Records that could run go on until a time; those that wait for a retry are released now."""
+        self._stop_ms = until_ms
+        self._choice.is_stopping = True
+        self._release_delayed(now_ms)
+
+    def _release_delayed(self, now_ms: int) -> None:
+        waiting = self._holdings.waiting.remove(lambda _: True)
+        for opened in waiting:
+            self._end(opened, AcknowledgeType.RELEASE, now_ms)
+
+    def _is_over(self, now_ms: int) -> bool:
+        return self._stop_ms is not None and (now_ms >= self._stop_ms or self.breaker.is_open)
+
+    def _release_held(self, now_ms: int) -> None:
+        for run in list(self._runs):
+            if not run.is_batch:
+                self._put_back(run)
+        while gone := self._holdings.remove(lambda _: True, now_ms):
+            self._release([opened.record for opened in gone])
+
+    @property
+    def is_done(self) -> bool:
+        """True once nothing is in hand: nothing runs, waits or is to be confirmed."""
+        holdings = self._holdings
+        is_empty = holdings.held == 0 and holdings.delayed == 0 and not self._copying
+        return is_empty and self._is_quiet
+
+    # ---------------------------------------------------------------------------------------- figures
+
+    @property
+    def in_hand(self) -> Mapping[str, int]:
+        """The number of records in each state."""
+        holdings = self._holdings
+        return {
+            "held": holdings.held + len(holdings.keys),
+            "running": sum(len(run.records) for run in self._runs),
+            "waiting": len(holdings.waiting),
+            "copying": len(holdings.copies) + len(self._copying),
+        }
+
+    @property
+    def running(self) -> Mapping[RecordRun[R], int]:
+        """The runs under way, with the times when they began."""
+        return self._runs
+
+    @property
+    def is_full(self) -> bool:
+        """True if so many records wait that nothing is fetched."""
+        return self._holdings.delayed >= MOST_DELAYED
+
+    def failing(self) -> Mapping[str, int]:
+        """Count the waiting records by the class of their last error."""
+        return Counter(type(opened.error).__name__ for opened in self._holdings.waiting)
+
+    def _tell(
+        self,
+        kind: EventKind,
+        opened: OpenRecord[R] | None = None,
+        error: Exception | None = None,
+        text: str = "",
+    ) -> None:
+        place = None if opened is None else opened.place
+        self.events.append(HandlingEvent(kind, place, text, error))

@@ -1,0 +1,150 @@
+"""The records that a handler has in hand and that do not run now, by what they wait for."""
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
+from typing import Generic, TypeVar
+
+from kafka_groups.share.workers.rules.in_hand import FreshRecords, WaitingRecords
+from kafka_groups.share.workers.rules.keys import KeyOrder
+from kafka_groups.share.workers.rules.limits import HandlingRules
+from kafka_groups.share.workers.rules.lost import LostRecords
+from kafka_groups.share.workers.rules.steps import OpenRecord
+from kafka_groups.share.workers.rules.suspects import SuspectRecords
+from kafka_groups.types import RecordId
+
+__all__ = ["Holdings"]
+
+R = TypeVar("R")
+
+
+class Holdings(Generic[R]):
+    """Everything in hand that waits.
+
+    Args:
+        rules: The rules of the handler.
+
+    Attributes:
+        fresh: Records of a first delivery, without an order to keep.
+        ready: Other records that may run.
+        suspects: Records that were delivered before.
+        waiting: Records whose attempt failed, until their retry is due.
+        copies: Records whose dead letter is due to be written.
+        keys: Records that wait for others with their key.
+        lost: Records whose locks were lost while they ran.
+        finished: Redelivered records that this process has processed already: to be accepted.
+        halves: Parts of a failed batch, each to run as a batch.
+    """
+
+    def __init__(self, rules: HandlingRules[R]) -> None:
+        self._rules = rules
+        self.fresh: FreshRecords[R] = FreshRecords()
+        self.ready: deque[OpenRecord[R]] = deque()
+        self.suspects: SuspectRecords[R] = SuspectRecords(rules.policy)
+        self.waiting: WaitingRecords[R] = WaitingRecords()
+        self.copies: WaitingRecords[R] = WaitingRecords()
+        self.keys: KeyOrder[OpenRecord[R]] = KeyOrder()
+        self.lost: LostRecords[R] = LostRecords()
+        self.finished: list[OpenRecord[R]] = []
+        self.halves: deque[list[OpenRecord[R]]] = deque()
+
+    @property
+    def held(self) -> int:
+        """Records that could run now."""
+        return len(self.fresh) + len(self.ready) + len(self.suspects) + sum(map(len, self.halves))
+
+    @property
+    def delayed(self) -> int:
+        """Records that cannot run now."""
+        return len(self.waiting) + len(self.copies) + len(self.keys)
+
+    # ---------------------------------------------------------------------------------------- arriving
+
+    def arrive(self, records: Sequence[R], counts: Sequence[int], now_ms: int) -> None:
+        """Take the records of one delivery, in order of their offsets."""
+        if self._rules.key_of is None and not self.lost and max(counts, default=0) <= 1:
+            self.fresh.add(records)
+            return
+        fresh: list[R] = []
+        suspects: list[OpenRecord[R]] = []
+        for record, delivery_count in zip(records, counts, strict=True):
+            if delivery_count <= 1 and self._rules.key_of is None and not self.lost:
+                fresh.append(record)
+            elif (opened := self._entered(record, delivery_count)) is not None:
+                self._sort_in(opened, suspects, now_ms)
+        self.fresh.add(fresh)
+        self.suspects.add(suspects)
+
+    def _entered(self, record: R, delivery_count: int) -> OpenRecord[R] | None:
+        key = None if self._rules.key_of is None else self._rules.key_of(record)
+        opened = OpenRecord(record, self._rules.place_of(record), delivery_count, key)
+        return opened if key is None or self.keys.enters(key, opened) else None
+
+    def _sort_in(self, opened: OpenRecord[R], suspects: list[OpenRecord[R]], now_ms: int) -> None:
+        if self.lost.was_finished(opened.place):
+            self.finished.append(opened)
+        elif not self.lost.holds_back(opened):
+            self._admit(opened, suspects, now_ms)
+
+    def _admit(self, opened: OpenRecord[R], suspects: list[OpenRecord[R]], now_ms: int) -> None:
+        policy = self._rules.policy
+        if self._rules.copies and not opened.is_copied and opened.delivery_count >= policy.copy_from:
+            opened.is_before, opened.reason, opened.due_ms = True, "before processing", now_ms
+            self.copies.add(opened)
+        elif opened.delivery_count > 1:
+            suspects.append(opened)
+        else:
+            self.ready.append(opened)
+
+    def admit(self, several: Sequence[OpenRecord[R]], now_ms: int) -> None:
+        """Let records go on that waited for a key, an earlier handler, or their dead letter."""
+        suspects: list[OpenRecord[R]] = []
+        for opened in several:
+            self._sort_in(opened, suspects, now_ms)
+        self.suspects.add(suspects)
+
+    def leave(self, opened: OpenRecord[R], now_ms: int) -> None:
+        """Note that a record has ended, so that the next of its key may go on."""
+        if opened.key is not None and (following := self.keys.leaves(opened.key)) is not None:
+            self.admit([following], now_ms)
+
+    # ---------------------------------------------------------------------------------------- removing
+
+    def remove(self, matches: Callable[[R], bool], now_ms: int) -> list[OpenRecord[R]]:
+        """Remove the records that match: their locks are lost, or they are released. Returns those that are gone."""
+
+        def opened_matches(opened: OpenRecord[R]) -> bool:
+            return matches(opened.record)
+
+        gone = [self._opened(record) for record in self.fresh.remove(matches)]
+        gone += self._blocked_gone(opened_matches)
+        ends = self._ready_gone(opened_matches)
+        for part in (self.suspects, self.waiting, self.copies):
+            ends += part.remove(opened_matches)
+        ends += [opened for opened in self.lost.held_back() if opened_matches(opened) and self.lost.drop(opened)]
+        for opened in ends:
+            self.leave(opened, now_ms)
+        return gone + ends
+
+    def _opened(self, record: R) -> OpenRecord[R]:
+        return OpenRecord(record, self._rules.place_of(record), 1)
+
+    def _blocked_gone(self, matches: Callable[[OpenRecord[R]], bool]) -> list[OpenRecord[R]]:
+        return [o for o in self.keys.all_blocked() if matches(o) and self.keys.remove(o.key, o)]
+
+    def _ready_gone(self, matches: Callable[[OpenRecord[R]], bool]) -> list[OpenRecord[R]]:
+        gone = [opened for opened in (*self.ready, *(o for half in self.halves for o in half)) if matches(opened)]
+        if gone:
+            self.ready = deque(opened for opened in self.ready if not matches(opened))
+            halves = ([opened for opened in half if not matches(opened)] for half in self.halves)
+            self.halves = deque(half for half in halves if half)
+        return gone
+
+    # ---------------------------------------------------------------------------------------- the window
+
+    def oldest_places(self) -> Iterator[RecordId]:
+        """Return places among which are the oldest of each partition."""
+        yield from map(self._rules.place_of, self.fresh.firsts())
+        halves = (opened for half in self.halves for opened in half)
+        several = (self.ready, self.suspects, self.waiting, self.copies, halves, self.keys.all_blocked())
+        yield from (opened.place for opened in chain.from_iterable(several))

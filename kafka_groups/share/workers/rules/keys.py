@@ -1,0 +1,52 @@
+"""Order by key: of the records of one key in hand, one runs at a time, in the order of their offsets."""
+
+from collections import deque
+from collections.abc import Hashable
+from typing import Generic, TypeVar
+
+__all__ = ["KeyOrder"]
+
+T = TypeVar("T")
+
+
+class KeyOrder(Generic[T]):
+    """Records that wait for others with their key."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[Hashable, deque[T]] = {}
+        self._blocked = 0
+
+    def __len__(self) -> int:
+        return self._blocked
+
+    def enters(self, key: Hashable, record: T) -> bool:
+        """Return whether a record may go on. If not, it waits until `leaves` returns it."""
+        queue = self._waiting.get(key)
+        if queue is None:
+            self._waiting[key] = deque()
+            return True
+        queue.append(record)
+        self._blocked += 1
+        return False
+
+    def leaves(self, key: Hashable) -> T | None:
+        """Note that the record that held a key has ended. Returns the next one of that key, which now holds it."""
+        queue = self._waiting[key]
+        if not queue:
+            del self._waiting[key]
+            return None
+        self._blocked -= 1
+        return queue.popleft()
+
+    def all_blocked(self) -> list[T]:
+        """Return the records that wait."""
+        return [record for queue in self._waiting.values() for record in queue]
+
+    def remove(self, key: Hashable, record: T) -> bool:
+        """Remove a record that waits, because its lock was lost. Returns whether it waited."""
+        queue = self._waiting.get(key)
+        if queue is None or record not in queue:
+            return False
+        queue.remove(record)
+        self._blocked -= 1
+        return True

@@ -1,0 +1,56 @@
+"""The settings of one handler that its rules follow."""
+
+from collections.abc import Callable, Hashable
+from typing import Generic, TypeVar
+
+from attrs import frozen
+
+from kafka_groups.share.workers.rules.policy import DeliveryPolicy
+from kafka_groups.share.workers.rules.verdicts import FailureRules, OnError
+from kafka_groups.types import RecordId
+
+__all__ = ["BatchLimits", "HandlingRules"]
+
+R = TypeVar("R")
+
+
+@frozen
+class BatchLimits:
+    """How a batch handler gets its records.
+
+    Attributes:
+        max_records: The most records of a batch.
+        max_wait_ms: How long the first record of a batch waits for others.
+    """
+
+    max_records: int
+    max_wait_ms: int
+
+
+@frozen(kw_only=True)
+class HandlingRules(Generic[R]):
+    """The rules of one handler.
+
+    Attributes:
+        failures: What happens to records whose attempts fail.
+        policy: The rules for delivery counts.
+        concurrency: The most runs at a time.
+        buffer: How many records to acquire ahead; None follows the pace of the handler.
+        copies: Whether the worker writes dead letters itself.
+        record_locks: The group's `share.partition.max.record.locks`.
+        place_of: Returns the partition and offset of a record.
+        key_of: Returns the key whose order is kept, or None for a record without order. None if no order is kept.
+        batch: The limits of a batch handler; None if the handler gets single records.
+        on_blocked: What happens to a record that fills the window of its partition; None keeps it.
+    """
+
+    failures: FailureRules
+    policy: DeliveryPolicy
+    concurrency: int
+    buffer: int | None
+    copies: bool
+    record_locks: int
+    place_of: Callable[[R], RecordId]
+    key_of: Callable[[R], Hashable] | None = None
+    batch: BatchLimits | None = None
+    on_blocked: OnError | None = None

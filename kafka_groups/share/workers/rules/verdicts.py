@@ -1,0 +1,110 @@
+"""Decide what happens to a record whose handler raised."""
+
+import enum
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from attrs import field, frozen
+
+from kafka_groups.share.workers.rules.backoffs import Backoff
+from kafka_groups.share.workers.rules.signals import HandlerResultError, ParseError, Reject, Retry
+
+__all__ = ["Again", "Decision", "FailureRules", "OnError"]
+
+
+class OnError(enum.Enum):
+    """What a worker does with a record whose handler raised a certain error, or that failed too often."""
+
+    ACCEPT = "accept"
+    """Accept it: the error is harmless."""
+
+    DEAD_LETTER = "dead_letter"
+    """Copy it to the dead-letter topic, then reject it."""
+
+    REJECT = "reject"
+    """Reject it without a copy: it is gone, unless the group has a dead-letter topic of its own."""
+
+    RELEASE = "release"
+    """Release it: the broker redelivers it, to any member, which spends a delivery."""
+
+    HOLD = "hold"
+    """Keep it, renew its lock, and retry it at the longest wait until it succeeds."""
+
+    STOP = "stop"
+    """Stop the worker, which then raises the error. The record is released."""
+
+
+@frozen
+class Again:
+    """Try the record again.
+
+    Attributes:
+        backoff: The waits; its `times` limits the retries.
+        after_ms: The wait that the handler asked for, or None.
+        is_counted: Whether it uses one of the retries.
+        tells_of_sink: Whether the failure may mean that the sink is down, so that the breaker counts it.
+    """
+
+    backoff: Backoff
+    after_ms: int | None = None
+    is_counted: bool = True
+    tells_of_sink: bool = False
+
+
+@frozen
+class Decision:
+    """A final decision about a record.
+
+    Attributes:
+        on_error: What to do.
+        reason: Why, for the dead letter's header and the log.
+    """
+
+    on_error: OnError
+    reason: str
+
+
+@frozen(kw_only=True)
+class FailureRules:
+    """The rules of one handler for errors.
+
+    Attributes:
+        retries: The waits between attempts.
+        errors: Error class → what to do; the nearest class in the error's method resolution order wins.
+        outages: Errors that are the sink's fault: they use no retry for an hour.
+        exhausted: What happens to a record that failed too often, or whose value cannot be parsed.
+    """
+
+    retries: Backoff
+    exhausted: OnError
+    errors: Mapping[type[Exception], "OnError | Backoff"] = field(factory=lambda: MappingProxyType({}))
+    outages: tuple[type[Exception], ...] = ()
+
+    def judge(self, error: Exception) -> Again | Decision:
+        """Return what to do with a record whose handler raised this error."""
+        if isinstance(error, Reject):
+            return Decision(OnError.DEAD_LETTER, error.reason)
+        if isinstance(error, Retry):
+            return Again(self.retries, error.after_ms)
+        if isinstance(error, ParseError):
+            return Decision(self.exhausted, str(error))
+        if isinstance(error, HandlerResultError):
+            return Decision(OnError.STOP, str(error))
+        rule = self._rule_of(error)
+        if isinstance(rule, OnError):
+            return Decision(rule, _named(error))
+        if rule is not None:
+            return Again(rule)
+        return Again(self.retries, is_counted=not isinstance(error, self.outages), tells_of_sink=True)
+
+    def _rule_of(self, error: Exception) -> "OnError | Backoff | None":
+        return next((self.errors[kind] for kind in type(error).__mro__ if kind in self.errors), None)
+
+    def gives_up(self, error: Exception) -> Decision:
+        """Return the decision about a record that has used all its retries."""
+        reason = error.reason if isinstance(error, Retry) else _named(error)
+        return Decision(self.exhausted, reason)
+
+
+def _named(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"

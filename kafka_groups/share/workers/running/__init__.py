@@ -1,0 +1,1 @@
+"""Running handler workers: consumers, threads and tasks around the rules."""

@@ -1,0 +1,74 @@
+"""Attempts: one call of a handler, as the handler, its middleware and traces see it."""
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from contextvars import ContextVar
+
+from attrs import define, field
+
+from kafka_groups.errors import IllegalStateError
+from kafka_groups.share.delivery.records import AnyRecord, delivery_of
+from kafka_groups.share.workers.rules.steps import RecordRun
+
+__all__ = ["Attempt", "Middleware", "current_attempt", "set_current"]
+
+Middleware = Callable[["Attempt"], AbstractContextManager[object] | AbstractAsyncContextManager[object]]
+"""Returns a context manager around an attempt. Asynchronous ones are for handlers declared with `async def` only."""
+
+
+@define(eq=False)
+class Attempt:
+    """One call of a handler.
+
+    Attributes:
+        handler: The name of the handler.
+        group: The share group.
+        client_id: The client id of the worker's consumer.
+        records: The record, or the records of a batch.
+        number: 1 for the first attempt with this delivery, 2 for the first retry, and so on.
+        is_batch: Whether the handler gets a batch.
+    """
+
+    handler: str
+    group: str
+    client_id: str
+    records: Sequence[AnyRecord]
+    number: int = 1
+    is_batch: bool = False
+    _run: RecordRun[AnyRecord] | None = field(default=None, repr=False)
+
+    @property
+    def record(self) -> AnyRecord:
+        """The record, or the first of a batch."""
+        return self.records[0]
+
+    @property
+    def delivery_count(self) -> int:
+        """The number of deliveries of the record, this one included."""
+        return self.record.delivery_count
+
+    @property
+    def lock_lost(self) -> bool:
+        """True once the lock of a record was lost: another worker may be processing it."""
+        lost = self._run.lost if self._run is not None else ()
+        return any((delivery_of(record).topic_partition, record.offset) in lost for record in self.records)
+
+
+_CURRENT: ContextVar[Callable[[], Attempt] | None] = ContextVar("kafka_groups_attempt", default=None)
+
+
+def current_attempt() -> Attempt:
+    """Return the attempt that runs in this thread or task.
+
+    Raises:
+        IllegalStateError: No handler runs here.
+    """
+    attempt = _CURRENT.get()
+    if attempt is None:
+        raise IllegalStateError("current_attempt() is for handlers of a Worker, while they run")
+    return attempt()
+
+
+def set_current(attempt: Callable[[], Attempt] | None) -> None:
+    """Set what `current_attempt` returns in this thread or task. For the worker only."""
+    _CURRENT.set(attempt)

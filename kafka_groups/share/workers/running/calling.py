@@ -1,0 +1,257 @@
+"""Call a handler for the records of a run: parse the value, enter the middleware, call, note what failed."""
+
+import asyncio
+import time
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from contextlib import AsyncExitStack, ExitStack
+from typing import Any
+
+from attrs import frozen
+
+from kafka_groups.share.delivery.records import AnyRecord
+from kafka_groups.share.workers.batch import Batch
+from kafka_groups.share.workers.handlers import HandlerSpec
+from kafka_groups.share.workers.rules.signals import ParseError
+from kafka_groups.share.workers.rules.steps import FailedRecord, RecordRun
+from kafka_groups.share.workers.running.attempts import Attempt, Middleware, set_current
+from kafka_groups.share.workers.running.parsing import parsed_record, value_reader
+from kafka_groups.share.workers.running.results import RunResult, check_done
+
+__all__ = ["CallContext", "HandlerCalls", "RunCancellations"]
+
+Failures = list[FailedRecord[AnyRecord]]
+
+
+@frozen
+class CallContext:
+    """What attempts know about their worker.
+
+    Attributes:
+        group: The share group.
+        client_id: The client id of the consumer.
+        middleware: Around each attempt, the first outermost.
+        timer: Returns seconds, for durations.
+    """
+
+    group: str
+    client_id: str
+    middleware: Sequence[Middleware] = ()
+    timer: Callable[[], float] = time.perf_counter
+
+
+class RunCancellations:
+    """Why runs of an asynchronous handler are cancelled."""
+
+    def __init__(self) -> None:
+        self._reasons: dict[RecordRun[AnyRecord], Exception] = {}
+
+    def note(self, run: RecordRun[AnyRecord], reason: Exception) -> None:
+        """Note why a run is about to be cancelled."""
+        self._reasons[run] = reason
+
+    def take(self, run: RecordRun[AnyRecord]) -> Exception | None:
+        """Take the reason; None if the worker did not cancel the run."""
+        return self._reasons.pop(run, None)
+
+
+class HandlerCalls:
+    """Calls one handler.
+
+    Args:
+        spec: The handler.
+        context: What its attempts know about the worker.
+    """
+
+    def __init__(self, spec: HandlerSpec, context: CallContext) -> None:
+        self._spec = spec
+        self._context = context
+        self._function: Callable[..., Any] = spec.function
+        self._value_of = value_reader(spec.value)
+        self._is_plain = not context.middleware and not spec.wants_record
+        self.cancellations = RunCancellations()
+
+    # ------------------------------------------------------------------------------------- in a thread
+
+    def in_thread(self, run: RecordRun[AnyRecord]) -> RunResult:
+        """Run records in this thread. Handlers' errors are part of the result."""
+        began_s = self._context.timer()
+        set_current(lambda: self._attempt_now(run))
+        failed: Exception | None = None
+        try:
+            if run.is_batch:
+                failures, failed = self._batch(run)
+            else:
+                failures = self._plain(run) if self._is_plain else self._full(run)
+        finally:
+            set_current(None)
+        return RunResult(run, failures, failed, began_s=began_s, busy_s=self._context.timer() - began_s)
+
+    def _plain(self, run: RecordRun[AnyRecord]) -> Failures:
+        """Call a function of the value alone, without middleware. The loop makes no call but those it needs."""
+        function, value_of, take = self._function, self._value_of, run.take
+        failures: Failures = []
+        index = 0
+        while True:
+            try:
+                record = take()
+            except IndexError:
+                return failures
+            try:
+                result = function(value_of(record))
+                if result is not None:
+                    check_done(result)
+            except Exception as error:  # the rules decide what it means
+                failures.append(FailedRecord(index, error))
+            index += 1
+
+    def _full(self, run: RecordRun[AnyRecord]) -> Failures:
+        failures: Failures = []
+        for index, record in enumerate(_taken(run)):
+            try:
+                self._call(run, index, record)
+            except Exception as error:  # the rules decide what it means
+                failures.append(FailedRecord(index, error))
+        return failures
+
+    def _call(self, run: RecordRun[AnyRecord], index: int, record: AnyRecord) -> None:
+        value = self._value_of(record)
+        arguments = (value, parsed_record(record, value)) if self._spec.wants_record else (value,)
+        with ExitStack() as stack:
+            self._enter(stack, self._attempt(run, index, [record]))
+            result = self._function(*arguments)
+            if result is not None:
+                check_done(result)
+
+    def _enter(self, stack: ExitStack, attempt: Attempt) -> None:
+        for middleware in self._context.middleware:
+            manager: Any = middleware(attempt)
+            stack.enter_context(manager)
+
+    def _batch(self, run: RecordRun[AnyRecord]) -> tuple[Failures, Exception | None]:
+        batch, indexes, failures = self._parsed_batch(run)
+        if not indexes:
+            return failures, None
+        try:
+            with ExitStack() as stack:
+                self._enter(stack, self._attempt(run, 0, batch.records))
+                result = self._function(batch)
+                if result is not None:
+                    check_done(result)
+        except Exception as error:  # the rules decide what it means
+            batch.end()
+            return failures, error
+        return [*failures, *_decided(batch, indexes)], None
+
+    def _parsed_batch(self, run: RecordRun[AnyRecord]) -> tuple[Batch[Any], list[int], Failures]:
+        """Parse the records of a batch. Those that cannot be parsed are not part of it."""
+        values: list[Any] = []
+        records: list[AnyRecord] = []
+        indexes: list[int] = []
+        failures: Failures = []
+        for index, record in enumerate(_taken(run)):
+            try:
+                values.append(self._value_of(record))
+            except ParseError as error:
+                failures.append(FailedRecord(index, error))
+                continue
+            records.append(record)
+            indexes.append(index)
+        return Batch(values, records), indexes, failures
+
+    # ---------------------------------------------------------------------------------------- in a task
+
+    async def in_task(self, run: RecordRun[AnyRecord]) -> RunResult:
+        """Run records in this task. A run that the worker cancels goes on with its next record."""
+        began_s = self._context.timer()
+        set_current(lambda: self._attempt_now(run))
+        failed: Exception | None = None
+        if run.is_batch:
+            failures, failed = await self._async_batch(run)
+        else:
+            failures = await self._async_singles(run)
+        return RunResult(run, failures, failed, began_s=began_s, busy_s=self._context.timer() - began_s)
+
+    async def _async_singles(self, run: RecordRun[AnyRecord]) -> Failures:
+        failures: Failures = []
+        for index, record in enumerate(_taken(run)):
+            try:
+                await self._guarded(run, self._async_call(run, index, record))
+            except Exception as error:  # the rules decide what it means
+                failures.append(FailedRecord(index, error))
+        return failures
+
+    async def _guarded(self, run: RecordRun[AnyRecord], call: Coroutine[Any, Any, None]) -> None:
+        """Await a call, and raise the reason if the worker cancels it."""
+        try:
+            await call
+        except asyncio.CancelledError:
+            reason = self.cancellations.take(run)
+            task = asyncio.current_task()
+            if reason is None or task is None:
+                raise
+            task.uncancel()
+            raise reason from None
+
+    async def _async_call(self, run: RecordRun[AnyRecord], index: int, record: AnyRecord) -> None:
+        value = self._value_of(record)
+        arguments = (value, parsed_record(record, value)) if self._spec.wants_record else (value,)
+        if not self._context.middleware:
+            await self._function(*arguments)
+            return
+        async with AsyncExitStack() as stack:
+            await self._async_enter(stack, self._attempt(run, index, [record]))
+            await self._function(*arguments)
+
+    async def _async_enter(self, stack: AsyncExitStack, attempt: Attempt) -> None:
+        for middleware in self._context.middleware:
+            manager: Any = middleware(attempt)
+            if hasattr(manager, "__aenter__"):
+                await stack.enter_async_context(manager)
+            else:
+                stack.enter_context(manager)
+
+    async def _async_batch(self, run: RecordRun[AnyRecord]) -> tuple[Failures, Exception | None]:
+        batch, indexes, failures = self._parsed_batch(run)
+        if not indexes:
+            return failures, None
+        try:
+            await self._guarded(run, self._async_batch_call(run, batch))
+        except Exception as error:  # the rules decide what it means
+            batch.end()
+            return failures, error
+        return [*failures, *_decided(batch, indexes)], None
+
+    async def _async_batch_call(self, run: RecordRun[AnyRecord], batch: Batch[Any]) -> None:
+        async with AsyncExitStack() as stack:
+            await self._async_enter(stack, self._attempt(run, 0, batch.records))
+            await self._function(batch)
+
+    # ---------------------------------------------------------------------------------------- attempts
+
+    def _attempt_now(self, run: RecordRun[AnyRecord]) -> Attempt:
+        """Return the attempt under way."""
+        if run.is_batch:
+            return self._attempt(run, 0, run.records)
+        index = max(0, len(run.records) - run.unstarted - 1)
+        return self._attempt(run, index, [run.records[index]])
+
+    def _attempt(self, run: RecordRun[AnyRecord], index: int, records: Sequence[AnyRecord]) -> Attempt:
+        before = run.opened[index].attempts if run.opened is not None else 0
+        context = self._context
+        return Attempt(self._spec.name, context.group, context.client_id, records, before + 1, run.is_batch, run)
+
+
+def _taken(run: RecordRun[AnyRecord]) -> Iterator[AnyRecord]:
+    """Yield the records of a run as the slot takes them."""
+    take = run.take
+    while True:
+        try:
+            record = take()
+        except IndexError:
+            return
+        yield record
+
+
+def _decided(batch: Batch[Any], indexes: Sequence[int]) -> Failures:
+    """Return what a batch handler decided about single records."""
+    return [FailedRecord(indexes[position], error) for position, error in sorted(batch.end().items())]

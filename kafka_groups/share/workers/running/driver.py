@@ -1,0 +1,312 @@
+"""Drive one handler: fetch for it, give its slots runs of records, and settle them, as its rules say.
+
+A driver belongs to the loop of its consumer. Handlers run elsewhere, in threads or on another loop, so that a slow one
+stops neither heartbeats nor the renewal of locks.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from attrs import frozen
+
+from kafka_groups.errors import KafkaGroupsError
+from kafka_groups.net.clock import Clock
+from kafka_groups.share.aio import AsyncKafkaShareConsumer, hooks_of
+from kafka_groups.share.delivery.batch import AnyRecords, ShareRecords, deliveries_of
+from kafka_groups.share.delivery.delivered import DeliveredRecords
+from kafka_groups.share.delivery.delivery import Delivery, SessionId
+from kafka_groups.share.delivery.records import AnyRecord, delivery_of
+from kafka_groups.share.workers.handlers import HandlerSpec
+from kafka_groups.share.workers.polling import is_passing
+from kafka_groups.share.workers.rules.handling import RecordHandling
+from kafka_groups.share.workers.rules.steps import CopyLetters, RecordRun, SettleRecords
+from kafka_groups.share.workers.running.acknowledging import WorkerCommits
+from kafka_groups.share.workers.running.letters import DeadLetter, LetterWriting
+from kafka_groups.share.workers.running.reporting import HandlerReport
+from kafka_groups.share.workers.running.results import RunResult
+from kafka_groups.share.workers.running.slots import HandlerSlots, Mailbox
+from kafka_groups.share.workers.running.watching import RunWatch
+
+__all__ = ["DriverParts", "HandlerDriver"]
+
+_LOG = logging.getLogger("kafka_groups.worker")
+
+_EXACT_FETCHES_UP_TO: Final = 500
+"""Up to this many wanted records a fetch is exact; with more, whole batches of the log are acquired."""
+_WATCH_MS: Final = 100
+_BUSY_WATCH_MS: Final = 20
+_IDLE_MS: Final = 1_000
+_FIGURES_MS: Final = 1_000
+_POLL_AT_LEAST_MS: Final = 30_000
+"""A consumer that does not poll for `max.poll.interval.ms` leaves its group."""
+
+AnyRun = RecordRun[AnyRecord]
+
+
+@frozen(kw_only=True)
+class DriverParts:
+    """What a driver works with.
+
+    Attributes:
+        spec: The handler.
+        consumer: Its consumer, in explicit mode, with automatic renewal.
+        handling: Its rules.
+        clock: Time.
+        letters: Writes dead letters; None without a topic for them.
+        report: Takes figures and events.
+    """
+
+    spec: HandlerSpec
+    consumer: AsyncKafkaShareConsumer[bytes, bytes]
+    handling: RecordHandling[AnyRecord]
+    clock: Clock
+    letters: LetterWriting | None
+    report: HandlerReport
+
+
+class HandlerDriver:
+    """Runs one handler until it is stopped.
+
+    Args:
+        parts: What it works with.
+        slots: Makes the slots, given the mailbox for their results.
+    """
+
+    def __init__(self, parts: DriverParts, slots: Callable[[Mailbox], HandlerSlots]) -> None:
+        self._spec = parts.spec
+        self._consumer = parts.consumer
+        self._hooks = hooks_of(parts.consumer)
+        self._handling = parts.handling
+        self._clock = parts.clock
+        self._letters = parts.letters
+        self._report = parts.report
+        self._woken = asyncio.Event()
+        self._is_polling = False
+        self._mailbox = Mailbox(asyncio.get_running_loop(), self._wake)
+        self._slots = slots(self._mailbox)
+        self._watch = RunWatch(parts.spec, self._slots, parts.report)
+        self._commits = WorkerCommits(parts.consumer, self._settled, self._survive)
+        self._writing: set[asyncio.Task[None]] = set()
+        self._copies: list[CopyLetters[AnyRecord]] = []
+        self._is_stopping = self._must_pause = False
+        self._watched_ms = self._figures_ms = self._polled_ms = parts.clock.now_ms()
+        self._hooks.inbox.on_session_ended = self._session_ended
+
+    def __repr__(self) -> str:
+        return f"<HandlerDriver {self._spec.name} of {self._consumer!r}>"
+
+    # ------------------------------------------------------------------------------------------ running
+
+    async def run(self) -> None:
+        """Subscribe, and handle records until `stop` has been called and everything is settled.
+
+        Raises:
+            KafkaGroupsError: The group can no longer be read.
+            Exception: The error of a handler for which a rule stops the worker.
+        """
+        await self._consumer.subscribe(self._spec.topics)
+        try:
+            while not self._is_over:
+                self._turn(self._clock.now_ms())
+                if not self._is_over:
+                    await self._rest(self._clock.now_ms())
+        finally:
+            self._slots.close()
+            self._commits.give_up()
+            self._note_figures()
+        if self._handling.stopped_by is not None:
+            raise self._handling.stopped_by
+
+    @property
+    def _is_over(self) -> bool:
+        if not self._is_stopping or self._writing:
+            return False
+        return self._handling.is_done or (self._watch.is_hung and not self._commits.is_waiting)
+
+    def stop(self, grace_ms: int) -> None:
+        """Fetch no more, run what is held for as long as that takes, at most so many ms, and release the rest.
+
+        A second call may shorten the time.
+        """
+        self._is_stopping = True
+        now_ms = self._clock.now_ms()
+        self._handling.stop(now_ms, now_ms + grace_ms)
+        self._must_pause = True
+        self._wake()
+
+    def _wake(self) -> None:
+        self._woken.set()
+        if self._is_polling:
+            self._hooks.end_poll()
+
+    def _turn(self, now_ms: int) -> None:
+        if self._must_pause:
+            self._must_pause = False
+            self._consumer.pause()
+        while (result := self._mailbox.take()) is not None:
+            self._ran(result, now_ms)
+        self._commits.take_answers()
+        self._look_after(now_ms)
+        self._do_steps(now_ms)
+        self._send()
+        self._report.take_events(self._handling)
+        if self._handling.stopped_by is not None and not self._is_stopping:
+            self.stop(0)
+            self._do_steps(now_ms)
+            self._send()
+
+    def _do_steps(self, now_ms: int) -> None:
+        while (step := self._handling.next(now_ms)) is not None:
+            if isinstance(step, SettleRecords):
+                self._commits.mark(step)
+            elif isinstance(step, CopyLetters):
+                self._copies.append(step)
+            else:
+                self._report.started(step, self._clock)
+                self._slots.submit(step)
+        if self._copies:
+            self._write_letters()
+
+    def _ran(self, result: RunResult, now_ms: int) -> None:
+        done = len(result.run.records)
+        self._watch.ended(result.run)
+        self._report.ran(result)
+        self._handling.pace.ran(done, 1000 * result.busy_s)
+        self._handling.ran(result.run, result.failures, now_ms, failed=result.failed)
+
+    # ------------------------------------------------------------------------------------------ settling
+
+    def _send(self) -> None:
+        if self._commits.has_marked:
+            is_fetching = not self._is_stopping and self._handling.wanted(self._clock.now_ms()) > 0
+            self._commits.send(self._wake, with_next_fetch=is_fetching)
+
+    def _settled(self, settle: SettleRecords[AnyRecord], refused: Sequence[AnyRecord], error: Exception | None) -> None:
+        self._report.settled(settle.kind, len(settle.records) - len(refused))
+        if error is not None:
+            self._report.refused(len(refused), error)
+        self._handling.settled(settle, refused)
+
+    def _write_letters(self) -> None:
+        copies, self._copies = self._copies, []
+        task = asyncio.get_running_loop().create_task(self._written(copies))
+        self._writing.add(task)
+        task.add_done_callback(self._writing.discard)
+
+    async def _written(self, copies: Sequence[CopyLetters[AnyRecord]]) -> None:
+        opened = [copy.opened for copy in copies]
+        letters = [DeadLetter(each.record, each.reason, each.failed_copies > 0) for each in opened]
+        assert self._letters is not None  # noqa: S101 - the rules copy only if there is a topic
+        error = await self._letters.write(letters)
+        now_ms = self._clock.now_ms()
+        for copy in copies:
+            self._handling.copied(copy, error, now_ms)
+        self._report.copied(opened, error)
+        self._wake()
+
+    # ------------------------------------------------------------------------------------------ fetching
+
+    async def _rest(self, now_ms: int) -> None:
+        """Wait for records, results or a time, whichever comes first."""
+        wait_ms = self._wait_ms(now_ms)
+        wanted = 0 if self._is_stopping else self._handling.wanted(now_ms)
+        if wanted:
+            is_exact = wanted <= _EXACT_FETCHES_UP_TO
+            self._consumer.fetch_limit = wanted if is_exact else None
+            self._consumer.fetches_ahead = not is_exact
+            self._take(await self._poll(wait_ms))
+        else:
+            self._consumer.fetches_ahead = False
+            if now_ms - self._polled_ms >= _POLL_AT_LEAST_MS and not self._is_stopping:
+                self._take(await self._poll(0))
+            await self._wait(wait_ms)
+
+    def _wait_ms(self, now_ms: int) -> int:
+        longest_ms = _IDLE_MS
+        if self._handling.running:
+            longest_ms = _BUSY_WATCH_MS if any(run.unstarted for run in self._handling.running) else _WATCH_MS
+        due_ms = self._handling.wakes_ms()
+        return longest_ms if due_ms is None else max(0, min(longest_ms, due_ms - now_ms))
+
+    async def _wait(self, wait_ms: int) -> None:
+        timer = asyncio.get_running_loop().call_later(wait_ms / 1000, self._woken.set)
+        await self._woken.wait()
+        self._woken.clear()
+        timer.cancel()
+
+    async def _poll(self, wait_ms: int) -> AnyRecords:
+        self._is_polling = True
+        self._polled_ms = self._clock.now_ms()
+        try:
+            return await self._consumer.poll(wait_ms / 1000, hold=True)
+        except KafkaGroupsError as error:
+            self._survive(error)
+            await asyncio.sleep(0)
+            return ShareRecords()
+        finally:
+            self._is_polling = False
+
+    def _survive(self, error: KafkaGroupsError) -> None:
+        if not is_passing(error, has_fetched=self._consumer.has_fetched):
+            raise error
+        self._report.survived(error)
+
+    def _take(self, records: AnyRecords) -> None:
+        now_ms = self._clock.now_ms()
+        for delivery in deliveries_of(records):
+            taken = list(delivery)
+            self._handling.arrived(
+                delivery.topic_partition, taken, _counts(delivery, taken), delivery.last_offset, now_ms
+            )
+        self._report.acquired(len(records))
+
+    # ------------------------------------------------------------------------------------------ locks
+
+    def _session_ended(self, session: SessionId) -> None:
+        for delivery in self._hooks.inbox.in_hand:
+            if delivery.session == session:
+                self._lost(delivery, self._clock.now_ms())
+        self._wake()
+
+    def _lost(self, delivery: Delivery, now_ms: int) -> None:
+        self._handling.lost(lambda record: delivery_of(record) is delivery, now_ms)
+        self._watch.lost(self._handling.running)
+        delivery.let_go()
+
+    def _look_after(self, now_ms: int) -> None:
+        """Look after runs that take long, after locks, and after the windows, each at its interval."""
+        if any(run.unstarted for run in self._handling.running):
+            self._handling.stretched(now_ms)
+        if now_ms - self._watched_ms >= _WATCH_MS:
+            self._watched_ms = now_ms
+            self._watch.look(self._handling.running, now_ms)
+            self._look_at_locks(now_ms)
+        if now_ms - self._figures_ms >= _FIGURES_MS:
+            self._figures_ms = now_ms
+            self._handling.measure_windows(now_ms)
+            self._note_figures()
+
+    def _note_figures(self) -> None:
+        self._report.figures(self._handling, hung=self._watch.hung, state=self._consumer.state)
+
+    def _look_at_locks(self, now_ms: int) -> None:
+        lock_s = self._consumer.acquisition_lock_timeout
+        for delivery in self._hooks.inbox.in_hand:
+            left_ms = delivery.lock_deadline_ms - now_ms
+            if left_ms <= 0 and delivery.has_open:
+                self._lost(delivery, now_ms)
+            elif not delivery.renewable and lock_s is not None and left_ms <= 1000 * lock_s / 4:
+                self._release_unrenewable(delivery, now_ms)
+
+    def _release_unrenewable(self, delivery: Delivery, now_ms: int) -> None:
+        released = self._handling.release(lambda record: delivery_of(record) is delivery, now_ms)
+        if released:
+            self._report.released_unrenewable(released, delivery.topic_partition)
+
+
+def _counts(delivery: DeliveredRecords, records: Sequence[AnyRecord]) -> Sequence[int]:
+    if len(delivery.ranges) == 1:
+        return [delivery.ranges[0].delivery_count] * len(records)
+    return [record.delivery_count for record in records]

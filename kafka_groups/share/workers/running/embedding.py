@@ -1,0 +1,88 @@
+"""A worker that runs in this process, for programs that go on meanwhile: its consumers have a thread of their own."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from kafka_groups.net.loop_thread import LoopThread
+from kafka_groups.share.workers.handlers import HandlerSpec
+from kafka_groups.share.workers.health import Health
+from kafka_groups.share.workers.running.runtime import WorkerRuntime, WorkerSettings
+from kafka_groups.telemetry.workers import WorkerTelemetry
+
+__all__ = ["RunningWorker"]
+
+_NOT_RUNNING = Health(is_live=True, is_ready=False, reasons=("the worker is not running",))
+
+
+class RunningWorker:
+    """The thread of a worker's consumers. Its methods block, so call them from no event loop that must go on.
+
+    Args:
+        settings: What the handlers share.
+        specs: The handlers.
+        telemetry: The figures.
+        on_hang: Called on the consumers' loop when an attempt hangs and cannot be stopped.
+    """
+
+    def __init__(
+        self,
+        settings: WorkerSettings,
+        specs: Sequence[HandlerSpec],
+        telemetry: WorkerTelemetry,
+        on_hang: Callable[[], None] | None = None,
+    ) -> None:
+        self._thread = LoopThread(f"worker-{settings.group_id}")
+        self._settings = settings
+        self._specs = specs
+        self._telemetry = telemetry
+        self._on_hang = on_hang
+        self._runtime: WorkerRuntime | None = None
+
+    def __repr__(self) -> str:
+        return f"<RunningWorker {self._thread!r}>"
+
+    def start(self, handler_loop: asyncio.AbstractEventLoop | None) -> None:
+        """Join the group and begin to handle records. Blocks until the group's settings are known.
+
+        Args:
+            handler_loop: The loop of asynchronous handlers.
+
+        Raises:
+            ConfigurationError: A topic for dead letters does not exist, or a rule does not fit the group.
+        """
+        self._thread.start()
+        try:
+            self._thread.run(self._start(handler_loop))
+        except BaseException:
+            self._thread.stop()
+            raise
+
+    async def _start(self, handler_loop: asyncio.AbstractEventLoop | None) -> None:
+        runtime = WorkerRuntime(self._settings, self._specs, handler_loop, self._telemetry, self._on_hang)
+        await runtime.start()
+        self._runtime = runtime
+
+    def begin_stop(self, grace_ms: int) -> None:
+        """Stop fetching, run what is held for at most that long, and release the rest. Does not wait."""
+        if self._runtime is not None and self._thread.is_running:
+            self._thread.call_soon(self._runtime.stop, grace_ms)
+
+    def wait(self) -> None:
+        """Block until all handlers have ended.
+
+        Raises:
+            Exception: The error that ended the worker.
+        """
+        if self._runtime is not None:
+            self._thread.run(self._runtime.wait())
+
+    def close(self) -> None:
+        """End the thread. What is still under way is abandoned."""
+        self._thread.stop()
+
+    @property
+    def health(self) -> Health:
+        """The health of the handlers. Any thread may read it."""
+        if self._runtime is None or not self._thread.is_running:
+            return _NOT_RUNNING
+        return self._runtime.health

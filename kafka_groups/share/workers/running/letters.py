@@ -1,0 +1,89 @@
+"""Write dead letters for a handler, in a thread, so that the driver's loop goes on."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from attrs import frozen
+
+from kafka_groups.data_plane.producing import DurableProducer
+from kafka_groups.errors import DeliveryFailedError
+from kafka_groups.share.delivery.records import AnyRecord
+from kafka_groups.share.workers.dead_letters import LetterBox
+from kafka_groups.share.workers.rules.dead_letters import CopiedRecords, dead_letter_headers, place_of
+from kafka_groups.types import Header
+
+__all__ = ["DeadLetter", "LetterWriter", "LetterWriting"]
+
+_FLUSH_SECONDS = 30.0
+_POSSIBLE_DUPLICATE = "__dlq.errors.possible.duplicate"
+
+
+@frozen
+class DeadLetter:
+    """A record to copy.
+
+    Attributes:
+        record: The record.
+        reason: Why, for the header `__dlq.errors.message`.
+        is_repeated: Whether an earlier copy was not confirmed, so that this may be a second one.
+    """
+
+    record: AnyRecord
+    reason: str
+    is_repeated: bool = False
+
+
+class LetterWriting(Protocol):
+    """Writes dead letters; `LetterWriter` does it with a producer."""
+
+    async def write(self, letters: Sequence[DeadLetter]) -> Exception | None:
+        """Write letters and wait until they are durable. Returns the error if some were not confirmed."""
+        ...
+
+
+class LetterWriter:
+    """Copies records to a dead-letter topic. A process writes each record once.
+
+    Args:
+        topic: The topic.
+        group_id: The share group.
+        config: Keys of the consumer, for a producer to the same cluster.
+        box: Another place to write to, for tests.
+    """
+
+    def __init__(self, topic: str, group_id: str, config: Mapping[str, object], box: LetterBox | None = None) -> None:
+        self._topic = topic
+        self._group_id = group_id
+        self._box: LetterBox = box or DurableProducer(config)
+        self._copied = CopiedRecords()
+
+    def __repr__(self) -> str:
+        return f"<LetterWriter to {self._topic}>"
+
+    async def write(self, letters: Sequence[DeadLetter]) -> Exception | None:
+        """Write letters and wait until they are durable. Returns the error if some were not confirmed."""
+        new = [letter for letter in letters if place_of(letter.record) not in self._copied]
+        if not new:
+            return None
+        error = await asyncio.to_thread(self._write, new)
+        if error is None:
+            self._copied.add(place_of(letter.record) for letter in new)
+        return error
+
+    def _write(self, letters: Sequence[DeadLetter]) -> Exception | None:
+        try:
+            for letter in letters:
+                record = letter.record
+                headers = [*record.headers, *self._headers(letter)]
+                self._box.produce(self._topic, key=record.raw_key, value=record.raw_value, headers=headers)
+            self._box.flush(_FLUSH_SECONDS)
+        except DeliveryFailedError as error:
+            return error
+        return None
+
+    def _headers(self, letter: DeadLetter) -> list[Header]:
+        headers = dead_letter_headers(letter.record, self._group_id, letter.reason)
+        if letter.is_repeated or letter.record.delivery_count > 1:  # another process may have copied it
+            headers.append((_POSSIBLE_DUPLICATE, b"true"))
+        return headers

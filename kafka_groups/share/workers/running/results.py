@@ -1,0 +1,60 @@
+"""The result of a run, and the refusal of handlers that return work which is not done."""
+
+import inspect
+import reprlib
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from attrs import field, frozen
+
+from kafka_groups.share.delivery.records import AnyRecord
+from kafka_groups.share.workers.rules.signals import HandlerResultError
+from kafka_groups.share.workers.rules.steps import FailedRecord, RecordRun
+
+__all__ = ["RunResult", "check_done"]
+
+
+@frozen(eq=False)
+class RunResult:
+    """What came of a run.
+
+    Attributes:
+        run: The run.
+        failures: The records whose attempts failed.
+        failed: The error of a whole batch, or None.
+        began_s: When it began, by the clock of the slot.
+        busy_s: How long it took, in seconds.
+    """
+
+    run: RecordRun[AnyRecord]
+    failures: Sequence[FailedRecord[AnyRecord]] = ()
+    failed: Exception | None = None
+    began_s: float = field(default=0.0, kw_only=True)
+    busy_s: float = field(default=0.0, kw_only=True)
+
+
+def check_done(result: Any) -> None:
+    """Refuse a result that is work which nobody does.
+
+    Raises:
+        HandlerResultError: It is a coroutine, another awaitable, a generator or another iterator, or a future.
+    """
+    problem = _problem(result)
+    if problem is None:
+        return
+    if inspect.isgenerator(result) or inspect.iscoroutine(result):
+        result.close()  # or Python warns that it was never awaited
+    raise HandlerResultError(
+        f"the handler returned {reprlib.repr(result)}{problem}: its record would be accepted although the work is not"
+        " done. Return when the work is done"
+    )
+
+
+def _problem(result: Any) -> str | None:
+    if inspect.isawaitable(result) or inspect.isasyncgen(result):
+        return f", a {type(result).__name__}, which nobody awaits"
+    if callable(getattr(result, "result", None)) and callable(getattr(result, "done", None)):
+        return ", a future, which may not be done or may have failed: call its result()"
+    if isinstance(result, Iterator):
+        return f", a {type(result).__name__}, which nobody iterates over"
+    return None

@@ -1,0 +1,231 @@
+"""Run the handlers of a worker in this process: one consumer and one driver each, on one loop."""
+
+import asyncio
+import random
+from collections.abc import Callable, Mapping, Sequence
+
+from attrs import define, field, frozen
+
+from kafka_groups.client.assembly import Environment
+from kafka_groups.client.logbook import Logbook
+from kafka_groups.errors import ConfigurationError
+from kafka_groups.share.aio import AsyncKafkaShareConsumer
+from kafka_groups.share.delivery.records import AnyRecord
+from kafka_groups.share.workers.handlers import HandlerSpec, record_key
+from kafka_groups.share.workers.health import Health
+from kafka_groups.share.workers.rules.dead_letters import place_of
+from kafka_groups.share.workers.rules.handling import RecordHandling
+from kafka_groups.share.workers.rules.limits import HandlingRules
+from kafka_groups.share.workers.rules.policy import DeliveryPolicy
+from kafka_groups.share.workers.rules.verdicts import FailureRules, OnError
+from kafka_groups.share.workers.running.attempts import Middleware
+from kafka_groups.share.workers.running.calling import CallContext, HandlerCalls
+from kafka_groups.share.workers.running.driver import DriverParts, HandlerDriver
+from kafka_groups.share.workers.running.letters import LetterWriter, LetterWriting
+from kafka_groups.share.workers.running.preflight import Preflight, preflight
+from kafka_groups.share.workers.running.reporting import HandlerReport
+from kafka_groups.share.workers.running.slots import HandlerSlots, Mailbox, TaskSlots, ThreadSlots
+from kafka_groups.telemetry.workers import WorkerTelemetry
+
+__all__ = ["WorkerRuntime", "WorkerSettings", "handling_rules"]
+
+AnyConsumer = AsyncKafkaShareConsumer[bytes, bytes]
+
+
+@frozen(kw_only=True)
+class WorkerSettings:
+    """What all handlers of a worker share.
+
+    Attributes:
+        group_id: The share group.
+        given: Keys of the consumers, as the user gave them.
+        middleware: Around each attempt, the first outermost.
+        environment: Network, clock and randomness.
+        shutdown_ms: How long records in hand may run on when the worker stops.
+        letters: Makes the writer of dead letters for a topic; None for a producer.
+    """
+
+    group_id: str
+    given: Mapping[str, object] = field(repr=False)
+    middleware: Sequence[Middleware] = ()
+    environment: Environment = field(factory=Environment)
+    shutdown_ms: int = 25_000
+    letters: Callable[[str], LetterWriting] | None = None
+
+
+def handling_rules(spec: HandlerSpec, group: Preflight) -> HandlingRules[AnyRecord]:
+    """Return the rules of a handler in its group.
+
+    Raises:
+        ConfigurationError: A rule needs a topic for dead letters, and there is none.
+    """
+    has_letters = spec.dead_letters is not None or group.dead_letter_topic is not None
+    rules = [*spec.errors.values(), spec.exhausted, spec.on_blocked]
+    if OnError.DEAD_LETTER in rules and not has_letters:
+        raise ConfigurationError(
+            f"handler {spec.name}: OnError.DEAD_LETTER needs a topic for dead letters: set dead_letters=, or the group"
+            " configuration errors.deadletterqueue.topic.name (Kafka 4.4)"
+        )
+    return HandlingRules(
+        failures=FailureRules(
+            retries=spec.retries,
+            exhausted=spec.exhausted or (OnError.DEAD_LETTER if has_letters else OnError.HOLD),
+            errors=spec.errors,
+            outages=spec.outages,
+        ),
+        policy=DeliveryPolicy(group.delivery_limit),
+        concurrency=spec.concurrency,
+        buffer=spec.buffer,
+        copies=spec.dead_letters is not None,
+        record_locks=group.record_locks,
+        place_of=place_of,
+        key_of=record_key if spec.order_by == "key" else spec.order_by,
+        batch=spec.batch,
+        on_blocked=spec.on_blocked,
+    )
+
+
+@define(eq=False)
+class _Running:
+    spec: HandlerSpec
+    consumer: AnyConsumer
+    report: HandlerReport
+    driver: HandlerDriver
+    task: asyncio.Task[None] | None = None
+
+
+class WorkerRuntime:
+    """The handlers of a worker on this loop. Handlers declared with `async def` run on another one.
+
+    Args:
+        settings: What the handlers share.
+        specs: The handlers.
+        handler_loop: The loop of asynchronous handlers.
+        telemetry: The figures.
+        on_hang: Called when an attempt hangs and cannot be stopped. All handlers then stop.
+    """
+
+    def __init__(
+        self,
+        settings: WorkerSettings,
+        specs: Sequence[HandlerSpec],
+        handler_loop: asyncio.AbstractEventLoop | None,
+        telemetry: WorkerTelemetry,
+        on_hang: Callable[[], None] | None = None,
+    ) -> None:
+        self._settings = settings
+        self._specs = specs
+        self._handler_loop = handler_loop
+        self._telemetry = telemetry
+        self._clock = settings.environment.clock
+        self._running: list[_Running] = []
+        self._on_hang = on_hang
+        self._error: Exception | None = None
+
+    def __repr__(self) -> str:
+        return f"<WorkerRuntime of group {self._settings.group_id}: {len(self._running)} handlers>"
+
+    async def start(self) -> None:
+        """Look at the group and its topics, then start all handlers.
+
+        Raises:
+            ConfigurationError: A topic for dead letters does not exist, or the handler's rules do not fit the group.
+            KafkaGroupsError: The brokers cannot be reached.
+        """
+        try:
+            for spec in self._specs:
+                self._running.append(await self._prepared(spec))
+        except BaseException:
+            await self._close()
+            raise
+        loop = asyncio.get_running_loop()
+        for running in self._running:
+            running.task = loop.create_task(self._run(running), name=f"worker-{running.spec.name}")
+
+    async def _prepared(self, spec: HandlerSpec) -> _Running:
+        settings = self._settings
+        consumer = self._consumer()
+        try:
+            group = await preflight(consumer, settings.group_id, spec)
+            rules = handling_rules(spec, group)
+        except BaseException:
+            await consumer.close()
+            raise
+        observer = self._telemetry.handler(spec.name)
+        report = HandlerReport(spec, observer, Logbook(self._clock), group.record_locks)
+        report.on_hang = self._hangs
+        rng = settings.environment.rng or random.Random()
+        parts = DriverParts(
+            spec=spec,
+            consumer=consumer,
+            handling=RecordHandling(rules, rng),
+            clock=self._clock,
+            letters=self._letters(spec),
+            report=report,
+        )
+        driver = HandlerDriver(parts, lambda mailbox: self._slots(spec, mailbox))
+        return _Running(spec, consumer, report, driver)
+
+    def _consumer(self) -> AnyConsumer:
+        owned = {"group_id": self._settings.group_id, "acknowledgement_mode": "explicit", "auto_renew": True}
+        given = {**self._settings.given, **owned}
+        return AsyncKafkaShareConsumer(given, environment=self._settings.environment)
+
+    def _letters(self, spec: HandlerSpec) -> LetterWriting | None:
+        settings = self._settings
+        if spec.dead_letters is None:
+            return None
+        if settings.letters is not None:
+            return settings.letters(spec.dead_letters)
+        return LetterWriter(spec.dead_letters, settings.group_id, settings.given)
+
+    def _slots(self, spec: HandlerSpec, mailbox: Mailbox) -> HandlerSlots:
+        settings = self._settings
+        client_id = str(settings.given.get("client_id", settings.given.get("client.id", "")))
+        calls = HandlerCalls(spec, CallContext(settings.group_id, client_id, settings.middleware))
+        if spec.is_async:
+            loop = self._handler_loop or asyncio.get_running_loop()
+            return TaskSlots(loop, calls, mailbox)
+        return ThreadSlots(f"{settings.group_id}-{spec.name}", calls, mailbox)
+
+    async def _run(self, running: _Running) -> None:
+        try:
+            await running.driver.run()
+        except Exception as error:  # `wait` raises it
+            self._error = self._error or error
+            self.stop(0)
+        finally:
+            await running.consumer.close()
+
+    def _hangs(self) -> None:
+        if self._on_hang is not None:
+            self._on_hang()
+            self.stop(self._settings.shutdown_ms)
+
+    def stop(self, grace_ms: int) -> None:
+        """Stop fetching, run what is held for at most that long, and release the rest. Does not wait."""
+        for running in self._running:
+            if running.task is not None and not running.task.done():
+                running.driver.stop(grace_ms)
+
+    async def wait(self) -> None:
+        """Wait until all handlers have stopped.
+
+        Raises:
+            Exception: The error that stopped the worker: of a handler with `OnError.STOP`, or of the group.
+        """
+        await asyncio.gather(*(running.task for running in self._running if running.task is not None))
+        if self._error is not None:
+            raise self._error
+
+    async def _close(self) -> None:
+        for running in self._running:
+            await running.consumer.close()
+
+    @property
+    def health(self) -> Health:
+        """The health of all handlers."""
+        reports = [running.report for running in self._running]
+        reasons = [reason for report in reports for reason in report.unready]
+        is_live = all(report.is_live for report in reports)
+        return Health(is_live, is_live and not reasons, tuple(reasons))

@@ -1,0 +1,200 @@
+"""Slots: threads for ordinary handlers, tasks for asynchronous ones. Results go to a mailbox on the driver's loop."""
+
+import asyncio
+import sys
+import threading
+import traceback
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from queue import SimpleQueue
+from typing import Protocol
+
+from kafka_groups.share.delivery.records import AnyRecord
+from kafka_groups.share.workers.rules.signals import HandlerResultError
+from kafka_groups.share.workers.rules.steps import FailedRecord, RecordRun
+from kafka_groups.share.workers.running.calling import HandlerCalls
+from kafka_groups.share.workers.running.results import RunResult
+
+__all__ = ["HandlerSlots", "Mailbox", "TaskSlots", "ThreadSlots"]
+
+AnyRun = RecordRun[AnyRecord]
+
+
+class Mailbox:
+    """Results from other threads. The driver's loop is woken once, however many arrive before it looks.
+
+    Args:
+        loop: The driver's loop.
+        wake: Wakes the driver, on its loop.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, wake: Callable[[], None]) -> None:
+        self._loop = loop
+        self._wake = wake
+        self._results: deque[RunResult] = deque()
+        self._is_told = False
+
+    def put(self, result: RunResult) -> None:
+        """Add a result. Any thread may call this."""
+        self._results.append(result)
+        if not self._is_told:
+            self._is_told = True
+            with suppress(RuntimeError):  # the worker has stopped, and its loop is closed
+                self._loop.call_soon_threadsafe(self._tell)
+
+    def _tell(self) -> None:
+        self._is_told = False
+        self._wake()
+
+    def take(self) -> RunResult | None:
+        """Take a result; None if there is none."""
+        return self._results.popleft() if self._results else None
+
+
+class HandlerSlots(Protocol):
+    """Runs records."""
+
+    def submit(self, run: AnyRun) -> None:
+        """Start a run. There are never more than the handler's concurrency."""
+        ...
+
+    def cancel(self, run: AnyRun, reason: Exception) -> bool:
+        """Cancel the attempt under way. Returns False if it cannot be cancelled."""
+        ...
+
+    def stack_of(self, run: AnyRun) -> str:
+        """Return where a run is, for the log."""
+        ...
+
+    def close(self) -> None:
+        """Start nothing more, and let go of idle slots."""
+        ...
+
+
+class ThreadSlots:
+    """Threads, started as they are needed. They take runs from one queue.
+
+    Args:
+        name: The name of the threads.
+        calls: Calls the handler.
+        mailbox: Gets the results.
+    """
+
+    def __init__(self, name: str, calls: HandlerCalls, mailbox: Mailbox) -> None:
+        self._name = name
+        self._calls = calls
+        self._mailbox = mailbox
+        self._queue: SimpleQueue[AnyRun | None] = SimpleQueue()
+        self._threads: list[threading.Thread] = []
+        self._running: dict[AnyRun, int] = {}
+        self._submitted = 0
+        self._finished = 0
+
+    def submit(self, run: AnyRun) -> None:
+        """Start a run."""
+        self._submitted += 1
+        if self._submitted - self._finished > len(self._threads):
+            self._start_thread()
+        self._queue.put(run)
+
+    def _start_thread(self) -> None:
+        # Daemons: a handler that hangs must not keep the process from ending.
+        thread = threading.Thread(target=self._work, name=f"{self._name}-{len(self._threads)}", daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def _work(self) -> None:
+        thread_id = threading.get_ident()
+        while (run := self._queue.get()) is not None:
+            self._running[run] = thread_id
+            try:
+                result = self._calls.in_thread(run)
+            except BaseException as error:  # SystemExit in a handler: the worker has to stop
+                result = _exited(run, error)
+            del self._running[run]
+            self._finished += 1
+            self._mailbox.put(result)
+
+    def cancel(self, run: AnyRun, reason: Exception) -> bool:
+        """Return False: a thread cannot be cancelled."""
+        return False
+
+    def stack_of(self, run: AnyRun) -> str:
+        """Return the stack of the thread that runs it."""
+        frame = sys._current_frames().get(self._running.get(run, 0))
+        return "" if frame is None else "".join(traceback.format_stack(frame))
+
+    def close(self) -> None:
+        """End the threads that are idle, and each other one after its run."""
+        for _ in self._threads:
+            self._queue.put(None)
+
+
+def _exited(run: AnyRun, error: BaseException) -> RunResult:
+    stop = HandlerResultError(f"the handler raised {type(error).__name__}, which ends programs: {error}")
+    stop.__cause__ = error
+    run.take_back()
+    return RunResult(run, [FailedRecord(len(run.records) - 1, stop)])
+
+
+class TaskSlots:
+    """Tasks on an event loop, one for each run.
+
+    Args:
+        loop: The loop of the handlers; it may be the driver's, or another thread's.
+        calls: Calls the handler.
+        mailbox: Gets the results.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, calls: HandlerCalls, mailbox: Mailbox) -> None:
+        self._loop = loop
+        self._calls = calls
+        self._mailbox = mailbox
+        self._submitted: deque[AnyRun] = deque()
+        self._is_told = False
+        self._tasks: dict[AnyRun, asyncio.Task[None]] = {}
+
+    def submit(self, run: AnyRun) -> None:
+        """Start a run."""
+        self._submitted.append(run)
+        if not self._is_told:
+            self._is_told = True
+            self._loop.call_soon_threadsafe(self._begin)
+
+    def _begin(self) -> None:
+        self._is_told = False
+        while self._submitted:
+            run = self._submitted.popleft()
+            self._tasks[run] = self._loop.create_task(self._work(run))
+
+    async def _work(self, run: AnyRun) -> None:
+        try:
+            self._mailbox.put(await self._calls.in_task(run))
+        except BaseException as error:  # the loop is being stopped, or SystemExit in a handler
+            self._mailbox.put(_exited(run, error))
+            if not isinstance(error, Exception):
+                raise
+        finally:
+            del self._tasks[run]
+
+    def cancel(self, run: AnyRun, reason: Exception) -> bool:
+        """Cancel the attempt under way; the run's result has the reason."""
+        self._loop.call_soon_threadsafe(self._cancel, run, reason)
+        return True
+
+    def _cancel(self, run: AnyRun, reason: Exception) -> None:
+        task = self._tasks.get(run)
+        if task is not None:
+            self._calls.cancellations.note(run, reason)
+            task.cancel()
+
+    def stack_of(self, run: AnyRun) -> str:
+        """Return where the task of a run waits."""
+        task = self._tasks.get(run)
+        frames = [] if task is None else task.get_stack()
+        return "".join(f'  File "{f.f_code.co_filename}", line {f.f_lineno}, in {f.f_code.co_name}\n' for f in frames)
+
+    def close(self) -> None:
+        """Start nothing more. Tasks under way go on."""
+        self._submitted.clear()

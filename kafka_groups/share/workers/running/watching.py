@@ -1,0 +1,92 @@
+"""Watch runs: attempts that exceed the timeout are cancelled, or reported as hung."""
+
+from collections.abc import Iterable, Sequence
+
+from attrs import define
+
+from kafka_groups.share.delivery.records import AnyRecord
+from kafka_groups.share.workers.handlers import HandlerSpec
+from kafka_groups.share.workers.rules.signals import AttemptTimeoutError
+from kafka_groups.share.workers.rules.steps import RecordRun
+from kafka_groups.share.workers.running.reporting import HandlerReport
+from kafka_groups.share.workers.running.slots import HandlerSlots
+
+__all__ = ["RunWatch"]
+
+_TIME_TO_CANCEL_MS = 5_000
+"""A task that is still running so long after it was cancelled ignores that."""
+
+AnyRun = RecordRun[AnyRecord]
+
+
+class LockLostError(Exception):
+    """The lock of the record was lost while its handler ran, so the attempt was cancelled."""
+
+
+@define
+class _Watched:
+    unstarted: int
+    since_ms: int
+    cancelled_ms: int | None = None
+    is_lost: bool = False
+
+
+class RunWatch:
+    """The runs of one handler.
+
+    Args:
+        spec: The handler.
+        slots: Where they run.
+        report: Takes what hangs.
+
+    Attributes:
+        hung: The runs whose attempts cannot be stopped.
+    """
+
+    def __init__(self, spec: HandlerSpec, slots: HandlerSlots, report: HandlerReport) -> None:
+        self._spec = spec
+        self._slots = slots
+        self._report = report
+        self._watched: dict[AnyRun, _Watched] = {}
+        self.hung: Sequence[AnyRun] = ()
+
+    @property
+    def is_hung(self) -> bool:
+        """True if an attempt cannot be stopped."""
+        return bool(self.hung)
+
+    def ended(self, run: AnyRun) -> None:
+        """Forget a run that has ended."""
+        self._watched.pop(run, None)
+        if run in self.hung:
+            self.hung = [other for other in self.hung if other is not run]
+
+    def lost(self, runs: Iterable[AnyRun]) -> None:
+        """Cancel the attempts of asynchronous handlers whose locks were lost."""
+        for run in runs:
+            watched = self._watched.setdefault(run, _Watched(run.unstarted, 0))
+            if run.lost and not watched.is_lost:
+                watched.is_lost = True
+                self._slots.cancel(run, LockLostError("the lock of the record was lost"))
+
+    def look(self, runs: Iterable[AnyRun], now_ms: int) -> None:
+        """Cancel attempts that have exceeded the timeout."""
+        if self._spec.timeout_ms is None:
+            return
+        for run in runs:
+            watched = self._watched.setdefault(run, _Watched(run.unstarted, now_ms))
+            if watched.unstarted != run.unstarted or watched.since_ms == 0:
+                watched.unstarted, watched.since_ms, watched.cancelled_ms = run.unstarted, now_ms, None
+            elif now_ms - watched.since_ms >= self._spec.timeout_ms:
+                self._exceeded(run, watched, now_ms)
+
+    def _exceeded(self, run: AnyRun, watched: _Watched, now_ms: int) -> None:
+        if watched.cancelled_ms is None:
+            watched.cancelled_ms = now_ms
+            if self._slots.cancel(run, AttemptTimeoutError((self._spec.timeout_ms or 0) / 1000)):
+                return
+        elif now_ms - watched.cancelled_ms < _TIME_TO_CANCEL_MS:
+            return
+        if run not in self.hung:
+            self.hung = [*self.hung, run]
+            self._report.hangs(run, self._slots.stack_of(run))

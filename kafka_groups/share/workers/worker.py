@@ -1,0 +1,372 @@
+"""The handler worker: functions that run for the records of topics, with retries, dead letters and concurrency."""
+
+import asyncio
+import signal
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, AsyncExitStack
+from types import TracebackType
+from typing import Any, Self, TypeVar, Unpack, overload
+
+from kafka_groups.client.assembly import Environment
+from kafka_groups.config.clients.share import share_consumer_config
+from kafka_groups.config.clients.timeouts import checked_seconds
+from kafka_groups.errors import ConfigurationError, IllegalStateError
+from kafka_groups.net.loop_thread import LoopThread
+from kafka_groups.serdes.serde import Serde
+from kafka_groups.share.workers.handlers import (
+    BatchDecorator,
+    HandlerDecorator,
+    HandlerKeywords,
+    HandlerSpec,
+    checked_batch,
+    checked_handler,
+)
+from kafka_groups.share.workers.health import Health
+from kafka_groups.share.workers.keywords import WorkerKeywords, check_worker_keys
+from kafka_groups.share.workers.running.attempts import Middleware
+from kafka_groups.share.workers.running.embedding import RunningWorker
+from kafka_groups.share.workers.running.runtime import WorkerSettings
+from kafka_groups.telemetry.sources import TelemetrySource
+from kafka_groups.telemetry.workers import WorkerTelemetry
+
+__all__ = ["Lifespan", "Worker"]
+
+V = TypeVar("V")
+
+Lifespan = Callable[[], AbstractContextManager[object] | AbstractAsyncContextManager[object]]
+"""Returns a context manager that is entered before the first record is fetched, and left when all handlers have
+ended: for the connections that handlers share."""
+
+EXIT_HUNG = 70
+"""The status of a process that ends because an attempt hangs and cannot be stopped."""
+
+
+class Worker:
+    """Handles the records of a share group with functions (KIP-932).
+
+    ```python
+    worker = Worker("invoices", bootstrap_servers="localhost:9092")
+
+
+    @worker.handler("orders", value=serdes.json(Order), dead_letters="orders.dead")
+    def invoice(order: Order) -> None: ...
+
+
+    worker.run()
+    ```
+
+    A record is accepted when its handler returns. If it raises, the record is retried after a while, and copied to the
+    topic for dead letters when it has failed too often; meanwhile the worker keeps its lock. A function declared with
+    `def` runs in threads, one declared with `async def` on the program's event loop.
+
+    Args:
+        group_id: The share group.
+        config: A dictionary of a share consumer's configuration keys, by Kafka's dotted names.
+        middleware: Context managers around each attempt, the first outermost: functions of the `Attempt`.
+        lifespan: A context manager around the whole run, for the connections that handlers share.
+        shutdown_timeout: How long records in hand may run on when the worker stops, in seconds. The rest is released.
+        environment: Another network or clock, for tests.
+        **keywords: Configuration keys by their Python names, such as `bootstrap_servers`.
+
+    Raises:
+        ConfigurationError: A key is unknown, or the worker decides it itself; or a value is invalid.
+    """
+
+    def __init__(
+        self,
+        group_id: str,
+        config: Mapping[str, object] | None = None,
+        /,
+        *,
+        middleware: Sequence[Middleware] = (),
+        lifespan: Lifespan | None = None,
+        shutdown_timeout: float = 25.0,
+        environment: Environment | None = None,
+        **keywords: Unpack[WorkerKeywords],
+    ) -> None:
+        given: dict[str, object] = {**(config or {}), **keywords}
+        check_worker_keys(given)
+        share_consumer_config(given, group_id=group_id)
+        self._shutdown_ms = round(1000 * checked_seconds(shutdown_timeout, "shutdown_timeout"))
+        self._settings = WorkerSettings(
+            group_id=group_id,
+            given=given,
+            middleware=_checked_middleware(middleware),
+            environment=environment or Environment(),
+            shutdown_ms=self._shutdown_ms,
+        )
+        self._lifespan = _checked_lifespan(lifespan)
+        self._specs: list[HandlerSpec] = []
+        self._telemetry = WorkerTelemetry(group_id)
+        self._running: RunningWorker | None = None
+        self._exit_stack: AsyncExitStack | None = None
+        self._background: LoopThread | None = None
+        self._signals = 0
+        self._is_hung = self._exits_when_hung = False
+
+    def __repr__(self) -> str:
+        handlers = ", ".join(spec.name for spec in self._specs)
+        return f"<Worker of group {self._settings.group_id}: {handlers or 'no handlers'}>"
+
+    # ------------------------------------------------------------------------------------------ handlers
+
+    @overload
+    def handler(
+        self, topics: str | Sequence[str], *, value: Serde[V], **options: Unpack[HandlerKeywords]
+    ) -> HandlerDecorator[V]: ...
+
+    @overload
+    def handler(
+        self, topics: str | Sequence[str], *, value: None = None, **options: Unpack[HandlerKeywords]
+    ) -> HandlerDecorator[bytes]: ...
+
+    def handler(
+        self, topics: str | Sequence[str], *, value: Serde[Any] | None = None, **options: Unpack[HandlerKeywords]
+    ) -> HandlerDecorator[Any]:
+        """Declare the handler of some topics: a function of the value, or of the value and the record.
+
+        The function is returned unchanged, so that tests can call it. It may be declared with `def` or `async def`.
+
+        Args:
+            topics: A topic, or several. Each topic has one handler.
+            value: Parses the values; without it they are bytes. A null value fails, unless it is `serdes.nullable`.
+            **options: The other options; see `HandlerKeywords`.
+
+        Raises:
+            ConfigurationError: An option is invalid. The decorator raises it for a function that does not fit, and for
+                a topic that has a handler already.
+        """
+
+        def declare(function: Callable[..., Any]) -> Callable[..., Any]:
+            self._add(checked_handler(function, topics, value=value, options=options))
+            return function
+
+        return declare
+
+    @overload
+    def batch_handler(
+        self,
+        topics: str | Sequence[str],
+        *,
+        value: Serde[V],
+        max_records: int = 500,
+        max_wait: float = 1.0,
+        **options: Unpack[HandlerKeywords],
+    ) -> BatchDecorator[V]: ...
+
+    @overload
+    def batch_handler(
+        self,
+        topics: str | Sequence[str],
+        *,
+        value: None = None,
+        max_records: int = 500,
+        max_wait: float = 1.0,
+        **options: Unpack[HandlerKeywords],
+    ) -> BatchDecorator[bytes]: ...
+
+    def batch_handler(
+        self,
+        topics: str | Sequence[str],
+        *,
+        value: Serde[Any] | None = None,
+        max_records: int = 500,
+        max_wait: float = 1.0,
+        **options: Unpack[HandlerKeywords],
+    ) -> BatchDecorator[Any]:
+        """Declare the handler of some topics that gets a `Batch` of records.
+
+        All records of the batch are accepted when the function returns, but for those that it retries or rejects. If it
+        raises, the batch is run again in halves, to find the records that make it fail.
+
+        Args:
+            topics: A topic, or several. Each topic has one handler.
+            value: Parses the values; without it they are bytes.
+            max_records: The most records of a batch.
+            max_wait: How long the first record of a batch waits for others, in seconds.
+            **options: The other options; see `HandlerKeywords`. `concurrency` counts batches.
+
+        Raises:
+            ConfigurationError: An option is invalid. The decorator raises it for a function that does not fit, and for
+                a topic that has a handler already.
+        """
+        limits = checked_batch(max_records, max_wait)
+
+        def declare(function: Callable[..., Any]) -> Callable[..., Any]:
+            self._add(checked_handler(function, topics, value=value, batch=limits, options=options))
+            return function
+
+        return declare
+
+    def _add(self, spec: HandlerSpec) -> None:
+        if self._running is not None:
+            raise IllegalStateError(f"handler {spec.name}: declare handlers before the worker runs")
+        for other in self._specs:
+            for topic in spec.topics:
+                if topic in other.topics:
+                    raise ConfigurationError(
+                        f"handler {spec.name}: the topic {topic!r} has the handler {other.name} already. A topic has"
+                        " one handler"
+                    )
+            if spec.name == other.name:
+                raise ConfigurationError(f"two handlers have the name {spec.name!r}: give one of them another name=")
+        self._specs.append(spec)
+
+    @property
+    def handlers(self) -> Sequence[HandlerSpec]:
+        """The handlers, in the order of their declaration."""
+        return tuple(self._specs)
+
+    # ------------------------------------------------------------------------------------------ running
+
+    def run(self) -> None:
+        """Run until SIGTERM, SIGINT or `stop`. Blocks; call it in the main thread.
+
+        The first signal stops the worker: it fetches no more, runs what it holds for `shutdown_timeout`, and releases
+        the rest. A second signal releases at once. Handlers declared with `async def` run on a loop of this thread.
+
+        Raises:
+            ConfigurationError: There is no handler, or a handler does not fit the group.
+            Exception: The error of a handler whose rule is `OnError.STOP`.
+            SystemExit: With status 70, if an attempt exceeded its timeout and could not be stopped.
+        """
+        asyncio.run(self._serve())
+
+    async def _serve(self) -> None:
+        loop = asyncio.get_running_loop()
+        signals = (signal.SIGTERM, signal.SIGINT) if threading.current_thread() is threading.main_thread() else ()
+        self._exits_when_hung = True
+        async with self:
+            for number in signals:
+                loop.add_signal_handler(number, self._signalled)
+            try:
+                await self.wait()
+            finally:
+                for number in signals:
+                    loop.remove_signal_handler(number)
+        if self._is_hung:
+            raise SystemExit(EXIT_HUNG)
+
+    def _signalled(self) -> None:
+        self._signals += 1
+        self.stop() if self._signals == 1 else self.stop(timeout=0)
+
+    def stop(self, timeout: float | None = None) -> None:
+        """Begin to stop; does not wait. Any thread and any handler may call it.
+
+        Args:
+            timeout: How long records in hand may run on, in seconds; None is `shutdown_timeout`.
+        """
+        grace_ms = self._shutdown_ms if timeout is None else round(1000 * checked_seconds(timeout, "timeout"))
+        if self._running is not None:
+            self._running.begin_stop(grace_ms)
+
+    async def wait(self) -> None:
+        """Wait until the worker has stopped.
+
+        Raises:
+            Exception: The error that stopped it.
+        """
+        await asyncio.to_thread(self._current.wait)
+
+    @property
+    def _current(self) -> RunningWorker:
+        if self._running is None:
+            raise IllegalStateError(f"{self!r} is not running: use `with worker`, `async with worker` or worker.run()")
+        return self._running
+
+    def health(self) -> Health:
+        """Return whether the worker is live and ready, and why not. Any thread may call this."""
+        if self._running is None:
+            return Health(is_ready=False, reasons=("the worker is not running",))
+        return self._running.health
+
+    @property
+    def telemetry(self) -> TelemetrySource:
+        """The metrics of the worker, for exporters such as `kafka_groups.telemetry.prometheus`."""
+        return self._telemetry.telemetry
+
+    # ------------------------------------------------------------------------------------------ embedding
+
+    async def __aenter__(self) -> Self:
+        self._begin()
+        async with AsyncExitStack() as stack:
+            if self._lifespan is not None:
+                await _enter(stack, self._lifespan())
+            await asyncio.to_thread(self._current.start, asyncio.get_running_loop())
+            self._exit_stack = stack.pop_all()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        running, stack = self._current, self._exit_stack
+        self.stop()
+        try:
+            await asyncio.to_thread(running.wait)
+        finally:
+            await asyncio.to_thread(running.close)
+            self._running = self._exit_stack = None
+            if stack is not None:
+                await stack.__aexit__(kind, error, trace)
+
+    def __enter__(self) -> Self:
+        """Run in the background: handlers declared with `async def` get a loop on a thread of their own."""
+        background = LoopThread(f"worker-handlers-{self._settings.group_id}")
+        background.start()
+        try:
+            background.run(self.__aenter__())
+        except BaseException:
+            self._running = None
+            background.stop()
+            raise
+        self._background = background
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        background, self._background = self._background, None
+        assert background is not None  # noqa: S101 - `with` has entered
+        try:
+            background.run(self.__aexit__(kind, error, trace))
+        finally:
+            background.stop()
+
+    def _begin(self) -> None:
+        if self._running is not None:
+            raise IllegalStateError(f"{self!r} is running already")
+        if not self._specs:
+            raise ConfigurationError(f"{self!r}: declare a handler with @worker.handler(topic) before the worker runs")
+        self._signals, self._is_hung = 0, False
+        self._running = RunningWorker(
+            self._settings, self._specs, self._telemetry, self._hangs if self._exits_when_hung else None
+        )
+
+    def _hangs(self) -> None:
+        self._is_hung = True
+
+
+async def _enter(stack: AsyncExitStack, manager: Any) -> None:
+    if hasattr(manager, "__aenter__"):
+        await stack.enter_async_context(manager)
+    else:
+        stack.enter_context(manager)
+
+
+def _checked_middleware(middleware: object) -> tuple[Middleware, ...]:
+    if isinstance(middleware, str) or not isinstance(middleware, Sequence) or not all(map(callable, middleware)):
+        raise ConfigurationError(
+            f"middleware={middleware!r}: give a list of functions of an Attempt that return context managers"
+        )
+    return tuple(middleware)
+
+
+def _checked_lifespan(lifespan: Lifespan | None) -> Lifespan | None:
+    if lifespan is not None and not callable(lifespan):
+        raise ConfigurationError(
+            f"lifespan={lifespan!r}: give a function without arguments that returns a context manager, such as one"
+            " decorated with contextlib.contextmanager"
+        )
+    return lifespan
