@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from kafka_groups.telemetry import conventions
+from kafka_groups.types import Header
 
 __all__ = ["TracedAttempt", "TracedRecord", "attempt_attributes", "place_attributes", "span_name"]
 
@@ -34,7 +35,7 @@ class TracedRecord(Protocol):
         """The key."""
 
     @property
-    def headers(self) -> Sequence[tuple[str, bytes | None]]:
+    def headers(self) -> Sequence[Header]:
         """The headers."""
 
 
@@ -63,7 +64,7 @@ class TracedAttempt(Protocol):
 
     @property
     def is_batch(self) -> bool:
-        """Whether the handler takes batches, even if this one has one record."""
+        """True if the handler takes batches, even if this one has one record."""
 
 
 def span_name(attempt: TracedAttempt) -> str:

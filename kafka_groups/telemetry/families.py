@@ -68,11 +68,11 @@ class MetricText(Protocol):
 
     @property
     def unit(self) -> str:
-        """What it counts or measures."""
+        """The unit of its values."""
 
     @property
     def doc(self) -> str:
-        """What it means."""
+        """Its meaning."""
 
 
 # ------------------------------------------------------------------------------------------------- clients
@@ -224,14 +224,15 @@ HANDLER_FAMILIES: Mapping[str, Family] = MappingProxyType({
     ),
     "attempts": _worker(
         "attempts_total", MetricKind.COUNTER, (*_HANDLER, "result", "error_type"), "attempts",
-        "Calls of the handler that ended, by result and by the class of the error, which is empty after a success.",
+        "Calls of the handler that ended, by result (succeeded or failed) and by the class of the error, which is empty"
+        " after a success.",
     ),
     "handler_seconds": _worker(
         "handler_seconds", MetricKind.HISTOGRAM, _HANDLER, "s", "How long calls of the handler took.", _SECONDS
     ),
     "waiting_seconds": _worker(
         "waiting_seconds", MetricKind.HISTOGRAM, _HANDLER, "s",
-        "How long records waited in the worker for their first call, from the poll that returned them.", _SECONDS,
+        "How long records waited for their first call, from their timestamp on.", _SECONDS,
     ),
     "records_in_hand": _worker(
         "records_in_hand", MetricKind.GAUGE, (*_HANDLER, "state"), "records",

@@ -94,7 +94,7 @@ def exposition(registry: CollectorRegistry | None = None) -> bytes:
 
 _LOCK = Lock()
 _EXPORTED: "WeakKeyDictionary[CollectorRegistry, ExportedSources]" = WeakKeyDictionary()
-"""What each registry exports. A registry has one collector for all clients, as a family may come only once."""
+"""The clients of each registry. A registry has one collector for all of them, as a family may come only once."""
 
 
 def _exported_by(registry: CollectorRegistry) -> ExportedSources:

@@ -11,21 +11,22 @@ from time import perf_counter
 from kafka_groups.telemetry import conventions
 from kafka_groups.telemetry.attempts import (
     TracedAttempt,
-    TracedRecord,
     attempt_attributes,
     place_attributes,
     span_name,
 )
 from kafka_groups.telemetry.extras import not_installed
 from kafka_groups.telemetry.meters import SCOPE, MessagingMeters
+from kafka_groups.types import Header
 from kafka_groups.version import __version__
 
 try:
-    from opentelemetry.context import Context
+    from opentelemetry.context import Context, attach, detach
     from opentelemetry.metrics import MeterProvider
     from opentelemetry.propagate import extract
     from opentelemetry.propagators.textmap import Getter
     from opentelemetry.trace import (
+        INVALID_SPAN,
         Link,
         Span,
         SpanKind,
@@ -35,14 +36,13 @@ try:
         TracerProvider,
         get_current_span,
         get_tracer_provider,
+        set_span_in_context,
         use_span,
     )
 except ModuleNotFoundError as error:
     raise not_installed(error, "opentelemetry", "opentelemetry-api", "opentelemetry") from error
 
 __all__ = ["Tracing", "tracing"]
-
-Headers = Sequence[tuple[str, bytes | None]]
 
 
 def tracing(
@@ -105,8 +105,7 @@ class Tracing:
             self.meters.consumed(len(attempt.records), attributes)
         started_s = self._timer()
         try:
-            span = self._span(attempt, attributes)
-            with use_span(span, end_on_exit=True, record_exception=False), _noting_errors(span):
+            with self._current(attempt, attributes) as span, _noting_errors(span):
                 yield
         except BaseException as error:
             attributes = {**attributes, conventions.ERROR_TYPE: _error_type(error)}
@@ -114,15 +113,25 @@ class Tracing:
         finally:
             self.meters.processed(self._timer() - started_s, attributes)
 
-    def _span(self, attempt: TracedAttempt, attributes: dict[str, str]) -> Span:
-        contexts = [_context_of(record) for record in attempt.records]
-        return self._tracer.start_span(
+    @contextmanager
+    def _current(self, attempt: TracedAttempt, attributes: dict[str, str]) -> Iterator[Span]:
+        """Make the span current, with the baggage of a single record's producer. End it afterwards."""
+        outside = set_span_in_context(INVALID_SPAN)  # what the worker runs in is not the cause of the attempt
+        producers = [extract(record.headers, context=outside, getter=_HEADERS) for record in attempt.records]
+        context = outside if attempt.is_batch else producers[0]
+        span = self._tracer.start_span(
             span_name(attempt),
-            context=None if attempt.is_batch else contexts[0],
+            context=context,
             kind=SpanKind.CONSUMER,
             attributes={**attributes, **place_attributes(attempt, with_key=self._record_keys)},
-            links=_links(contexts),
+            links=_links(producers),
         )
+        token = attach(context)
+        try:
+            with use_span(span, end_on_exit=True, record_exception=False, set_status_on_exception=False):
+                yield span
+        finally:
+            detach(token)
 
 
 @contextmanager
@@ -145,25 +154,22 @@ def _error_type(error: BaseException) -> str:
 
 def _links(contexts: Sequence[Context]) -> list[Link]:
     """Return a link to the producer of each record; records that one span has sent share a link."""
-    found = dict.fromkeys(get_current_span(context).get_span_context() for context in contexts)
-    return [Link(context) for context in found if context.is_valid]
+    spans = [get_current_span(context).get_span_context() for context in contexts]
+    distinct = {(span.trace_id, span.span_id): span for span in spans if span.is_valid}
+    return [Link(span) for span in distinct.values()]
 
 
-def _context_of(record: TracedRecord) -> Context:
-    return extract(record.headers, context=Context(), getter=_HEADERS)
-
-
-class _HeaderGetter(Getter[Headers]):
+class _HeaderGetter(Getter[Sequence[Header]]):
     """Reads headers as text. Bytes that are not UTF-8 are no context, so they are replaced."""
 
-    def get(self, carrier: Headers, key: str) -> list[str] | None:
+    def get(self, carrier: Sequence[Header], key: str) -> list[str] | None:
         """Return the values of a header, or None if there is none."""
         values = [
             value.decode(errors="replace") for name, value in carrier if name.lower() == key and value is not None
         ]
         return values or None
 
-    def keys(self, carrier: Headers) -> list[str]:
+    def keys(self, carrier: Sequence[Header]) -> list[str]:
         """Return the names of all headers."""
         return [name for name, _ in carrier]
 

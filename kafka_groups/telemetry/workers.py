@@ -39,12 +39,13 @@ class WorkerObserver(Protocol):
         """Count calls of the handler that ended.
 
         Args:
-            results: How many had each result and class of error, which is empty after a success.
+            results: How many had each result, `succeeded` or `failed`, and class of error, which is empty after a
+                success.
             durations_s: How long each call took, in seconds and in any order.
         """
 
     def waited(self, waits_s: Sequence[float]) -> None:
-        """Note how long records waited for their first call, in seconds and in any order."""
+        """Note how long records waited for their first call, from their timestamps on, in seconds and in any order."""
 
     def in_hand(self, states: Mapping[str, int]) -> None:
         """Set how many records are in each state. States that are left out have none."""

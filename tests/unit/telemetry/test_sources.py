@@ -14,7 +14,9 @@ SERVERS = "localhost:9"
 
 async def test_every_client_says_what_it_is() -> None:
     builder = StreamsBuilder()
-    builder.stream("orders", key=serdes.string, value=serdes.string).to("copies", key=serdes.string, value=serdes.string)
+    builder.stream("orders", key=serdes.string, value=serdes.string).to(
+        "copies", key=serdes.string, value=serdes.string
+    )
     topology = GroupTopologyBuilder().add_subtopology("0", sources=["orders"]).build()
     member = AsyncStreamsGroupMember(bootstrap_servers=SERVERS, application_id="app", topology=topology)
     clients = [

@@ -21,7 +21,7 @@ def values(worker: WorkerTelemetry, name: str) -> Values:
 def busy(observer: WorkerObserver) -> None:
     """Report a bit of everything."""
     observer.settled("accepted", 3)
-    observer.ran({("accepted", ""): 3, ("retry", "ValueError"): 1}, [0.002, 0.002, 0.2, 40.0])
+    observer.ran({("succeeded", ""): 3, ("failed", "ValueError"): 1}, [0.002, 0.002, 0.2, 40.0])
     observer.waited([0.0, 0.3])
     observer.in_hand({"running": 2, "waiting": 1})
     observer.oldest(7.5)
@@ -37,7 +37,7 @@ def test_what_a_worker_reports_is_exported_with_its_labels() -> None:
     pay = ("pay", "0")
     assert worker.telemetry.labels == (("group", "invoices"),)
     assert values(worker, "records_total") == {(*pay, "accepted"): 3}
-    assert values(worker, "attempts_total") == {(*pay, "accepted", ""): 3, (*pay, "retry", "ValueError"): 1}
+    assert values(worker, "attempts_total") == {(*pay, "succeeded", ""): 3, (*pay, "failed", "ValueError"): 1}
     assert values(worker, "records_in_hand") == {(*pay, "running"): 2, (*pay, "waiting"): 1}
     assert values(worker, "oldest_record_seconds") == {pay: 7.5}
     assert values(worker, "window_used_ratio") == {(*pay, "orders", "0"): 0.5, (*pay, "orders", "1"): 0.25}
