@@ -288,18 +288,41 @@ class ShareBatch:
         for delivery in deliveries_of(self._poll.records):
             delivery.reopen_range(delivery.first_offset, delivery.last_offset)
 
-    def rejected(self) -> list[AnyRecord]:
-        """Return the records that were rejected."""
+    def decide(self, kind: AcknowledgeType, rows: Sequence[int] | None = None) -> None:
+        """Release or reject the records at these rows, all if None, whatever was decided before."""
+        if rows is None:
+            self._decide(None, kind)
+            return
+        self._check_open()
+        positions = np.asarray(rows, np.intp)
+        self._poll.acknowledge(positions if self._rows is None else self._rows[positions], kind)
+
+    def rejected_rows(self) -> list[int]:
+        """Return the rows of the records that were rejected."""
         deliveries = deliveries_of(self._poll.records)
         if not any(delivery.marks.count(AcknowledgeType.REJECT) for delivery in deliveries):
             return []
-        return [
-            r for r in self if delivery_of(r).marks[r.offset - delivery_of(r).first_offset] == AcknowledgeType.REJECT
-        ]
+        return [row for row, record in enumerate(self) if _is_rejected(record)]
+
+    def counts_by_row(self) -> list[int]:
+        """Return the delivery count of each row as a list."""
+        counts: list[int] = self.delivery_counts.tolist()
+        return counts
+
+    @property
+    def fixed_deadline_ms(self) -> int | None:
+        """The time when the first lock of the poll expires that cannot be renewed; None if all can be renewed."""
+        deliveries = deliveries_of(self._poll.records)
+        return min((part.lock_deadline_ms for part in deliveries if not part.renewable), default=None)
 
     def end(self) -> None:
         """Make the decisions final. The records can still be read."""
         self._poll.is_over = True
+
+
+def _is_rejected(record: AnyRecord) -> bool:
+    delivery = delivery_of(record)
+    return delivery.marks[record.offset - delivery.first_offset] == AcknowledgeType.REJECT
 
 
 def _taken(table: Any, rows: Any) -> Any:

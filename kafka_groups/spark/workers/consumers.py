@@ -20,8 +20,8 @@ from kafka_groups.share.consumer import KafkaShareConsumer
 from kafka_groups.share.workers.dead_letters import DeadLetters
 from kafka_groups.share.workers.group_settings import GroupSettings, group_settings
 from kafka_groups.share.workers.rules.outages import HELD_BACKOFF_MS, Outage, Waits
+from kafka_groups.share.workers.rules.portion_flow import Proof
 from kafka_groups.spark.records.batch import ShareBatch
-from kafka_groups.spark.workers.handling import Proof
 
 __all__ = ["ConsumerSpec", "HeldConsumer", "close_idle", "leased"]
 
@@ -77,7 +77,7 @@ class HeldConsumer:
         topic, group_id = spec.dead_letter_topic, spec.config.group_id
         self.dead_letters = DeadLetters(topic, group_id, spec.given) if topic is not None else None
         self.outage = Outage(Waits.of_tries_in_hand(HELD_BACKOFF_MS), random.Random())
-        self.proof = Proof()
+        self.proof: Proof[ShareBatch] = Proof()
         self.is_broken = False
         self.consumer: KafkaShareConsumer = KafkaShareConsumer(spec.config)
         self.consumer.subscribe(spec.topics)

@@ -30,8 +30,7 @@ from kafka_groups.spark.records.batch import ShareBatch
 from kafka_groups.spark.result import WorkerMetrics, metrics_batch
 from kafka_groups.spark.workers.budget import BudgetLimits, PollBudget
 from kafka_groups.spark.workers.consumers import ConsumerSpec, HeldConsumer, leased
-from kafka_groups.spark.workers.handling import Handling, PollHandler
-from kafka_groups.spark.workers.settling import Settler
+from kafka_groups.spark.workers.driving import PortionDriver, PortionWork
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -114,25 +113,25 @@ class _Worker:
         self._pause = threading.Event()
         self._poller = Poller(held.consumer, self._notice)
         self._acknowledger = Acknowledger(self._poller, self._tally, clock)
-        self._handler = self._handler_of(DeliveryPolicy(held.settings.delivery_limit or DEFAULT_DELIVERY_LIMIT))
+        self._driver = self._driver_of(DeliveryPolicy(held.settings.delivery_limit or DEFAULT_DELIVERY_LIMIT))
         self._before = held.consumer.counts()
         self.is_broken = False
 
-    def _handler_of(self, policy: DeliveryPolicy) -> PollHandler:
+    def _driver_of(self, policy: DeliveryPolicy) -> PortionDriver:
         task, held = self._task, self._held
         held.outage.waits = Waits.of_tries_in_hand(task.backoff_ms or HELD_BACKOFF_MS)
-        handling = Handling(
+        work = PortionWork(
             process=held.process,
             on_error=task.on_error,
             policy=policy,
             is_patient=task.backoff_ms > 0,
+            dead_letters=held.dead_letters,
             pause=self._wait,
             outage=held.outage,
             proof=held.proof,
             is_ending=self._is_ending,
         )
-        settler = Settler(task.on_error, policy, held.dead_letters, self._acknowledger, self._tally)
-        return PollHandler(handling, settler, self._tally, self._clock)
+        return PortionDriver(work, self._acknowledger, self._tally, self._clock)
 
     def run(self) -> None:
         if self._held.outage.is_suspected:
@@ -149,7 +148,7 @@ class _Worker:
         self._acknowledger.finish()
 
     def _handle(self, batch: ShareBatch) -> None:
-        if not self._handler.handle(batch) or self._tally.failed:
+        if not self._driver.handle(batch) or self._tally.failed:
             self._budget.spend()
         if self._answer is not None:  # what the driver shows ends with the outage
             self._answer = self._line.tell(None)

@@ -94,9 +94,33 @@ def test_a_part_shows_and_decides_about_its_own_records_only() -> None:
 
 def test_the_records_that_were_rejected() -> None:
     batch = ShareBatch(polled((0, 5, 1)))
-    assert batch.rejected() == []
+    assert batch.rejected_rows() == []
     batch.reject([False, True, False, False, True, False])
-    assert [record.offset for record in batch.rejected()] == [1, 4]
+    assert batch.rejected_rows() == [1, 4]
+    assert batch.part([2, 4, 5]).rejected_rows() == [1]
+
+
+def test_decisions_by_row_replace_earlier_ones() -> None:
+    batch = ShareBatch(polled((0, 5, 1)))
+    batch.decide(AcknowledgeType.RELEASE)
+    batch.decide(AcknowledgeType.REJECT, [0])
+    batch.part([1, 2, 4]).decide(AcknowledgeType.REJECT, range(1, 3))
+    assert decisions(batch) == {0: REJECT, 1: RELEASE, 2: REJECT, 3: RELEASE, 4: REJECT, 5: RELEASE}
+
+
+def test_the_first_deadline_of_locks_that_cannot_be_renewed() -> None:
+    deliveries = [delivery((0, 2, 1)), delivery((10, 12, 1)), delivery((20, 22, 1))]
+    batch = ShareBatch(ShareRecords(deliveries))
+    assert batch.fixed_deadline_ms is None
+    for fixed, deadline_ms in zip(deliveries[1:], (700, 600), strict=True):
+        fixed.renewable, fixed.lock_deadline_ms = False, deadline_ms
+    assert batch.part([0]).fixed_deadline_ms == 600
+
+
+def test_delivery_counts_by_row() -> None:
+    batch = ShareBatch(polled((0, 1, 1), (2, 2, 4)))
+    assert batch.counts_by_row() == [1, 1, 4]
+    assert batch.part([1, 2]).counts_by_row() == [1, 4]
 
 
 @pytest.mark.parametrize(

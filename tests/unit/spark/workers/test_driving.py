@@ -11,6 +11,7 @@ from kafka_groups.errors import (
     BootstrapError,
     DeliveryFailedError,
     GroupAuthorizationFailedError,
+    IllegalStateError,
     InvalidRecordStateError,
     KafkaGroupsError,
     OperationTimeoutError,
@@ -22,8 +23,7 @@ from kafka_groups.share.workers.polling import Poller
 from kafka_groups.share.workers.rules.outages import Outage, Waits
 from kafka_groups.share.workers.rules.policy import DeliveryPolicy
 from kafka_groups.spark.records.batch import ShareBatch
-from kafka_groups.spark.workers.handling import Handling, PollHandler, Proof
-from kafka_groups.spark.workers.settling import Settler
+from kafka_groups.spark.workers.driving import PortionDriver, PortionWork
 from kafka_groups.testing.clock import ManualClock
 from kafka_groups.types import AcknowledgeType, Header
 from tests.unit.spark.polled import Broker, Range, polled
@@ -53,7 +53,7 @@ class Box:
 
 
 class Desk:
-    """A handler with everything around it.
+    """A driver with everything around it.
 
     Args:
         process: The user's function; what it is given is noted down first.
@@ -89,21 +89,19 @@ class Desk:
             self.given.append([record.offset for record in batch])
             return process(batch)
 
-        handling = Handling(
+        work = PortionWork(
             process=noted,
             on_error=on_error,
             policy=DeliveryPolicy(limit),
             is_patient=patient,
+            dead_letters=DeadLetters("dlq", "g", {}, self.box) if dead_letters else None,
             pause=self._pause,
             outage=self.outage,
-            proof=Proof(),
             is_ending=lambda: ends_after_ms is not None and self.clock.now_ms() >= 1_000_000 + ends_after_ms,
         )
-        letters = DeadLetters("dlq", "g", {}, self.box) if dead_letters else None
         self.poller = Poller(self.broker, lambda error: self.tally.note_error(error, failed=False))
         self.acknowledger = Acknowledger(self.poller, self.tally, self.clock)
-        settler = Settler(on_error, DeliveryPolicy(limit), letters, self.acknowledger, self.tally)
-        self.handler = PollHandler(handling, settler, self.tally, self.clock)
+        self.driver = PortionDriver(work, self.acknowledger, self.tally, self.clock)
 
     def _pause(self, wait_ms: int, *, may_poll: bool, held: int = 0) -> ShareBatch | None:
         self.waited.append(wait_ms)
@@ -114,7 +112,7 @@ class Desk:
         return None
 
     def handle(self) -> bool:
-        return self.handler.handle(self.batch)
+        return self.driver.handle(self.batch)
 
     @property
     def counts(self) -> tuple[int, int, int, int]:
@@ -197,6 +195,33 @@ def test_without_retries_all_is_released_when_nothing_succeeds(on_error: str) ->
     assert not desk.handle()
     assert len(desk.given) <= 4
     assert desk.counts == (0, 100, 0, 0)
+
+
+def test_an_interrupt_leaves_the_records_undecided_and_the_next_poll_is_handled() -> None:
+    def process(batch: ShareBatch) -> None:
+        if len(desk.given) == 1:
+            raise KeyboardInterrupt
+
+    desk = Desk(process, (0, 2, 1))
+    with pytest.raises(KeyboardInterrupt):
+        desk.handle()
+    assert desk.broker.sent == []
+    with pytest.raises(IllegalStateError, match="has returned"):
+        desk.batch.reject()
+    other = ShareBatch(polled((3, 5, 1)))
+    desk.broker.more.append(other.records)
+    assert desk.driver.handle(other)
+    assert desk.broker.decisions == dict.fromkeys(range(3, 6), ACCEPT)
+
+
+def test_held_records_are_logged_less_and_less_often(caplog: pytest.LogCaptureFixture) -> None:
+    desk = Desk(fail, (0, 9, 1), patient=True, ends_after_ms=60_000)
+    desk.handle()
+    messages = [message for message in caplog.messages if message.startswith("process raised")]
+    assert messages[0].endswith(
+        "10 records are held and tried again every 5.0 s at most until something succeeds: ValueError: boom"
+    )
+    assert len(messages) == len(desk.waited).bit_length()
 
 
 # ------------------------------------------------------------------------------------ while the sink is away
