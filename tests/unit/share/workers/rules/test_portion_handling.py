@@ -34,12 +34,16 @@ def handling(
     bisects: bool = False,
     copies: bool = False,
     proof: Proof[ListedPortion] | None = None,
+    outage: Outage | None = None,
 ) -> Handling:
     rules = PortionRules(
         policy=DeliveryPolicy(LIMIT), is_patient=is_patient, rejects=rejects, bisects=bisects, copies=copies
     )
-    outage = Outage(Waits(first_ms=200, factor=2, longest_ms=5_000), random.Random(1))
-    return PortionHandling(rules, outage, proof or Proof())
+    return PortionHandling(rules, outage or sink(), proof or Proof())
+
+
+def sink() -> Outage:
+    return Outage(Waits(first_ms=200, factor=2, longest_ms=5_000), random.Random(1))
 
 
 def poll(*numbers: int, count: int = 1) -> ListedPoll:
@@ -125,6 +129,13 @@ def test_bad_records_are_rejected_after_their_copy_is_confirmed(is_confirmed: bo
     played = play(handling(rejects=True, copies=True), records, failing_on(1), others=[poll(2)], copies=is_confirmed)
     assert played.of("copy") == [("failed", 1)]
     assert records.decided == {1: REJECT if is_confirmed else RELEASE}
+
+
+def test_bad_records_leave_no_doubt_about_the_sink() -> None:
+    outage = sink()
+    play(handling(outage=outage), poll(1), failing_on(1), others=[poll(2)])
+    assert not outage.is_suspected
+    assert (outage.failures, outage.has_succeeded) == (0, True)
 
 
 def test_nothing_is_rejected_while_nothing_succeeds() -> None:
