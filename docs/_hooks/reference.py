@@ -60,6 +60,15 @@ from kafka_groups.streams.member.rules import states as streams_states
 from kafka_groups.streams.member.rules.metrics import MEMBER_METRICS
 from kafka_groups.streams.workers.absent_metrics import ABSENT_METRICS
 from kafka_groups.streams.workers.metrics import METRIC_GROUPS
+from kafka_groups.telemetry.families import (
+    HANDLER_FAMILIES,
+    SPARK_FAMILIES,
+    Family,
+    broker_families,
+    share_consumer_families,
+    streams_families,
+    streams_member_families,
+)
 from kafka_groups.types import ConsumerState
 
 _MARK = re.compile(r"^<!-- generated: (?P<name>[a-z-]+) -->$", re.MULTILINE)
@@ -151,6 +160,45 @@ def broker_metrics() -> Iterator[str]:
     yield from _table_head("Name", "Unit", "Meaning")
     for metric in BROKER_METRICS:
         yield _row(f"`{metric.name}`", metric.unit, metric.doc)
+
+
+def exported_workers() -> Iterator[str]:
+    """The metrics of handler workers in Prometheus."""
+    return _families(HANDLER_FAMILIES.values(), "group")
+
+
+def exported_consumers() -> Iterator[str]:
+    """The metrics of a share consumer in Prometheus."""
+    return _families(share_consumer_families(SHARE_METRICS).values(), "group", "client_id")
+
+
+def exported_members() -> Iterator[str]:
+    """The metrics of a member of a streams group in Prometheus."""
+    return _families(streams_member_families(MEMBER_METRICS).values(), "group", "client_id")
+
+
+def exported_applications() -> Iterator[str]:
+    """The metrics of a streams application in Prometheus."""
+    return _families(streams_families(METRIC_GROUPS).values(), "application_id", "client_id")
+
+
+def exported_spark() -> Iterator[str]:
+    """The metrics of Spark's workers in Prometheus."""
+    return _families(SPARK_FAMILIES.values(), "group")
+
+
+def exported_brokers() -> Iterator[str]:
+    """The metrics of embedded brokers in Prometheus."""
+    families = dict.fromkeys(place.family for place in broker_families(BROKER_METRICS).values())
+    return _families(families, "node_id")
+
+
+def _families(families: Iterable[Family], *known: str) -> Iterator[str]:
+    """One row for each metric, with the labels that are not on all of them."""
+    yield from _table_head("Name", "Kind", "Labels", "Unit", "Meaning")
+    for family in families:
+        labels = ", ".join(f"`{label}`" for label in family.labels if label not in known)
+        yield _row(f"`{family.name}`", family.kind.value, labels, family.unit, family.doc)
 
 
 def forbidden() -> Iterator[str]:
@@ -453,6 +501,12 @@ _GENERATORS: dict[str, Callable[[], Iterator[str]]] = {
     "application-metrics": application_metrics,
     "absent-metrics": absent_metrics,
     "broker-metrics": broker_metrics,
+    "exported-workers": exported_workers,
+    "exported-consumers": exported_consumers,
+    "exported-members": exported_members,
+    "exported-applications": exported_applications,
+    "exported-spark": exported_spark,
+    "exported-brokers": exported_brokers,
     "forbidden": forbidden,
     "foreign": foreign,
     "share-group": share_group,

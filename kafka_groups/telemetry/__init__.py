@@ -6,3 +6,18 @@ they import prometheus-client and opentelemetry, which belong to the extras `pro
 
 This package is below all clients. Each of them has a property `telemetry` that describes its metrics.
 """
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from kafka_groups.lazy_exports import import_on_first_use
+
+if TYPE_CHECKING:
+    from kafka_groups.telemetry import opentelemetry, prometheus, tracing
+
+__all__ = ["opentelemetry", "prometheus", "tracing"]
+
+_MODULES = MappingProxyType({"opentelemetry": "opentelemetry:", "prometheus": "prometheus:", "tracing": "tracing:"})
+
+if not TYPE_CHECKING:  # so that a type checker reports a name that does not exist
+    __getattr__, __dir__ = import_on_first_use(__name__, _MODULES)

@@ -12,6 +12,7 @@ import kafka_groups.assignment
 import kafka_groups.share
 import kafka_groups.spark
 import kafka_groups.streams.processors
+import kafka_groups.telemetry
 import kafka_groups.testing
 import kafka_groups.testing.assignors
 from kafka_groups.cli import entry
@@ -25,7 +26,9 @@ HEAVY = {
     "kio",
     "msgspec",
     "numpy",
+    "opentelemetry",
     "pandas",
+    "prometheus_client",
     "pyarrow",
     "pyspark",
     "pytest",
@@ -96,6 +99,7 @@ def test_importing_a_package_loads_none_of_the_modules_that_define_its_names(pac
         kafka_groups.share,
         kafka_groups.spark,
         kafka_groups.streams.processors,
+        kafka_groups.telemetry,
         kafka_groups.testing,
         kafka_groups.testing.assignors,
     ],
