@@ -105,7 +105,8 @@ class HandlerFigures:
 
     def ran(self, results: Mapping[tuple[str, str], int], durations_s: Sequence[float]) -> None:
         """Count calls of the handler that ended."""
-        self._attempts.update(results)
+        for result, count in results.items():
+            self._attempts[result] += count
         self._handler_seconds.add(durations_s)
 
     def waited(self, waits_s: Sequence[float]) -> None:

@@ -1,6 +1,6 @@
 """Histograms that take many values at once and can be sent to another process."""
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Self
@@ -8,6 +8,9 @@ from typing import Self
 from attrs import define, field, frozen
 
 __all__ = ["Histogram", "HistogramValue"]
+
+_FEW = 32
+"""Below this number of values, a search for each value is faster than to sort them and search for each bound."""
 
 
 @frozen
@@ -30,23 +33,34 @@ class HistogramValue:
 
 @define
 class Histogram:
-    """Counts values by size.
+    """Counts values by size. One thread adds; any thread may read.
 
     Attributes:
         bounds: The upper bounds of the buckets in ascending order, without infinity. A bound belongs to its bucket.
-        value: The counts and the sum. Any thread may read it, as it is replaced as a whole.
     """
 
     bounds: tuple[float, ...]
-    value: HistogramValue = field(init=False)
+    _counts: list[int] = field(init=False)
+    _total: float = field(init=False, default=0.0)
 
-    @value.default
-    def _empty(self) -> HistogramValue:
-        return HistogramValue((0,) * (len(self.bounds) + 1), 0.0)
+    @_counts.default
+    def _zeros(self) -> list[int]:
+        return [0] * (len(self.bounds) + 1)
+
+    @property
+    def value(self) -> HistogramValue:
+        """The counts and the sum."""
+        return HistogramValue(tuple(self._counts), self._total)
 
     def add(self, values: Sequence[float]) -> None:
-        """Count some values: one sort, and one search for each bucket."""
+        """Count some values."""
+        self._total += sum(values)
+        counts, bounds = self._counts, self.bounds
+        if len(values) < _FEW:
+            for value in values:
+                counts[bisect_left(bounds, value)] += 1
+            return
         ordered = sorted(values)
-        ends = (0, *(bisect_right(ordered, bound) for bound in self.bounds), len(ordered))
-        counts = tuple(end - start for start, end in pairwise(ends))
-        self.value = self.value.plus(HistogramValue(counts, sum(ordered)))
+        ends = (0, *(bisect_right(ordered, bound) for bound in bounds), len(ordered))
+        for bucket, (start, end) in enumerate(pairwise(ends)):
+            counts[bucket] += end - start

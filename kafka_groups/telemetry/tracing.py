@@ -4,9 +4,10 @@ A span covers one attempt. It continues the trace of the program that produced t
 (W3C Trace Context, by OpenTelemetry's global propagator), and is current while the handler runs.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from time import perf_counter
+from types import TracebackType
 
 from kafka_groups.telemetry import conventions
 from kafka_groups.telemetry.attempts import (
@@ -37,7 +38,6 @@ try:
         get_current_span,
         get_tracer_provider,
         set_span_in_context,
-        use_span,
     )
 except ModuleNotFoundError as error:
     raise not_installed(error, "opentelemetry", "opentelemetry-api", "opentelemetry") from error
@@ -96,54 +96,62 @@ class Tracing:
 
         An exception passes through and is the error of the span, a cancellation too.
         """
-        return self._attempted(attempt)
+        return _AttemptSpan(attempt, self._tracer, self.meters, self._timer, record_keys=self._record_keys)
 
-    @contextmanager
-    def _attempted(self, attempt: TracedAttempt) -> Iterator[None]:
-        attributes = attempt_attributes(attempt)
-        if attempt.number == 1:
-            self.meters.consumed(len(attempt.records), attributes)
-        started_s = self._timer()
-        try:
-            with self._current(attempt, attributes) as span, _noting_errors(span):
-                yield
-        except BaseException as error:
-            attributes = {**attributes, conventions.ERROR_TYPE: _error_type(error)}
-            raise
-        finally:
-            self.meters.processed(self._timer() - started_s, attributes)
 
-    @contextmanager
-    def _current(self, attempt: TracedAttempt, attributes: dict[str, str]) -> Iterator[Span]:
-        """Make the span current, with the baggage of a single record's producer. End it afterwards."""
+class _AttemptSpan(AbstractContextManager[None]):
+    """The span of one attempt. A class, because nested generators would cost half as much again."""
+
+    def __init__(
+        self,
+        attempt: TracedAttempt,
+        tracer: Tracer,
+        meters: MessagingMeters,
+        timer: Callable[[], float],
+        *,
+        record_keys: bool,
+    ) -> None:
+        self._attempt = attempt
+        self._tracer = tracer
+        self._meters = meters
+        self._timer = timer
+        self._record_keys = record_keys
+        self._attributes = attempt_attributes(attempt)
+
+    def __enter__(self) -> None:
         outside = set_span_in_context(INVALID_SPAN)  # what the worker runs in is not the cause of the attempt
-        producers = [extract(record.headers, context=outside, getter=_HEADERS) for record in attempt.records]
-        context = outside if attempt.is_batch else producers[0]
-        span = self._tracer.start_span(
-            span_name(attempt),
+        producers = [extract(record.headers, context=outside, getter=_HEADERS) for record in self._attempt.records]
+        context = outside if self._attempt.is_batch else producers[0]
+        if self._attempt.number == 1:
+            self._meters.consumed(len(producers), self._attributes)
+        self._started_s = self._timer()
+        self._span = self._started_span(context, producers)
+        self._token = attach(set_span_in_context(self._span, context))
+
+    def _started_span(self, context: Context, producers: Sequence[Context]) -> Span:
+        places = place_attributes(self._attempt, with_key=self._record_keys)
+        return self._tracer.start_span(
+            span_name(self._attempt),
             context=context,
             kind=SpanKind.CONSUMER,
-            attributes={**attributes, **place_attributes(attempt, with_key=self._record_keys)},
+            attributes={**self._attributes, **places},
             links=_links(producers),
         )
-        token = attach(context)
-        try:
-            with use_span(span, end_on_exit=True, record_exception=False, set_status_on_exception=False):
-                yield span
-        finally:
-            detach(token)
 
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        detach(self._token)
+        if error is not None:
+            self._note(error)
+        self._span.end()
+        self._meters.processed(self._timer() - self._started_s, self._attributes)
 
-@contextmanager
-def _noting_errors(span: Span) -> Iterator[None]:
-    """Note whatever ends an attempt on its span, and raise it again."""
-    try:
-        yield
-    except BaseException as error:
-        span.record_exception(error)
-        span.set_attribute(conventions.ERROR_TYPE, _error_type(error))
-        span.set_status(Status(StatusCode.ERROR, f"{type(error).__name__}: {error}"))
-        raise
+    def _note(self, error: BaseException) -> None:
+        self._attributes[conventions.ERROR_TYPE] = _error_type(error)
+        self._span.record_exception(error)
+        self._span.set_attribute(conventions.ERROR_TYPE, _error_type(error))
+        self._span.set_status(Status(StatusCode.ERROR, f"{type(error).__name__}: {error}"))
 
 
 def _error_type(error: BaseException) -> str:

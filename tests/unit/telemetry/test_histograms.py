@@ -1,4 +1,5 @@
 import pickle
+import random
 
 import pytest
 
@@ -23,6 +24,18 @@ def test_runs_add_up_and_an_empty_run_changes_nothing() -> None:
     for run in ([0.5], [], [2.0, 3.0]):
         histogram.add(run)
     assert histogram.value == HistogramValue((1, 2), 5.5)
+
+
+def test_many_values_are_counted_as_one_by_one() -> None:
+    rng = random.Random(7)
+    values = [rng.choice((0.1, 1.0, rng.uniform(0, 2))) for _ in range(200)]
+    one_by_one, at_once = Histogram((0.1, 0.5, 1.0)), Histogram((0.1, 0.5, 1.0))
+    for value in values:
+        one_by_one.add([value])
+    at_once.add(values)
+    assert at_once.value.counts == one_by_one.value.counts
+    assert sum(at_once.value.counts) == 200
+    assert all(at_once.value.counts)
 
 
 def test_a_value_can_be_sent_to_another_process() -> None:
