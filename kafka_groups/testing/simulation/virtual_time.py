@@ -79,6 +79,12 @@ class VirtualTimeLoop(asyncio.BaseEventLoop):
         step.handle = super().call_soon(step, context=context)
         return step.handle
 
+    def call_soon_threadsafe(
+        self, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None
+    ) -> asyncio.Handle:
+        """Call it on the next turn, as `call_soon`: there are no other threads."""
+        return self.call_soon(callback, *args, context=context)
+
     def call_at(
         self, when: float, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None
     ) -> asyncio.TimerHandle:

@@ -1,7 +1,7 @@
 """Write dead letters for a handler, in a thread, so that the driver's loop goes on."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Protocol
 
 from attrs import frozen
@@ -34,6 +34,10 @@ class DeadLetter:
     is_repeated: bool = False
 
 
+WriteLetters = Callable[[Sequence[DeadLetter]], Exception | None]
+InThread = Callable[[WriteLetters, Sequence[DeadLetter]], Awaitable[Exception | None]]
+
+
 class LetterWriting(Protocol):
     """Writes dead letters; `LetterWriter` does it with a producer."""
 
@@ -50,12 +54,21 @@ class LetterWriter:
         group_id: The share group.
         config: Keys of the consumer, for a producer to the same cluster.
         box: Another place to write to, for tests.
+        in_thread: Runs the function that blocks, with its argument; simulations have no threads.
     """
 
-    def __init__(self, topic: str, group_id: str, config: Mapping[str, object], box: LetterBox | None = None) -> None:
+    def __init__(
+        self,
+        topic: str,
+        group_id: str,
+        config: Mapping[str, object],
+        box: LetterBox | None = None,
+        in_thread: InThread = asyncio.to_thread,
+    ) -> None:
         self._topic = topic
         self._group_id = group_id
         self._box: LetterBox = box or DurableProducer(config)
+        self._in_thread = in_thread
         self._copied = CopiedRecords()
 
     def __repr__(self) -> str:
@@ -66,7 +79,7 @@ class LetterWriter:
         new = [letter for letter in letters if place_of(letter.record) not in self._copied]
         if not new:
             return None
-        error = await asyncio.to_thread(self._write, new)
+        error = await self._in_thread(self._write, new)
         if error is None:
             self._copied.add(place_of(letter.record) for letter in new)
         return error

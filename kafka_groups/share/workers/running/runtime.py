@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+import time
 from collections.abc import Callable, Mapping, Sequence
 
 from attrs import define, field, frozen
@@ -43,6 +44,7 @@ class WorkerSettings:
         environment: Network, clock and randomness.
         shutdown_ms: How long records in hand may run on when the worker stops.
         letters: Makes the writer of dead letters for a topic; None for a producer.
+        timer: Returns seconds, for the durations of attempts; the pace of a handler is measured with it.
     """
 
     group_id: str
@@ -51,6 +53,7 @@ class WorkerSettings:
     environment: Environment = field(factory=Environment)
     shutdown_ms: int = 25_000
     letters: Callable[[str], LetterWriting] | None = None
+    timer: Callable[[], float] = time.perf_counter
 
 
 def handling_rules(spec: HandlerSpec, group: Preflight) -> HandlingRules[AnyRecord]:
@@ -182,7 +185,7 @@ class WorkerRuntime:
     def _slots(self, spec: HandlerSpec, mailbox: Mailbox) -> HandlerSlots:
         settings = self._settings
         client_id = str(settings.given.get("client_id", settings.given.get("client.id", "")))
-        calls = HandlerCalls(spec, CallContext(settings.group_id, client_id, settings.middleware))
+        calls = HandlerCalls(spec, CallContext(settings.group_id, client_id, settings.middleware, settings.timer))
         if spec.is_async:
             loop = self._handler_loop or asyncio.get_running_loop()
             return TaskSlots(loop, calls, mailbox)
