@@ -26,6 +26,7 @@ from kafka_groups.share.workers.health import Health
 from kafka_groups.share.workers.keywords import WorkerKeywords, check_worker_keys
 from kafka_groups.share.workers.running.attempts import Middleware
 from kafka_groups.share.workers.running.embedding import RunningWorker
+from kafka_groups.share.workers.running.garbage import collect_less_often
 from kafka_groups.share.workers.running.runtime import WorkerSettings
 from kafka_groups.telemetry.sources import TelemetrySource
 from kafka_groups.telemetry.workers import WorkerTelemetry
@@ -224,7 +225,8 @@ class Worker:
         """Run until SIGTERM, SIGINT or `stop`. Blocks; call it in the main thread.
 
         The first signal stops the worker: it fetches no more, runs what it holds for `shutdown_timeout`, and releases
-        the rest. A second signal releases at once. Handlers declared with `async def` run on a loop of this thread.
+        the rest. A second signal releases at once. Handlers declared with `async def` run on a loop of this thread. As the
+        process is the worker's, garbage is collected less often than by Python's default (`gc.set_threshold`).
 
         Raises:
             ConfigurationError: There is no handler, or a handler does not fit the group.
@@ -237,6 +239,7 @@ class Worker:
         loop = asyncio.get_running_loop()
         signals = (signal.SIGTERM, signal.SIGINT) if threading.current_thread() is threading.main_thread() else ()
         self._exits_when_hung = True
+        collect_less_often()
         async with self:
             for number in signals:
                 loop.add_signal_handler(number, self._signalled)

@@ -7,7 +7,7 @@ asks for the next step, does it, and reports the result.
 
 import random
 from collections import Counter, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Generic, TypeVar
 
 from kafka_groups.share.workers.rules.breaker import Breaker
@@ -37,6 +37,8 @@ MOST_DELAYED = 1_000
 """The most records that wait for a retry, a key or a dead letter; with more, nothing is fetched."""
 MOST_FETCHED_WHILE_OPEN = 64
 """The most records that are fetched to find one that succeeds while the breaker is open."""
+_SHARE_OF_WINDOWS = 4
+"""The buffer takes this part of the partitions' windows: what runs, and what brokers have not confirmed, is there too."""
 _SLOW_RUN_MS = 20
 """A run that takes longer gives back the records that it has not started."""
 _OUTAGE_MS = 3_600_000
@@ -98,13 +100,24 @@ class RecordHandling(Generic[R]):
             last_offset: The last offset acquired, with or without a record.
             now_ms: The time.
         """
-        self.windows.acquired(partition, last_offset)
-        if self.breaker.is_open:
-            self._fetched_while_open += len(records)
+        self._note_arrival(partition, len(records), last_offset)
         self._holdings.arrive(records, counts, now_ms)
         self._accept_finished(now_ms)
         if self._is_over(now_ms):
             self._release_held(now_ms)
+
+    def arrived_first(self, partition: TopicIdPartition, records: Collection[R], last_offset: int, now_ms: int) -> None:
+        """Take the records of one delivery, which is the first for all of them. They are read as they are run."""
+        if self._is_over(now_ms) or not self._holdings.arrive_lazily(records, len(records)):
+            listed = list(records)
+            self.arrived(partition, listed, [1] * len(listed), last_offset, now_ms)
+        else:
+            self._note_arrival(partition, len(records), last_offset)
+
+    def _note_arrival(self, partition: TopicIdPartition, count: int, last_offset: int) -> None:
+        self.windows.acquired(partition, last_offset)
+        if self.breaker.is_open:
+            self._fetched_while_open += count
 
     def wanted(self, now_ms: int) -> int:
         """Return how many records to acquire now; 0 for none."""
@@ -125,7 +138,7 @@ class RecordHandling(Generic[R]):
         if rules.buffer is not None:
             return rules.buffer
         least = rules.concurrency * (rules.batch.max_records if rules.batch else 1)
-        return max(least, self.pace.buffer(rules.concurrency))
+        return max(least, min(self.pace.buffer(rules.concurrency), self.windows.room // _SHARE_OF_WINDOWS))
 
     # ---------------------------------------------------------------------------------------- steps
 
@@ -139,7 +152,7 @@ class RecordHandling(Generic[R]):
         if (due := self._holdings.copies.take_due(now_ms)) is not None:
             self._copying[due.place] = due
             return CopyLetters(due)
-        return self._next_run(now_ms) if len(self._runs) < self._rules.concurrency else None
+        return self._next_run(now_ms) if len(self._runs) < self._most_runs else None
 
     def _next_run(self, now_ms: int) -> RecordRun[R] | None:
         probes = any(run.is_probe for run in self._runs)
@@ -147,6 +160,12 @@ class RecordHandling(Generic[R]):
         if run is not None:
             self._runs[run] = now_ms
         return run
+
+    @property
+    def _most_runs(self) -> int:
+        """The most runs at a time. A fast handler has some ready in the queue of its threads, so that none waits."""
+        concurrency = self._rules.concurrency
+        return concurrency + (self._rules.queued if self.pace.is_fast and not self.breaker.is_open else 0)
 
     @property
     def _is_quiet(self) -> bool:
@@ -361,11 +380,18 @@ class RecordHandling(Generic[R]):
             opened = self._holdings.finished.pop()
             self._end(opened, AcknowledgeType.ACCEPT, now_ms)
 
-    def settled(self, settle: SettleRecords[R], refused: Sequence[R]) -> None:
-        """Take the result of an acknowledgement: the records that the broker refused, which it redelivers."""
+    def settled(
+        self, settle: SettleRecords[R], refused: Iterable[R] = (), *, refused_places: Iterable[RecordId] = ()
+    ) -> None:
+        """Take the result of an acknowledgement.
+
+        Args:
+            settle: The step. Of its records nothing is read, so the driver may have let go of them.
+            refused: The records that the broker refused. It redelivers them.
+            refused_places: More of them, by partition and offset.
+        """
         self._settling -= 1
-        for record in refused:
-            place = self._rules.place_of(record)
+        for place in (*map(self._rules.place_of, refused), *refused_places):
             self._tell_lost(place)
             if settle.kind == AcknowledgeType.ACCEPT:
                 self._holdings.lost.finished(place)
@@ -426,9 +452,9 @@ class RecordHandling(Generic[R]):
     def measure_windows(self, now_ms: int) -> None:
         """Measure how full the partitions' windows are. Gives up records that fill one, if the handler says so."""
         running = (self._rules.place_of(record) for run in self._runs for record in run.records[:1])
-        self.windows.measure((*self._holdings.oldest_places(), *running, *self._copying))
+        self.windows.measure((*self._holdings.oldest_places(), *running, *self._copying), now_ms)
         for use in self.windows.uses.values():
-            if use.used >= NOT_READY_AT and self._rules.on_blocked is not None:
+            if use.is_held_back(NOT_READY_AT) and self._rules.on_blocked is not None:
                 self._unblock((use.partition, use.oldest), self._rules.on_blocked, now_ms)
 
     def _unblock(self, place: RecordId, on_blocked: OnError, now_ms: int) -> None:

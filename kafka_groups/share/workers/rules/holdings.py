@@ -1,7 +1,7 @@
 """The records that a handler has in hand and that do not run now, by what they wait for."""
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Generic, TypeVar
 
@@ -63,7 +63,7 @@ class Holdings(Generic[R]):
     def arrive(self, records: Sequence[R], counts: Sequence[int], now_ms: int) -> None:
         """Take the records of one delivery, in order of their offsets."""
         if self._rules.key_of is None and not self.lost and max(counts, default=0) <= 1:
-            self.fresh.add(records)
+            self.fresh.add(records, len(records))
             return
         fresh: list[R] = []
         suspects: list[OpenRecord[R]] = []
@@ -72,8 +72,15 @@ class Holdings(Generic[R]):
                 fresh.append(record)
             elif (opened := self._entered(record, delivery_count)) is not None:
                 self._sort_in(opened, suspects, now_ms)
-        self.fresh.add(fresh)
+        self.fresh.add(fresh, len(fresh))
         self.suspects.add(suspects)
+
+    def arrive_lazily(self, records: Iterable[R], size: int) -> bool:
+        """Take records of a first delivery without reading them. Returns whether that is possible now."""
+        if self._rules.key_of is not None or self.lost:
+            return False
+        self.fresh.add(records, size)
+        return True
 
     def _entered(self, record: R, delivery_count: int) -> OpenRecord[R] | None:
         key = None if self._rules.key_of is None else self._rules.key_of(record)

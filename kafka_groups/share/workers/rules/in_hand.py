@@ -2,8 +2,8 @@
 
 import heapq
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from itertools import count
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, count, islice
 from typing import Generic, TypeVar
 
 from kafka_groups.share.workers.rules.steps import OpenRecord
@@ -13,68 +13,83 @@ __all__ = ["FreshRecords", "WaitingRecords"]
 R = TypeVar("R")
 
 
+class _Lot(Generic[R]):
+    """Records of one delivery. Those that nobody has taken are not made yet, so that few are in memory."""
+
+    def __init__(self, records: Iterator[R], size: int) -> None:
+        self._records = records
+        self._first: list[R] = []
+        self.size = size
+
+    @property
+    def first(self) -> R | None:
+        """The first record; None if the lot has none, because what came was unreadable."""
+        if not self._first and self.size:
+            self._first = list(islice(self._records, 1))
+            if not self._first:
+                self.size = 0
+        return self._first[0] if self._first else None
+
+    def take(self, most: int) -> list[R]:
+        """Take up to that many records."""
+        taken = self._first + list(islice(self._records, max(0, most - len(self._first))))
+        self._first, rest = [], taken[most:]
+        self._records = chain(rest, self._records) if rest else self._records
+        taken = taken[:most]
+        self.size = self.size - len(taken) if len(taken) == most else 0
+        return taken
+
+
 class FreshRecords(Generic[R]):
     """Records that no handler has seen, in lots of one delivery each. A run never spans two lots."""
 
     def __init__(self) -> None:
-        self._lots: deque[Sequence[R]] = deque()
-        self._position = 0
-        self._count = 0
+        self._lots: deque[_Lot[R]] = deque()
 
     def __len__(self) -> int:
-        return self._count
-
-    def __iter__(self) -> Iterator[R]:
-        for number, lot in enumerate(self._lots):
-            yield from lot[self._position :] if number == 0 else lot
+        return sum(lot.size for lot in self._lots)
 
     def firsts(self) -> Iterator[R]:
         """Return the first record of each lot."""
-        for number, lot in enumerate(self._lots):
-            yield lot[self._position if number == 0 else 0]
+        return (first for lot in self._lots if (first := lot.first) is not None)
 
-    def add(self, lot: Sequence[R]) -> None:
-        """Add the records of a delivery, in order."""
-        if lot:
-            self._lots.append(lot)
-            self._count += len(lot)
+    def add(self, records: Iterable[R], size: int) -> None:
+        """Add the records of a delivery, in order.
+
+        Args:
+            records: The records. They are read when they are taken.
+            size: How many they are, or more if some turn out to be unreadable.
+        """
+        if size:
+            self._lots.append(_Lot(iter(records), size))
 
     def put_back(self, rest: Sequence[R]) -> None:
         """Put the records that a run did not start before all others."""
-        if not rest:
-            return
-        if self._position:
-            self._lots[0] = self._lots[0][self._position :]
-            self._position = 0
-        self._lots.appendleft(rest)
-        self._count += len(rest)
+        if rest:
+            self._lots.appendleft(_Lot(iter(rest), len(rest)))
 
     def take(self, most: int) -> Sequence[R]:
         """Take up to that many records of the first lot; empty if there are none."""
-        if not self._lots:
-            return ()
-        lot = self._lots[0]
-        taken = lot[self._position : self._position + most]
-        self._position += len(taken)
-        self._count -= len(taken)
-        if self._position >= len(lot):
-            self._lots.popleft()
-            self._position = 0
-        return taken
+        while self._lots:
+            taken = self._lots[0].take(most)
+            if not self._lots[0].size:
+                self._lots.popleft()
+            if taken:
+                return taken
+        return ()
 
     def remove(self, matches: Callable[[R], bool]) -> list[R]:
         """Remove the records that match, and return them."""
-        removed = [record for record in self if matches(record)]
-        if removed:
-            kept = [[record for record in lot if not matches(record)] for lot in self._all_lots()]
-            self._lots = deque(lot for lot in kept if lot)
-            self._position = 0
-            self._count -= len(removed)
+        removed: list[R] = []
+        lots: deque[_Lot[R]] = deque()
+        for lot in self._lots:
+            records = lot.take(lot.size)
+            removed += filter(matches, records)
+            kept = [record for record in records if not matches(record)]
+            if kept:
+                lots.append(_Lot(iter(kept), len(kept)))
+        self._lots = lots
         return removed
-
-    def _all_lots(self) -> list[Sequence[R]]:
-        lots = list(self._lots)
-        return [lots[0][self._position :], *lots[1:]] if lots else []
 
 
 class WaitingRecords(Generic[R]):

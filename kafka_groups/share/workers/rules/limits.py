@@ -35,6 +35,7 @@ class HandlingRules(Generic[R]):
         failures: What happens to records whose attempts fail.
         policy: The rules for delivery counts.
         concurrency: The most runs at a time.
+        queued: How many runs of a fast handler may wait in the queue of its slots, which start them by themselves.
         buffer: How many records to acquire ahead; None follows the pace of the handler.
         copies: Whether the worker writes dead letters itself.
         record_locks: The group's `share.partition.max.record.locks`.
@@ -54,3 +55,4 @@ class HandlingRules(Generic[R]):
     key_of: Callable[[R], Hashable] | None = None
     batch: BatchLimits | None = None
     on_blocked: OnError | None = None
+    queued: int = 0

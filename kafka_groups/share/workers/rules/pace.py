@@ -4,12 +4,12 @@ from attrs import define
 
 __all__ = ["HandlerPace"]
 
-_RUN_MS = 1.0
+_RUN_MS = 2.0
 """A run takes about this long: shorter ones cost more in handing over, longer ones delay the records behind."""
 _AHEAD_MS = 100.0
 """The buffer holds about what the slots finish in this time."""
 _LONGEST_RUN = 1_000
-_LARGEST_BUFFER = 10_000
+_LARGEST_BUFFER = 20_000
 _SHARE_OF_NEW = 0.2
 _GROWTH = 4
 
@@ -34,6 +34,11 @@ class HandlerPace:
         else:
             self.record_ms += (record_ms - self.record_ms) * _SHARE_OF_NEW
         self._run = min(self._run * _GROWTH, self._fitting(_RUN_MS), _LONGEST_RUN)
+
+    @property
+    def is_fast(self) -> bool:
+        """True if runs have several records."""
+        return self._run > 1
 
     def _fitting(self, wanted_ms: float) -> int:
         record_ms = self.record_ms

@@ -1,30 +1,49 @@
 """Acknowledge records for a driver, and report what the brokers confirmed or refused."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
-from attrs import define, field
+from attrs import define, field, frozen
 
 from kafka_groups.errors import KafkaGroupsError, OperationTimeoutError
 from kafka_groups.share.aio import AsyncKafkaShareConsumer
 from kafka_groups.share.delivery.commits import CommitTicket
+from kafka_groups.share.delivery.delivery import Delivery
 from kafka_groups.share.delivery.records import AnyRecord, delivery_of
 from kafka_groups.share.workers.rules.steps import SettleRecords
-from kafka_groups.types import AcknowledgeType, TopicIdPartition
+from kafka_groups.types import RecordId
 
-__all__ = ["WorkerCommits"]
+__all__ = ["SentRecords", "WorkerCommits"]
 
 _TRIES = 5
 
 AnySettle = SettleRecords[AnyRecord]
-Errors = Mapping[TopicIdPartition, Exception | None]
-Settled = Callable[[AnySettle, Sequence[AnyRecord], Exception | None], None]
-"""Receives what was settled, the records of it that the broker refused, and the error."""
 
 
-@define
+@frozen(eq=False)
+class SentRecords:
+    """Acknowledged records on their way, as ranges: the records themselves need not stay in memory.
+
+    Attributes:
+        step: The step of the rules, without its records.
+        ranges: Delivery, first and last offset of each range.
+        count: The number of records.
+    """
+
+    step: AnySettle
+    ranges: Sequence[tuple[Delivery, int, int]]
+    count: int
+
+    @property
+    def places(self) -> Iterator[RecordId]:
+        """The partition and offset of each record."""
+        for delivery, first, last in self.ranges:
+            yield from ((delivery.topic_partition, offset) for offset in range(first, last + 1))
+
+
+@frozen
 class _Commit:
     ticket: CommitTicket
-    settles: list[AnySettle]
+    sent: Sequence[SentRecords]
 
 
 @define
@@ -33,25 +52,24 @@ class WorkerCommits:
 
     Attributes:
         consumer: The consumer, in explicit mode.
-        settled: Receives the results.
+        settled: Receives what was sent, the places of it that the broker refused, and the error or None.
         survive: Takes errors of the background that a commit raises; it raises those that end the worker.
     """
 
     consumer: AsyncKafkaShareConsumer[bytes, bytes]
-    settled: Settled
+    settled: Callable[[SentRecords, Sequence[RecordId], Exception | None], None]
     survive: Callable[[KafkaGroupsError], None]
-    _marked: list[AnySettle] = field(factory=list)
+    _unsent: list[AnySettle] = field(factory=list)
     _commits: list[_Commit] = field(factory=list)
 
-    def mark(self, settle: AnySettle) -> None:
-        """Acknowledge records locally. `send` sends it."""
-        _mark(settle.records, settle.kind)
-        self._marked.append(settle)
+    def add(self, step: AnySettle) -> None:
+        """Keep records until `send` acknowledges them: a poll under way would send them before, without a result."""
+        self._unsent.append(step)
 
     @property
-    def has_marked(self) -> bool:
+    def has_unsent(self) -> bool:
         """True if something waits to be sent."""
-        return bool(self._marked)
+        return bool(self._unsent)
 
     @property
     def is_waiting(self) -> bool:
@@ -59,16 +77,17 @@ class WorkerCommits:
         return bool(self._commits)
 
     def send(self, on_done: Callable[[], None], *, with_next_fetch: bool) -> None:
-        """Send what was marked, without waiting."""
-        marked, self._marked = self._marked, []
-        ticket = self._sent(with_next_fetch=with_next_fetch)
+        """Acknowledge what was added, without waiting for the brokers."""
+        sent = [_acknowledged(step) for step in self._unsent]
+        self._unsent = []
+        ticket = self._ticket(with_next_fetch=with_next_fetch)
         if ticket is None:
-            self._report(_Commit(CommitTicket(), marked))
+            self._report(_Commit(CommitTicket(), sent))
             return
         ticket.on_done = on_done
-        self._commits.append(_Commit(ticket, marked))
+        self._commits.append(_Commit(ticket, sent))
 
-    def _sent(self, *, with_next_fetch: bool) -> CommitTicket | None:
+    def _ticket(self, *, with_next_fetch: bool) -> CommitTicket | None:
         for _ in range(_TRIES):
             try:
                 return self.consumer.commit_async(with_next_fetch=with_next_fetch)
@@ -78,7 +97,7 @@ class WorkerCommits:
 
     def take_answers(self) -> None:
         """Report the commits that the brokers have answered."""
-        if not self._commits or not any(commit.ticket.is_done for commit in self._commits):
+        if not any(commit.ticket.is_done for commit in self._commits):
             return
         answered = [commit for commit in self._commits if commit.ticket.is_done]
         self._commits = [commit for commit in self._commits if not commit.ticket.is_done]
@@ -93,33 +112,35 @@ class WorkerCommits:
 
     def _report(self, commit: _Commit) -> None:
         results = commit.ticket.results
-        for settle in commit.settles:
-            errors = {place: results.get(place, _UNANSWERED) for place in _partitions(settle.records)}
+        for sent in commit.sent:
+            errors = {d.topic_partition: results.get(d.topic_partition, _UNANSWERED) for d, _, _ in sent.ranges}
             error = next((error for error in errors.values() if error is not None), None)
-            refused = [] if error is None else _of_failed(settle.records, errors)
-            self.settled(settle, refused, error)
-
-
-def _partitions(records: Sequence[AnyRecord]) -> Collection[TopicIdPartition]:
-    """Return the partitions of records. Runs of one delivery need no look at each record."""
-    first, last = delivery_of(records[0]), delivery_of(records[-1])
-    if first is last and records[-1].offset - records[0].offset == len(records) - 1:
-        return (first.topic_partition,)
-    return {delivery_of(record).topic_partition for record in records}
-
-
-def _of_failed(records: Sequence[AnyRecord], errors: Errors) -> list[AnyRecord]:
-    return [record for record in records if errors[delivery_of(record).topic_partition] is not None]
+            refused = [] if error is None else [place for place in sent.places if errors[place[0]] is not None]
+            self.settled(sent, refused, error)
 
 
 _UNANSWERED = OperationTimeoutError("the broker's answer is not known")
 
 
-def _mark(records: Sequence[AnyRecord], kind: AcknowledgeType) -> None:
+def _acknowledged(step: AnySettle) -> SentRecords:
+    ranges = tuple(_ranges(step.records))
+    for delivery, first, last in ranges:
+        delivery.mark_open(first, last, step.kind)
+    return SentRecords(SettleRecords((), step.kind), ranges, len(step.records))
+
+
+def _ranges(records: Sequence[AnyRecord]) -> Iterator[tuple[Delivery, int, int]]:
+    """Yield the runs of consecutive offsets of records in a row. Runs of one delivery need no look at each record."""
     first, last = records[0], records[-1]
     delivery = delivery_of(first)
     if delivery is delivery_of(last) and last.offset - first.offset == len(records) - 1:
-        delivery.mark_open(first.offset, last.offset, kind)
+        yield delivery, first.offset, last.offset
         return
-    for record in records:
-        delivery_of(record).mark_open(record.offset, record.offset, kind)
+    begin = end = first.offset
+    for record in records[1:]:
+        if delivery_of(record) is delivery and record.offset == end + 1:
+            end = record.offset
+            continue
+        yield delivery, begin, end
+        delivery, begin, end = delivery_of(record), record.offset, record.offset
+    yield delivery, begin, end

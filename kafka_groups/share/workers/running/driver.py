@@ -14,7 +14,7 @@ from attrs import frozen
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.net.clock import Clock
 from kafka_groups.share.aio import AsyncKafkaShareConsumer, hooks_of
-from kafka_groups.share.delivery.batch import AnyRecords, ShareRecords, deliveries_of
+from kafka_groups.share.delivery.batch import AnyRecords, deliveries_of
 from kafka_groups.share.delivery.delivered import DeliveredRecords
 from kafka_groups.share.delivery.delivery import Delivery, SessionId
 from kafka_groups.share.delivery.records import AnyRecord, delivery_of
@@ -22,12 +22,13 @@ from kafka_groups.share.workers.handlers import HandlerSpec
 from kafka_groups.share.workers.polling import is_passing
 from kafka_groups.share.workers.rules.handling import RecordHandling
 from kafka_groups.share.workers.rules.steps import CopyLetters, RecordRun, SettleRecords
-from kafka_groups.share.workers.running.acknowledging import WorkerCommits
+from kafka_groups.share.workers.running.acknowledging import SentRecords, WorkerCommits
 from kafka_groups.share.workers.running.letters import DeadLetter, LetterWriting
 from kafka_groups.share.workers.running.reporting import HandlerReport
 from kafka_groups.share.workers.running.results import RunResult
 from kafka_groups.share.workers.running.slots import HandlerSlots, Mailbox
 from kafka_groups.share.workers.running.watching import RunWatch
+from kafka_groups.types import RecordId
 
 __all__ = ["DriverParts", "HandlerDriver"]
 
@@ -35,6 +36,8 @@ _LOG = logging.getLogger("kafka_groups.worker")
 
 _EXACT_FETCHES_UP_TO: Final = 500
 """Up to this many wanted records a fetch is exact; with more, whole batches of the log are acquired."""
+_SEND_AFTER_MS: Final = 10
+"""Acknowledgements wait so long for others while handlers run."""
 _WATCH_MS: Final = 100
 _BUSY_WATCH_MS: Final = 20
 _IDLE_MS: Final = 1_000
@@ -83,7 +86,8 @@ class HandlerDriver:
         self._letters = parts.letters
         self._report = parts.report
         self._woken = asyncio.Event()
-        self._is_polling = False
+        self._polling: asyncio.Task[AnyRecords] | None = None
+        self._unsent_since_ms: int | None = None
         self._mailbox = Mailbox(asyncio.get_running_loop(), self._wake)
         self._slots = slots(self._mailbox)
         self._watch = RunWatch(parts.spec, self._slots, parts.report)
@@ -114,10 +118,17 @@ class HandlerDriver:
                     await self._rest(self._clock.now_ms())
         finally:
             self._slots.close()
+            await self._end_poll()
             self._commits.give_up()
             self._note_figures()
         if self._handling.stopped_by is not None:
             raise self._handling.stopped_by
+
+    async def _end_poll(self) -> None:
+        if self._polling is not None:
+            self._hooks.end_poll()
+            await asyncio.wait([self._polling])
+            self._take_polled(self._clock.now_ms())
 
     @property
     def _is_over(self) -> bool:
@@ -138,29 +149,28 @@ class HandlerDriver:
 
     def _wake(self) -> None:
         self._woken.set()
-        if self._is_polling:
-            self._hooks.end_poll()
 
     def _turn(self, now_ms: int) -> None:
-        if self._must_pause:
+        if self._must_pause and self._may_call:
             self._must_pause = False
             self._consumer.pause()
+        self._take_polled(now_ms)
         while (result := self._mailbox.take()) is not None:
             self._ran(result, now_ms)
         self._commits.take_answers()
         self._look_after(now_ms)
         self._do_steps(now_ms)
-        self._send()
+        self._send(now_ms)
         self._report.take_events(self._handling)
         if self._handling.stopped_by is not None and not self._is_stopping:
             self.stop(0)
             self._do_steps(now_ms)
-            self._send()
+            self._send_now(with_next_fetch=False)
 
     def _do_steps(self, now_ms: int) -> None:
         while (step := self._handling.next(now_ms)) is not None:
             if isinstance(step, SettleRecords):
-                self._commits.mark(step)
+                self._commits.add(step)
             elif isinstance(step, CopyLetters):
                 self._copies.append(step)
             else:
@@ -178,16 +188,29 @@ class HandlerDriver:
 
     # ------------------------------------------------------------------------------------------ settling
 
-    def _send(self) -> None:
-        if self._commits.has_marked:
-            is_fetching = not self._is_stopping and self._handling.wanted(self._clock.now_ms()) > 0
-            self._commits.send(self._wake, with_next_fetch=is_fetching)
+    def _send(self, now_ms: int) -> None:
+        """Send acknowledgements: together with others soon, and at once if nothing else goes on."""
+        if not self._commits.has_unsent:
+            self._unsent_since_ms = None
+            return
+        if self._unsent_since_ms is None:
+            self._unsent_since_ms = now_ms
+        if self._handling.running and now_ms - self._unsent_since_ms < _SEND_AFTER_MS:
+            return
+        self._send_now(with_next_fetch=False)
 
-    def _settled(self, settle: SettleRecords[AnyRecord], refused: Sequence[AnyRecord], error: Exception | None) -> None:
-        self._report.settled(settle.kind, len(settle.records) - len(refused))
+    def _send_now(self, *, with_next_fetch: bool) -> None:
+        if self._may_call:
+            self._commits.send(self._wake, with_next_fetch=with_next_fetch)
+            self._unsent_since_ms = None
+        else:
+            self._hooks.end_poll()
+
+    def _settled(self, sent: SentRecords, refused: Sequence[RecordId], error: Exception | None) -> None:
+        self._report.settled(sent.step.kind, sent.count - len(refused))
         if error is not None:
             self._report.refused(len(refused), error)
-        self._handling.settled(settle, refused)
+        self._handling.settled(sent.step, refused_places=refused)
 
     def _write_letters(self) -> None:
         copies, self._copies = self._copies, []
@@ -210,56 +233,65 @@ class HandlerDriver:
 
     async def _rest(self, now_ms: int) -> None:
         """Wait for records, results or a time, whichever comes first."""
-        wait_ms = self._wait_ms(now_ms)
-        wanted = 0 if self._is_stopping else self._handling.wanted(now_ms)
-        if wanted:
-            is_exact = wanted <= _EXACT_FETCHES_UP_TO
-            self._consumer.fetch_limit = wanted if is_exact else None
-            self._consumer.fetches_ahead = not is_exact
-            self._take(await self._poll(wait_ms))
-        else:
-            self._consumer.fetches_ahead = False
-            if now_ms - self._polled_ms >= _POLL_AT_LEAST_MS and not self._is_stopping:
-                self._take(await self._poll(0))
-            await self._wait(wait_ms)
+        if self._may_call and not self._is_stopping:
+            self._begin_poll(now_ms)
+        timer = asyncio.get_running_loop().call_later(self._wait_ms(now_ms) / 1000, self._woken.set)
+        await self._woken.wait()
+        self._woken.clear()
+        timer.cancel()
 
     def _wait_ms(self, now_ms: int) -> int:
         longest_ms = _IDLE_MS
         if self._handling.running:
             longest_ms = _BUSY_WATCH_MS if any(run.unstarted for run in self._handling.running) else _WATCH_MS
+        if self._unsent_since_ms is not None:
+            longest_ms = min(longest_ms, _SEND_AFTER_MS)
         due_ms = self._handling.wakes_ms()
         return longest_ms if due_ms is None else max(0, min(longest_ms, due_ms - now_ms))
 
-    async def _wait(self, wait_ms: int) -> None:
-        timer = asyncio.get_running_loop().call_later(wait_ms / 1000, self._woken.set)
-        await self._woken.wait()
-        self._woken.clear()
-        timer.cancel()
+    @property
+    def _may_call(self) -> bool:
+        """True if no poll is under way, so that the consumer may be called."""
+        return self._polling is None
 
-    async def _poll(self, wait_ms: int) -> AnyRecords:
-        self._is_polling = True
-        self._polled_ms = self._clock.now_ms()
+    def _begin_poll(self, now_ms: int) -> None:
+        wanted = self._handling.wanted(now_ms)
+        if not wanted and now_ms - self._polled_ms < _POLL_AT_LEAST_MS:
+            return
+        is_exact = wanted <= _EXACT_FETCHES_UP_TO
+        self._consumer.fetches_ahead = not is_exact
+        self._consumer.fetch_limit = max(1, wanted) if is_exact else None
+        if self._commits.has_unsent:
+            self._send_now(with_next_fetch=True)
+        self._polled_ms = now_ms
+        poll = self._consumer.poll(_IDLE_MS / 1000 if wanted else 0, hold=True)
+        self._polling = asyncio.get_running_loop().create_task(poll)
+        self._polling.add_done_callback(lambda _: self._wake())
+
+    def _take_polled(self, now_ms: int) -> None:
+        if self._polling is None or not self._polling.done():
+            return
+        polling, self._polling = self._polling, None
         try:
-            return await self._consumer.poll(wait_ms / 1000, hold=True)
+            records = polling.result()
         except KafkaGroupsError as error:
             self._survive(error)
-            await asyncio.sleep(0)
-            return ShareRecords()
-        finally:
-            self._is_polling = False
+            return
+        self._take(records, now_ms)
 
     def _survive(self, error: KafkaGroupsError) -> None:
         if not is_passing(error, has_fetched=self._consumer.has_fetched):
             raise error
         self._report.survived(error)
 
-    def _take(self, records: AnyRecords) -> None:
-        now_ms = self._clock.now_ms()
+    def _take(self, records: AnyRecords, now_ms: int) -> None:
         for delivery in deliveries_of(records):
-            taken = list(delivery)
-            self._handling.arrived(
-                delivery.topic_partition, taken, _counts(delivery, taken), delivery.last_offset, now_ms
-            )
+            place, last_offset = delivery.topic_partition, delivery.last_offset
+            if delivery.max_delivery_count <= 1:
+                self._handling.arrived_first(place, delivery, last_offset, now_ms)
+            else:
+                taken = list(delivery)
+                self._handling.arrived(place, taken, _counts(delivery, taken), last_offset, now_ms)
         self._report.acquired(len(records))
 
     # ------------------------------------------------------------------------------------------ locks

@@ -60,10 +60,12 @@ class HandlerReport:
         """Note that records were acquired."""
 
     def started(self, run: RecordRun[AnyRecord], clock: Clock) -> None:
-        """Note that a run starts: how long its first record waited since it was produced."""
-        timestamp = run.records[0].timestamp if run.opened is None else None
+        """Note that a run starts: how long its records waited for their first attempt, since the first was produced."""
+        is_first = run.opened is None or not run.opened[0].attempts
+        timestamp = run.records[0].timestamp if is_first else None
         if timestamp is not None:
-            self._observer.waited([max(0, clock.wall_ms() - timestamp) / 1000])
+            wait_s = max(0, clock.wall_ms() - timestamp) / 1000
+            self._observer.waited([wait_s] * len(run.records))
 
     def ran(self, result: RunResult) -> None:
         """Count attempts."""
@@ -76,7 +78,7 @@ class HandlerReport:
         succeeded = max(0, calls - results.total())
         if succeeded:
             results["succeeded", ""] += succeeded
-        self._observer.ran(results, [result.busy_s / max(1, calls)] * min(1, calls))
+        self._observer.ran(results, [result.busy_s / max(1, calls)] * calls)
 
     def settled(self, kind: AcknowledgeType, count: int) -> None:
         """Count records that the brokers confirmed."""
@@ -107,6 +109,7 @@ class HandlerReport:
         """Report the state of the handler."""
         self._observer.in_hand(handling.in_hand)
         self._observer.breaker(is_open=handling.breaker.is_open)
+        self._observer.oldest(handling.windows.oldest_ms / 1000)
         uses = handling.windows.uses
         self._observer.windows({(p.topic or str(p.topic_id), p.partition): use.used for p, use in uses.items()})
         fullest = handling.windows.fullest

@@ -32,6 +32,8 @@ __all__ = ["WorkerRuntime", "WorkerSettings", "handling_rules"]
 
 AnyConsumer = AsyncKafkaShareConsumer[bytes, bytes]
 
+_MOST_QUEUED = 1
+
 
 @frozen(kw_only=True)
 class WorkerSettings:
@@ -85,6 +87,7 @@ def handling_rules(spec: HandlerSpec, group: Preflight) -> HandlingRules[AnyReco
         key_of=record_key if spec.order_by == "key" else spec.order_by,
         batch=spec.batch,
         on_blocked=spec.on_blocked,
+        queued=0 if spec.is_async or spec.batch is not None else min(spec.concurrency, _MOST_QUEUED),
     )
 
 
@@ -189,7 +192,7 @@ class WorkerRuntime:
         if spec.is_async:
             loop = self._handler_loop or asyncio.get_running_loop()
             return TaskSlots(loop, calls, mailbox)
-        return ThreadSlots(f"{settings.group_id}-{spec.name}", calls, mailbox)
+        return ThreadSlots(f"{settings.group_id}-{spec.name}", spec.concurrency, calls, mailbox)
 
     async def _run(self, running: _Running) -> None:
         try:

@@ -77,12 +77,14 @@ class ThreadSlots:
 
     Args:
         name: The name of the threads.
+        most: The most threads; more runs wait in the queue.
         calls: Calls the handler.
         mailbox: Gets the results.
     """
 
-    def __init__(self, name: str, calls: HandlerCalls, mailbox: Mailbox) -> None:
+    def __init__(self, name: str, most: int, calls: HandlerCalls, mailbox: Mailbox) -> None:
         self._name = name
+        self._most = most
         self._calls = calls
         self._mailbox = mailbox
         self._queue: SimpleQueue[AnyRun | None] = SimpleQueue()
@@ -94,7 +96,7 @@ class ThreadSlots:
     def submit(self, run: AnyRun) -> None:
         """Start a run."""
         self._submitted += 1
-        if self._submitted - self._finished > len(self._threads):
+        if len(self._threads) < min(self._most, self._submitted - self._finished):
             self._start_thread()
         self._queue.put(run)
 

@@ -1,0 +1,1 @@
+"""Handler workers compared with programs written by hand."""
