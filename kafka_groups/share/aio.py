@@ -383,7 +383,7 @@ class AsyncKafkaShareConsumer(_LocalSurface, Generic[K, V]):
 
 @frozen
 class ConsumerHooks:
-    """What handler workers use of a consumer, and applications do not need.
+    """Parts of a consumer that handler workers use, and that applications do not need.
 
     Attributes:
         inbox: Its hand-over between the event loop and the application.

@@ -14,7 +14,7 @@ from kafka_groups.serdes.serde import Serde
 from kafka_groups.share.delivery.records import AnyRecord, ShareRecord
 from kafka_groups.share.workers.batch import Batch
 from kafka_groups.share.workers.rules.backoffs import Backoff
-from kafka_groups.share.workers.rules.limits import BatchLimits
+from kafka_groups.share.workers.rules.limits import BatchSizes
 from kafka_groups.share.workers.rules.verdicts import OnError
 
 __all__ = [
@@ -34,7 +34,7 @@ R = TypeVar("R")
 
 KeyFunction = Callable[[ShareRecord[bytes, Any]], Hashable]
 OrderBy = Literal["key"] | KeyFunction
-"""Which records keep an order: those with the same key, or for which a function of the record returns the same."""
+"""The records that keep an order: those with the same key, or with the same result of a function of the record."""
 
 DEFAULT_THREADS = 8
 DEFAULT_TASKS = 100
@@ -81,10 +81,11 @@ class HandlerKeywords(TypedDict, total=False):
     (Kafka 4.4)."""
 
     concurrency: int
-    """How many records run at once: 8 by default for a `def`, 100 for an `async def`, 1 batch for a batch handler."""
+    """The number of records that run at once: by default 8 for a `def`, 100 for an `async def`, one batch for a batch
+    handler."""
 
     buffer: int | None
-    """How many records to acquire ahead. By default as many as run at once, or what they finish in 100 ms."""
+    """The number of records to acquire ahead. By default as many as run at once, or what they finish in 100 ms."""
 
     timeout: float | None
     """The longest time of an attempt, in seconds. An `async def` is cancelled, which counts as a failure. A thread
@@ -98,18 +99,18 @@ class HandlerKeywords(TypedDict, total=False):
     """The waits between attempts, and how many retries there are with each delivery."""
 
     errors: Mapping[type[Exception], OnError | Backoff]
-    """What to do about certain errors. The nearest class in the error's method resolution order wins."""
+    """Rules for certain errors. The nearest class in the error's method resolution order wins."""
 
     outages: Sequence[type[Exception]]
     """Errors that are the fault of the sink: they use no retry for an hour. By default ConnectionError and
     TimeoutError. Jobs that call many different hosts set `()`."""
 
     exhausted: OnError | None
-    """What happens to records that failed too often, or whose value cannot be parsed. By default they become dead
+    """The rule for records that failed too often, or whose value cannot be parsed. By default they become dead
     letters if a topic for them is known. Otherwise they are held."""
 
     on_blocked: OnError | None
-    """What happens to a record that waits for a retry and fills the window of its partition. None keeps it."""
+    """The rule for a record that waits for a retry and fills the window of its partition. None keeps it."""
 
 
 @frozen(kw_only=True)
@@ -153,7 +154,7 @@ class HandlerSpec:
     outages: tuple[type[Exception], ...]
     exhausted: OnError | None
     on_blocked: OnError | None
-    batch: BatchLimits | None = None
+    batch: BatchSizes | None = None
 
 
 def checked_handler(
@@ -161,7 +162,7 @@ def checked_handler(
     topics: str | Sequence[str],
     *,
     value: object = None,
-    batch: BatchLimits | None = None,
+    batch: BatchSizes | None = None,
     options: HandlerKeywords,
 ) -> HandlerSpec:
     """Check a function and its options.
@@ -348,7 +349,7 @@ def _checked_rule(name: str, rule: object) -> OnError | None:
     return rule
 
 
-def checked_batch(max_records: object, max_wait: float) -> BatchLimits:
+def checked_batch(max_records: object, max_wait: float) -> BatchSizes:
     """Return the limits of a batch handler.
 
     Raises:
@@ -357,4 +358,4 @@ def checked_batch(max_records: object, max_wait: float) -> BatchLimits:
     seconds = checked_seconds(max_wait, "max_wait")
     if seconds > _LONGEST_BATCH_WAIT_S:
         raise ConfigurationError(f"max_wait={max_wait!r}: give {_LONGEST_BATCH_WAIT_S:.0f} seconds at most")
-    return BatchLimits(_checked_count("max_records", max_records, _LARGEST_BATCH), round(seconds * 1000))
+    return BatchSizes(_checked_count("max_records", max_records, _LARGEST_BATCH), round(seconds * 1000))

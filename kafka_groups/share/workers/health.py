@@ -1,4 +1,4 @@
-"""Whether a worker works: what probes and programs ask for."""
+"""The health of a worker, for probes and programs."""
 
 from attrs import frozen
 

@@ -25,9 +25,9 @@ from kafka_groups.share.workers.handlers import (
 from kafka_groups.share.workers.health import Health
 from kafka_groups.share.workers.keywords import WorkerKeywords, check_worker_keys
 from kafka_groups.share.workers.running.attempts import Middleware
-from kafka_groups.share.workers.running.embedding import RunningWorker
+from kafka_groups.share.workers.running.embedding import BackgroundWorker
 from kafka_groups.share.workers.running.garbage import collect_less_often
-from kafka_groups.share.workers.running.runtime import WorkerSettings
+from kafka_groups.share.workers.running.runtime import RuntimeSettings
 from kafka_groups.telemetry.sources import TelemetrySource
 from kafka_groups.telemetry.workers import WorkerTelemetry
 
@@ -90,7 +90,7 @@ class Worker:
         check_worker_keys(given)
         share_consumer_config(given, group_id=group_id)
         self._shutdown_ms = round(1000 * checked_seconds(shutdown_timeout, "shutdown_timeout"))
-        self._settings = WorkerSettings(
+        self._settings = RuntimeSettings(
             group_id=group_id,
             given=given,
             middleware=_checked_middleware(middleware),
@@ -100,7 +100,7 @@ class Worker:
         self._lifespan = _checked_lifespan(lifespan)
         self._specs: list[HandlerSpec] = []
         self._telemetry = WorkerTelemetry(group_id)
-        self._running: RunningWorker | None = None
+        self._running: BackgroundWorker | None = None
         self._exit_stack: AsyncExitStack | None = None
         self._background: LoopThread | None = None
         self._signals = 0
@@ -225,8 +225,8 @@ class Worker:
         """Run until SIGTERM, SIGINT or `stop`. Blocks; call it in the main thread.
 
         The first signal stops the worker: it fetches no more, runs what it holds for `shutdown_timeout`, and releases
-        the rest. A second signal releases at once. Handlers declared with `async def` run on a loop of this thread. As the
-        process is the worker's, garbage is collected less often than by Python's default (`gc.set_threshold`).
+        the rest. A second signal releases at once. Handlers declared with `async def` run on a loop of this thread.
+        As the process is the worker's, garbage is collected less often than by Python's default (`gc.set_threshold`).
 
         Raises:
             ConfigurationError: There is no handler, or a handler does not fit the group.
@@ -274,7 +274,7 @@ class Worker:
         await asyncio.to_thread(self._current.wait)
 
     @property
-    def _current(self) -> RunningWorker:
+    def _current(self) -> BackgroundWorker:
         if self._running is None:
             raise IllegalStateError(f"{self!r} is not running: use `with worker`, `async with worker` or worker.run()")
         return self._running
@@ -343,7 +343,7 @@ class Worker:
         if not self._specs:
             raise ConfigurationError(f"{self!r}: declare a handler with @worker.handler(topic) before the worker runs")
         self._signals, self._is_hung = 0, False
-        self._running = RunningWorker(
+        self._running = BackgroundWorker(
             self._settings, self._specs, self._telemetry, self._hangs if self._exits_when_hung else None
         )
 

@@ -34,7 +34,7 @@ def _check_jitter(backoff: object, name: object, value: object) -> None:
 
 @frozen
 class Backoff:
-    """When to retry a record that failed: after `first` seconds, then after twice as long each time.
+    """The waits before retries: after `first` seconds, then after twice as long each time.
 
     Attributes:
         first: Seconds until the first retry, 0 to 3600.

@@ -13,7 +13,7 @@ OPENS_AT = 3
 
 @define
 class Breaker:
-    """Whether the sink is considered down, and when to probe it.
+    """The state of the sink as a handler's failures show it, and the time of the next probe.
 
     Attributes:
         outage: The waits between probes.

@@ -129,7 +129,7 @@ class RunChoice(Generic[R]):
 
     @property
     def batch_due_ms(self) -> int | None:
-        """When the batch that is being collected is due; None without one."""
+        """The time when the batch that is being collected is due; None without one."""
         if self._batch_since_ms is None or self._rules.batch is None:
             return None
         return self._batch_since_ms + self._rules.batch.max_wait_ms

@@ -1,4 +1,4 @@
-"""What the rules tell the driver for its log and figures."""
+"""Events of the rules, for the driver's log and figures."""
 
 import enum
 

@@ -38,7 +38,7 @@ MOST_DELAYED = 1_000
 MOST_FETCHED_WHILE_OPEN = 64
 """The most records that are fetched to find one that succeeds while the breaker is open."""
 _SHARE_OF_WINDOWS = 4
-"""The buffer takes this part of the partitions' windows: what runs, and what brokers have not confirmed, is there too."""
+"""The buffer takes this part of the partitions' windows, which hold running and unconfirmed records, too."""
 _SLOW_RUN_MS = 20
 """A run that takes longer gives back the records that it has not started."""
 _OUTAGE_MS = 3_600_000
@@ -133,7 +133,7 @@ class RecordHandling(Generic[R]):
 
     @property
     def buffer(self) -> int:
-        """How many records to acquire ahead."""
+        """The number of records to acquire ahead."""
         rules = self._rules
         if rules.buffer is not None:
             return rules.buffer

@@ -111,7 +111,7 @@ class WaitingRecords(Generic[R]):
 
     @property
     def next_due_ms(self) -> int | None:
-        """When the first is due; None without any."""
+        """The time when the first is due; None without any."""
         return self._heap[0][0] if self._heap else None
 
     def take_due(self, now_ms: int) -> OpenRecord[R] | None:

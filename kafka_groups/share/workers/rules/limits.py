@@ -9,14 +9,14 @@ from kafka_groups.share.workers.rules.policy import DeliveryPolicy
 from kafka_groups.share.workers.rules.verdicts import FailureRules, OnError
 from kafka_groups.types import RecordId
 
-__all__ = ["BatchLimits", "HandlingRules"]
+__all__ = ["BatchSizes", "HandlingRules"]
 
 R = TypeVar("R")
 
 
 @frozen
-class BatchLimits:
-    """How a batch handler gets its records.
+class BatchSizes:
+    """The sizes of a batch handler's batches.
 
     Attributes:
         max_records: The most records of a batch.
@@ -53,6 +53,6 @@ class HandlingRules(Generic[R]):
     record_locks: int
     place_of: Callable[[R], RecordId]
     key_of: Callable[[R], Hashable] | None = None
-    batch: BatchLimits | None = None
+    batch: BatchSizes | None = None
     on_blocked: OnError | None = None
     queued: int = 0

@@ -16,7 +16,7 @@ _GROWTH = 4
 
 @define
 class HandlerPace:
-    """How long a record takes in its handler, in milliseconds; None before the first.
+    """The time that a record takes in its handler.
 
     A slow record counts at once, and is forgotten slowly.
     """

@@ -1,4 +1,4 @@
-"""What a handler raises to decide about its record: `Reject` and `Retry`."""
+"""Exceptions with which a handler decides about its record, and those that the worker raises for it."""
 
 from kafka_groups.errors import ConfigurationError
 

@@ -1,4 +1,4 @@
-"""What the rules ask the driver to do: run records, copy them as dead letters, settle them."""
+"""The steps that a driver does for the rules: run records, copy them as dead letters, settle them."""
 
 from collections import deque
 from collections.abc import Callable, Hashable, Sequence

@@ -62,7 +62,7 @@ class SuspectRecords(Generic[R]):
 
     @property
     def others_resume_ms(self) -> int | None:
-        """When others start again even if the portion still runs; None if no portion is due."""
+        """The time when others start again even if the portion still runs; None if no portion is due."""
         return None if self._since_ms is None else self._since_ms + LONGEST_ALONE_MS
 
     def take(self, *, is_quiet: bool) -> OpenRecord[R] | None:

@@ -13,7 +13,7 @@ __all__ = ["Again", "Decision", "FailureRules", "OnError"]
 
 
 class OnError(enum.Enum):
-    """What a worker does with a record whose handler raised a certain error, or that failed too often."""
+    """The fate of a record whose handler raised a certain error, or that failed too often."""
 
     ACCEPT = "accept"
     """Accept it: the error is harmless."""

@@ -20,7 +20,7 @@ HELD_BACK_MS = 5_000
 
 @frozen
 class WindowUse:
-    """How much of a partition's window is in use.
+    """The part of a partition's window that is in use.
 
     Attributes:
         partition: The partition.

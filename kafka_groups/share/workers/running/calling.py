@@ -19,12 +19,12 @@ from kafka_groups.share.workers.running.results import RunResult, check_done
 
 __all__ = ["CallContext", "HandlerCalls", "RunCancellations"]
 
-Failures = list[FailedRecord[AnyRecord]]
+FailedRecords = list[FailedRecord[AnyRecord]]
 
 
 @frozen
 class CallContext:
-    """What attempts know about their worker.
+    """Facts about the worker for its attempts.
 
     Attributes:
         group: The share group.
@@ -40,7 +40,7 @@ class CallContext:
 
 
 class RunCancellations:
-    """Why runs of an asynchronous handler are cancelled."""
+    """The reasons for which runs of an asynchronous handler are cancelled."""
 
     def __init__(self) -> None:
         self._reasons: dict[RecordRun[AnyRecord], Exception] = {}
@@ -86,10 +86,10 @@ class HandlerCalls:
             set_current(None)
         return RunResult(run, failures, failed, began_s=began_s, busy_s=self._context.timer() - began_s)
 
-    def _plain(self, run: RecordRun[AnyRecord]) -> Failures:
+    def _plain(self, run: RecordRun[AnyRecord]) -> FailedRecords:
         """Call a function of the value alone, without middleware. The loop makes no call but those it needs."""
         function, value_of, take = self._function, self._value_of, run.take
-        failures: Failures = []
+        failures: FailedRecords = []
         index = 0
         while True:
             try:
@@ -104,8 +104,8 @@ class HandlerCalls:
                 failures.append(FailedRecord(index, error))
             index += 1
 
-    def _full(self, run: RecordRun[AnyRecord]) -> Failures:
-        failures: Failures = []
+    def _full(self, run: RecordRun[AnyRecord]) -> FailedRecords:
+        failures: FailedRecords = []
         for index, record in enumerate(_taken(run)):
             try:
                 self._call(run, index, record)
@@ -127,7 +127,7 @@ class HandlerCalls:
             manager: Any = middleware(attempt)
             stack.enter_context(manager)
 
-    def _batch(self, run: RecordRun[AnyRecord]) -> tuple[Failures, Exception | None]:
+    def _batch(self, run: RecordRun[AnyRecord]) -> tuple[FailedRecords, Exception | None]:
         batch, indexes, failures = self._parsed_batch(run)
         if not indexes:
             return failures, None
@@ -142,12 +142,12 @@ class HandlerCalls:
             return failures, error
         return [*failures, *_decided(batch, indexes)], None
 
-    def _parsed_batch(self, run: RecordRun[AnyRecord]) -> tuple[Batch[Any], list[int], Failures]:
+    def _parsed_batch(self, run: RecordRun[AnyRecord]) -> tuple[Batch[Any], list[int], FailedRecords]:
         """Parse the records of a batch. Those that cannot be parsed are not part of it."""
         values: list[Any] = []
         records: list[AnyRecord] = []
         indexes: list[int] = []
-        failures: Failures = []
+        failures: FailedRecords = []
         for index, record in enumerate(_taken(run)):
             try:
                 values.append(self._value_of(record))
@@ -171,8 +171,8 @@ class HandlerCalls:
             failures = await self._async_singles(run)
         return RunResult(run, failures, failed, began_s=began_s, busy_s=self._context.timer() - began_s)
 
-    async def _async_singles(self, run: RecordRun[AnyRecord]) -> Failures:
-        failures: Failures = []
+    async def _async_singles(self, run: RecordRun[AnyRecord]) -> FailedRecords:
+        failures: FailedRecords = []
         for index, record in enumerate(_taken(run)):
             try:
                 await self._guarded(run, self._async_call(run, index, record))
@@ -210,7 +210,7 @@ class HandlerCalls:
             else:
                 stack.enter_context(manager)
 
-    async def _async_batch(self, run: RecordRun[AnyRecord]) -> tuple[Failures, Exception | None]:
+    async def _async_batch(self, run: RecordRun[AnyRecord]) -> tuple[FailedRecords, Exception | None]:
         batch, indexes, failures = self._parsed_batch(run)
         if not indexes:
             return failures, None
@@ -252,6 +252,6 @@ def _taken(run: RecordRun[AnyRecord]) -> Iterator[AnyRecord]:
         yield record
 
 
-def _decided(batch: Batch[Any], indexes: Sequence[int]) -> Failures:
+def _decided(batch: Batch[Any], indexes: Sequence[int]) -> FailedRecords:
     """Return what a batch handler decided about single records."""
     return [FailedRecord(indexes[position], error) for position, error in sorted(batch.end().items())]

@@ -21,9 +21,9 @@ from kafka_groups.share.delivery.records import AnyRecord, delivery_of
 from kafka_groups.share.workers.handlers import HandlerSpec
 from kafka_groups.share.workers.polling import is_passing
 from kafka_groups.share.workers.rules.handling import RecordHandling
-from kafka_groups.share.workers.rules.steps import CopyLetters, RecordRun, SettleRecords
+from kafka_groups.share.workers.rules.steps import CopyLetters, SettleRecords
 from kafka_groups.share.workers.running.acknowledging import SentRecords, WorkerCommits
-from kafka_groups.share.workers.running.letters import DeadLetter, LetterWriting
+from kafka_groups.share.workers.running.letters import LetterCopy, LetterWriting
 from kafka_groups.share.workers.running.reporting import HandlerReport
 from kafka_groups.share.workers.running.results import RunResult
 from kafka_groups.share.workers.running.slots import HandlerSlots, Mailbox
@@ -45,12 +45,10 @@ _FIGURES_MS: Final = 1_000
 _POLL_AT_LEAST_MS: Final = 30_000
 """A consumer that does not poll for `max.poll.interval.ms` leaves its group."""
 
-AnyRun = RecordRun[AnyRecord]
-
 
 @frozen(kw_only=True)
 class DriverParts:
-    """What a driver works with.
+    """The parts that a driver works with.
 
     Attributes:
         spec: The handler.
@@ -220,7 +218,7 @@ class HandlerDriver:
 
     async def _written(self, copies: Sequence[CopyLetters[AnyRecord]]) -> None:
         opened = [copy.opened for copy in copies]
-        letters = [DeadLetter(each.record, each.reason, each.failed_copies > 0) for each in opened]
+        letters = [LetterCopy(each.record, each.reason, each.failed_copies > 0) for each in opened]
         assert self._letters is not None  # noqa: S101 - the rules copy only if there is a topic
         error = await self._letters.write(letters)
         now_ms = self._clock.now_ms()

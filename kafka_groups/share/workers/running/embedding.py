@@ -6,15 +6,15 @@ from collections.abc import Callable, Sequence
 from kafka_groups.net.loop_thread import LoopThread
 from kafka_groups.share.workers.handlers import HandlerSpec
 from kafka_groups.share.workers.health import Health
-from kafka_groups.share.workers.running.runtime import WorkerRuntime, WorkerSettings
+from kafka_groups.share.workers.running.runtime import RuntimeSettings, WorkerRuntime
 from kafka_groups.telemetry.workers import WorkerTelemetry
 
-__all__ = ["RunningWorker"]
+__all__ = ["BackgroundWorker"]
 
 _NOT_RUNNING = Health(is_live=True, is_ready=False, reasons=("the worker is not running",))
 
 
-class RunningWorker:
+class BackgroundWorker:
     """The thread of a worker's consumers. Its methods block, so call them from no event loop that must go on.
 
     Args:
@@ -26,7 +26,7 @@ class RunningWorker:
 
     def __init__(
         self,
-        settings: WorkerSettings,
+        settings: RuntimeSettings,
         specs: Sequence[HandlerSpec],
         telemetry: WorkerTelemetry,
         on_hang: Callable[[], None] | None = None,
@@ -39,7 +39,7 @@ class RunningWorker:
         self._runtime: WorkerRuntime | None = None
 
     def __repr__(self) -> str:
-        return f"<RunningWorker {self._thread!r}>"
+        return f"<BackgroundWorker {self._thread!r}>"
 
     def start(self, handler_loop: asyncio.AbstractEventLoop | None) -> None:
         """Join the group and begin to handle records. Blocks until the group's settings are known.

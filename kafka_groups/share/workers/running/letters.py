@@ -13,14 +13,14 @@ from kafka_groups.share.workers.dead_letters import LetterBox
 from kafka_groups.share.workers.rules.dead_letters import CopiedRecords, dead_letter_headers, place_of
 from kafka_groups.types import Header
 
-__all__ = ["DeadLetter", "LetterWriter", "LetterWriting"]
+__all__ = ["LetterCopy", "LetterWriter", "LetterWriting"]
 
 _FLUSH_SECONDS = 30.0
 _POSSIBLE_DUPLICATE = "__dlq.errors.possible.duplicate"
 
 
 @frozen
-class DeadLetter:
+class LetterCopy:
     """A record to copy.
 
     Attributes:
@@ -34,14 +34,14 @@ class DeadLetter:
     is_repeated: bool = False
 
 
-WriteLetters = Callable[[Sequence[DeadLetter]], Exception | None]
-InThread = Callable[[WriteLetters, Sequence[DeadLetter]], Awaitable[Exception | None]]
+WriteLetters = Callable[[Sequence[LetterCopy]], Exception | None]
+InThread = Callable[[WriteLetters, Sequence[LetterCopy]], Awaitable[Exception | None]]
 
 
 class LetterWriting(Protocol):
     """Writes dead letters; `LetterWriter` does it with a producer."""
 
-    async def write(self, letters: Sequence[DeadLetter]) -> Exception | None:
+    async def write(self, letters: Sequence[LetterCopy]) -> Exception | None:
         """Write letters and wait until they are durable. Returns the error if some were not confirmed."""
         ...
 
@@ -74,7 +74,7 @@ class LetterWriter:
     def __repr__(self) -> str:
         return f"<LetterWriter to {self._topic}>"
 
-    async def write(self, letters: Sequence[DeadLetter]) -> Exception | None:
+    async def write(self, letters: Sequence[LetterCopy]) -> Exception | None:
         """Write letters and wait until they are durable. Returns the error if some were not confirmed."""
         new = [letter for letter in letters if place_of(letter.record) not in self._copied]
         if not new:
@@ -84,7 +84,7 @@ class LetterWriter:
             self._copied.add(place_of(letter.record) for letter in new)
         return error
 
-    def _write(self, letters: Sequence[DeadLetter]) -> Exception | None:
+    def _write(self, letters: Sequence[LetterCopy]) -> Exception | None:
         try:
             for letter in letters:
                 record = letter.record
@@ -95,7 +95,7 @@ class LetterWriter:
             return error
         return None
 
-    def _headers(self, letter: DeadLetter) -> list[Header]:
+    def _headers(self, letter: LetterCopy) -> list[Header]:
         headers = dead_letter_headers(letter.record, self._group_id, letter.reason)
         if letter.is_repeated or letter.record.delivery_count > 1:  # another process may have copied it
             headers.append((_POSSIBLE_DUPLICATE, b"true"))

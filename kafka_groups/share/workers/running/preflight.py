@@ -10,7 +10,7 @@ from kafka_groups.errors import ConfigurationError, KafkaGroupsError, UnknownTop
 from kafka_groups.share.aio import AsyncKafkaShareConsumer
 from kafka_groups.share.workers.handlers import HandlerSpec
 
-__all__ = ["Preflight", "preflight"]
+__all__ = ["AnyConsumer", "HandlerGroup", "preflight"]
 
 _LOG = logging.getLogger("kafka_groups.worker")
 
@@ -27,8 +27,8 @@ AnyConsumer = AsyncKafkaShareConsumer[Any, Any]
 
 
 @frozen
-class Preflight:
-    """What a handler has to know about its group.
+class HandlerGroup:
+    """A group as its handler has to know it.
 
     Attributes:
         delivery_limit: After how many deliveries a record is archived; Kafka's default if it is unknown.
@@ -45,7 +45,7 @@ class Preflight:
     notes: Sequence[str] = ()
 
 
-async def preflight(consumer: AnyConsumer, group_id: str, spec: HandlerSpec) -> Preflight:
+async def preflight(consumer: AnyConsumer, group_id: str, spec: HandlerSpec) -> HandlerGroup:
     """Ask the brokers for the group's settings and for the topics of a handler. Logs what needs attention.
 
     Raises:
@@ -67,7 +67,7 @@ async def preflight(consumer: AnyConsumer, group_id: str, spec: HandlerSpec) -> 
     for note in notes:
         _LOG.warning("Handler %s: %s", spec.name, note)
     limit, locks = configs.get(_LIMIT), configs.get(_LOCKS)
-    return Preflight(int(limit or _DEFAULT_LIMIT), int(locks or _DEFAULT_LOCKS), own, missing, notes)
+    return HandlerGroup(int(limit or _DEFAULT_LIMIT), int(locks or _DEFAULT_LOCKS), own, missing, notes)
 
 
 async def _group_config(consumer: AnyConsumer, group_id: str) -> Mapping[str, str | None]:

@@ -1,4 +1,4 @@
-"""What a driver reports: its log, its figures, and its health."""
+"""The reports of a driver: its log, its figures, and its health."""
 
 import logging
 from collections import Counter

@@ -16,7 +16,7 @@ __all__ = ["RunResult", "check_done"]
 
 @frozen(eq=False)
 class RunResult:
-    """What came of a run.
+    """The result of a run.
 
     Attributes:
         run: The run.

@@ -23,21 +23,21 @@ from kafka_groups.share.workers.running.attempts import Middleware
 from kafka_groups.share.workers.running.calling import CallContext, HandlerCalls
 from kafka_groups.share.workers.running.driver import DriverParts, HandlerDriver
 from kafka_groups.share.workers.running.letters import LetterWriter, LetterWriting
-from kafka_groups.share.workers.running.preflight import Preflight, preflight
+from kafka_groups.share.workers.running.preflight import HandlerGroup, preflight
 from kafka_groups.share.workers.running.reporting import HandlerReport
 from kafka_groups.share.workers.running.slots import HandlerSlots, Mailbox, TaskSlots, ThreadSlots
 from kafka_groups.telemetry.workers import WorkerTelemetry
 
-__all__ = ["WorkerRuntime", "WorkerSettings", "handling_rules"]
+__all__ = ["RuntimeSettings", "WorkerRuntime", "handling_rules"]
 
-AnyConsumer = AsyncKafkaShareConsumer[bytes, bytes]
+WorkerConsumer = AsyncKafkaShareConsumer[bytes, bytes]
 
 _MOST_QUEUED = 1
 
 
 @frozen(kw_only=True)
-class WorkerSettings:
-    """What all handlers of a worker share.
+class RuntimeSettings:
+    """Settings that all handlers of a worker share.
 
     Attributes:
         group_id: The share group.
@@ -58,7 +58,7 @@ class WorkerSettings:
     timer: Callable[[], float] = time.perf_counter
 
 
-def handling_rules(spec: HandlerSpec, group: Preflight) -> HandlingRules[AnyRecord]:
+def handling_rules(spec: HandlerSpec, group: HandlerGroup) -> HandlingRules[AnyRecord]:
     """Return the rules of a handler in its group.
 
     Raises:
@@ -94,7 +94,7 @@ def handling_rules(spec: HandlerSpec, group: Preflight) -> HandlingRules[AnyReco
 @define(eq=False)
 class _Running:
     spec: HandlerSpec
-    consumer: AnyConsumer
+    consumer: WorkerConsumer
     report: HandlerReport
     driver: HandlerDriver
     task: asyncio.Task[None] | None = None
@@ -113,7 +113,7 @@ class WorkerRuntime:
 
     def __init__(
         self,
-        settings: WorkerSettings,
+        settings: RuntimeSettings,
         specs: Sequence[HandlerSpec],
         handler_loop: asyncio.AbstractEventLoop | None,
         telemetry: WorkerTelemetry,
@@ -172,7 +172,7 @@ class WorkerRuntime:
         driver = HandlerDriver(parts, lambda mailbox: self._slots(spec, mailbox))
         return _Running(spec, consumer, report, driver)
 
-    def _consumer(self) -> AnyConsumer:
+    def _consumer(self) -> WorkerConsumer:
         owned = {"group_id": self._settings.group_id, "acknowledgement_mode": "explicit", "auto_renew": True}
         given = {**self._settings.given, **owned}
         return AsyncKafkaShareConsumer(given, environment=self._settings.environment)

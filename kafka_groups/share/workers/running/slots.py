@@ -16,7 +16,7 @@ from kafka_groups.share.workers.rules.steps import FailedRecord, RecordRun
 from kafka_groups.share.workers.running.calling import HandlerCalls
 from kafka_groups.share.workers.running.results import RunResult
 
-__all__ = ["HandlerSlots", "Mailbox", "TaskSlots", "ThreadSlots"]
+__all__ = ["AnyRun", "HandlerSlots", "Mailbox", "TaskSlots", "ThreadSlots"]
 
 AnyRun = RecordRun[AnyRecord]
 

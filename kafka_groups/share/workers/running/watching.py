@@ -4,22 +4,18 @@ from collections.abc import Iterable, Sequence
 
 from attrs import define
 
-from kafka_groups.share.delivery.records import AnyRecord
 from kafka_groups.share.workers.handlers import HandlerSpec
 from kafka_groups.share.workers.rules.signals import AttemptTimeoutError
-from kafka_groups.share.workers.rules.steps import RecordRun
 from kafka_groups.share.workers.running.reporting import HandlerReport
-from kafka_groups.share.workers.running.slots import HandlerSlots
+from kafka_groups.share.workers.running.slots import AnyRun, HandlerSlots
 
 __all__ = ["RunWatch"]
 
 _TIME_TO_CANCEL_MS = 5_000
 """A task that is still running so long after it was cancelled ignores that."""
 
-AnyRun = RecordRun[AnyRecord]
 
-
-class LockLostError(Exception):
+class LostLockError(Exception):
     """The lock of the record was lost while its handler ran, so the attempt was cancelled."""
 
 
@@ -67,7 +63,7 @@ class RunWatch:
             watched = self._watched.setdefault(run, _Watched(run.unstarted, 0))
             if run.lost and not watched.is_lost:
                 watched.is_lost = True
-                self._slots.cancel(run, LockLostError("the lock of the record was lost"))
+                self._slots.cancel(run, LostLockError("the lock of the record was lost"))
 
     def look(self, runs: Iterable[AnyRun], now_ms: int) -> None:
         """Cancel attempts that have exceeded the timeout."""
