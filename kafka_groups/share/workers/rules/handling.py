@@ -8,6 +8,7 @@ asks for the next step, does it, and reports the result.
 import random
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Generic, TypeVar
 
 from kafka_groups.share.workers.rules.breaker import Breaker
@@ -509,6 +510,16 @@ class RecordHandling(Generic[R]):
     def running(self) -> Mapping[RecordRun[R], int]:
         """The runs under way, with the times when they began."""
         return self._runs
+
+    @property
+    def waiting(self) -> Iterable[OpenRecord[R]]:
+        """The records that wait for a retry, in no order."""
+        return self._holdings.waiting
+
+    @property
+    def copying(self) -> Iterable[OpenRecord[R]]:
+        """The records whose dead letters are not confirmed, in no order."""
+        return chain(self._holdings.copies, self._copying.values())
 
     @property
     def is_full(self) -> bool:

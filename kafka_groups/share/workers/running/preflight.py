@@ -53,11 +53,7 @@ async def preflight(consumer: AnyConsumer, group_id: str, spec: HandlerSpec) -> 
     """
     configs = await _group_config(consumer, group_id)
     own = configs.get(_DEAD_LETTERS) or None
-    if own is not None and spec.dead_letters is not None:
-        raise ConfigurationError(
-            f"handler {spec.name}: dead_letters={spec.dead_letters!r}, and the brokers copy rejected records of the"
-            f" share group {group_id} to {own} ({_DEAD_LETTERS}): each record would be copied twice. Remove one of them"
-        )
+    check_group_letters(spec, group_id, own)
     if spec.dead_letters is not None and await _is_missing(consumer, spec.dead_letters):
         raise ConfigurationError(
             f"handler {spec.name}: the topic dead_letters={spec.dead_letters!r} does not exist. Create it"
@@ -68,6 +64,24 @@ async def preflight(consumer: AnyConsumer, group_id: str, spec: HandlerSpec) -> 
         _LOG.warning("Handler %s: %s", spec.name, note)
     limit, locks = configs.get(_LIMIT), configs.get(_LOCKS)
     return HandlerGroup(int(limit or _DEFAULT_LIMIT), int(locks or _DEFAULT_LOCKS), own, missing, notes)
+
+
+def check_group_letters(spec: HandlerSpec, group_id: str, own: str | None) -> None:
+    """Check that records are not copied twice: by the worker, and by the brokers.
+
+    Args:
+        spec: The handler.
+        group_id: The share group.
+        own: The dead-letter topic of the group (Kafka 4.4), or None.
+
+    Raises:
+        ConfigurationError: Both have a topic for dead letters.
+    """
+    if own is not None and spec.dead_letters is not None:
+        raise ConfigurationError(
+            f"handler {spec.name}: dead_letters={spec.dead_letters!r}, and the brokers copy rejected records of the"
+            f" share group {group_id} to {own} ({_DEAD_LETTERS}): each record would be copied twice. Remove one of them"
+        )
 
 
 async def _group_config(consumer: AnyConsumer, group_id: str) -> Mapping[str, str | None]:
