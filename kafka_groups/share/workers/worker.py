@@ -6,9 +6,10 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, AsyncExitStack
 from types import TracebackType
-from typing import Any, Self, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack, overload
 
-from kafka_groups.client.assembly import Environment
+from attrs import frozen
+
 from kafka_groups.config.clients.share import share_consumer_config
 from kafka_groups.config.clients.timeouts import checked_seconds
 from kafka_groups.errors import ConfigurationError, IllegalStateError
@@ -25,13 +26,16 @@ from kafka_groups.share.workers.handlers import (
 from kafka_groups.share.workers.health import Health
 from kafka_groups.share.workers.keywords import WorkerKeywords, check_worker_keys
 from kafka_groups.share.workers.running.attempts import Middleware
-from kafka_groups.share.workers.running.embedding import BackgroundWorker
 from kafka_groups.share.workers.running.garbage import collect_less_often
-from kafka_groups.share.workers.running.runtime import RuntimeSettings
+from kafka_groups.share.workers.running.runtime_settings import RuntimeSettings
 from kafka_groups.telemetry.sources import TelemetrySource
 from kafka_groups.telemetry.workers import WorkerTelemetry
 
-__all__ = ["Lifespan", "Worker"]
+if TYPE_CHECKING:
+    from kafka_groups.client.assembly import Environment
+    from kafka_groups.share.workers.running.embedding import BackgroundWorker
+
+__all__ = ["Lifespan", "Worker", "WorkerParts", "enter_lifespan", "parts_of"]
 
 V = TypeVar("V")
 
@@ -83,7 +87,7 @@ class Worker:
         middleware: Sequence[Middleware] = (),
         lifespan: Lifespan | None = None,
         shutdown_timeout: float = 25.0,
-        environment: Environment | None = None,
+        environment: "Environment | None" = None,
         **keywords: Unpack[WorkerKeywords],
     ) -> None:
         given: dict[str, object] = {**(config or {}), **keywords}
@@ -94,7 +98,7 @@ class Worker:
             group_id=group_id,
             given=given,
             middleware=_checked_middleware(middleware),
-            environment=environment or Environment(),
+            environment=environment,
             shutdown_ms=self._shutdown_ms,
         )
         self._lifespan = _checked_lifespan(lifespan)
@@ -274,7 +278,7 @@ class Worker:
         await asyncio.to_thread(self._current.wait)
 
     @property
-    def _current(self) -> BackgroundWorker:
+    def _current(self) -> "BackgroundWorker":
         if self._running is None:
             raise IllegalStateError(f"{self!r} is not running: use `with worker`, `async with worker` or worker.run()")
         return self._running
@@ -295,8 +299,7 @@ class Worker:
     async def __aenter__(self) -> Self:
         self._begin()
         async with AsyncExitStack() as stack:
-            if self._lifespan is not None:
-                await _enter(stack, self._lifespan())
+            await enter_lifespan(stack, self._lifespan)
             await asyncio.to_thread(self._current.start, asyncio.get_running_loop())
             self._exit_stack = stack.pop_all()
         return self
@@ -342,6 +345,9 @@ class Worker:
             raise IllegalStateError(f"{self!r} is running already")
         if not self._specs:
             raise ConfigurationError(f"{self!r}: declare a handler with @worker.handler(topic) before the worker runs")
+        # Imported here: this loads most of a client, and programs import workers to declare and to test them as well.
+        from kafka_groups.share.workers.running.embedding import BackgroundWorker  # noqa: PLC0415
+
         self._signals, self._is_hung = 0, False
         self._running = BackgroundWorker(
             self._settings, self._specs, self._telemetry, self._hangs if self._exits_when_hung else None
@@ -351,7 +357,31 @@ class Worker:
         self._is_hung = True
 
 
-async def _enter(stack: AsyncExitStack, manager: Any) -> None:
+@frozen
+class WorkerParts:
+    """The parts of a worker that a test driver runs.
+
+    Attributes:
+        settings: The settings that all handlers share.
+        handlers: The handlers, in the order of their declaration.
+        lifespan: The context manager around the whole run, or None.
+    """
+
+    settings: RuntimeSettings
+    handlers: Sequence[HandlerSpec]
+    lifespan: Lifespan | None
+
+
+def parts_of(worker: Worker) -> WorkerParts:
+    """Return the parts of a worker. For other parts of this package only."""
+    return WorkerParts(worker._settings, worker.handlers, worker._lifespan)
+
+
+async def enter_lifespan(stack: AsyncExitStack, lifespan: Lifespan | None) -> None:
+    """Enter a worker's lifespan, to be left with a stack of context managers. For other parts of this package only."""
+    if lifespan is None:
+        return
+    manager: Any = lifespan()
     if hasattr(manager, "__aenter__"):
         await stack.enter_async_context(manager)
     else:

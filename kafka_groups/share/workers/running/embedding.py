@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from kafka_groups.net.loop_thread import LoopThread
 from kafka_groups.share.workers.handlers import HandlerSpec
 from kafka_groups.share.workers.health import Health
-from kafka_groups.share.workers.running.runtime import RuntimeSettings, WorkerRuntime
+from kafka_groups.share.workers.running.runtime import WorkerRuntime
+from kafka_groups.share.workers.running.runtime_settings import RuntimeSettings
 from kafka_groups.telemetry.workers import WorkerTelemetry
 
 __all__ = ["BackgroundWorker"]

@@ -2,10 +2,9 @@
 
 import asyncio
 import random
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
-from attrs import define, field, frozen
+from attrs import define
 
 from kafka_groups.client.assembly import Environment
 from kafka_groups.client.logbook import Logbook
@@ -19,43 +18,20 @@ from kafka_groups.share.workers.rules.handling import RecordHandling
 from kafka_groups.share.workers.rules.limits import HandlingRules
 from kafka_groups.share.workers.rules.policy import DeliveryPolicy
 from kafka_groups.share.workers.rules.verdicts import FailureRules, OnError
-from kafka_groups.share.workers.running.attempts import Middleware
 from kafka_groups.share.workers.running.calling import CallContext, HandlerCalls
 from kafka_groups.share.workers.running.driver import DriverParts, HandlerDriver
 from kafka_groups.share.workers.running.letters import LetterWriter, LetterWriting
 from kafka_groups.share.workers.running.preflight import HandlerGroup, preflight
 from kafka_groups.share.workers.running.reporting import HandlerReport
+from kafka_groups.share.workers.running.runtime_settings import RuntimeSettings
 from kafka_groups.share.workers.running.slots import HandlerSlots, Mailbox, TaskSlots, ThreadSlots
 from kafka_groups.telemetry.workers import WorkerTelemetry
 
-__all__ = ["RuntimeSettings", "WorkerRuntime", "handling_rules"]
+__all__ = ["WorkerRuntime", "handling_rules"]
 
 WorkerConsumer = AsyncKafkaShareConsumer[bytes, bytes]
 
 _MOST_QUEUED = 1
-
-
-@frozen(kw_only=True)
-class RuntimeSettings:
-    """Settings that all handlers of a worker share.
-
-    Attributes:
-        group_id: The share group.
-        given: Keys of the consumers, as the user gave them.
-        middleware: Around each attempt, the first outermost.
-        environment: Network, clock and randomness.
-        shutdown_ms: How long records in hand may run on when the worker stops.
-        letters: Makes the writer of dead letters for a topic; None for a producer.
-        timer: Returns seconds, for the durations of attempts; the pace of a handler is measured with it.
-    """
-
-    group_id: str
-    given: Mapping[str, object] = field(repr=False)
-    middleware: Sequence[Middleware] = ()
-    environment: Environment = field(factory=Environment)
-    shutdown_ms: int = 25_000
-    letters: Callable[[str], LetterWriting] | None = None
-    timer: Callable[[], float] = time.perf_counter
 
 
 def handling_rules(spec: HandlerSpec, group: HandlerGroup) -> HandlingRules[AnyRecord]:
@@ -120,10 +96,11 @@ class WorkerRuntime:
         on_hang: Callable[[], None] | None = None,
     ) -> None:
         self._settings = settings
+        self._environment = settings.environment or Environment()
         self._specs = specs
         self._handler_loop = handler_loop
         self._telemetry = telemetry
-        self._clock = settings.environment.clock
+        self._clock = self._environment.clock
         self._running: list[_Running] = []
         self._on_hang = on_hang
         self._error: Exception | None = None
@@ -160,7 +137,7 @@ class WorkerRuntime:
         observer = self._telemetry.handler(spec.name)
         report = HandlerReport(spec, observer, Logbook(self._clock), group.record_locks)
         report.on_hang = self._hangs
-        rng = settings.environment.rng or random.Random()
+        rng = self._environment.rng or random.Random()
         parts = DriverParts(
             spec=spec,
             consumer=consumer,
@@ -175,7 +152,7 @@ class WorkerRuntime:
     def _consumer(self) -> WorkerConsumer:
         owned = {"group_id": self._settings.group_id, "acknowledgement_mode": "explicit", "auto_renew": True}
         given = {**self._settings.given, **owned}
-        return AsyncKafkaShareConsumer(given, environment=self._settings.environment)
+        return AsyncKafkaShareConsumer(given, environment=self._environment)
 
     def _letters(self, spec: HandlerSpec) -> LetterWriting | None:
         settings = self._settings

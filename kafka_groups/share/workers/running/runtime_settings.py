@@ -1,0 +1,38 @@
+"""Settings that all handlers of a worker share. A module of its own, so that declaring a worker loads no client."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from attrs import field, frozen
+
+from kafka_groups.share.workers.running.attempts import Middleware
+
+if TYPE_CHECKING:
+    from kafka_groups.client.assembly import Environment
+    from kafka_groups.share.workers.running.letters import LetterWriting
+
+__all__ = ["RuntimeSettings"]
+
+
+@frozen(kw_only=True)
+class RuntimeSettings:
+    """Settings that all handlers of a worker share.
+
+    Attributes:
+        group_id: The share group.
+        given: Keys of the consumers, as the user gave them.
+        middleware: Around each attempt, the first outermost.
+        environment: Network, clock and randomness; None for the real ones.
+        shutdown_ms: How long records in hand may run on when the worker stops.
+        letters: Makes the writer of dead letters for a topic; None for a producer.
+        timer: Returns seconds, for the durations of attempts; the pace of a handler is measured with it.
+    """
+
+    group_id: str
+    given: Mapping[str, object] = field(repr=False)
+    middleware: Sequence[Middleware] = ()
+    environment: "Environment | None" = None
+    shutdown_ms: int = 25_000
+    letters: "Callable[[str], LetterWriting] | None" = None
+    timer: Callable[[], float] = time.perf_counter
