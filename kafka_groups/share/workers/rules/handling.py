@@ -16,6 +16,7 @@ from kafka_groups.share.workers.rules.choosing import RunChoice
 from kafka_groups.share.workers.rules.events import EventKind, HandlingEvent
 from kafka_groups.share.workers.rules.holdings import Holdings
 from kafka_groups.share.workers.rules.limits import HandlingRules
+from kafka_groups.share.workers.rules.named_suspects import RunningRange
 from kafka_groups.share.workers.rules.outages import Outage, Waits
 from kafka_groups.share.workers.rules.pace import HandlerPace
 from kafka_groups.share.workers.rules.steps import (
@@ -119,6 +120,14 @@ class RecordHandling(Generic[R]):
         self.windows.acquired(partition, last_offset)
         if self.breaker.is_open:
             self._fetched_while_open += count
+
+    def suspect(self, ranges: Iterable[RunningRange]) -> None:
+        """Remember what a process of this worker was running when it was killed. Such records will run alone."""
+        self._holdings.suspects.name(ranges)
+
+    def suspects_any(self, partition: TopicIdPartition, first_offset: int, last_offset: int) -> bool:
+        """Return whether one of these records was running when a process was killed: `arrived` is to take them."""
+        return self._holdings.suspects.named.covers(partition, first_offset, last_offset)
 
     def wanted(self, now_ms: int) -> int:
         """Return how many records to acquire now; 0 for none."""

@@ -62,13 +62,13 @@ class Holdings(Generic[R]):
 
     def arrive(self, records: Sequence[R], counts: Sequence[int], now_ms: int) -> None:
         """Take the records of one delivery, in order of their offsets."""
-        if self._rules.key_of is None and not self.lost and max(counts, default=0) <= 1:
+        if self._may_be_fresh and not self.suspects.named and max(counts, default=0) <= 1:
             self.fresh.add(records, len(records))
             return
         fresh: list[R] = []
         suspects: list[OpenRecord[R]] = []
         for record, delivery_count in zip(records, counts, strict=True):
-            if delivery_count <= 1 and self._rules.key_of is None and not self.lost:
+            if delivery_count <= 1 and self._may_be_fresh and not self._is_named(record):
                 fresh.append(record)
             elif (opened := self._entered(record, delivery_count)) is not None:
                 self._sort_in(opened, suspects, now_ms)
@@ -77,10 +77,19 @@ class Holdings(Generic[R]):
 
     def arrive_lazily(self, records: Iterable[R], size: int) -> bool:
         """Take records of a first delivery without reading them. Returns whether that is possible now."""
-        if self._rules.key_of is not None or self.lost:
+        if not self._may_be_fresh:
             return False
         self.fresh.add(records, size)
         return True
+
+    @property
+    def _may_be_fresh(self) -> bool:
+        """True if records of a first delivery need no state of their own."""
+        return self._rules.key_of is None and not self.lost
+
+    def _is_named(self, record: R) -> bool:
+        named = self.suspects.named
+        return bool(named) and self._rules.place_of(record) in named
 
     def _entered(self, record: R, delivery_count: int) -> OpenRecord[R] | None:
         key = None if self._rules.key_of is None else self._rules.key_of(record)
@@ -98,7 +107,7 @@ class Holdings(Generic[R]):
         if self._rules.copies and not opened.is_copied and opened.delivery_count >= policy.copy_from:
             opened.is_before, opened.reason, opened.due_ms = True, "before processing", now_ms
             self.copies.add(opened)
-        elif opened.delivery_count > 1:
+        elif opened.delivery_count > 1 or opened.place in self.suspects.named:
             suspects.append(opened)
         else:
             self.ready.append(opened)

@@ -1,13 +1,16 @@
 """Suspects: records that were delivered before, one of which may have ended the process that ran it.
 
 They run in portions. Nothing else starts while a portion runs, and each is acknowledged before the next starts. So a
-record that ends the process takes no acknowledgement with it, and costs few others a delivery.
+record that ends the process takes no acknowledgement with it, and costs few others a delivery. Those that are known to
+have been running when a process was killed run after all others, each in a portion of its own.
 """
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Generic, TypeVar
 
+from kafka_groups.share.workers.rules.named_suspects import NamedSuspects, RunningRange
 from kafka_groups.share.workers.rules.policy import DeliveryPolicy
 from kafka_groups.share.workers.rules.steps import OpenRecord
 
@@ -24,26 +27,40 @@ class SuspectRecords(Generic[R]):
 
     Args:
         policy: Cuts the portions by delivery count.
+
+    Attributes:
+        named: The records that were running when a process was killed.
     """
 
     def __init__(self, policy: DeliveryPolicy) -> None:
         self._policy = policy
+        self.named = NamedSuspects()
+        self._named_portions: deque[list[OpenRecord[R]]] = deque()
         self._portions: deque[list[OpenRecord[R]]] = deque()
         self._portion: deque[OpenRecord[R]] = deque()
         self._since_ms: int | None = None
 
     def __len__(self) -> int:
-        return len(self._portion) + sum(map(len, self._portions))
+        return len(self._portion) + sum(map(len, self._portions)) + len(self._named_portions)
 
     def __iter__(self) -> Iterator[OpenRecord[R]]:
         yield from self._portion
-        for portion in self._portions:
+        for portion in chain(self._portions, self._named_portions):
             yield from portion
 
     def add(self, suspects: Sequence[OpenRecord[R]]) -> None:
         """Add suspects that arrived together."""
-        for rows in self._policy.portions([opened.delivery_count for opened in suspects]):
-            self._portions.append([suspects[row] for row in rows])
+        others = [opened for opened in suspects if opened.place not in self.named] if self.named else suspects
+        for rows in self._policy.portions([opened.delivery_count for opened in others]):
+            self._portions.append([others[row] for row in rows])
+        if len(others) < len(suspects):
+            self._named_portions.extend([opened] for opened in suspects if opened.place in self.named)
+
+    def name(self, ranges: Iterable[RunningRange]) -> None:
+        """Remember what was running when a process was killed. Such records that are here already will run alone."""
+        self.named.add(ranges)
+        here = self.remove(lambda opened: opened.place in self.named)
+        self._named_portions.extend([opened] for opened in here)
 
     def is_alone(self, now_ms: int, *, is_quiet: bool) -> bool:
         """Return whether nothing but suspects may start now.
@@ -54,7 +71,7 @@ class SuspectRecords(Generic[R]):
         """
         if is_quiet and not self._portion:
             self._since_ms = None
-        if not self._portion and not self._portions and self._since_ms is None:
+        if not self._portion and not self._has_portions and self._since_ms is None:
             return False
         if self._since_ms is None:
             self._since_ms = now_ms
@@ -67,24 +84,38 @@ class SuspectRecords(Generic[R]):
 
     def take(self, *, is_quiet: bool) -> OpenRecord[R] | None:
         """Take the next suspect that may start; None if it has to wait until everything is quiet."""
-        if not self._portion and self._portions and is_quiet:
-            self._portion.extend(self._portions.popleft())
+        if not self._portion and self._has_portions and is_quiet:
+            self._portion.extend(self._next_portion())
         return self._portion.popleft() if self._portion else None
 
     def take_any(self) -> OpenRecord[R] | None:
         """Take a suspect without waiting, for a probe."""
-        if not self._portion and self._portions:
-            self._portion.extend(self._portions.popleft())
+        if not self._portion and self._has_portions:
+            self._portion.extend(self._next_portion())
         return self._portion.popleft() if self._portion else None
+
+    @property
+    def _has_portions(self) -> bool:
+        return bool(self._portions or self._named_portions)
+
+    def _next_portion(self) -> list[OpenRecord[R]]:
+        return (self._portions or self._named_portions).popleft()
 
     def remove(self, matches: Callable[[OpenRecord[R]], bool]) -> list[OpenRecord[R]]:
         """Remove the suspects that match, and return them."""
         removed = [opened for opened in self if matches(opened)]
         if removed:
             self._portion = deque(_others(self._portion, matches))
-            self._portions = deque(rest for portion in self._portions if (rest := _others(portion, matches)))
+            self._portions = _portions_left(self._portions, matches)
+            self._named_portions = _portions_left(self._named_portions, matches)
         return removed
 
 
 def _others(portion: Iterable[OpenRecord[R]], matches: Callable[[OpenRecord[R]], bool]) -> list[OpenRecord[R]]:
     return [opened for opened in portion if not matches(opened)]
+
+
+def _portions_left(
+    portions: Iterable[Sequence[OpenRecord[R]]], matches: Callable[[OpenRecord[R]], bool]
+) -> deque[list[OpenRecord[R]]]:
+    return deque(rest for portion in portions if (rest := _others(portion, matches)))

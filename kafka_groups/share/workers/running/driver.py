@@ -6,7 +6,7 @@ stops neither heartbeats nor the renewal of locks.
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from attrs import frozen
@@ -21,6 +21,7 @@ from kafka_groups.share.delivery.records import AnyRecord, delivery_of
 from kafka_groups.share.workers.handlers import HandlerSpec
 from kafka_groups.share.workers.polling import is_passing
 from kafka_groups.share.workers.rules.handling import RecordHandling
+from kafka_groups.share.workers.rules.named_suspects import RunningRange
 from kafka_groups.share.workers.rules.steps import CopyLetters, SettleRecords
 from kafka_groups.share.workers.running.acknowledging import SentRecords, WorkerCommits
 from kafka_groups.share.workers.running.letters import LetterCopy, LetterWriting
@@ -144,6 +145,10 @@ class HandlerDriver:
         self._handling.stop(now_ms, now_ms + grace_ms)
         self._must_pause = True
         self._wake()
+
+    def suspect(self, ranges: Iterable[RunningRange]) -> None:
+        """Remember what another process of the worker was running when it was killed."""
+        self._handling.suspect(ranges)
 
     def _wake(self) -> None:
         self._woken.set()
@@ -285,7 +290,8 @@ class HandlerDriver:
     def _take(self, records: AnyRecords, now_ms: int) -> None:
         for delivery in deliveries_of(records):
             place, last_offset = delivery.topic_partition, delivery.last_offset
-            if delivery.max_delivery_count <= 1:
+            is_suspect = self._handling.suspects_any(place, delivery.first_offset, last_offset)
+            if delivery.max_delivery_count <= 1 and not is_suspect:
                 self._handling.arrived_first(place, delivery, last_offset, now_ms)
             else:
                 taken = list(delivery)

@@ -1,0 +1,57 @@
+"""Suspects by name: records that ran in a process of this worker when that process was killed."""
+
+from collections import deque
+from collections.abc import Iterable
+
+from attrs import define, field, frozen
+
+from kafka_groups.types import RecordId, TopicIdPartition
+
+__all__ = ["NamedSuspects", "RunningRange"]
+
+MOST_NAMED = 1_000
+"""The most ranges that are remembered; the oldest are forgotten."""
+
+
+@frozen
+class RunningRange:
+    """Offsets of a partition that one slot runs.
+
+    Attributes:
+        partition: The partition.
+        first: The first offset.
+        last: The last offset.
+    """
+
+    partition: TopicIdPartition
+    first: int
+    last: int
+
+    def __str__(self) -> str:
+        return f"{self.partition}@{self.first}" + (f" to {self.last}" if self.last > self.first else "")
+
+
+@define
+class NamedSuspects:
+    """The records that were running when a process was killed: one of them may have killed it.
+
+    A record that was delivered before is a suspect anyway. The names of these say more: each of them runs alone, also
+    if its delivery count is still 1 because a broker lost count.
+    """
+
+    _ranges: deque[RunningRange] = field(factory=lambda: deque(maxlen=MOST_NAMED))
+
+    def __bool__(self) -> bool:
+        return bool(self._ranges)
+
+    def __contains__(self, place: RecordId) -> bool:
+        partition, offset = place
+        return self.covers(partition, offset, offset)
+
+    def add(self, ranges: Iterable[RunningRange]) -> None:
+        """Remember what a process was running."""
+        self._ranges.extend(each for each in ranges if each not in self._ranges)
+
+    def covers(self, partition: TopicIdPartition, first: int, last: int) -> bool:
+        """Return whether any of these offsets is a suspect."""
+        return any(each.partition == partition and each.first <= last and first <= each.last for each in self._ranges)
