@@ -45,6 +45,11 @@ class Breaker:
             self.outage.failed(now_ms)
         return False
 
+    def proved_nothing(self, now_ms: int) -> None:
+        """Note a probe that says nothing about the sink: the handler decided about its record. The next one waits."""
+        if self.is_open:
+            self.outage.failed(now_ms)
+
     def may_probe(self, now_ms: int) -> bool:
         """Return whether it is time for the next probe."""
         return self.outage.remaining_ms(now_ms) == 0

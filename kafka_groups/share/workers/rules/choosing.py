@@ -8,6 +8,7 @@ from kafka_groups.share.workers.rules.holdings import Holdings
 from kafka_groups.share.workers.rules.limits import HandlingRules
 from kafka_groups.share.workers.rules.pace import HandlerPace
 from kafka_groups.share.workers.rules.steps import OpenRecord, RecordRun
+from kafka_groups.share.workers.rules.verdicts import tells_of_sink
 
 __all__ = ["RunChoice"]
 
@@ -32,6 +33,7 @@ class RunChoice(Generic[R]):
         self._breaker = breaker
         self._pace = pace
         self._batch_since_ms: int | None = None
+        self._are_others_next = False
         self.is_stopping = False
 
     def next_run(self, running: int, now_ms: int, *, is_quiet: bool, probes: bool) -> RecordRun[R] | None:
@@ -44,16 +46,22 @@ class RunChoice(Generic[R]):
             probes: Whether a probe is under way.
         """
         if self._breaker.is_open:
-            return None if probes or not self._breaker.may_probe(now_ms) else self._probe()
+            return None if probes or not self._breaker.may_probe(now_ms) else self._probe(now_ms)
         if self._holdings.suspects.is_alone(now_ms, is_quiet=is_quiet):
-            return self._suspect(is_quiet=is_quiet)
-        if self._rules.batch is not None:
-            return self._batch(now_ms) or self._suspect(is_quiet=is_quiet)
-        return self._single(self._rules.concurrency - running, now_ms) or self._suspect(is_quiet=is_quiet)
+            return self._suspect(now_ms, is_quiet=is_quiet)
+        self._are_others_next = not self._are_others_next
+        if self._are_others_next:
+            return self._other(running, now_ms) or self._suspect(now_ms, is_quiet=is_quiet)
+        return self._suspect(now_ms, is_quiet=is_quiet) or self._other(running, now_ms)
 
-    def _suspect(self, *, is_quiet: bool) -> RecordRun[R] | None:
-        suspect = self._holdings.suspects.take(is_quiet=is_quiet)
+    def _suspect(self, now_ms: int, *, is_quiet: bool) -> RecordRun[R] | None:
+        suspect = self._holdings.suspects.take(now_ms, is_quiet=is_quiet)
         return None if suspect is None else self._run_of([suspect])
+
+    def _other(self, running: int, now_ms: int) -> RecordRun[R] | None:
+        if self._rules.batch is not None:
+            return self._batch(now_ms)
+        return self._single(self._rules.concurrency - running, now_ms)
 
     def _single(self, slots: int, now_ms: int) -> RecordRun[R] | None:
         holdings = self._holdings
@@ -67,13 +75,21 @@ class RunChoice(Generic[R]):
 
     # ---------------------------------------------------------------------------------------- probes
 
-    def _probe(self) -> RecordRun[R] | None:
-        """Run one record to see whether the sink works again: one that has not failed, if there is any."""
+    def _probe(self, now_ms: int) -> RecordRun[R] | None:
+        """Run one record to see whether the sink works again: one that has not failed, if there is any.
+
+        Otherwise the one whose attempt was longest ago. A wait that the handler or a rule asked for is kept.
+        """
         fresh = self._holdings.fresh.take(1)
         if fresh:
             return RecordRun(fresh, is_probe=True, is_batch=self._is_batch)
-        opened = self._untried() or self._holdings.waiting.take_first()
+        opened = self._untried() or self._holdings.waiting.take_longest_there(
+            lambda opened: opened.due_ms <= now_ms or self._tells_of_sink(opened)
+        )
         return None if opened is None else self._run_of([opened], is_probe=True)
+
+    def _tells_of_sink(self, opened: OpenRecord[R]) -> bool:
+        return opened.error is not None and tells_of_sink(self._rules.failures.judge(opened.error))
 
     def _untried(self) -> OpenRecord[R] | None:
         holdings = self._holdings
@@ -104,7 +120,8 @@ class RunChoice(Generic[R]):
         self._batch_since_ms = None
         if holdings.ready:
             return self._run_of([holdings.ready.popleft() for _ in range(min(limits.max_records, len(holdings.ready)))])
-        return RecordRun(self._fresh(limits.max_records), is_batch=True)
+        fresh = self._fresh(limits.max_records)
+        return RecordRun(fresh, is_batch=True) if fresh else None
 
     def _fresh(self, most: int) -> Sequence[R]:
         taken = list(self._holdings.fresh.take(most))

@@ -27,7 +27,7 @@ from kafka_groups.share.workers.rules.steps import (
     SettleRecords,
     WorkerStep,
 )
-from kafka_groups.share.workers.rules.verdicts import Again, Decision, OnError
+from kafka_groups.share.workers.rules.verdicts import Again, Decision, OnError, tells_of_sink
 from kafka_groups.share.workers.rules.window import NOT_READY_AT, FullWindow, RecordWindows
 from kafka_groups.types import AcknowledgeType, RecordId, TopicIdPartition
 
@@ -87,6 +87,7 @@ class RecordHandling(Generic[R]):
         self._copying: dict[RecordId, OpenRecord[R]] = {}
         self._fetched_while_open = 0
         self._stop_ms: int | None = None
+        self._asked_ms = -1
 
     # ---------------------------------------------------------------------------------------- fetching
 
@@ -103,10 +104,17 @@ class RecordHandling(Generic[R]):
             now_ms: The time.
         """
         self._note_arrival(partition, len(records), last_offset)
+        self._forget_earlier(records, counts, now_ms)
         self._holdings.arrive(records, counts, now_ms)
-        self._accept_finished(now_ms)
         if self._is_over(now_ms):
             self._release_held(now_ms)
+
+    def _forget_earlier(self, records: Sequence[R], counts: Sequence[int], now_ms: int) -> None:
+        """Records that come again have lost their earlier locks, also if nothing has shown that yet."""
+        place_of = self._rules.place_of
+        again = {place_of(record) for record, count in zip(records, counts, strict=True) if count > 1}
+        if again:
+            self.lost(lambda record: place_of(record) in again, now_ms)
 
     def arrived_first(self, partition: TopicIdPartition, records: Collection[R], last_offset: int, now_ms: int) -> None:
         """Take the records of one delivery, which is the first for all of them. They are read as they are run."""
@@ -154,6 +162,8 @@ class RecordHandling(Generic[R]):
 
     def next(self, now_ms: int) -> WorkerStep[R] | None:
         """Return what to do next; None if there is nothing to do before `wakes_ms`, or before a result comes."""
+        self._asked_ms = now_ms
+        self._accept_finished(now_ms)
         if self._steps:
             return self._steps.popleft()
         if self._stop_ms is not None and self._is_over(now_ms):
@@ -182,14 +192,16 @@ class RecordHandling(Generic[R]):
         return not self._runs and not self._settling and not self._steps
 
     def wakes_ms(self) -> int | None:
-        """Return when to ask for the next step without a result; None for never."""
+        """Return when to ask for the next step without a result; None for never.
+
+        What has been due before the last `next` cannot start before a result comes.
+        """
         holdings = self._holdings
         times = [holdings.copies.next_due_ms, self._stop_ms, holdings.suspects.others_resume_ms]
-        if self.breaker.is_open:
-            times.append(self.breaker.next_probe_ms if holdings.held or holdings.waiting else None)
-        else:
-            times += [holdings.waiting.next_due_ms, self._choice.batch_due_ms]
-        return min((time for time in times if time is not None), default=None)
+        times += [holdings.waiting.due_after(self._asked_ms), self._choice.batch_due_ms]
+        if self.breaker.is_open and (holdings.held or holdings.waiting):
+            times.append(self.breaker.next_probe_ms)
+        return min((time for time in times if time is not None and time > self._asked_ms), default=None)
 
     def stretched(self, now_ms: int) -> None:
         """Take back what slow runs have not started, so that other slots can run it."""
@@ -203,7 +215,7 @@ class RecordHandling(Generic[R]):
         if opened is None:
             self._holdings.fresh.put_back(rest)
         else:
-            self._holdings.ready.extendleft(reversed(opened[len(opened) - len(rest) :]))
+            self._holdings.put_back(opened[len(opened) - len(rest) :])
 
     # ---------------------------------------------------------------------------------------- results
 
@@ -219,6 +231,8 @@ class RecordHandling(Generic[R]):
             failed: The error of a whole batch: all records but those of `failures` have failed together.
         """
         del self._runs[run]
+        if not run.records:
+            return  # all were taken back, which shows nothing about the sink
         errors = {failure.index: failure.error for failure in failures}
         if failed is not None:
             self._batch_failed(run, failed, errors, now_ms)
@@ -230,19 +244,21 @@ class RecordHandling(Generic[R]):
         self._sort_out(run, errors, now_ms)
 
     def _sort_out(self, run: RecordRun[R], errors: Mapping[int, Exception], now_ms: int) -> None:
-        """Settle what has succeeded, and judge what has failed."""
-        opened = self._opened(run)
-        good = [each for index, each in enumerate(opened) if index not in errors]
-        if good:
-            self._worked()
-        kept = [each for each in good if not self._was_lost(run, each, now_ms, has_succeeded=True)]
+        """Settle what has succeeded, and judge what has failed, in order: a success ends a row of failures."""
+        kept: list[OpenRecord[R]] = []
+        for index, each in enumerate(self._opened(run)):
+            error = errors.get(index)
+            if error is None:
+                self._worked()
+            if self._was_lost(run, each, now_ms, has_succeeded=error is None):
+                continue
+            if error is None:
+                kept.append(each)
+            else:
+                self._failed(each, error, now_ms, is_probe=run.is_probe)
         self._settle([each.record for each in kept], AcknowledgeType.ACCEPT)
         for each in kept:
             self._holdings.leave(each, now_ms)
-        for index, error in errors.items():
-            if not self._was_lost(run, opened[index], now_ms, has_succeeded=False):
-                self._failed(opened[index], error, now_ms, is_probe=run.is_probe)
-        self._accept_finished(now_ms)
 
     def _opened(self, run: RecordRun[R]) -> Sequence[OpenRecord[R]]:
         if run.opened is not None:
@@ -270,7 +286,7 @@ class RecordHandling(Generic[R]):
         kept = [each for each in rest if not self._was_lost(run, each, now_ms, has_succeeded=False)]
         for index, own_error in errors.items():
             if not self._was_lost(run, opened[index], now_ms, has_succeeded=False):
-                self._failed(opened[index], own_error, now_ms)
+                self._failed(opened[index], own_error, now_ms, is_probe=run.is_probe)
         if len(kept) == 1:
             self._failed(kept[0], error, now_ms, is_probe=run.is_probe)
         elif kept:
@@ -279,8 +295,7 @@ class RecordHandling(Generic[R]):
             self._holdings.halves.extendleft((list(kept[half:]), list(kept[:half])))
 
     def _tried(self, opened: OpenRecord[R], error: Exception, now_ms: int, *, is_probe: bool) -> None:
-        again = self._rules.failures.judge(error)
-        if isinstance(again, Again) and again.tells_of_sink:
+        if tells_of_sink(self._rules.failures.judge(error)):
             self._suspect_sink(opened, error, now_ms, is_probe=is_probe)
 
     # ---------------------------------------------------------------------------------------- failures
@@ -291,6 +306,8 @@ class RecordHandling(Generic[R]):
         if opened.failing_since_ms is None:
             opened.failing_since_ms = now_ms
         judged = self._rules.failures.judge(error)
+        if is_probe and not tells_of_sink(judged):
+            self.breaker.proved_nothing(now_ms)
         if isinstance(judged, Decision):
             self._decide(opened, judged, now_ms)
         else:
@@ -302,15 +319,16 @@ class RecordHandling(Generic[R]):
         if again.tells_of_sink and self.breaker.is_open:
             self._wait(opened, 0, now_ms)  # the breaker says when, and no retry is used
         elif not self._uses_retry(opened, again, now_ms):
-            self._wait(opened, again.backoff.wait_ms(opened.attempts, self._rng), now_ms)
+            self._wait(opened, again.wait_ms(opened.attempts, self._rng), now_ms)
         elif opened.retries >= again.backoff.times:
             self._decide(opened, self._rules.failures.gives_up(error), now_ms)
         else:
             opened.retries += 1
-            wait_ms = again.backoff.wait_ms(opened.retries, self._rng) if again.after_ms is None else again.after_ms
-            self._wait(opened, wait_ms, now_ms)
+            self._wait(opened, again.wait_ms(opened.retries, self._rng), now_ms)
 
     def _uses_retry(self, opened: OpenRecord[R], again: Again, now_ms: int) -> bool:
+        if self.breaker.is_open:
+            return False
         since_ms = now_ms if opened.failing_since_ms is None else opened.failing_since_ms
         return again.is_counted or now_ms - since_ms >= _OUTAGE_MS
 
@@ -355,8 +373,9 @@ class RecordHandling(Generic[R]):
     def copied(self, copy: CopyLetters[R], error: Exception | None, now_ms: int) -> None:
         """Take the result of writing a dead letter."""
         opened = copy.opened
-        if self._copying.pop(opened.place, None) is None:
-            return  # its lock was lost meanwhile
+        if self._copying.get(opened.place) is not opened:
+            return  # its lock was lost meanwhile, and it may have come again
+        del self._copying[opened.place]
         if error is None:
             opened.is_copied = True
             self._go_on(opened, now_ms)
@@ -370,7 +389,6 @@ class RecordHandling(Generic[R]):
         if opened.is_before:
             opened.is_before = False
             self._holdings.admit([opened], now_ms)
-            self._accept_finished(now_ms)
         else:
             self._end(opened, AcknowledgeType.REJECT, now_ms)
 
@@ -416,35 +434,38 @@ class RecordHandling(Generic[R]):
         """
         gone = len(self._holdings.remove(matches, now_ms))
         for run in list(self._runs):
-            gone += self._lost_of(run, matches)
+            gone += self._lost_of(run, matches, now_ms)
         for opened in [each for each in self._copying.values() if matches(each.record)]:
             del self._copying[opened.place]
             self._holdings.leave(opened, now_ms)
             gone += 1
-        self._accept_finished(now_ms)
         return gone
 
-    def _lost_of(self, run: RecordRun[R], matches: Callable[[R], bool]) -> int:
-        if not any(map(matches, run.records)):
+    def _lost_of(self, run: RecordRun[R], matches: Callable[[R], bool], now_ms: int) -> int:
+        place_of = self._rules.place_of
+        if not any(matches(record) and place_of(record) not in run.lost for record in run.records):
             return 0
-        if not run.is_batch:
-            self._put_back_kept(run, matches)
-        places = [self._rules.place_of(record) for record in run.records if matches(record)]
+        gone = 0 if run.is_batch else self._put_back_kept(run, matches, now_ms)
+        places = {place_of(record) for record in run.records if matches(record)} - run.lost
+        run.lost |= places
         for place in places:
-            run.lost.add(place)
             self._holdings.lost.lost_while_running(place)
             self._tell_lost(place)
-        return len(places)
+        return gone + len(places)
 
-    def _put_back_kept(self, run: RecordRun[R], matches: Callable[[R], bool]) -> None:
-        """Take back what the run has not started, and drop what is lost of it."""
+    def _put_back_kept(self, run: RecordRun[R], matches: Callable[[R], bool], now_ms: int) -> int:
+        """Take back what the run has not started, and drop what is lost of it. Returns how many that are."""
         opened = self._opened(run)
         rest = opened[len(opened) - len(run.take_back()) :]
         kept = [each for each in rest if not matches(each.record)]
         if run.opened is None:
             self._holdings.fresh.put_back([each.record for each in kept])
         else:
-            self._holdings.ready.extendleft(reversed(kept))
+            self._holdings.put_back(kept)
+        for each in rest:
+            if matches(each.record):
+                self._holdings.leave(each, now_ms)
+        return len(rest) - len(kept)
 
     def _tell_lost(self, place: RecordId) -> None:
         self.events.append(HandlingEvent(EventKind.LOST, place))
@@ -461,7 +482,7 @@ class RecordHandling(Generic[R]):
 
     def measure_windows(self, now_ms: int) -> None:
         """Measure how full the partitions' windows are. Gives up records that fill one, if the handler says so."""
-        running = (self._rules.place_of(record) for run in self._runs for record in run.records[:1])
+        running = (self._rules.place_of(record) for run in self._runs for record in run.oldest)
         self.windows.measure((*self._holdings.oldest_places(), *running, *self._copying), now_ms)
         for use in self.windows.uses.values():
             if use.is_held_back(NOT_READY_AT) and self._rules.on_blocked is not None:
@@ -475,9 +496,13 @@ class RecordHandling(Generic[R]):
     # ---------------------------------------------------------------------------------------- stopping
 
     def stop(self, now_ms: int, until_ms: int) -> None:
-        """Fetch no more. Records that could run go on until a time; those that wait for a retry are released now."""
-        self._stop_ms = until_ms
+        """Fetch no more. Records that could run go on until a time; those that wait for a retry are released now.
+
+        Another call may shorten the time.
+        """
+        self._stop_ms = until_ms if self._stop_ms is None else min(self._stop_ms, until_ms)
         self._choice.is_stopping = True
+        self._holdings.suspects.run_last_deliveries_first()
         self._release_delayed(now_ms)
 
     def _release_delayed(self, now_ms: int) -> None:
@@ -499,7 +524,7 @@ class RecordHandling(Generic[R]):
     def is_done(self) -> bool:
         """True once nothing is in hand: nothing runs, waits or is to be confirmed."""
         holdings = self._holdings
-        is_empty = holdings.held == 0 and holdings.delayed == 0 and not self._copying
+        is_empty = holdings.held == 0 and holdings.delayed == 0 and not holdings.finished and not self._copying
         return is_empty and self._is_quiet
 
     # ---------------------------------------------------------------------------------------- figures

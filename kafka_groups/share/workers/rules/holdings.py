@@ -107,10 +107,13 @@ class Holdings(Generic[R]):
         if self._rules.copies and not opened.is_copied and opened.delivery_count >= policy.copy_from:
             opened.is_before, opened.reason, opened.due_ms = True, "before processing", now_ms
             self.copies.add(opened)
-        elif opened.delivery_count > 1 or opened.place in self.suspects.named:
+        elif self._is_suspect(opened):
             suspects.append(opened)
         else:
             self.ready.append(opened)
+
+    def _is_suspect(self, opened: OpenRecord[R]) -> bool:
+        return opened.delivery_count > 1 or opened.place in self.suspects.named
 
     def admit(self, several: Sequence[OpenRecord[R]], now_ms: int) -> None:
         """Let records go on that waited for a key, an earlier handler, or their dead letter."""
@@ -118,6 +121,12 @@ class Holdings(Generic[R]):
         for opened in several:
             self._sort_in(opened, suspects, now_ms)
         self.suspects.add(suspects)
+
+    def put_back(self, rest: Sequence[OpenRecord[R]]) -> None:
+        """Put back what a run did not start, before all others."""
+        suspects = [each for each in rest if each.attempts == 0 and self._is_suspect(each)]
+        self.suspects.put_back(suspects)
+        self.ready.extendleft(each for each in reversed(rest) if each not in suspects)
 
     def leave(self, opened: OpenRecord[R], now_ms: int) -> None:
         """Note that a record has ended, so that the next of its key may go on."""
@@ -162,5 +171,6 @@ class Holdings(Generic[R]):
         """Return places among which are the oldest of each partition."""
         yield from map(self._rules.place_of, self.fresh.firsts())
         halves = (opened for half in self.halves for opened in half)
-        several = (self.ready, self.suspects, self.waiting, self.copies, halves, self.keys.all_blocked())
-        yield from (opened.place for opened in chain.from_iterable(several))
+        several = (self.ready, self.suspects, self.waiting, self.copies, halves)
+        blocked = (self.keys.all_blocked(), self.lost.held_back())
+        yield from (opened.place for opened in chain.from_iterable((*several, *blocked)))

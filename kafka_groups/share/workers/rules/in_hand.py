@@ -114,13 +114,24 @@ class WaitingRecords(Generic[R]):
         """The time when the first is due; None without any."""
         return self._heap[0][0] if self._heap else None
 
+    def due_after(self, now_ms: int) -> int | None:
+        """Return when the next record is due after a time; None if none is."""
+        if self._heap and self._heap[0][0] > now_ms:
+            return self._heap[0][0]
+        return min((due_ms for due_ms, _, _ in self._heap if due_ms > now_ms), default=None)
+
     def take_due(self, now_ms: int) -> OpenRecord[R] | None:
         """Take the record that has been due for longest; None if none is due."""
         return heapq.heappop(self._heap)[2] if self._heap and self._heap[0][0] <= now_ms else None
 
-    def take_first(self) -> OpenRecord[R] | None:
-        """Take the record that is due first, even before its time."""
-        return heapq.heappop(self._heap)[2] if self._heap else None
+    def take_longest_there(self, matches: Callable[[OpenRecord[R]], bool]) -> OpenRecord[R] | None:
+        """Take the record that has waited for longest among those that match, even before its time."""
+        found = min((entry for entry in self._heap if matches(entry[2])), key=lambda entry: entry[1], default=None)
+        if found is None:
+            return None
+        self._heap.remove(found)
+        heapq.heapify(self._heap)
+        return found[2]
 
     def remove(self, matches: Callable[[OpenRecord[R]], bool]) -> list[OpenRecord[R]]:
         """Remove the records that match, and return them, the earliest first."""

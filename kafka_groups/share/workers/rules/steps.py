@@ -83,6 +83,11 @@ class RecordRun(Generic[R]):
         """The number of records that no slot has taken."""
         return len(self._left)
 
+    @property
+    def oldest(self) -> Sequence[R]:
+        """Records among which is the oldest of each partition. Fresh ones are of one delivery, in order."""
+        return self.records if self.is_batch or self.opened is not None else self.records[:1]
+
     def take_back(self) -> list[R]:
         """Take back the records that the slot has not started. Returns them in order."""
         taken: list[R] = []

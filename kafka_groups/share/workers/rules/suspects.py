@@ -39,6 +39,7 @@ class SuspectRecords(Generic[R]):
         self._portions: deque[list[OpenRecord[R]]] = deque()
         self._portion: deque[OpenRecord[R]] = deque()
         self._since_ms: int | None = None
+        self._is_shared = False
 
     def __len__(self) -> int:
         return len(self._portion) + sum(map(len, self._portions)) + len(self._named_portions)
@@ -56,6 +57,14 @@ class SuspectRecords(Generic[R]):
         if len(others) < len(suspects):
             self._named_portions.extend([opened] for opened in suspects if opened.place in self.named)
 
+    def put_back(self, suspects: Iterable[OpenRecord[R]]) -> None:
+        """Put back records of the portion that runs, because no slot has started them."""
+        self._portion.extendleft(reversed(list(suspects)))
+
+    def run_last_deliveries_first(self) -> None:
+        """Change the order of the portions: the highest delivery counts go first, because little time is left."""
+        self._portions = deque(sorted(self._portions, key=_highest_count, reverse=True))
+
     def name(self, ranges: Iterable[RunningRange]) -> None:
         """Remember what was running when a process was killed. Such records that are here already will run alone."""
         self.named.add(ranges)
@@ -70,23 +79,32 @@ class SuspectRecords(Generic[R]):
             is_quiet: Whether nothing runs, and nothing waits for the broker's confirmation.
         """
         if is_quiet and not self._portion:
-            self._since_ms = None
+            self._since_ms, self._is_shared = None, False
         if not self._portion and not self._has_portions and self._since_ms is None:
             return False
         if self._since_ms is None:
             self._since_ms = now_ms
-        return now_ms - self._since_ms < LONGEST_ALONE_MS
+        return not self._is_shared and now_ms - self._since_ms < LONGEST_ALONE_MS
 
     @property
     def others_resume_ms(self) -> int | None:
         """The time when others start again even if the portion still runs; None if no portion is due."""
         return None if self._since_ms is None else self._since_ms + LONGEST_ALONE_MS
 
-    def take(self, *, is_quiet: bool) -> OpenRecord[R] | None:
-        """Take the next suspect that may start; None if it has to wait until everything is quiet."""
-        if not self._portion and self._has_portions and is_quiet:
+    def take(self, now_ms: int, *, is_quiet: bool) -> OpenRecord[R] | None:
+        """Take the next suspect that may start; None if it has to wait until everything is quiet.
+
+        A portion that has waited for 30 s starts beside others. With slow handlers it might wait for ever.
+        """
+        if not self._portion and self._has_portions and (is_quiet or self._is_overdue(now_ms)):
             self._portion.extend(self._next_portion())
         return self._portion.popleft() if self._portion else None
+
+    def _is_overdue(self, now_ms: int) -> bool:
+        if self._since_ms is None or now_ms - self._since_ms < LONGEST_ALONE_MS:
+            return False
+        self._since_ms, self._is_shared = now_ms, True
+        return True
 
     def take_any(self) -> OpenRecord[R] | None:
         """Take a suspect without waiting, for a probe."""
@@ -109,6 +127,10 @@ class SuspectRecords(Generic[R]):
             self._portions = _portions_left(self._portions, matches)
             self._named_portions = _portions_left(self._named_portions, matches)
         return removed
+
+
+def _highest_count(portion: Iterable[OpenRecord[R]]) -> int:
+    return max(opened.delivery_count for opened in portion)
 
 
 def _others(portion: Iterable[OpenRecord[R]], matches: Callable[[OpenRecord[R]], bool]) -> list[OpenRecord[R]]:

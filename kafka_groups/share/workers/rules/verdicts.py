@@ -1,6 +1,7 @@
 """Decide what happens to a record whose handler raised."""
 
 import enum
+import random
 from collections.abc import Mapping
 from types import MappingProxyType
 
@@ -9,7 +10,7 @@ from attrs import field, frozen
 from kafka_groups.share.workers.rules.backoffs import Backoff
 from kafka_groups.share.workers.rules.signals import HandlerResultError, ParseError, Reject, Retry
 
-__all__ = ["Again", "Decision", "FailureRules", "OnError"]
+__all__ = ["Again", "Decision", "FailureRules", "OnError", "tells_of_sink"]
 
 
 class OnError(enum.Enum):
@@ -50,6 +51,10 @@ class Again:
     is_counted: bool = True
     tells_of_sink: bool = False
 
+    def wait_ms(self, failures: int, rng: random.Random) -> int:
+        """Return how long to wait after this many failures, in ms, unless the handler asked for another wait."""
+        return self.backoff.wait_ms(failures, rng) if self.after_ms is None else self.after_ms
+
 
 @frozen
 class Decision:
@@ -62,6 +67,11 @@ class Decision:
 
     on_error: OnError
     reason: str
+
+
+def tells_of_sink(judged: Again | Decision | None) -> bool:
+    """Return whether a failure that was judged like this may mean that the sink is down."""
+    return isinstance(judged, Again) and judged.tells_of_sink
 
 
 @frozen(kw_only=True)
