@@ -1,0 +1,1 @@
+"""Brokers, programs and verdicts for tests of handler workers."""
