@@ -1,4 +1,4 @@
-"""The test kit for users: an embedded cluster, simulations, a real Kafka, connection faults, fixtures for pytest.
+"""The test kit for users: an embedded cluster, drivers, simulations, a real Kafka, connection faults, pytest fixtures.
 
 Each name is imported on first use.
 """
@@ -28,11 +28,22 @@ if TYPE_CHECKING:
     from kafka_groups.testing.simulation.streams.application import StreamsSimulation, simulate_streams
     from kafka_groups.testing.simulation.streams.inputs import SimulatedInput
     from kafka_groups.testing.simulation.world import SimulatedWorld
+    from kafka_groups.testing.worker_driver import (
+        CapturedLetter,
+        DeliveryState,
+        Outcome,
+        RawValue,
+        WorkerDelivery,
+        WorkerTestDriver,
+        WorkerTestError,
+    )
 
 __all__ = [
     "FAST_SETTINGS",
     "BrokerSecurity",
+    "CapturedLetter",
     "CleanedLog",
+    "DeliveryState",
     "EmbeddedCluster",
     "EndedDelivery",
     "Fault",
@@ -42,7 +53,9 @@ __all__ = [
     "KafkaContainer",
     "KafkaProcess",
     "ObservedGroup",
+    "Outcome",
     "ProducedRecord",
+    "RawValue",
     "RecordState",
     "SeededFaults",
     "ServerTls",
@@ -52,6 +65,9 @@ __all__ = [
     "SimulationFailedError",
     "SimulationReport",
     "StreamsSimulation",
+    "WorkerDelivery",
+    "WorkerTestDriver",
+    "WorkerTestError",
     "simulate",
     "simulate_streams",
 ]
@@ -59,7 +75,9 @@ __all__ = [
 _MODULES = MappingProxyType({
     "FAST_SETTINGS": "fast_settings",
     "BrokerSecurity": ".broker.security",
+    "CapturedLetter": "worker_driver",
     "CleanedLog": ".broker.runtime.log_cleaner",
+    "DeliveryState": "worker_driver",
     "EmbeddedCluster": ".broker.cluster",
     "EndedDelivery": ".broker.group_view",
     "Fault": "fault_proxy",
@@ -70,7 +88,9 @@ _MODULES = MappingProxyType({
     "KafkaContainer": "kafka_container",
     "KafkaProcess": "kafka_process",
     "ObservedGroup": ".broker.observed",
+    "Outcome": "worker_driver",
     "ProducedRecord": ".broker.produced",
+    "RawValue": "worker_driver",
     "RecordState": ".broker.share_partitions.record_state",
     "SeededFaults": "simulation.faults.seeded_faults",
     "ServerTls": ".net.tls",
@@ -79,6 +99,9 @@ _MODULES = MappingProxyType({
     "SimulationFailedError": "simulation.report",
     "SimulationReport": "simulation.report",
     "StreamsSimulation": "simulation.streams.application",
+    "WorkerDelivery": "worker_driver",
+    "WorkerTestDriver": "worker_driver",
+    "WorkerTestError": "worker_driver",
     "simulate": "simulation.run",
     "simulate_streams": "simulation.streams.application",
 })  # fmt: skip

@@ -25,6 +25,7 @@ from kafka_groups.testing.kafka_process import KafkaProcess
 
 if TYPE_CHECKING:
     from kafka_groups.testing.topology_driver import TopologyTestDriver
+    from kafka_groups.testing.worker_driver import WorkerTestDriver
 
 __all__ = [
     "IMAGE_VARIABLE",
@@ -35,6 +36,7 @@ __all__ = [
     "kafka_container",
     "real_kafka",
     "topology_driver",
+    "worker_driver",
 ]
 
 REQUIRE_VARIABLE = "KAFKA_GROUPS_REQUIRE_REAL_KAFKA"
@@ -101,6 +103,21 @@ def topology_driver() -> Iterator[type["TopologyTestDriver"]]:
                 made.callback(self.close)
 
         yield ClosedDriver
+
+
+@pytest.fixture
+def worker_driver() -> Iterator[type["WorkerTestDriver"]]:
+    """The class `WorkerTestDriver`. The drivers that a test makes with it are open until the end of the test."""
+    from kafka_groups.testing.worker_driver import WorkerTestDriver  # noqa: PLC0415 - many tests have no worker
+
+    with ExitStack() as made:
+
+        class OpenDriver(WorkerTestDriver):
+            def __init__(self, *arguments: Any, **options: Any) -> None:
+                super().__init__(*arguments, **options)
+                made.enter_context(self)
+
+        yield OpenDriver
 
 
 @pytest.fixture(scope="session")

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from kafka_groups.client.assembly import Environment
     from kafka_groups.share.workers.running.embedding import BackgroundWorker
 
-__all__ = ["Lifespan", "Worker", "WorkerParts", "enter_lifespan", "parts_of"]
+__all__ = ["DeclaredWorker", "Lifespan", "Worker", "enter_lifespan", "parts_of"]
 
 V = TypeVar("V")
 
@@ -358,7 +358,7 @@ class Worker:
 
 
 @frozen
-class WorkerParts:
+class DeclaredWorker:
     """The parts of a worker that a test driver runs.
 
     Attributes:
@@ -372,9 +372,9 @@ class WorkerParts:
     lifespan: Lifespan | None
 
 
-def parts_of(worker: Worker) -> WorkerParts:
+def parts_of(worker: Worker) -> DeclaredWorker:
     """Return the parts of a worker. For other parts of this package only."""
-    return WorkerParts(worker._settings, worker.handlers, worker._lifespan)
+    return DeclaredWorker(worker._settings, worker.handlers, worker._lifespan)
 
 
 async def enter_lifespan(stack: AsyncExitStack, lifespan: Lifespan | None) -> None:

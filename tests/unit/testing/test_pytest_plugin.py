@@ -116,3 +116,38 @@ def test_drivers_of_topologies_are_closed_at_the_end_of_a_test(pytester: pytest.
         """
     )
     pytester.runpytest_subprocess("-p", "no:cacheprovider").assert_outcomes(passed=2)
+
+
+def test_drivers_of_workers_are_open_until_the_end_of_a_test(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest(f"pytest_plugins = [{PLUGIN!r}]")
+    pytester.makepyfile(
+        """
+        from contextlib import contextmanager
+
+        from kafka_groups import Worker
+        from kafka_groups.testing import Outcome, WorkerTestDriver
+
+        events = []
+
+        @contextmanager
+        def connect():
+            events.append("open")
+            yield
+            events.append("closed")
+
+        worker = Worker("invoices", bootstrap_servers="localhost:9092", lifespan=connect)
+
+        @worker.handler("orders")
+        def invoice(order):
+            events.append(order)
+
+        def test_first(worker_driver):
+            test = worker_driver(worker, delivery_limit=2)
+            assert isinstance(test, WorkerTestDriver)
+            assert test.deliver("orders", b"1").outcome is Outcome.ACCEPTED
+
+        def test_second():
+            assert events == ["open", b"1", "closed"]
+        """
+    )
+    pytester.runpytest_subprocess("-p", "no:cacheprovider").assert_outcomes(passed=2)

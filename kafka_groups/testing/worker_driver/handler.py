@@ -1,0 +1,306 @@
+"""One handler in a driver: the rules and the calls of production, with a test in the place of consumer and brokers."""
+
+import random
+from collections.abc import Sequence
+
+from attrs import frozen
+
+from kafka_groups.client.logbook import Logbook
+from kafka_groups.net.clock import Clock
+from kafka_groups.share.delivery.delivery import Delivery
+from kafka_groups.share.delivery.records import AnyRecord, delivery_of
+from kafka_groups.share.workers.handlers import HandlerSpec
+from kafka_groups.share.workers.rules.handling import RecordHandling
+from kafka_groups.share.workers.rules.signals import ParseError
+from kafka_groups.share.workers.rules.steps import CopyLetters, OpenRecord, RecordRun, SettleRecords
+from kafka_groups.share.workers.rules.window import WARN_AT
+from kafka_groups.share.workers.running.calling import CallContext, HandlerCalls
+from kafka_groups.share.workers.running.letters import LetterCopy
+from kafka_groups.share.workers.running.preflight import HandlerGroup
+from kafka_groups.share.workers.running.reporting import HandlerReport
+from kafka_groups.share.workers.running.results import RunResult
+from kafka_groups.share.workers.running.runtime import handling_rules
+from kafka_groups.share.workers.running.runtime_settings import RuntimeSettings
+from kafka_groups.share.workers.running.slots import HandlerSlots, Mailbox, TaskSlots
+from kafka_groups.share.workers.running.watching import RunWatch
+from kafka_groups.telemetry.workers import NoFigures
+from kafka_groups.testing.worker_driver.deliveries import DeliveryProgress, DeliveryState, Outcome, WorkerDelivery
+from kafka_groups.testing.worker_driver.errors import WorkerTestError
+from kafka_groups.testing.worker_driver.handler_loop import HandlerLoop
+from kafka_groups.testing.worker_driver.letters import LetterShelf
+from kafka_groups.types import AcknowledgeType, ConsumerState
+
+__all__ = ["DrivenHandler", "DriverStage", "InlineSlots"]
+
+_MOST_RUNS_AT_ONCE = 100_000
+_TICK_MS = 100
+"""The longest step if the rules name a time that is over, because they wait for an attempt under way."""
+_MEASURE_MS = 1_000
+"""Windows that fill are measured at this interval, as in production."""
+
+_OUTCOMES = {
+    AcknowledgeType.ACCEPT: Outcome.ACCEPTED,
+    AcknowledgeType.REJECT: Outcome.REJECTED,
+    AcknowledgeType.RELEASE: Outcome.RELEASED,
+}
+
+RecordInHand = tuple[Delivery, int]
+
+
+@frozen(kw_only=True)
+class DriverStage:
+    """The surroundings that all handlers of a driver share.
+
+    Attributes:
+        settings: The settings of the worker.
+        group: The settings of the share group.
+        clock: Virtual time.
+        loop: The loop of asynchronous handlers.
+        rng: For the jitter of waits.
+        letters: The topics for dead letters.
+    """
+
+    settings: RuntimeSettings
+    group: HandlerGroup
+    clock: Clock
+    loop: HandlerLoop
+    rng: random.Random
+    letters: LetterShelf
+
+
+class InlineSlots:
+    """Runs records in the thread of the test, one run after the other.
+
+    Args:
+        calls: Calls the handler.
+        mailbox: Gets the results.
+    """
+
+    def __init__(self, calls: HandlerCalls, mailbox: Mailbox) -> None:
+        self._calls = calls
+        self._mailbox = mailbox
+
+    def submit(self, run: RecordRun[AnyRecord]) -> None:
+        """Run it. What ends programs, such as SystemExit, is raised."""
+        self._mailbox.put(self._calls.in_thread(run))
+
+    def cancel(self, run: RecordRun[AnyRecord], reason: Exception) -> bool:
+        """Return False: as in a thread, a call cannot be cancelled."""
+        del run, reason
+        return False
+
+    def stack_of(self, run: RecordRun[AnyRecord]) -> str:
+        """Return nothing: no call is under way when somebody asks."""
+        del run
+        return ""
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+class DrivenHandler:
+    """One handler with the records that it has in hand.
+
+    Args:
+        spec: The handler.
+        stage: Its surroundings, shared with others.
+
+    Raises:
+        ConfigurationError: The handler's rules do not fit the group.
+    """
+
+    def __init__(self, spec: HandlerSpec, stage: DriverStage) -> None:
+        self.spec = spec
+        self._stage = stage
+        self.handling: RecordHandling[AnyRecord] = RecordHandling(handling_rules(spec, stage.group), stage.rng)
+        self._mailbox = Mailbox(stage.loop, _wake_nobody)
+        self._slots = self._made_slots()
+        self._report = HandlerReport(spec, NoFigures(), Logbook(stage.clock), stage.group.record_locks)
+        self._watch = RunWatch(spec, self._slots, self._report)
+        topic, group_id = spec.dead_letters, stage.settings.group_id
+        self._letters = None if topic is None else stage.letters.writer(topic, group_id)
+        self._progress: dict[RecordInHand, DeliveryProgress] = {}
+        self._runs_now = 0
+
+    def __repr__(self) -> str:
+        return f"<DrivenHandler {self.spec.name}>"
+
+    def _made_slots(self) -> HandlerSlots:
+        settings = self._stage.settings
+        client_id = str(settings.given.get("client_id", settings.given.get("client.id", "")))
+        context = CallContext(settings.group_id, client_id, settings.middleware, self._stage.loop.time)
+        calls = HandlerCalls(self.spec, context)
+        if self.spec.is_async:
+            return TaskSlots(self._stage.loop, calls, self._mailbox)
+        return InlineSlots(calls, self._mailbox)
+
+    # ------------------------------------------------------------------------------------------ records
+
+    def take(self, records: Sequence[AnyRecord], delivery_count: int, now_ms: int) -> list[WorkerDelivery]:
+        """Take records that arrive together."""
+        delivery = delivery_of(records[0])
+        place = delivery.topic_partition
+        made = [WorkerDelivery(record, self._progress_of(record), self) for record in records]
+        if delivery_count <= 1:
+            self.handling.arrived_first(place, records, delivery.last_offset, now_ms)
+        else:
+            self.handling.arrived(place, records, [delivery_count] * len(records), delivery.last_offset, now_ms)
+        return made
+
+    def _progress_of(self, record: AnyRecord) -> DeliveryProgress:
+        return self._progress.setdefault(_key_of(record), DeliveryProgress())
+
+    def holds(self, record: AnyRecord) -> bool:
+        """Return whether a record is in hand."""
+        progress = self._progress.get(_key_of(record))
+        return progress is not None and progress.outcome is None
+
+    def lose(self, record: AnyRecord, now_ms: int) -> None:
+        """Lose the lock of a record in hand."""
+        key = _key_of(record)
+        self.handling.lost(lambda other: _key_of(other) == key, now_ms)
+        self._watch.lost(self.handling.running)
+        self._progress_of(record).outcome = Outcome.LOST
+
+    # -------------------------------------------------------------------------------------------- steps
+
+    def step(self, now_ms: int) -> bool:
+        """Do everything that the rules ask for now. Returns False if there was nothing to do."""
+        has_worked = self._take_results(now_ms)
+        copies: list[CopyLetters[AnyRecord]] = []
+        while (step := self.handling.next(now_ms)) is not None:
+            has_worked = True
+            if isinstance(step, SettleRecords):
+                self._settle(step)
+            elif isinstance(step, CopyLetters):
+                copies.append(step)
+            else:
+                self._start(step)
+                self._take_results(now_ms)
+        if copies:
+            self._write(copies, now_ms)
+        return has_worked
+
+    def _start(self, run: RecordRun[AnyRecord]) -> None:
+        self._runs_now += 1
+        if self._runs_now > _MOST_RUNS_AT_ONCE:
+            raise WorkerTestError(
+                f"handler {self.spec.name} ran {_MOST_RUNS_AT_ONCE} times without time passing: a record that is held"
+                " is retried after 0 seconds. Give the handler retries=Backoff(first=...) above 0"
+            )
+        for record in run.records:
+            self._progress_of(record).attempts += 1
+        self._report.started(run, self._stage.clock)
+        self._slots.submit(run)
+
+    def _take_results(self, now_ms: int) -> bool:
+        has_taken = False
+        while (result := self._mailbox.take()) is not None:
+            has_taken = True
+            self._watch.ended(result.run)
+            self._report.ran(result)
+            self._note_errors(result)
+            self.handling.ran(result.run, result.failures, now_ms, failed=result.failed)
+        return has_taken
+
+    def _note_errors(self, result: RunResult) -> None:
+        errors = {failure.index: failure.error for failure in result.failures}
+        for index, record in enumerate(result.run.records):
+            progress = self._progress_of(record)
+            error = errors.get(index, result.failed)
+            progress.attempts -= isinstance(error, ParseError)
+            if error is not None:
+                progress.errors.append(error)
+
+    def _settle(self, step: SettleRecords[AnyRecord]) -> None:
+        for record in step.records:
+            self._progress_of(record).outcome = _OUTCOMES[step.kind]
+            if step.kind is not AcknowledgeType.ACCEPT:
+                self._broker_copies(record, is_rejected=step.kind is AcknowledgeType.REJECT)
+        self.handling.settled(step)
+
+    def _broker_copies(self, record: AnyRecord, *, is_rejected: bool) -> None:
+        group, settings = self._stage.group, self._stage.settings
+        if group.dead_letter_topic is None:
+            return
+        if is_rejected or record.delivery_count >= group.delivery_limit:
+            reason = "rejected" if is_rejected else "delivery limit reached"
+            self._stage.letters.broker_copies(group.dead_letter_topic, record, settings.group_id, reason)
+
+    def _write(self, copies: Sequence[CopyLetters[AnyRecord]], now_ms: int) -> None:
+        opened = [copy.opened for copy in copies]
+        letters = [LetterCopy(each.record, each.reason, each.failed_copies > 0) for each in opened]
+        assert self._letters is not None  # noqa: S101 - the rules copy only if there is a topic
+        error = self._stage.loop.complete(self._letters.write(letters), "the writer of dead letters")
+        for copy in copies:
+            self.handling.copied(copy, error, now_ms)
+        self._report.copied(opened, error)
+
+    # --------------------------------------------------------------------------------------------- time
+
+    def look(self, now_ms: int) -> None:
+        """Look after timeouts and windows, and log what happened."""
+        self._watch.look(self.handling.running, now_ms)
+        self.handling.measure_windows(now_ms)
+        self._report.take_events(self.handling)
+
+    def next_ms(self, now_ms: int) -> int | None:
+        """Return when something happens next, apart from timers of handlers; None for never."""
+        self._runs_now = 0
+        times = [self.handling.wakes_ms()]
+        if times[0] is not None and times[0] <= now_ms:
+            times = [now_ms + _TICK_MS]
+        if any(use.used >= WARN_AT for use in self.handling.windows.uses.values()):
+            times.append(now_ms + _MEASURE_MS)
+        if self.spec.timeout_ms is not None:
+            ends = [since_ms + self.spec.timeout_ms for since_ms in self.handling.running.values()]
+            times += [end_ms if end_ms > now_ms else now_ms + _TICK_MS for end_ms in ends]
+        return min((time for time in times if time is not None), default=None)
+
+    def stop(self, now_ms: int, until_ms: int) -> None:
+        """Run what is held until a time, and release the rest."""
+        self.handling.stop(now_ms, until_ms)
+
+    # ---------------------------------------------------------------------------------------- questions
+
+    @property
+    def unready(self) -> Sequence[str]:
+        """The reasons why the handler is not ready; empty if it is."""
+        self._report.figures(self.handling, hung=self._watch.hung, state=ConsumerState.ACTIVE)
+        return self._report.unready
+
+    @property
+    def is_live(self) -> bool:
+        """False if an attempt hangs and cannot be stopped."""
+        return not self._watch.hung
+
+    def state_of(self, record: AnyRecord) -> DeliveryState:
+        """Return the state of a record without an outcome."""
+        key = _key_of(record)
+        if any(_key_of(other) == key for run in self.handling.running for other in run.records):
+            return DeliveryState.RUNNING
+        if self._waiting(key) is not None:
+            return DeliveryState.WAITING
+        if any(_key_of(opened.record) == key for opened in self.handling.copying):
+            return DeliveryState.COPYING
+        return DeliveryState.HELD
+
+    def next_attempt_in(self, record: AnyRecord) -> float | None:
+        """Return the virtual seconds until a waiting record is due; None if it does not wait."""
+        opened = self._waiting(_key_of(record))
+        if opened is None:
+            return None
+        breaker = self.handling.breaker
+        due_ms = breaker.next_probe_ms if breaker.is_open else opened.due_ms
+        return max(0, due_ms - self._stage.clock.now_ms()) / 1000
+
+    def _waiting(self, key: RecordInHand) -> OpenRecord[AnyRecord] | None:
+        return next((opened for opened in self.handling.waiting if _key_of(opened.record) == key), None)
+
+
+def _key_of(record: AnyRecord) -> RecordInHand:
+    return delivery_of(record), record.offset
+
+
+def _wake_nobody() -> None:
+    """Do nothing: the driver looks at results by itself."""
