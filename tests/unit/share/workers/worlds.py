@@ -1,0 +1,101 @@
+"""Handler workers on an embedded cluster in virtual time: their handlers are asynchronous and run on the same loop."""
+
+import asyncio
+import warnings
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from kafka_groups.client.assembly import Environment
+from kafka_groups.errors import DeliveryFailedError
+from kafka_groups.share import Worker
+from kafka_groups.share.workers.running.letters import LetterCopy
+from kafka_groups.share.workers.running.runtime import WorkerRuntime
+from kafka_groups.share.workers.running.runtime_settings import RuntimeSettings
+from kafka_groups.telemetry.workers import WorkerTelemetry
+from kafka_groups.testing.simulation import Simulation, run_simulated
+from tests.unit.share.clusters import World
+
+Program = Callable[["WorkerWorld"], Awaitable[None]]
+
+DEAD = "orders.dead"
+
+
+class Letters:
+    """Takes dead letters; fails while `is_down`."""
+
+    def __init__(self) -> None:
+        self.written: list[LetterCopy] = []
+        self.is_down = False
+        self.tries = 0
+
+    async def write(self, letters: Sequence[LetterCopy]) -> Exception | None:
+        """Write letters."""
+        self.tries += 1
+        await asyncio.sleep(0.01)
+        if self.is_down:
+            return DeliveryFailedError("the topic is down", failed=len(letters), unanswered=0)
+        self.written += letters
+        return None
+
+
+class WorkerWorld(World):
+    """A cluster with a topic, and workers of the group `g`.
+
+    Attributes:
+        letters: Takes the dead letters of all workers.
+        telemetry: The figures of all workers.
+    """
+
+    def __init__(self, simulation: Simulation, **world: Any) -> None:
+        super().__init__(simulation, **world)
+        self.letters = Letters()
+        self.telemetry = WorkerTelemetry("g")
+        self.runtimes: list[WorkerRuntime] = []
+
+    def worker(self, **options: Any) -> Worker:
+        """A worker without handlers."""
+        return Worker("g", bootstrap_servers=self.cluster.bootstrap_servers, **options)
+
+    def runtime(self, worker: Worker, **settings: Any) -> WorkerRuntime:
+        """The runtime of a worker on this loop."""
+        given: dict[str, object] = {"bootstrap_servers": self.cluster.bootstrap_servers}
+        environment = Environment(self.network, self.clock, self.simulation.rng)
+        made = RuntimeSettings(
+            group_id="g",
+            given=given,
+            environment=environment,
+            letters=lambda _: self.letters,
+            timer=asyncio.get_running_loop().time,
+            **settings,
+        )
+        return WorkerRuntime(made, worker.handlers, None, self.telemetry)
+
+    @asynccontextmanager
+    async def running(self, worker: Worker, grace_s: float = 5.0, **settings: Any) -> AsyncIterator[WorkerRuntime]:
+        """Run a worker in the block, and stop it with this grace."""
+        runtime = self.runtime(worker, **settings)
+        await runtime.start()
+        try:
+            yield runtime
+        finally:
+            runtime.stop(round(1000 * grace_s))
+            await runtime.wait()
+
+
+def simulate(program: Program, *, seed: int = 1, limit_s: int = 7200, **world: Any) -> None:
+    """Run a program in virtual time; afterwards nothing is left running."""
+
+    async def run(simulation: Simulation) -> None:
+        made = WorkerWorld(simulation, **world)
+        async with made:
+            made.cluster.create_topic(DEAD, 1)
+            await program(made)
+        tasks = asyncio.all_tasks() - {asyncio.current_task()}
+        assert not tasks, tasks
+        await asyncio.sleep(0)
+        assert made.network.open_connections == 0
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        run_simulated(run, seed, limit_s=limit_s)
