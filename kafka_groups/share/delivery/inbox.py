@@ -64,6 +64,8 @@ class Inbox:
         is_paused: Whether the application wants nothing until its next poll.
         fetches_ahead: Whether the application wants the next batch to be fetched while it works.
         fetch_limit: The most records that one fetch may acquire, exactly; None for what is configured.
+        shares_limit: Whether a limit may be divided among the leaders, which are then asked at the same time. A leader
+            without records is asked for a short time if the limit is too small for that.
         set_aside: Deliveries that the application decoded but did not get yet, because an error must be raised first.
         processing_since_ms: When the application took what it works on; None while it is in a poll.
         processing_ms: How long it took for the delivery before; None before the first.
@@ -96,6 +98,7 @@ class Inbox:
         self.is_paused = False
         self.fetches_ahead = True
         self.fetch_limit: int | None = None
+        self.shares_limit = False
         self.last_poll_ms: int | None = None
         self.processing_since_ms: int | None = None
         self.processing_ms: int | None = None

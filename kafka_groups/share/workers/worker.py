@@ -1,14 +1,15 @@
 """The handler worker: functions that run for the records of topics, with retries, dead letters and concurrency."""
 
 import asyncio
+import logging
 import signal
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, AsyncExitStack
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar, Unpack, overload
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from kafka_groups.config.clients.share import share_consumer_config
 from kafka_groups.config.clients.timeouts import checked_seconds
@@ -32,7 +33,12 @@ from kafka_groups.telemetry.sources import TelemetrySource
 from kafka_groups.telemetry.workers import WorkerTelemetry
 
 if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
     from kafka_groups.client.assembly import Environment
+    from kafka_groups.share.workers.processes.child import ChildControls, ChildProgram, ParentLink
+    from kafka_groups.share.workers.processes.supervisor import ChildSupervisor
+    from kafka_groups.share.workers.running.checking import HandlerCheck
     from kafka_groups.share.workers.running.embedding import BackgroundWorker
 
 __all__ = ["DeclaredWorker", "Lifespan", "Worker", "enter_lifespan", "parts_of"]
@@ -45,6 +51,10 @@ ended: for the connections that handlers share."""
 
 EXIT_HUNG = 70
 """The status of a process that ends because an attempt hangs and cannot be stopped."""
+
+_TIME_TO_EXIT_S = 5.0
+_MOST_PROCESSES = 200
+"""Kafka's default of `group.share.max.size`: the members of a group."""
 
 
 class Worker:
@@ -105,6 +115,7 @@ class Worker:
         self._specs: list[HandlerSpec] = []
         self._telemetry = WorkerTelemetry(group_id)
         self._running: BackgroundWorker | None = None
+        self._supervisor: ChildSupervisor | None = None
         self._exit_stack: AsyncExitStack | None = None
         self._background: LoopThread | None = None
         self._signals = 0
@@ -225,39 +236,108 @@ class Worker:
 
     # ------------------------------------------------------------------------------------------ running
 
-    def run(self) -> None:
+    def run(self, processes: int = 1, probe_address: str | None = None) -> None:
         """Run until SIGTERM, SIGINT or `stop`. Blocks; call it in the main thread.
 
         The first signal stops the worker: it fetches no more, runs what it holds for `shutdown_timeout`, and releases
         the rest. A second signal releases at once. Handlers declared with `async def` run on a loop of this thread.
         As the process is the worker's, garbage is collected less often than by Python's default (`gc.set_threshold`).
 
-        Raises:
-            ConfigurationError: There is no handler, or a handler does not fit the group.
-            Exception: The error of a handler whose rule is `OnError.STOP`.
-            SystemExit: With status 70, if an attempt exceeded its timeout and could not be stopped.
-        """
-        asyncio.run(self._serve())
+        With several processes, this one only watches them. It starts another process for one that dies, and a record
+        that ran in the dead process runs alone when it comes again. Each process imports the worker and enters its
+        lifespan, so the worker needs a name at the top level of a module, and a script that calls `run` needs the line
+        `if __name__ == "__main__":` before that.
 
-    async def _serve(self) -> None:
+        Args:
+            processes: How many processes run handlers. Each is a member of the group.
+            probe_address: Where to answer HTTP requests for `/live`, `/ready` and `/metrics`: `host:port`, or `:port`
+                for all addresses of this machine. None for nowhere.
+
+        Raises:
+            ConfigurationError: There is no handler, a handler does not fit the group, the address cannot be used, or
+                other processes cannot import the worker.
+            Exception: The error of a handler whose rule is `OnError.STOP`.
+            SystemExit: With status 70, if an attempt exceeded its timeout and could not be stopped. With several
+                processes, only the process of that attempt is replaced.
+        """
+        count = _checked_processes(processes)
+        self._check_may_begin()
+        # Imported here: programs import workers to declare and to test them as well.
+        from kafka_groups.share.workers.running.probe import answering_probes  # noqa: PLC0415
+
+        with answering_probes(probe_address, self):
+            if count == 1:
+                asyncio.run(self._serve())
+            else:
+                self._supervise(count)
+
+    async def _serve(self, link: "ParentLink | None" = None) -> None:
         loop = asyncio.get_running_loop()
         signals = (signal.SIGTERM, signal.SIGINT) if threading.current_thread() is threading.main_thread() else ()
         self._exits_when_hung = True
         collect_less_often()
         async with self:
-            for number in signals:
-                loop.add_signal_handler(number, self._signalled)
+            for number in signals if link is None else signals[:1]:
+                loop.add_signal_handler(number, self._signalled, link)
             try:
+                if link is not None:
+                    link.begin(self._controls())
                 await self.wait()
             finally:
                 for number in signals:
                     loop.remove_signal_handler(number)
         if self._is_hung:
-            raise SystemExit(EXIT_HUNG)
+            self._exit_hung()
 
-    def _signalled(self) -> None:
+    def _exit_hung(self) -> NoReturn:
+        from kafka_groups.share.workers.processes.child import exit_at_the_latest  # noqa: PLC0415 - as in `run`
+
+        exit_at_the_latest(EXIT_HUNG, _TIME_TO_EXIT_S)  # a task that ignores its cancellation keeps the loop open
+        raise SystemExit(EXIT_HUNG)
+
+    def _supervise(self, count: int) -> None:
+        from kafka_groups.share.workers.processes.address import address_of  # noqa: PLC0415 - as in `run`
+        from kafka_groups.share.workers.processes.child import ChildProgram  # noqa: PLC0415
+        from kafka_groups.share.workers.processes.notes import NotesLayout  # noqa: PLC0415
+        from kafka_groups.share.workers.processes.supervisor import ChildSupervisor  # noqa: PLC0415
+
+        level = logging.getLogger().getEffectiveLevel()
+        program = ChildProgram(address_of(self), NotesLayout.of(self._specs), level)
+        supervisor = ChildSupervisor(_run_child, program, count, self._telemetry, self._shutdown_ms)
+        self._supervisor = supervisor
+        try:
+            supervisor.run()
+        finally:
+            self._supervisor = None
+            supervisor.close()
+
+    def _controls(self) -> "ChildControls":
+        from kafka_groups.share.workers.processes.child import ChildControls  # noqa: PLC0415 - as in `run`
+
+        return ChildControls(self.stop, self._current.suspect, self._telemetry.snapshot, self.health)
+
+    def _signalled(self, link: "ParentLink | None") -> None:
+        if link is not None:  # the parent says how long records may run on, also if all processes got the signal
+            link.terminated()
+            self.stop()
+            return
         self._signals += 1
         self.stop() if self._signals == 1 else self.stop(timeout=0)
+
+    def check(self) -> "Sequence[HandlerCheck]":
+        """Check the handlers against the group and its topics, without joining the group. Blocks; asks the brokers.
+
+        Returns:
+            The result for each handler. Missing topics, two dead-letter topics, and brokers that cannot be reached are
+            errors. Warnings name settings that may lose records or spend deliveries.
+
+        Raises:
+            ConfigurationError: There is no handler.
+        """
+        self._check_may_begin()
+        from kafka_groups.share.workers.running.checking import check_handlers  # noqa: PLC0415 - as in `run`
+
+        return asyncio.run(check_handlers(self._settings, self._specs))
 
     def stop(self, timeout: float | None = None) -> None:
         """Begin to stop; does not wait. Any thread and any handler may call it.
@@ -266,6 +346,8 @@ class Worker:
             timeout: How long records in hand may run on, in seconds; None is `shutdown_timeout`.
         """
         grace_ms = self._shutdown_ms if timeout is None else round(1000 * checked_seconds(timeout, "timeout"))
+        if self._supervisor is not None:
+            self._supervisor.stop(grace_ms)
         if self._running is not None:
             self._running.begin_stop(grace_ms)
 
@@ -285,6 +367,8 @@ class Worker:
 
     def health(self) -> Health:
         """Return whether the worker is live and ready, and why not. Any thread may call this."""
+        if self._supervisor is not None:
+            return self._supervisor.health
         if self._running is None:
             return Health(is_ready=False, reasons=("the worker is not running",))
         return self._running.health
@@ -340,11 +424,14 @@ class Worker:
         finally:
             background.stop()
 
-    def _begin(self) -> None:
-        if self._running is not None:
+    def _check_may_begin(self) -> None:
+        if self._running is not None or self._supervisor is not None:
             raise IllegalStateError(f"{self!r} is running already")
         if not self._specs:
             raise ConfigurationError(f"{self!r}: declare a handler with @worker.handler(topic) before the worker runs")
+
+    def _begin(self) -> None:
+        self._check_may_begin()
         # Imported here: this loads most of a client, and programs import workers to declare and to test them as well.
         from kafka_groups.share.workers.running.embedding import BackgroundWorker  # noqa: PLC0415
 
@@ -386,6 +473,28 @@ async def enter_lifespan(stack: AsyncExitStack, lifespan: Lifespan | None) -> No
         await stack.enter_async_context(manager)
     else:
         stack.enter_context(manager)
+
+
+def _run_child(program: "ChildProgram", pipe: "Connection", memory: Any) -> None:
+    """Run a worker process; the parent starts it with this function."""
+    from kafka_groups.share.workers.processes.child import ParentLink  # noqa: PLC0415 - as in `run`
+
+    link = ParentLink(program, pipe)
+    with link.ending():
+        worker = link.load(Worker, lambda found: found.handlers)
+        notes = memoryview(memory).cast("B")
+        worker._settings = evolve(
+            worker._settings,
+            notes=lambda spec: program.layout.notes_for(spec.name, notes),
+            suspects=program.suspects,
+        )
+        asyncio.run(worker._serve(link))
+
+
+def _checked_processes(processes: object) -> int:
+    if isinstance(processes, bool) or not isinstance(processes, int) or not 1 <= processes <= _MOST_PROCESSES:
+        raise ConfigurationError(f"processes={processes!r}: give a whole number from 1 to {_MOST_PROCESSES}")
+    return processes
 
 
 def _checked_middleware(middleware: object) -> tuple[Middleware, ...]:

@@ -16,6 +16,9 @@ _SHORT_WAIT_MS = 100
 It limits the requests for an application that polls in short steps.
 """
 
+_TURN_MS = 50
+"""The wait at a leader while others may have records, when only one leader at a time may acquire."""
+
 _OFTEN = 2
 """Records with a higher delivery count may have crashed earlier consumers."""
 
@@ -42,20 +45,30 @@ class Demand:
         """True if a fetch may acquire only a limited number of records (KIP-1206)."""
         return self._config.acquire_mode == "record_limit" or self._inbox.fetch_limit is not None
 
+    def is_divided(self, leaders: int) -> bool:
+        """Return True if each of the leaders is asked for its part of the limit, at the same time as the others."""
+        limit = self._inbox.fetch_limit
+        return self._inbox.shares_limit and limit is not None and limit >= leaders
+
     def had_setback(self) -> bool:
         """Return True if delivered records had a setback since the last call."""
         setbacks, self._noted_setbacks = self._noted_setbacks, self._inbox.setbacks
         return setbacks != self._noted_setbacks
 
-    def wait_ms(self, leader: Leader, now_ms: int) -> int | None:
+    def wait_ms(self, leader: Leader, leaders: int, now_ms: int) -> int | None:
         """Return how long the leader of a fetch that is due now may wait for records, or None if no fetch is due."""
         if self._inbox.is_paused:
             return None
         if self._inbox.needs_records:
-            return self._wait_for_application(now_ms)
+            wait_ms = self._wait_for_application(now_ms)
+            return min(wait_ms, _TURN_MS) if self._takes_turns(leaders) else wait_ms
         if leader.was_empty or self._inbox.unclaimed(leader.node_id) >= self._prefetch_batches(now_ms):
             return None
         return 0
+
+    def _takes_turns(self, leaders: int) -> bool:
+        is_small = self._inbox.shares_limit and self._inbox.fetch_limit is not None and not self.is_divided(leaders)
+        return is_small and leaders > 1
 
     def _wait_for_application(self, now_ms: int) -> int:
         """Return a wait that ends with the application's poll.
@@ -100,7 +113,8 @@ class Demand:
         """
         most, inbox, lock_timeout_ms = self._config.max_poll_records, self._inbox, self._settlement.lock_timeout_ms
         if self.is_limited:
-            return most if inbox.fetch_limit is None else min(inbox.fetch_limit, most)
+            limit = most if inbox.fetch_limit is None else min(inbox.fetch_limit, most)
+            return max(1, limit // leaders) if self.is_divided(leaders) else limit
         if not leader.size.has_grown or lock_timeout_ms is None:
             return leader.size.least
         situation = Situation(

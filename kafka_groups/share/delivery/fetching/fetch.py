@@ -325,10 +325,10 @@ class ShareFetchManager:
         """Return how long the leader of a fetch that is due now may wait for records, or None if no fetch is due."""
         if not self._assigned.by_leader.get(leader.node_id) or self._another_acquires(leader):
             return None
-        return self._demand.wait_ms(leader, now_ms)
+        return self._demand.wait_ms(leader, len(self._assigned.by_leader), now_ms)
 
     def _another_acquires(self, leader: Leader) -> bool:
-        if not self._demand.is_limited:
+        if not self._demand.is_limited or self._demand.is_divided(len(self._assigned.by_leader)):
             return False
         others = (other.exchange for other in self._leaders.values() if other is not leader)
         return bool(self._inbox.ready) or any(exchange is not None for exchange in others)

@@ -86,6 +86,10 @@ class SuspectRecords(Generic[R]):
             self._since_ms = now_ms
         return not self._is_shared and now_ms - self._since_ms < LONGEST_ALONE_MS
 
+    def begin_anew(self) -> None:
+        """Count the time from now on: an open breaker has stopped others and suspects alike."""
+        self._since_ms, self._is_shared = None, False
+
     @property
     def others_resume_ms(self) -> int | None:
         """The time when others start again even if the portion still runs; None if no portion is due."""

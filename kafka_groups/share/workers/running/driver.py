@@ -96,6 +96,7 @@ class HandlerDriver:
         self._is_stopping = self._must_pause = False
         self._watched_ms = self._figures_ms = self._polled_ms = parts.clock.now_ms()
         self._hooks.inbox.on_session_ended = self._session_ended
+        self._hooks.inbox.shares_limit = True
 
     def __repr__(self) -> str:
         return f"<HandlerDriver {self._spec.name} of {self._consumer!r}>"

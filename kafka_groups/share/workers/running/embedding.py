@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from kafka_groups.net.loop_thread import LoopThread
 from kafka_groups.share.workers.handlers import HandlerSpec
 from kafka_groups.share.workers.health import Health
+from kafka_groups.share.workers.rules.named_suspects import RunningRange
 from kafka_groups.share.workers.running.runtime import WorkerRuntime
 from kafka_groups.share.workers.running.runtime_settings import RuntimeSettings
 from kafka_groups.telemetry.workers import WorkerTelemetry
@@ -67,6 +68,11 @@ class BackgroundWorker:
         """Stop fetching, run what is held for at most that long, and release the rest. Does not wait."""
         if self._runtime is not None and self._thread.is_running:
             self._thread.call_soon(self._runtime.stop, grace_ms)
+
+    def suspect(self, ranges: Sequence[RunningRange]) -> None:
+        """Remember what another process of the worker was running when it was killed. Does not wait."""
+        if self._runtime is not None and self._thread.is_running:
+            self._thread.call_soon(self._runtime.suspect, ranges)
 
     def wait(self) -> None:
         """Block until all handlers have ended.

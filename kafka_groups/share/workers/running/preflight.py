@@ -59,8 +59,8 @@ async def preflight(consumer: AnyConsumer, group_id: str, spec: HandlerSpec) -> 
             f"handler {spec.name}: the topic dead_letters={spec.dead_letters!r} does not exist. Create it"
         )
     missing = [topic for topic in spec.topics if await _is_missing(consumer, topic)]
-    notes = _notes(configs, group_id, spec, missing)
-    for note in notes:
+    notes = _notes(configs, group_id, spec)
+    for note in (*(f"The topic {topic} does not exist. The worker waits for it." for topic in missing), *notes):
         _LOG.warning("Handler %s: %s", spec.name, note)
     limit, locks = configs.get(_LIMIT), configs.get(_LOCKS)
     return HandlerGroup(int(limit or _DEFAULT_LIMIT), int(locks or _DEFAULT_LOCKS), own, missing, notes)
@@ -109,8 +109,8 @@ async def _is_missing(consumer: AnyConsumer, topic: str) -> bool:
     return False
 
 
-def _notes(configs: Mapping[str, str | None], group_id: str, spec: HandlerSpec, missing: Sequence[str]) -> list[str]:
-    notes = [f"The topic {topic} does not exist. The worker waits for it." for topic in missing]
+def _notes(configs: Mapping[str, str | None], group_id: str, spec: HandlerSpec) -> list[str]:
+    notes = []
     if configs.get(_RESET) == "latest":
         notes.append(
             f"The share group {group_id} starts at the latest offset ({_RESET}=latest): it skips what was produced"

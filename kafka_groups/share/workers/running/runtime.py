@@ -16,6 +16,7 @@ from kafka_groups.share.workers.health import Health
 from kafka_groups.share.workers.rules.dead_letters import place_of
 from kafka_groups.share.workers.rules.handling import RecordHandling
 from kafka_groups.share.workers.rules.limits import HandlingRules
+from kafka_groups.share.workers.rules.named_suspects import RunningRange
 from kafka_groups.share.workers.rules.policy import DeliveryPolicy
 from kafka_groups.share.workers.rules.verdicts import FailureRules, OnError
 from kafka_groups.share.workers.running.calling import CallContext, HandlerCalls
@@ -27,7 +28,7 @@ from kafka_groups.share.workers.running.runtime_settings import RuntimeSettings
 from kafka_groups.share.workers.running.slots import HandlerSlots, Mailbox, TaskSlots, ThreadSlots
 from kafka_groups.telemetry.workers import WorkerTelemetry
 
-__all__ = ["WorkerRuntime", "handling_rules"]
+__all__ = ["WorkerConsumer", "WorkerRuntime", "handling_rules", "worker_consumer"]
 
 WorkerConsumer = AsyncKafkaShareConsumer[bytes, bytes]
 
@@ -76,6 +77,12 @@ class _Running:
     task: asyncio.Task[None] | None = None
 
 
+def worker_consumer(settings: RuntimeSettings) -> WorkerConsumer:
+    """Return the consumer of a handler, which is not in the group yet."""
+    owned = {"group_id": settings.group_id, "acknowledgement_mode": "explicit", "auto_renew": True}
+    return AsyncKafkaShareConsumer({**settings.given, **owned}, environment=settings.environment or Environment())
+
+
 class WorkerRuntime:
     """The handlers of a worker on this loop. Handlers declared with `async def` run on another one.
 
@@ -96,11 +103,12 @@ class WorkerRuntime:
         on_hang: Callable[[], None] | None = None,
     ) -> None:
         self._settings = settings
-        self._environment = settings.environment or Environment()
         self._specs = specs
         self._handler_loop = handler_loop
         self._telemetry = telemetry
-        self._clock = self._environment.clock
+        environment = settings.environment or Environment()
+        self._clock = environment.clock
+        self._rng = environment.rng or random.Random()
         self._running: list[_Running] = []
         self._on_hang = on_hang
         self._error: Exception | None = None
@@ -127,7 +135,7 @@ class WorkerRuntime:
 
     async def _prepared(self, spec: HandlerSpec) -> _Running:
         settings = self._settings
-        consumer = self._consumer()
+        consumer = worker_consumer(settings)
         try:
             group = await preflight(consumer, settings.group_id, spec)
             rules = handling_rules(spec, group)
@@ -137,22 +145,17 @@ class WorkerRuntime:
         observer = self._telemetry.handler(spec.name)
         report = HandlerReport(spec, observer, Logbook(self._clock), group.record_locks)
         report.on_hang = self._hangs
-        rng = self._environment.rng or random.Random()
         parts = DriverParts(
             spec=spec,
             consumer=consumer,
-            handling=RecordHandling(rules, rng),
+            handling=RecordHandling(rules, self._rng),
             clock=self._clock,
             letters=self._letters(spec),
             report=report,
         )
+        parts.handling.suspect(settings.suspects)
         driver = HandlerDriver(parts, lambda mailbox: self._slots(spec, mailbox))
         return _Running(spec, consumer, report, driver)
-
-    def _consumer(self) -> WorkerConsumer:
-        owned = {"group_id": self._settings.group_id, "acknowledgement_mode": "explicit", "auto_renew": True}
-        given = {**self._settings.given, **owned}
-        return AsyncKafkaShareConsumer(given, environment=self._environment)
 
     def _letters(self, spec: HandlerSpec) -> LetterWriting | None:
         settings = self._settings
@@ -166,10 +169,11 @@ class WorkerRuntime:
         settings = self._settings
         client_id = str(settings.given.get("client_id", settings.given.get("client.id", "")))
         calls = HandlerCalls(spec, CallContext(settings.group_id, client_id, settings.middleware, settings.timer))
+        notes = None if settings.notes is None else settings.notes(spec)
         if spec.is_async:
             loop = self._handler_loop or asyncio.get_running_loop()
-            return TaskSlots(loop, calls, mailbox)
-        return ThreadSlots(f"{settings.group_id}-{spec.name}", spec.concurrency, calls, mailbox)
+            return TaskSlots(loop, calls, mailbox, notes)
+        return ThreadSlots(f"{settings.group_id}-{spec.name}", spec.concurrency, calls, mailbox, notes)
 
     async def _run(self, running: _Running) -> None:
         try:
@@ -190,6 +194,11 @@ class WorkerRuntime:
         for running in self._running:
             if running.task is not None and not running.task.done():
                 running.driver.stop(grace_ms)
+
+    def suspect(self, ranges: Sequence[RunningRange]) -> None:
+        """Remember what another process of the worker was running when it was killed."""
+        for running in self._running:
+            running.driver.suspect(ranges)
 
     async def wait(self) -> None:
         """Wait until all handlers have stopped.

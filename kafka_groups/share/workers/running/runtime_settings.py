@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING
 
 from attrs import field, frozen
 
+from kafka_groups.share.workers.rules.named_suspects import RunningRange
 from kafka_groups.share.workers.running.attempts import Middleware
 
 if TYPE_CHECKING:
     from kafka_groups.client.assembly import Environment
+    from kafka_groups.share.workers.handlers import HandlerSpec
+    from kafka_groups.share.workers.processes.notes import SlotNotes
     from kafka_groups.share.workers.running.letters import LetterWriting
 
 __all__ = ["RuntimeSettings"]
@@ -26,6 +29,8 @@ class RuntimeSettings:
         environment: Network, clock and randomness; None for the real ones.
         shutdown_ms: How long records in hand may run on when the worker stops.
         letters: Makes the writer of dead letters for a topic; None for a producer.
+        notes: Returns what the slots of a handler note their runs with, for a parent process; None without one.
+        suspects: What other processes of the worker were running when they were killed.
         timer: Returns seconds, for the durations of attempts; the pace of a handler is measured with it.
     """
 
@@ -35,4 +40,6 @@ class RuntimeSettings:
     environment: "Environment | None" = None
     shutdown_ms: int = 25_000
     letters: "Callable[[str], LetterWriting] | None" = None
+    notes: "Callable[[HandlerSpec], SlotNotes] | None" = None
+    suspects: Sequence[RunningRange] = ()
     timer: Callable[[], float] = time.perf_counter

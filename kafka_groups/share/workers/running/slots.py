@@ -11,6 +11,7 @@ from queue import SimpleQueue
 from typing import Protocol
 
 from kafka_groups.share.delivery.records import AnyRecord
+from kafka_groups.share.workers.processes.notes import SlotNotes
 from kafka_groups.share.workers.rules.signals import HandlerResultError
 from kafka_groups.share.workers.rules.steps import FailedRecord, RecordRun
 from kafka_groups.share.workers.running.calling import HandlerCalls
@@ -80,10 +81,14 @@ class ThreadSlots:
         most: The most threads; more runs wait in the queue.
         calls: Calls the handler.
         mailbox: Gets the results.
+        notes: Notes what each thread runs, for a parent process; None without one.
     """
 
-    def __init__(self, name: str, most: int, calls: HandlerCalls, mailbox: Mailbox) -> None:
+    def __init__(
+        self, name: str, most: int, calls: HandlerCalls, mailbox: Mailbox, notes: SlotNotes | None = None
+    ) -> None:
         self._name = name
+        self._notes = notes
         self._most = most
         self._calls = calls
         self._mailbox = mailbox
@@ -102,18 +107,24 @@ class ThreadSlots:
 
     def _start_thread(self) -> None:
         # Daemons: a handler that hangs must not keep the process from ending.
-        thread = threading.Thread(target=self._work, name=f"{self._name}-{len(self._threads)}", daemon=True)
+        slot = len(self._threads)
+        thread = threading.Thread(target=self._work, args=(slot,), name=f"{self._name}-{slot}", daemon=True)
         self._threads.append(thread)
         thread.start()
 
-    def _work(self) -> None:
+    def _work(self, slot: int) -> None:
         thread_id = threading.get_ident()
+        notes = self._notes
         while (run := self._queue.get()) is not None:
             self._running[run] = thread_id
+            if notes is not None:
+                notes.began(slot, run)
             try:
                 result = self._calls.in_thread(run)
             except BaseException as error:  # SystemExit in a handler: the worker has to stop
                 result = _exited(run, error)
+            if notes is not None:
+                notes.ended(slot)
             del self._running[run]
             self._finished += 1
             self._mailbox.put(result)
@@ -147,10 +158,15 @@ class TaskSlots:
         loop: The loop of the handlers; it may be the driver's, or another thread's.
         calls: Calls the handler.
         mailbox: Gets the results.
+        notes: Notes what each task runs, for a parent process; None without one.
     """
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, calls: HandlerCalls, mailbox: Mailbox) -> None:
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, calls: HandlerCalls, mailbox: Mailbox, notes: SlotNotes | None = None
+    ) -> None:
         self._loop = loop
+        self._notes = notes
+        self._free = [] if notes is None else list(range(notes.slots))
         self._calls = calls
         self._mailbox = mailbox
         self._submitted: deque[AnyRun] = deque()
@@ -171,6 +187,7 @@ class TaskSlots:
             self._tasks[run] = self._loop.create_task(self._work(run))
 
     async def _work(self, run: AnyRun) -> None:
+        slot = self._began(run)
         try:
             self._mailbox.put(await self._calls.in_task(run))
         except BaseException as error:  # the loop is being stopped, or SystemExit in a handler
@@ -178,7 +195,21 @@ class TaskSlots:
             if not isinstance(error, Exception):
                 raise
         finally:
+            self._ended(slot)
             del self._tasks[run]
+
+    def _began(self, run: AnyRun) -> int | None:
+        """Note a run. Returns the number of its note; None without one."""
+        if self._notes is None or not self._free:
+            return None
+        slot = self._free.pop()
+        self._notes.began(slot, run)
+        return slot
+
+    def _ended(self, slot: int | None) -> None:
+        if self._notes is not None and slot is not None:
+            self._notes.ended(slot)
+            self._free.append(slot)
 
     def cancel(self, run: AnyRun, reason: Exception) -> bool:
         """Cancel the attempt under way; the run's result has the reason."""

@@ -3,7 +3,8 @@
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sized
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -28,6 +29,11 @@ async def reach(condition: Callable[[], object], limit_s: float = 600.0) -> None
     while not condition():
         assert loop.time() < deadline, "the condition does not come to hold"
         await asyncio.sleep(0.01)
+
+
+def has(things: Sized, count: int) -> bool:
+    """Return whether there are so many things."""
+    return len(things) == count
 
 
 async def values_left(world: WorkerWorld) -> list[bytes]:
@@ -522,3 +528,25 @@ def test_figures_tell_what_happened() -> None:
         assert figures.attempts == {("succeeded", ""): 9, ("failed", "Reject"): 1}
 
     simulate(program)
+
+
+@pytest.mark.parametrize(("concurrency", "longest_s"), [(8, 0.01), (1, 0.16)], ids=["limit divided", "leaders in turn"])
+def test_idle_leaders_do_not_delay_records_of_others(concurrency: int, longest_s: float) -> None:
+    async def program(world: WorkerWorld) -> None:
+        times: list[float] = []
+        loop = asyncio.get_running_loop()
+        worker = world.worker()
+
+        @worker.handler(TOPIC, concurrency=concurrency, buffer=concurrency)
+        async def handle(value: bytes) -> None:
+            times.append(loop.time())
+
+        async with world.running(worker):
+            await asyncio.sleep(5)
+            for number in range(20):
+                produced = loop.time()
+                await world.produce([b"x"], partition=0)
+                await reach(partial(has, times, number + 1))
+                assert times[-1] - produced <= longest_s
+
+    simulate(program, partitions=3, brokers=3)
