@@ -13,10 +13,11 @@ _COMMANDS = {
     "members": ("kafka_groups.cli.admin.members", "members"),
     "offsets": ("kafka_groups.cli.admin.offsets", "offsets"),
     "streams": ("kafka_groups.cli.streams", "streams"),
+    "worker": ("kafka_groups.cli.worker", "run_worker"),
 }
 
 
 @click.command(cls=LazyGroup, modules=_COMMANDS, context_settings={"show_default": True})
 @click.version_option(package_name="kafka-groups")
 def main() -> None:
-    """Kafka share and streams groups for Python: an embedded broker, administration of groups, and a demo."""
+    """Kafka share and streams groups for Python: an embedded broker, handler workers, administration, and a demo."""

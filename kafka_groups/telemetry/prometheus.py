@@ -23,7 +23,7 @@ try:
 except ModuleNotFoundError as error:
     raise not_installed(error, "prometheus_client", "prometheus-client", "prometheus") from error
 
-__all__ = ["CONTENT_TYPE", "PrometheusExport", "export", "exposition"]
+__all__ = ["CONTENT_TYPE", "PrometheusExport", "export", "exposition", "scrape"]
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 """The `Content-Type` of the text that `exposition` returns."""
@@ -88,6 +88,21 @@ def exposition(registry: CollectorRegistry | None = None) -> bytes:
         registry: The registry; None for prometheus-client's own.
     """
     return generate_latest(REGISTRY if registry is None else registry)
+
+
+def scrape(client: Measured, *others: Measured) -> bytes:
+    """Return the metrics of some clients, and nothing else, as the body of a response to a scrape; see `CONTENT_TYPE`.
+
+    Args:
+        client: As for `export`.
+        *others: More of them.
+
+    Raises:
+        ConfigurationError: One of them has no metrics.
+    """
+    registry = CollectorRegistry()
+    with export(client, *others, registry=registry):
+        return exposition(registry)
 
 
 # ----------------------------------------------------------------------------------------------- collecting

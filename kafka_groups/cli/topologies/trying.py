@@ -7,9 +7,10 @@ from itertools import chain, islice
 
 import click
 
+from kafka_groups.cli.importing import place_of
 from kafka_groups.cli.topologies.input_options import InputOptions, input_options, source_topics
 from kafka_groups.cli.topologies.input_records import InputRecord
-from kafka_groups.cli.topologies.loading import load_topology, place_of, topology_argument
+from kafka_groups.cli.topologies.loading import load_topology, topology_argument
 from kafka_groups.cli.topologies.ordering import InputFile, merged
 from kafka_groups.cli.topologies.output_lines import OutputLines
 from kafka_groups.serdes import bytes_

@@ -1,0 +1,94 @@
+"""Answer requests about a worker's health and metrics, such as those of Kubernetes and Prometheus."""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http import HTTPStatus
+from typing import Protocol
+
+from kafka_groups.config.readers import UnfitError, read_host_port
+from kafka_groups.errors import ConfigurationError
+from kafka_groups.net.http_answers import HttpAnswer, HttpAnswers, plain_answer
+from kafka_groups.share.workers.health import Health
+from kafka_groups.telemetry.sources import Measured, TelemetrySource
+
+__all__ = ["ProbedWorker", "answering_probes", "checked_probe_address"]
+
+_LOG = logging.getLogger("kafka_groups.worker")
+
+_EVERYWHERE = "0.0.0.0"  # noqa: S104 - what `:8081` means
+
+
+class ProbedWorker(Protocol):
+    """A worker with health and metrics."""
+
+    def health(self) -> Health:
+        """Return the health. Any thread may call this."""
+        ...
+
+    @property
+    def telemetry(self) -> TelemetrySource:
+        """The metrics."""
+        ...
+
+
+def checked_probe_address(address: object) -> tuple[str, int] | None:
+    """Return the host and port of a text such as `0.0.0.0:8081` or `:8081`.
+
+    Raises:
+        ConfigurationError: It is neither None nor such a text.
+    """
+    if address is None:
+        return None
+    text = f"{_EVERYWHERE}{address}" if isinstance(address, str) and address.startswith(":") else address
+    try:
+        if isinstance(text, str):
+            return read_host_port(text)
+    except UnfitError as error:
+        raise ConfigurationError(f"probe_address={address!r}: {error}. Give host:port, or :port") from error
+    raise ConfigurationError(f"probe_address={address!r}: give host:port, or :port")
+
+
+@contextmanager
+def answering_probes(address: str | None, worker: ProbedWorker) -> Iterator[None]:
+    """Answer `GET /live`, `/ready` and `/metrics` in threads of their own during the block.
+
+    Args:
+        address: Where to listen; None answers nothing.
+        worker: The worker.
+
+    Raises:
+        ConfigurationError: The address cannot be used.
+    """
+    place = checked_probe_address(address)
+    if place is None:
+        yield
+        return
+    answers = {"/live": lambda: _live(worker), "/ready": lambda: _ready(worker), "/metrics": lambda: _metrics(worker)}
+    server = HttpAnswers(place, answers, "worker-probe")
+    try:
+        yield
+    finally:
+        server.close()
+
+
+def _live(worker: ProbedWorker) -> HttpAnswer:
+    health = worker.health()
+    return plain_answer("live" if health.is_live else _reasons(health), is_fine=health.is_live)
+
+
+def _ready(worker: ProbedWorker) -> HttpAnswer:
+    health = worker.health()
+    return plain_answer("ready" if health.is_ready else _reasons(health), is_fine=health.is_ready)
+
+
+def _reasons(health: Health) -> str:
+    return "\n".join(health.reasons) or "an attempt hangs and cannot be stopped"
+
+
+def _metrics(worker: Measured) -> HttpAnswer:
+    try:
+        from kafka_groups.telemetry import prometheus  # noqa: PLC0415 - an extra, which may not be installed
+    except ModuleNotFoundError as error:
+        return HttpAnswer(HTTPStatus.NOT_IMPLEMENTED, f"{error}\n".encode())
+    return HttpAnswer(HTTPStatus.OK, prometheus.scrape(worker), prometheus.CONTENT_TYPE)
