@@ -24,6 +24,7 @@ from tests.benchmarks.streams_command import streams
 from tests.benchmarks.topics import RECORDS_PER_BATCH
 from tests.benchmarks.topologies_command import topologies
 from tests.benchmarks.transactions_command import transactions
+from tests.benchmarks.workers.command import workers
 
 BATCHES = tuple(RECORDS_PER_BATCH)
 
@@ -61,6 +62,7 @@ main.add_command(state)
 main.add_command(streams)
 main.add_command(topologies)
 main.add_command(transactions)
+main.add_command(workers)
 
 
 @main.command()

@@ -197,3 +197,15 @@ def test_applications_are_measured(tmp_path: Path) -> None:
     assert measured["idle"]["ours"] >= 0
     assert measured["start"][0] > 0
     assert measured["memory"]["at_end"] > 0
+
+
+@pytest.mark.long
+@pytest.mark.timeout(120)
+def test_workers_are_compared_with_programs_written_by_hand(tmp_path: Path) -> None:
+    written = tmp_path / "figures.json"
+    arguments = ["workers", "--part=rates", "--part=import", "--records=5000", "--rounds=1", f"--json={written}"]
+    result = CliRunner().invoke(main, arguments, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    figures = json.loads(written.read_text())["workers"]
+    assert len(figures["rates"]["ratios"]) == 4
+    assert min(figures["rates"]["records a second"].values()) > 0

@@ -1,0 +1,99 @@
+"""The command `workers`: handler workers beside programs written by hand, and the figures that they promise."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import median
+from typing import Final
+
+import click
+
+from kafka_groups.cli.output import table
+from tests.benchmarks.brokers import TARGETS, running
+from tests.benchmarks.output import console, finish, say
+from tests.benchmarks.topics import RECORDS_PER_BATCH, new_topic, produce
+from tests.benchmarks.workers import measures
+from tests.benchmarks.workers.programs import PROGRAMS
+
+__all__ = ["workers"]
+
+_PARTS: Final = ("rates", "processes", "delay", "memory", "skewed", "import")
+_BATCHES: Final = tuple(RECORDS_PER_BATCH)
+_POOL: Final = "thread pool"
+_POOL_RECORDS: Final = 60_000
+"""The program with a ThreadPoolExecutor is slow: it gets fewer records."""
+_SPINNING_RECORDS: Final = 200_000
+_SPINNING_S: Final = 5.0
+_RATIOS: Final = (
+    ("def, 1 thread", "bare loop"),
+    ("def, 16 threads", "bare loop"),
+    ("def, 16 threads", _POOL),
+    ("async def, 100", "tasks by hand"),
+)
+
+
+@click.command()
+@click.option("--part", "parts", type=click.Choice(_PARTS), multiple=True, default=_PARTS, show_default=True,
+              help="May be given more than once.")  # fmt: skip
+@click.option("--target", type=click.Choice(TARGETS), default="embedded", show_default=True)
+@click.option("--batches", type=click.Choice(_BATCHES), default="large", show_default=True)
+@click.option("--records", type=click.IntRange(1_000), default=1_000_000, show_default=True)
+@click.option("--rounds", type=click.IntRange(1), default=5, show_default=True, help="Medians are of these.")
+@click.option("--json", "json_file", type=click.Path(path_type=Path, dir_okay=False), help="Write figures here.")
+def workers(*, parts: Sequence[str], target: str, batches: str, records: int, rounds: int,
+            json_file: Path | None) -> None:  # fmt: skip
+    """Handler workers: rates as ratios to programs written by hand, delay, memory, a skewed topic, import."""
+    figures: dict[str, object] = {}
+    with running(target) as servers:
+        if "rates" in parts:
+            figures["rates"] = _rates(servers, batches, records, rounds)
+        if "processes" in parts:
+            figures["processes"] = _processes(servers, batches, rounds)
+        if "delay" in parts:
+            figures["delay"] = _delay(servers)
+        if "memory" in parts:
+            figures["memory of 10,000 handlers"] = measures.memory_bytes(servers, 10_000)
+            say(f"10,000 waiting handlers: {figures['memory of 10,000 handlers']:,.0f} bytes")
+        if "skewed" in parts:
+            share, gap_s = measures.skewed_rate(servers, 10)
+            figures["skewed"] = {"of the ideal rate": share, "longest gap": gap_s}
+            say(f"two workers, skewed: {share:.2f} of the ideal rate, nothing started for {gap_s:.2f} s at most")
+    if "import" in parts:
+        figures["import"] = measures.import_s(rounds)
+        say(f"import of Worker: {1000 * float(str(figures['import'])):.0f} ms")
+    finish({"workers": figures}, json_file)
+
+
+def _rates(servers: str, batches: str, records: int, rounds: int) -> dict[str, object]:
+    topic = new_topic(servers)
+    produce(servers, topic, records, batches)
+    rates: dict[str, list[float]] = {kind: [] for kind in PROGRAMS}
+    for number in range(rounds):
+        for kind in PROGRAMS:
+            most = min(records, _POOL_RECORDS) if kind == _POOL else records
+            rates[kind].append(measures.rate(servers, topic, kind, most))
+            say(f"round {number + 1}, {kind}: {rates[kind][-1]:,.0f} records a second")
+    rows = [(f"{mine} / {other}", f"{_ratio(rates, mine, other):.2f}") for mine, other in _RATIOS]
+    console().print(table("Handler workers", ("case", "ratio"), rows))
+    medians = {kind: median(values) for kind, values in rates.items()}
+    return {"records a second": medians, "ratios": dict(rows)}
+
+
+def _ratio(rates: dict[str, list[float]], mine: str, other: str) -> float:
+    return median(rates[mine]) / median(rates[other])
+
+
+def _processes(servers: str, batches: str, rounds: int) -> float:
+    topic = new_topic(servers)
+    produce(servers, topic, _SPINNING_RECORDS, batches)
+    one, two = (
+        median(measures.spinning_rate(servers, topic, processes, _SPINNING_S) for _ in range(rounds))
+        for processes in (1, 2)
+    )
+    say(f"200 µs of Python a record: {one:,.0f} a second in one process, {two:,.0f} in two: {two / one:.2f}")
+    return two / one
+
+
+def _delay(servers: str) -> dict[str, float]:
+    middle, late = measures.delay_ms(servers, 1_000, 4)
+    say(f"from producing until the handler starts, 100 records a second: {middle:.1f} ms, 99 %: {late:.1f} ms")
+    return {"median ms": middle, "99 % ms": late}
