@@ -1,7 +1,7 @@
 """One handler in a driver: the rules and the calls of production, with a test in the place of consumer and brokers."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from attrs import frozen
 
@@ -32,9 +32,10 @@ from kafka_groups.types import AcknowledgeType, ConsumerState
 
 __all__ = ["DrivenHandler", "DriverStage", "InlineSlots"]
 
-_MOST_RUNS_AT_ONCE = 100_000
-_TICK_MS = 100
-"""The longest step if the rules name a time that is over, because they wait for an attempt under way."""
+_MOST_RETRIES_AT_ONCE = 100_000
+"""The most runs at one time, apart from the first of each record in hand."""
+_WATCH_MS = 1_000
+"""A task that was cancelled is looked at again after this time, as it may ignore that."""
 _MEASURE_MS = 1_000
 """Windows that fill are measured at this interval, as in production."""
 
@@ -120,7 +121,7 @@ class DrivenHandler:
         topic, group_id = spec.dead_letters, stage.settings.group_id
         self._letters = None if topic is None else stage.letters.writer(topic, group_id)
         self._progress: dict[RecordInHand, DeliveryProgress] = {}
-        self._runs_now = 0
+        self._runs_left = 0
 
     def __repr__(self) -> str:
         return f"<DrivenHandler {self.spec.name}>"
@@ -164,6 +165,10 @@ class DrivenHandler:
 
     # -------------------------------------------------------------------------------------------- steps
 
+    def begin_turn(self) -> None:
+        """Note that a turn begins, in which a limited number of runs may start."""
+        self._runs_left = _MOST_RETRIES_AT_ONCE + sum(self.handling.in_hand.values())
+
     def step(self, now_ms: int) -> bool:
         """Do everything that the rules ask for now. Returns False if there was nothing to do."""
         has_worked = self._take_results(now_ms)
@@ -182,11 +187,11 @@ class DrivenHandler:
         return has_worked
 
     def _start(self, run: RecordRun[AnyRecord]) -> None:
-        self._runs_now += 1
-        if self._runs_now > _MOST_RUNS_AT_ONCE:
+        self._runs_left -= 1
+        if self._runs_left < 0:
             raise WorkerTestError(
-                f"handler {self.spec.name} ran {_MOST_RUNS_AT_ONCE} times without time passing: a record that is held"
-                " is retried after 0 seconds. Give the handler retries=Backoff(first=...) above 0"
+                f"handler {self.spec.name} ran more than {_MOST_RETRIES_AT_ONCE} times without time passing: a record"
+                " that is held is retried after 0 seconds. Give the handler retries=Backoff(first=...) above 0"
             )
         for record in run.records:
             self._progress_of(record).attempts += 1
@@ -246,16 +251,18 @@ class DrivenHandler:
 
     def next_ms(self, now_ms: int) -> int | None:
         """Return when something happens next, apart from timers of handlers; None for never."""
-        self._runs_now = 0
-        times = [self.handling.wakes_ms()]
-        if times[0] is not None and times[0] <= now_ms:
-            times = [now_ms + _TICK_MS]
+        times = [self.handling.wakes_ms(), *self._timeouts(now_ms)]
         if any(use.used >= WARN_AT for use in self.handling.windows.uses.values()):
             times.append(now_ms + _MEASURE_MS)
-        if self.spec.timeout_ms is not None:
-            ends = [since_ms + self.spec.timeout_ms for since_ms in self.handling.running.values()]
-            times += [end_ms if end_ms > now_ms else now_ms + _TICK_MS for end_ms in ends]
         return min((time for time in times if time is not None), default=None)
+
+    def _timeouts(self, now_ms: int) -> Iterator[int]:
+        if self.spec.timeout_ms is None:
+            return
+        for run, since_ms in self.handling.running.items():
+            if run not in self._watch.hung:
+                end_ms = since_ms + self.spec.timeout_ms
+                yield end_ms if end_ms > now_ms else now_ms + _WATCH_MS
 
     def stop(self, now_ms: int, until_ms: int) -> None:
         """Run what is held until a time, and release the rest."""

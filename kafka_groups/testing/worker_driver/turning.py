@@ -54,6 +54,8 @@ class WorkerTurns:
 
     def turn(self) -> None:
         """Do everything that can be done at this time."""
+        for handler in self._handlers:
+            handler.begin_turn()
         self.is_turning = True
         try:
             while self._pass():

@@ -573,16 +573,19 @@ def test_a_handler_that_calls_its_driver_is_refused(worker: Worker) -> None:
 
 
 def test_retries_without_time_passing_are_refused(worker: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kafka_groups.testing.worker_driver.handler._MOST_RUNS_AT_ONCE", 50)
+    monkeypatch.setattr("kafka_groups.testing.worker_driver.handler._MOST_RETRIES_AT_ONCE", 50)
     attempts = itertools.count()
 
     @worker.handler("orders", retries=Backoff(first=0, most=0, times=0))
     def invoice(order: bytes) -> None:
         raise Retry(f"attempt {next(attempts)}")
 
-    with pytest.raises(WorkerTestError, match="ran 50 times without time passing"), WorkerTestDriver(worker) as test:
+    with (
+        pytest.raises(WorkerTestError, match="ran more than 50 times without time passing"),
+        WorkerTestDriver(worker) as test,
+    ):
         test.deliver("orders", b"1")
-    assert next(attempts) == 50
+    assert next(attempts) == 51
 
 
 def test_wrong_arguments_are_refused(worker: Worker, sink: Sink) -> None:
