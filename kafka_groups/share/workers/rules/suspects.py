@@ -87,8 +87,11 @@ class SuspectRecords(Generic[R]):
         return not self._is_shared and now_ms - self._since_ms < LONGEST_ALONE_MS
 
     def begin_anew(self) -> None:
-        """Count the time from now on: an open breaker has stopped others and suspects alike."""
+        """Have the portion wait again until everything is quiet: an open breaker stops all, and lets probes through."""
         self._since_ms, self._is_shared = None, False
+        if self._portion:
+            self._portions.appendleft(list(self._portion))
+            self._portion.clear()
 
     @property
     def others_resume_ms(self) -> int | None:

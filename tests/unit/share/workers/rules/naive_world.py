@@ -1,0 +1,380 @@
+"""A worker's rules between a naive broker and a naive handler, one random event at a time."""
+
+import random
+from collections.abc import Collection, Iterable
+
+from attrs import frozen
+
+from kafka_groups.share.workers.rules.handling import RecordHandling
+from kafka_groups.share.workers.rules.limits import BatchSizes, HandlingRules
+from kafka_groups.share.workers.rules.policy import DeliveryPolicy
+from kafka_groups.share.workers.rules.steps import CopyLetters, FailedRecord, OpenRecord, RecordRun, SettleRecords
+from kafka_groups.share.workers.rules.verdicts import OnError
+from kafka_groups.types import AcknowledgeType, RecordId
+from tests.unit.share.workers.rules.jobs import PARTITIONS, HandlerPlan, Harmless, Job, Nature, failure_rules, place_of
+from tests.unit.share.workers.rules.naive_broker import NaiveBroker
+from tests.unit.share.workers.rules.naive_checks import Checks, Slot
+
+__all__ = ["NaiveWorld", "WorldPlan"]
+
+GRACE_MS = 25_000
+MOST_TURNS = 5_000
+HOLDS_FOR_MS = 60_000
+
+
+@frozen(kw_only=True)
+class WorldPlan:
+    """How the worker is set up.
+
+    Attributes:
+        seed: For everything that is drawn.
+        concurrency: The most runs.
+        is_keyed: Whether the order of keys is kept.
+        is_batch: Whether the handler gets batches.
+        copies: Whether dead letters are written by the worker.
+        holds: Whether records that failed too often are held, instead of becoming dead letters.
+        limit: The delivery limit.
+        is_fast: Whether runs have several records.
+    """
+
+    seed: int
+    concurrency: int = 3
+    is_keyed: bool = False
+    is_batch: bool = False
+    copies: bool = True
+    holds: bool = False
+    limit: int = 5
+    is_fast: bool = False
+
+    def rules(self) -> HandlingRules[Job]:
+        """Return the rules of the handler."""
+        return HandlingRules(
+            failures=failure_rules(OnError.HOLD if self.holds else OnError.DEAD_LETTER),
+            policy=DeliveryPolicy(self.limit),
+            concurrency=self.concurrency,
+            buffer=12,
+            copies=self.copies,
+            record_locks=2_000,
+            place_of=place_of,
+            key_of=(lambda job: job.key) if self.is_keyed else None,
+            batch=BatchSizes(4, 1_000) if self.is_batch else None,
+        )
+
+
+class NaiveWorld:
+    """Has one method for each thing that can happen. After each, the rules' steps are taken and checked.
+
+    Args:
+        plan: How the worker is set up.
+    """
+
+    def __init__(self, plan: WorldPlan) -> None:
+        self.plan = plan
+        self.rng = random.Random(plan.seed)
+        self.broker = NaiveBroker(plan.limit, ("ann", "bob") if plan.is_keyed else (), self.rng)
+        self.handler = HandlerPlan(self.rng)
+        self.handling: RecordHandling[Job] = RecordHandling(plan.rules(), self.rng)
+        if plan.is_fast:
+            for _ in range(5):
+                self.handling.pace.ran(100, 10)
+        self.checks = Checks(DeliveryPolicy(plan.limit), plan.concurrency, plan.copies)
+        self.now_ms = self.attempts = 0
+        self.slots: list[Slot] = []
+        self.copies: list[CopyLetters[Job]] = []
+        self.settles: list[SettleRecords[Job]] = []
+        self.jobs: list[Job] = []
+        self.remembered: set[RecordId] = set()
+
+    # ------------------------------------------------------------------------------------------ what happens
+
+    def produce(self, records: int) -> None:
+        """Add records to both partitions."""
+        for number in range(records):
+            self.broker.produce(PARTITIONS[number % 2])
+
+    def deliver(self, most: int, partition: int) -> None:
+        """Deliver what is available, if the rules want records."""
+        if self.handling.wanted(self.now_ms) and (jobs := self.broker.acquire(PARTITIONS[partition], most)):
+            self._arrive(jobs)
+
+    def _arrive(self, jobs: list[Job]) -> None:
+        places = {job.place for job in jobs}
+        for job in self.jobs:
+            if job.is_in_hand and job.place in places:
+                job.is_lost = True  # it is clear now
+        for job in jobs:
+            job.is_done_already = job.place in self.remembered
+        self.jobs += jobs
+        counts, last = [job.count for job in jobs], jobs[-1].place[1]
+        if max(counts) == 1 and self.rng.random() < 0.5:
+            self.handling.arrived_first(jobs[0].place[0], jobs, last, self.now_ms)
+        else:
+            self.handling.arrived(jobs[0].place[0], jobs, counts, last, self.now_ms)
+        self.turn()
+
+    def work(self, choice: int) -> None:
+        """Let a slot go on: its handler ends with one record and begins with the next, or the run ends."""
+        if self.slots:
+            slot = self.slots[choice % len(self.slots)]
+            if self.plan.is_batch:
+                self._work_on_batch(slot)
+            else:
+                self._work_on_record(slot)
+            self.turn()
+
+    def _work_on_record(self, slot: Slot) -> None:
+        for job in slot.current:
+            slot.results.append(self._attempted(job))
+        slot.current = []
+        try:
+            job = slot.run.take()
+        except IndexError:
+            self._end(slot, None)
+        else:
+            self._begin(slot, job)
+
+    def _work_on_batch(self, slot: Slot) -> None:
+        if not slot.current:
+            for job in slot.run.records:
+                slot.run.take()
+                self._begin(slot, job)
+            return
+        raises = self.handler.is_down or self.rng.random() < 0.5
+        errors = [self.handler.attempt(job) for job in slot.current]
+        whole = next((error for error in errors if error is not None), None) if raises else None
+        slot.results = [whole or error for error in errors]
+        for job, error in zip(slot.current, slot.results, strict=True):
+            self._note(job, error)
+        slot.current = []
+        self._end(slot, whole)
+
+    def _begin(self, slot: Slot, job: Job) -> None:
+        self.checks.attempt(job, self.slots, self.in_hand, self.plan.is_keyed)
+        job.attempts += 1
+        slot.current.append(job)
+
+    def _attempted(self, job: Job) -> Exception | None:
+        error = self.handler.attempt(job)
+        self._note(job, error)
+        return error
+
+    def _note(self, job: Job, error: Exception | None) -> None:
+        self.attempts += 1
+        job.error, job.ended = error, self.attempts
+        if error is None or isinstance(error, Harmless):
+            self.checks.done.add(job.place)
+
+    def _end(self, slot: Slot, whole: Exception | None) -> None:
+        self.slots.remove(slot)
+        run, was_open, retries = slot.run, self.checks.breaker.is_open, self._retries(slot)
+        self._see(slot, whole)
+        for job, error in zip(run.records, slot.results, strict=True):
+            if job.is_lost and error is None:
+                self._remember(job.place)
+        failures: list[FailedRecord[Job]] = [
+            FailedRecord(i, error) for i, error in enumerate(slot.results) if error is not None
+        ]
+        self.handling.ran(run, [] if whole else failures, self.now_ms, failed=whole)
+        assert self.handling.breaker.is_open == self.checks.breaker.is_open, "the breaker"
+        if was_open and self.checks.breaker.is_open:
+            now = {opened.place: opened.retries for opened in self.handling.waiting}
+            for place, before in retries.items():
+                assert now.get(place, before) == before, f"a retry of {place} was used while the breaker is open"
+                assert not self._is_worn_out(place), f"{place} was given up for failures while the breaker is open"
+
+    def _is_worn_out(self, place: RecordId) -> bool:
+        natures = (Nature.REJECTED, Nature.UNREADABLE)
+        buried = (opened.place for opened in self.handling.copying if not opened.is_before)
+        return place in buried and self.handler.nature_of(place) not in natures
+
+    def _retries(self, slot: Slot) -> dict[RecordId, int]:
+        opened: Collection[OpenRecord[Job]] = slot.run.opened or ()
+        return dict.fromkeys((job.place for job in slot.run.records), 0) | {o.place: o.retries for o in opened}
+
+    def _see(self, slot: Slot, whole: Exception | None) -> None:
+        run, is_probe = slot.run, slot.run.is_probe
+        for job, error in self._seen(slot, whole):
+            if error is None or not job.is_lost:
+                self.checks.breaker.saw(job, error, self.now_ms, is_probe=is_probe and len(run.records) == 1)
+
+    def _seen(self, slot: Slot, whole: Exception | None) -> Iterable[tuple[Job, Exception | None]]:
+        """Return what the breaker hears of; of a batch that failed as a whole, the first record stands for all."""
+        if whole is None:
+            return zip(slot.run.records, slot.results, strict=True)
+        return [(job, whole) for job in slot.run.records if not job.is_lost][:1]
+
+    def _remember(self, place: RecordId) -> None:
+        self.remembered.add(place)
+        for other in self.in_hand:
+            if other.place == place and not other.attempts:
+                other.is_done_already = True
+
+    def finish_copy(self, choice: int, *, works: bool) -> None:
+        """Confirm a dead letter, or let it fail."""
+        if self.copies:
+            copy = self.copies.pop(choice % len(self.copies))
+            if works:
+                self.checks.copied.add(copy.opened.place)
+            self.handling.copied(copy, None if works else OSError("no leader"), self.now_ms)
+            self.turn()
+
+    def finish_settle(self, choice: int, *, works: bool) -> None:
+        """Confirm an acknowledgement, or refuse it: then the broker may have taken it all the same."""
+        if not self.settles:
+            return
+        settle = self.settles.pop(choice % len(self.settles))
+        is_taken = works or self.rng.random() < 0.5
+        refused = [job for job in settle.records if not self._confirmed(job, settle.kind, is_taken) or not works]
+        self.handling.settled(settle, refused)
+        if settle.kind is AcknowledgeType.ACCEPT:
+            self.remembered |= {job.place for job in refused}
+        self.turn()
+
+    def _confirmed(self, job: Job, kind: AcknowledgeType, is_taken: bool) -> bool:
+        if is_taken:
+            return self.broker.acknowledge(job, kind)
+        self.broker.take_back(job)
+        return False
+
+    def lose(self, choice: int, most: int, *, is_noticed: bool) -> None:
+        """End the locks of some records in hand. Unnoticed, their redelivery shows it."""
+        held = [job for job in self.jobs if job.is_in_hand and not job.is_gone]
+        chosen = held[choice % len(held) :][:most] if held else []
+        for job in chosen:
+            self.broker.take_back(job)
+            job.is_lost = job.is_lost or is_noticed
+        if is_noticed and chosen:
+            known = set(map(id, chosen))
+            self.handling.lost(lambda job: id(job) in known, self.now_ms)
+            self.turn()
+
+    def release(self, choice: int) -> None:
+        """Release a record whose lock cannot be renewed, unless it runs."""
+        held = [job for job in self.in_hand if not any(job in slot.run.records for slot in self.slots)]
+        if held:
+            job = held[choice % len(held)]
+            job.may_be_released = True
+            self.handling.release(lambda each: each is job, self.now_ms)
+            self.turn()
+
+    def advance(self, wait_ms: int) -> None:
+        """Let time pass."""
+        self.now_ms += wait_ms
+        self.turn()
+
+    def stretch(self) -> None:
+        """Have slow runs give back what they have not started."""
+        self.handling.stretched(self.now_ms)
+        self.turn()
+
+    def stop(self, grace_ms: int) -> None:
+        """Stop the worker."""
+        self.checks.is_stopping = True
+        self.handling.stop(self.now_ms, self.now_ms + grace_ms)
+        self.turn()
+
+    # ------------------------------------------------------------------------------------------ looking
+
+    @property
+    def in_hand(self) -> list[Job]:
+        """What the rules have in hand."""
+        return [job for job in self.jobs if job.is_in_hand]
+
+    @property
+    def is_quiet(self) -> bool:
+        """True if nothing runs, and nothing waits for a confirmation."""
+        return not self.slots and not self.settles
+
+    def turn(self) -> None:
+        """Take the steps that are due."""
+        for _ in range(MOST_TURNS):
+            step = self.handling.next(self.now_ms)
+            is_quiet = self.is_quiet and not isinstance(step, SettleRecords)
+            self.checks.looked(self.now_ms, self.in_hand, is_quiet=is_quiet)
+            if step is None:
+                return self.look()
+            self._take(step)
+        raise AssertionError("the steps do not end")
+
+    def _take(self, step: RecordRun[Job] | CopyLetters[Job] | SettleRecords[Job]) -> None:
+        if isinstance(step, RecordRun):
+            unconfirmed = [job for settle in self.settles for job in settle.records]
+            self.checks.run(step, self.slots, unconfirmed, self.now_ms)
+            self.checks.other_probe(step, self._idle(step))
+            self.slots.append(Slot(step, self.now_ms))
+        elif isinstance(step, CopyLetters):
+            assert step.opened.record.is_in_hand, f"{step.opened.record} is copied without a lock"
+            self.copies.append(step)
+        else:
+            self.checks.settle(step)
+            self.remembered -= {job.place for job in step.records}
+            self.settles.append(step)
+
+    def _idle(self, run: RecordRun[Job]) -> list[Job]:
+        """Return what could be probed instead: records that wait for a retry, and those that nobody has tried."""
+        waiting = [opened.record for opened in self.handling.waiting]
+        return [job for job in waiting if job not in run.records]
+
+    def look(self) -> None:
+        """Check what the rules say about records in hand."""
+        running = {id(job) for slot in self.slots for job in slot.run.records}
+        lost = [job for job in self.jobs if job.is_lost and id(job) in running]
+        held_back = {job.place for job in lost}
+        behind = [job for job in self.in_hand if id(job) not in running and job.place in held_back]
+        unkeyed = [job for job in behind if not self.plan.is_keyed or job.key is None]
+        counted = sum(self.handling.in_hand.values())
+        assert counted == len(self.in_hand) + len(lost) - len(unkeyed), (self.handling.in_hand, self.in_hand)
+        self.handling.measure_windows(self.now_ms)
+        oldest = {use.partition: use.oldest for use in self.handling.windows.uses.values()}
+        assert oldest == _oldest([*self.in_hand, *lost]), "the windows"
+
+    # ------------------------------------------------------------------------------------------ the end
+
+    def drain(self) -> None:
+        """Let everything work, and time pass, until all records have ended."""
+        self.handler.is_down = False
+        ends_ms = self.now_ms + HOLDS_FOR_MS
+        for _ in range(MOST_TURNS):
+            if not self._go_on(ends_ms):
+                break
+        else:
+            raise AssertionError(f"no end: {self.in_hand}, {self.handling.in_hand}")
+        assert self.handling.is_done
+        assert not self.in_hand, f"forgotten: {self.in_hand}"
+        assert self.checks.is_stopping or not self.broker.has_available, "not all were fetched"
+
+    def _go_on(self, ends_ms: int) -> bool:
+        if self.slots or self.copies or self.settles:
+            self.work(0)
+            self.finish_copy(0, works=True)
+            self.finish_settle(0, works=True)
+            return True
+        if self.handling.wanted(self.now_ms):
+            self._fetch()
+        if self.slots or self.copies or self.settles:
+            return True
+        if self.handling.is_done:
+            return self.broker.has_available and not self.checks.is_stopping
+        return self._wait(ends_ms)
+
+    def _fetch(self) -> None:
+        if self.checks.breaker.is_open and not self.broker.has_available:
+            place = self.broker.produce(PARTITIONS[0])
+            self.handler.natures[place], self.broker.entries[place].key = Nature.GOOD, None
+        for partition in range(2):
+            self.deliver(3, partition)
+
+    def _wait(self, ends_ms: int) -> bool:
+        if self.plan.holds and self.now_ms > ends_ms and not self.checks.is_stopping:
+            self.stop(GRACE_MS)
+            return True
+        due_ms = self.handling.wakes_ms()
+        assert due_ms is not None, f"nothing wakes it: {self.in_hand}, {self.handling.in_hand}"
+        assert due_ms > self.now_ms, "it wakes for nothing"
+        self.advance(due_ms - self.now_ms)
+        return True
+
+
+def _oldest(jobs: Collection[Job]) -> dict[object, int]:
+    partitions = {job.place[0] for job in jobs}
+    return {each: min(job.place[1] for job in jobs if job.place[0] == each) for each in partitions}
