@@ -202,6 +202,11 @@ class MetadataManager:
             self._backoff.succeeded()
         self._backoff.wait(response.throttle_time_ms, now_ms)
 
+    @property
+    def missing(self) -> frozenset[str]:
+        """The wanted topics that do not exist, as of the last response."""
+        return self._missing
+
     def _note_missing(self, topics: Iterable[MetadataResponseTopic], now_ms: int) -> None:
         """Warn about topics that do not exist, but not about those that may be being created."""
         missing = sorted(t.name or "" for t in topics if t.error_code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)

@@ -388,15 +388,18 @@ class ConsumerHooks:
     Attributes:
         inbox: Its hand-over between the event loop and the application.
         end_poll: Ends the poll under way, which returns what is there.
+        missing_topics: Returns the topics of the subscription that do not exist.
     """
 
     inbox: Inbox
     end_poll: Callable[[], None]
+    missing_topics: Callable[[], frozenset[str]]
 
 
 def hooks_of(consumer: AsyncKafkaShareConsumer[Any, Any]) -> ConsumerHooks:
     """Return the hooks of a consumer. For other parts of this package only."""
-    return ConsumerHooks(consumer._inbox, consumer._waits.end_wait)
+    client = consumer._client
+    return ConsumerHooks(consumer._inbox, consumer._waits.end_wait, lambda: client.missing_topics)
 
 
 def _abandon(client: ShareClient) -> None:

@@ -86,6 +86,11 @@ class ShareClient:
         return self._engine.loop
 
     @property
+    def missing_topics(self) -> frozenset[str]:
+        """The topics of the subscription that do not exist."""
+        return self._metadata.missing
+
+    @property
     def is_forked(self) -> bool:
         """True in a process that was forked from the one that started the client and owns the connections."""
         return self._process_id != os.getpid()

@@ -1,6 +1,7 @@
 """The settings of a share group that decide whether records may be lost."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Self
 
 from attrs import frozen
 
@@ -8,14 +9,28 @@ from kafka_groups.config.clients.share import ShareConsumerConfig
 from kafka_groups.share.group import config_of
 from kafka_groups.share.workers.group_queries import asked
 
-__all__ = ["DEFAULT_DELIVERY_LIMIT", "GroupSettings", "group_settings", "notes_on"]
+__all__ = [
+    "DEAD_LETTERS",
+    "DEFAULT_DELIVERY_LIMIT",
+    "DEFAULT_RECORD_LOCKS",
+    "RECORD_LOCKS",
+    "RENEWS",
+    "GroupSettings",
+    "group_settings",
+    "notes_on",
+    "start_note",
+]
 
 DEFAULT_DELIVERY_LIMIT = 5
 """Kafka's `group.share.delivery.count.limit`, used if the group's own value is unknown."""
+DEFAULT_RECORD_LOCKS = 2_000
+"""Kafka's `group.share.partition.max.record.locks`, used if the group's own value is unknown."""
 
+DEAD_LETTERS = "errors.deadletterqueue.topic.name"
+RECORD_LOCKS = "share.partition.max.record.locks"
+RENEWS = "share.renew.acknowledge.enable"
 _LIMIT = "share.delivery.count.limit"
 _RESET = "share.auto.offset.reset"
-_DEAD_LETTERS = "errors.deadletterqueue.topic.name"
 
 
 @frozen
@@ -26,18 +41,43 @@ class GroupSettings:
         delivery_limit: After how many deliveries a record is archived.
         auto_offset_reset: The start position of the group on a partition that it has not read yet.
         dead_letter_topic: The brokers' dead-letter topic for archived records; empty if there is none.
+        record_locks: How many offsets of a partition may be in flight.
+        renews: Whether locks can be renewed.
     """
 
     delivery_limit: int | None = None
     auto_offset_reset: str | None = None
     dead_letter_topic: str | None = None
+    record_locks: int | None = None
+    renews: bool | None = None
+
+    @classmethod
+    def of(cls, configs: Mapping[str, str | None]) -> Self:
+        """Read the settings from the configuration of a group."""
+        limit, locks, renews = configs.get(_LIMIT), configs.get(RECORD_LOCKS), configs.get(RENEWS)
+        return cls(
+            delivery_limit=int(limit) if limit else None,
+            auto_offset_reset=configs.get(_RESET),
+            dead_letter_topic=configs.get(DEAD_LETTERS),
+            record_locks=int(locks) if locks else None,
+            renews=None if renews is None else renews == "true",
+        )
 
 
 def group_settings(config: ShareConsumerConfig) -> GroupSettings:
     """Ask for the settings of a consumer's group; blocks for milliseconds, at worst for ten seconds."""
-    configs = asked(config, lambda ask: config_of(ask, config.group_id)) or {}
-    limit = configs.get(_LIMIT)
-    return GroupSettings(int(limit) if limit else None, configs.get(_RESET), configs.get(_DEAD_LETTERS))
+    return GroupSettings.of(asked(config, lambda ask: config_of(ask, config.group_id)) or {})
+
+
+def start_note(settings: GroupSettings, group_id: str) -> Sequence[str]:
+    """Return a warning if a new group skips the records that are there; else nothing."""
+    if settings.auto_offset_reset != "latest":
+        return ()
+    note = (
+        f"The share group {group_id} starts at the latest offset ({_RESET}=latest): it skips what was produced before"
+        f" it first read a partition. To get those records, set the group configuration {_RESET}=earliest."
+    )
+    return (note,)
 
 
 def notes_on(
@@ -51,16 +91,11 @@ def notes_on(
         dead_letter_topic: The reader's own dead-letter topic.
         key: The name of its option, for the warnings.
     """
-    notes = []
-    if settings.auto_offset_reset == "latest":
-        notes.append(
-            f"The share group {group_id} starts at the latest offset ({_RESET}=latest): it skips what was produced"
-            f" before it first read a partition. To get those records, set the group configuration {_RESET}=earliest."
-        )
+    notes = [*start_note(settings, group_id)]
     if not settings.dead_letter_topic and dead_letter_topic is None:
         limit = settings.delivery_limit or DEFAULT_DELIVERY_LIMIT
         notes.append(
             f"The share group {group_id} has no dead-letter topic: Kafka archives a record that failed {limit} times,"
-            f" and it is gone. Set {key}, or the group configuration {_DEAD_LETTERS} (Kafka 4.4)."
+            f" and it is gone. Set {key}, or the group configuration {DEAD_LETTERS} (Kafka 4.4)."
         )
     return notes

@@ -29,7 +29,7 @@ _LOG = logging.getLogger("kafka_groups.worker")
 
 _LOOK_MS = 1_000
 """The time between two looks at the processes. Pipes alone are not enough: forks of a child hold them open."""
-_TIME_TO_CLOSE_MS = 10_000
+_TIME_TO_CLOSE_MS = 4_000
 """A process that has not ended so long after its time to stop is killed."""
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 

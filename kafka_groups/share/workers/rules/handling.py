@@ -172,7 +172,20 @@ class RecordHandling(Generic[R]):
         if (due := self._holdings.copies.take_due(now_ms)) is not None:
             self._copying[due.place] = due
             return CopyLetters(due)
-        return self._next_run(now_ms) if len(self._runs) < self._most_runs else None
+        if len(self._runs) >= self._most_runs or self._has_records_at_risk:
+            return None
+        return self._next_run(now_ms)
+
+    @property
+    def _has_records_at_risk(self) -> bool:
+        """True while records on one of their last deliveries are being copied for the first time.
+
+        Whatever runs may end the process, and a record that it takes along then would be gone for good. A copy that
+        failed stops nothing more: the topic for dead letters may be unavailable for long.
+        """
+        if not self._copying and not self._holdings.copies:
+            return False
+        return any(each.is_before and not each.failed_copies for each in self.copying)
 
     def _next_run(self, now_ms: int) -> RecordRun[R] | None:
         probes = any(run.is_probe for run in self._runs)

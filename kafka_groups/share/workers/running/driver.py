@@ -326,7 +326,8 @@ class HandlerDriver:
             self._note_figures()
 
     def _note_figures(self) -> None:
-        self._report.figures(self._handling, hung=self._watch.hung, state=self._consumer.state)
+        missing = self._hooks.missing_topics()
+        self._report.figures(self._handling, hung=self._watch.hung, state=self._consumer.state, missing=missing)
 
     def _look_at_locks(self, now_ms: int) -> None:
         lock_s = self._consumer.acquisition_lock_timeout

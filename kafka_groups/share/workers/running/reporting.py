@@ -2,7 +2,7 @@
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from kafka_groups.client.logbook import Logbook
 from kafka_groups.net.clock import Clock
@@ -104,7 +104,12 @@ class HandlerReport:
         )
 
     def figures(
-        self, handling: RecordHandling[AnyRecord], *, hung: Sequence[RecordRun[AnyRecord]], state: ConsumerState
+        self,
+        handling: RecordHandling[AnyRecord],
+        *,
+        hung: Sequence[RecordRun[AnyRecord]],
+        state: ConsumerState,
+        missing: Collection[str],
     ) -> None:
         """Report the state of the handler."""
         self._observer.in_hand(handling.in_hand)
@@ -116,7 +121,8 @@ class HandlerReport:
         if fullest is not None and fullest.used >= WARN_AT:
             self._warn_of_window(fullest)
         self.is_live = not hung
-        self.unready = tuple(self._reasons(handling, fullest, hung, state))
+        topics = [f"handler {self._spec.name}: the topic {topic} does not exist" for topic in sorted(missing)]
+        self.unready = (*topics, *self._reasons(handling, fullest, hung, state))
 
     def _reasons(
         self,

@@ -550,3 +550,18 @@ def test_idle_leaders_do_not_delay_records_of_others(concurrency: int, longest_s
                 assert times[-1] - produced <= longest_s
 
     simulate(program, partitions=3, brokers=3)
+
+
+def test_a_missing_topic_makes_the_worker_not_ready_until_it_exists() -> None:
+    async def program(world: WorkerWorld) -> None:
+        worker = world.worker()
+
+        @worker.handler(["later", TOPIC])
+        async def handle(value: bytes) -> None: ...
+
+        async with world.running(worker) as runtime:
+            await reach(lambda: reasons(runtime) == "handler handle: the topic later does not exist")
+            world.cluster.create_topic("later", 1)
+            await reach(lambda: runtime.health.is_ready)
+
+    simulate(program)
