@@ -324,6 +324,7 @@ class NaiveWorld:
         unkeyed = [job for job in behind if not self.plan.is_keyed or job.key is None]
         counted = sum(self.handling.in_hand.values())
         assert counted == len(self.in_hand) + len(lost) - len(unkeyed), (self.handling.in_hand, self.in_hand)
+        assert not (self.checks.is_stopping and list(self.handling.waiting)), "a worker that stops waits for retries"
         self.handling.measure_windows(self.now_ms)
         oldest = {use.partition: use.oldest for use in self.handling.windows.uses.values()}
         assert oldest == _oldest([*self.in_hand, *lost]), "the windows"

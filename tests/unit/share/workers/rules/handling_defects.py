@@ -1,0 +1,308 @@
+"""Defects planted into the rules of handler workers. Random scenes must find each of them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from kafka_groups.share.workers.rules import handling
+from kafka_groups.share.workers.rules.breaker import Breaker
+from kafka_groups.share.workers.rules.handling import RecordHandling
+from kafka_groups.share.workers.rules.holdings import Holdings
+from kafka_groups.share.workers.rules.in_hand import FreshRecords, WaitingRecords
+from kafka_groups.share.workers.rules.keys import KeyOrder
+from kafka_groups.share.workers.rules.lost import LostRecords
+from kafka_groups.share.workers.rules.steps import CopyLetters, OpenRecord, RecordRun
+from kafka_groups.share.workers.rules.suspects import SuspectRecords
+from kafka_groups.share.workers.rules.verdicts import OnError
+from kafka_groups.types import AcknowledgeType
+from tests.support.planted_defects import Patch, by_name
+
+__all__ = ["DEFECTS"]
+
+Handling = RecordHandling[Any]
+Opened = OpenRecord[Any]
+
+
+# ---------------------------------------------------------------------------------------------- dead letters
+
+
+def copies_follow_rejects(patch: Patch) -> None:
+    """A record is rejected at once, and copied at some time."""
+
+    def bury(self: Handling, opened: Opened, reason: str, now_ms: int) -> None:
+        self._end(opened, AcknowledgeType.REJECT, now_ms)
+
+    patch.setattr(RecordHandling, "_bury", bury)
+
+
+def copies_need_no_confirmation(patch: Patch) -> None:
+    """A dead letter that was not written counts as written."""
+    copied = RecordHandling.copied
+    patch.setattr(RecordHandling, "copied", lambda self, copy, error, now_ms: copied(self, copy, None, now_ms))
+
+
+def late_copies_count_for_redeliveries(patch: Patch) -> None:
+    """The result of a copy whose record's lock was lost is taken for that of its redelivery."""
+
+    def copied(self: Handling, copy: CopyLetters[Any], error: Exception | None, now_ms: int) -> None:
+        if self._copying.pop(copy.opened.place, None) is not None:
+            copy.opened.is_copied = True
+            self._go_on(copy.opened, now_ms)
+
+    patch.setattr(RecordHandling, "copied", copied)
+
+
+# ---------------------------------------------------------------------------------------------- outages
+
+
+def outages_use_retries(patch: Patch) -> None:
+    """Each probe uses a retry of its record."""
+    wait = RecordHandling._wait
+
+    def use_one(self: Handling, opened: Opened, wait_ms: int, now_ms: int) -> None:
+        opened.retries += int(self.breaker.is_open)
+        wait(self, opened, wait_ms, now_ms)
+
+    patch.setattr(RecordHandling, "_wait", use_one)
+
+
+def probes_are_of_one_record(patch: Patch) -> None:
+    """The record that was probed is probed again."""
+
+    def take_newest(self: WaitingRecords[Any], matches: Callable[[Opened], bool]) -> Opened | None:
+        found = max((entry for entry in self._heap if matches(entry[2])), key=lambda entry: entry[1], default=None)
+        return None if found is None else self.remove(lambda opened: opened is found[2])[0]
+
+    patch.setattr(WaitingRecords, "take_longest_there", take_newest)
+
+
+def probes_do_not_wait(patch: Patch) -> None:
+    """One probe follows another."""
+    patch.setattr(Breaker, "may_probe", lambda self, now_ms: True)
+
+
+def one_record_opens_the_breaker(patch: Patch) -> None:
+    """Three failures of one record are taken for an outage."""
+    failed = Breaker.failed
+
+    def count_failures(self: Breaker, place: Any, now_ms: int, *, is_probe: bool) -> bool:
+        return failed(self, (place, len(self._failed)), now_ms, is_probe=is_probe)  # type: ignore[arg-type]
+
+    patch.setattr(Breaker, "failed", count_failures)
+
+
+def successes_leave_the_breaker_open(patch: Patch) -> None:
+    """Nothing closes the breaker."""
+    patch.setattr(Breaker, "succeeded", lambda self: False)
+
+
+def empty_runs_are_successes(patch: Patch) -> None:
+    """A run of which everything was taken back closes the breaker."""
+    ran = RecordHandling.ran
+
+    def ran_well(self: Handling, run: RecordRun[Any], failures: Any, now_ms: int, *, failed: Any = None) -> None:
+        if not run.records:
+            self._worked()
+        ran(self, run, failures, now_ms, failed=failed)
+
+    patch.setattr(RecordHandling, "ran", ran_well)
+
+
+def successes_count_before_failures(patch: Patch) -> None:
+    """Of a run, the successes are counted first, so that failures that were not in a row open the breaker."""
+    sort_out = RecordHandling._sort_out
+
+    def count_first(self: Handling, run: RecordRun[Any], errors: Mapping[int, Exception], now_ms: int) -> None:
+        if len(errors) < len(run.records):
+            self._worked()
+        with Patch.context() as inner:
+            inner.setattr(self, "_worked", lambda: None)
+            sort_out(self, run, errors, now_ms)
+
+    patch.setattr(RecordHandling, "_sort_out", count_first)
+
+
+# ---------------------------------------------------------------------------------------------- locks
+
+
+def redeliveries_run_beside_lost_handlers(patch: Patch) -> None:
+    """A redelivered record does not wait for the handler of its earlier delivery."""
+    patch.setattr(LostRecords, "holds_back", lambda self, opened: False)
+
+
+def redeliveries_do_not_end_deliveries(patch: Patch) -> None:
+    """A loss that nobody reported stays unnoticed."""
+    patch.setattr(RecordHandling, "_forget_earlier", lambda *arguments: None)
+
+
+def successes_after_a_loss_are_forgotten(patch: Patch) -> None:
+    """A record that this process has finished is run again."""
+    patch.setattr(LostRecords, "was_finished", lambda self, place: False)
+
+
+def lost_records_are_settled(patch: Patch) -> None:
+    """A run whose lock was lost is settled all the same."""
+    patch.setattr(RecordHandling, "_was_lost", lambda *arguments, **named: False)
+
+
+def dropped_records_keep_their_key(patch: Patch) -> None:
+    """Records that are lost before their slot starts them block those behind them."""
+
+    def put_back_kept(self: Handling, run: RecordRun[Any], matches: Callable[[Any], bool], now_ms: int) -> int:
+        opened = self._opened(run)
+        rest = opened[len(opened) - len(run.take_back()) :]
+        kept = [each for each in rest if not matches(each.record)]
+        if run.opened is None:
+            self._holdings.fresh.put_back([each.record for each in kept])
+        else:
+            self._holdings.put_back(kept)
+        return len(rest) - len(kept)
+
+    patch.setattr(RecordHandling, "_put_back_kept", put_back_kept)
+
+
+# ---------------------------------------------------------------------------------------------- order
+
+
+def suspects_run_with_others(patch: Patch) -> None:
+    """Records that were delivered before run as all others do."""
+    patch.setattr(SuspectRecords, "is_alone", lambda self, now_ms, *, is_quiet: False)
+    take = SuspectRecords.take
+    patch.setattr(SuspectRecords, "take", lambda self, now_ms, *, is_quiet: take(self, now_ms, is_quiet=True))
+
+
+def portions_do_not_wait_for_confirmation(patch: Patch) -> None:
+    """The next suspect starts while the last one's acknowledgement is under way."""
+    patch.setattr(RecordHandling, "_is_quiet", property(lambda self: not self._runs))
+
+
+def the_newest_of_a_key_goes_on(patch: Patch) -> None:
+    """After a record, the last one of its key follows."""
+    leaves = KeyOrder.leaves
+
+    def leaves_backwards(self: KeyOrder[Any], key: Any) -> Any:
+        self._waiting[key].reverse()
+        return leaves(self, key)
+
+    patch.setattr(KeyOrder, "leaves", leaves_backwards)
+
+
+def retries_do_not_block_their_key(patch: Patch) -> None:
+    """While a record waits for its retry, the next one of its key runs."""
+    wait = RecordHandling._wait
+
+    def wait_and_leave(self: Handling, opened: Opened, wait_ms: int, now_ms: int) -> None:
+        self._holdings.leave(opened, now_ms)
+        opened.key = None
+        wait(self, opened, wait_ms, now_ms)
+
+    patch.setattr(RecordHandling, "_wait", wait_and_leave)
+
+
+# ---------------------------------------------------------------------------------------------- settling
+
+
+def partial_batches_are_not_settled(patch: Patch) -> None:
+    """If some records of a batch fail, the others are forgotten."""
+    settle = RecordHandling._settle
+    sort_out = RecordHandling._sort_out
+
+    def forget(self: Handling, run: RecordRun[Any], errors: Mapping[int, Exception], now_ms: int) -> None:
+        def settle_failures(records: Sequence[Any], kind: AcknowledgeType) -> None:
+            if kind is not AcknowledgeType.ACCEPT or not (run.is_batch and errors):
+                settle(self, records, kind)
+
+        with Patch.context() as inner:
+            inner.setattr(self, "_settle", settle_failures)
+            sort_out(self, run, errors, now_ms)
+
+    patch.setattr(RecordHandling, "_sort_out", forget)
+
+
+def second_halves_are_forgotten(patch: Patch) -> None:
+    """Of a batch that fails, half is tried again."""
+    failed = RecordHandling._batch_failed
+
+    def keep_the_first(self: Handling, *arguments: Any) -> None:
+        before = len(self._holdings.halves)
+        failed(self, *arguments)
+        if len(self._holdings.halves) == before + 2:
+            del self._holdings.halves[1]
+
+    patch.setattr(RecordHandling, "_batch_failed", keep_the_first)
+
+
+def releases_are_accepted(patch: Patch) -> None:
+    """A record that a rule releases is accepted."""
+    patch.setitem(handling._KINDS, OnError.RELEASE, AcknowledgeType.ACCEPT)
+
+
+def waits_outlive_the_stop(patch: Patch) -> None:
+    """A worker that stops keeps what waits for a retry."""
+    patch.setattr(RecordHandling, "_release_delayed", lambda self, now_ms: None)
+
+
+def what_was_taken_back_is_forgotten(patch: Patch) -> None:
+    """Records that a slow run gives back are in nobody's hand."""
+    patch.setattr(FreshRecords, "put_back", lambda self, rest: None)
+
+
+# ---------------------------------------------------------------------------------------------- figures and times
+
+
+def windows_leave_out_what_waits(patch: Patch) -> None:
+    """A record that waits for a retry does not count for its partition's window."""
+    oldest_places = Holdings.oldest_places
+
+    def without_waiting(self: Holdings[Any]) -> Any:
+        waiting = {opened.place for opened in self.waiting}
+        return (place for place in oldest_places(self) if place not in waiting)
+
+    patch.setattr(Holdings, "oldest_places", without_waiting)
+
+
+def due_times_in_the_past_wake(patch: Patch) -> None:
+    """A record that cannot start wakes the driver again and again."""
+    patch.setattr(WaitingRecords, "due_after", lambda self, now_ms: self.next_due_ms)
+    wakes_ms = RecordHandling.wakes_ms
+
+    def wakes(self: Handling) -> int | None:
+        self._asked_ms = -1
+        return wakes_ms(self)
+
+    patch.setattr(RecordHandling, "wakes_ms", wakes)
+
+
+def one_run_too_many(patch: Patch) -> None:
+    """More runs than slots."""
+    patch.setattr(RecordHandling, "_most_runs", property(lambda self: self._rules.concurrency + 1))
+
+
+DEFECTS = by_name(
+    copies_follow_rejects,
+    copies_need_no_confirmation,
+    late_copies_count_for_redeliveries,
+    outages_use_retries,
+    probes_are_of_one_record,
+    probes_do_not_wait,
+    one_record_opens_the_breaker,
+    successes_leave_the_breaker_open,
+    empty_runs_are_successes,
+    successes_count_before_failures,
+    redeliveries_run_beside_lost_handlers,
+    redeliveries_do_not_end_deliveries,
+    successes_after_a_loss_are_forgotten,
+    lost_records_are_settled,
+    dropped_records_keep_their_key,
+    suspects_run_with_others,
+    portions_do_not_wait_for_confirmation,
+    the_newest_of_a_key_goes_on,
+    retries_do_not_block_their_key,
+    partial_batches_are_not_settled,
+    second_halves_are_forgotten,
+    releases_are_accepted,
+    waits_outlive_the_stop,
+    what_was_taken_back_is_forgotten,
+    windows_leave_out_what_waits,
+    due_times_in_the_past_wake,
+    one_run_too_many,
+)
