@@ -244,6 +244,8 @@ class RecordHandling(Generic[R]):
             failed: The error of a whole batch: all records but those of `failures` have failed together.
         """
         del self._runs[run]
+        if run.unstarted:  # the handler ended its thread, or its task was cancelled
+            self._put_back(run)
         if not run.records:
             return  # all were taken back, which shows nothing about the sink
         errors = {failure.index: failure.error for failure in failures}
@@ -293,15 +295,16 @@ class RecordHandling(Generic[R]):
             self._tell(EventKind.BREAKER_CLOSED)
 
     def _batch_failed(self, run: RecordRun[R], error: Exception, errors: Mapping[int, Exception], now_ms: int) -> None:
-        """Halve a batch that failed, to find the bad record. A batch of one is judged as a single record."""
+        """Halve a batch that failed, to find the bad record. Rules that decide at once decide about all its records."""
         opened = self._opened(run)
         rest = [each for index, each in enumerate(opened) if index not in errors]
         kept = [each for each in rest if not self._was_lost(run, each, now_ms, has_succeeded=False)]
         for index, own_error in errors.items():
             if not self._was_lost(run, opened[index], now_ms, has_succeeded=False):
                 self._failed(opened[index], own_error, now_ms, is_probe=run.is_probe)
-        if len(kept) == 1:
-            self._failed(kept[0], error, now_ms, is_probe=run.is_probe)
+        if len(kept) == 1 or isinstance(self._rules.failures.judge(error), Decision):
+            for each in kept:
+                self._failed(each, error, now_ms, is_probe=run.is_probe)
         elif kept:
             self._tried(kept[0], error, now_ms, is_probe=run.is_probe)
             half = (len(kept) + 1) // 2
