@@ -85,7 +85,7 @@ def one_record_opens_the_breaker(patch: Patch) -> None:
     failed = Breaker.failed
 
     def count_failures(self: Breaker, place: Any, now_ms: int, *, is_probe: bool) -> bool:
-        return failed(self, (place, len(self._failed)), now_ms, is_probe=is_probe)  # type: ignore[arg-type]
+        return failed(self, (place, len(self._failed)), now_ms, is_probe=is_probe)
 
     patch.setattr(Breaker, "failed", count_failures)
 

@@ -1,0 +1,205 @@
+"""A handler worker's rules, moved on by hand."""
+
+import random
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+from kafka_groups.share.workers.rules.backoffs import Backoff
+from kafka_groups.share.workers.rules.events import EventKind
+from kafka_groups.share.workers.rules.handling import RecordHandling
+from kafka_groups.share.workers.rules.limits import BatchSizes, HandlingRules
+from kafka_groups.share.workers.rules.policy import DeliveryPolicy
+from kafka_groups.share.workers.rules.steps import CopyLetters, FailedRecord, RecordRun, SettleRecords
+from kafka_groups.share.workers.rules.verdicts import FailureRules, OnError
+from kafka_groups.types import AcknowledgeType
+from tests.unit.share.workers.rules.jobs import PARTITIONS, Job, place_of
+
+__all__ = ["Bench", "outage", "poison"]
+
+NO_ERRORS: Mapping[type[Exception], OnError | Backoff] = MappingProxyType({})
+
+
+def poison() -> Exception:
+    """An error without a rule."""
+    return ValueError("poison")
+
+
+def outage() -> Exception:
+    """An error that uses no retry."""
+    return ConnectionError("the sink is down")
+
+
+class Bench:
+    """Takes the steps of the rules and reports what the test says. Waits have no jitter: 1, 2, 4, 4 s.
+
+    Attributes:
+        handling: The rules.
+        runs: The runs under way.
+        copies: Dead letters that are being written.
+        settles: Acknowledgements that are not confirmed.
+        confirms: Whether acknowledgements are confirmed at once.
+        starts: How many records of a run its slot begins at once.
+        outcomes: How each record was acknowledged.
+        started: The offsets of each run, in the order in which they began.
+        letters: The offset and the reason of each dead letter.
+    """
+
+    def __init__(
+        self,
+        *,
+        concurrency: int = 4,
+        times: int = 3,
+        exhausted: OnError = OnError.DEAD_LETTER,
+        errors: Mapping[type[Exception], OnError | Backoff] = NO_ERRORS,
+        limit: int = 5,
+        buffer: int | None = 100,
+        copies: bool = True,
+        locks: int = 2_000,
+        is_keyed: bool = False,
+        batch: BatchSizes | None = None,
+        on_blocked: OnError | None = None,
+        queued: int = 0,
+    ) -> None:
+        retries = Backoff(first=1, most=4, times=times, jitter=0)
+        rules: HandlingRules[Job] = HandlingRules(
+            failures=FailureRules(retries=retries, exhausted=exhausted, errors=errors, outages=(ConnectionError,)),
+            policy=DeliveryPolicy(limit),
+            concurrency=concurrency,
+            buffer=buffer,
+            copies=copies,
+            record_locks=locks,
+            place_of=place_of,
+            key_of=(lambda job: job.key) if is_keyed else None,
+            batch=batch,
+            on_blocked=on_blocked,
+            queued=queued,
+        )
+        self.handling: RecordHandling[Job] = RecordHandling(rules, random.Random(7))
+        self.now_ms = 0
+        self.runs: list[RecordRun[Job]] = []
+        self.copies: list[CopyLetters[Job]] = []
+        self.settles: list[SettleRecords[Job]] = []
+        self.confirms = True
+        self.starts = 1
+        self.outcomes: dict[Job, AcknowledgeType] = {}
+        self.started: list[list[int]] = []
+        self.letters: list[tuple[int, str]] = []
+
+    # ------------------------------------------------------------------------------------------ records
+
+    def take(self, *offsets: int, count: int = 1, key: str | None = None, partition: int = 0) -> list[Job]:
+        """Let records arrive in one delivery."""
+        return self.arrive([Job((PARTITIONS[partition], offset), count, key) for offset in offsets])
+
+    def arrive(self, jobs: list[Job]) -> list[Job]:
+        """Let these records arrive."""
+        counts = [job.count for job in jobs]
+        self.handling.arrived(jobs[0].place[0], jobs, counts, jobs[-1].place[1], self.now_ms)
+        self.go()
+        return jobs
+
+    def fast(self) -> None:
+        """Make the handler a fast one, so that runs have several records."""
+        for _ in range(6):
+            self.handling.pace.ran(1_000, 10)
+
+    # ------------------------------------------------------------------------------------------ steps
+
+    def go(self) -> None:
+        """Take the steps that are due."""
+        while (step := self.handling.next(self.now_ms)) is not None:
+            if isinstance(step, RecordRun):
+                self._begin(step)
+                self.started.append([job.place[1] for job in step.records])
+            elif isinstance(step, CopyLetters):
+                self.copies.append(step)
+                self.letters.append((step.opened.place[1], step.opened.reason))
+            else:
+                self._settle(step)
+
+    def _begin(self, run: RecordRun[Job]) -> None:
+        self.runs.append(run)
+        for _ in run.records if run.is_batch else run.records[: self.starts]:
+            run.take()
+
+    def _settle(self, step: SettleRecords[Job]) -> None:
+        for job in step.records:
+            assert job not in self.outcomes, f"{job} is settled twice"
+            self.outcomes[job] = step.kind
+        self.settles.append(step)
+        if self.confirms:
+            self.confirm()
+
+    def advance(self, wait_ms: int) -> None:
+        """Let time pass."""
+        self.now_ms += wait_ms
+        self.go()
+
+    def run_of(self, job: Job) -> RecordRun[Job]:
+        """Return the run of a record."""
+        return next(run for run in self.runs if job in run.records)
+
+    @property
+    def running(self) -> list[Job]:
+        """The records that run."""
+        return [job for run in self.runs for job in run.records]
+
+    # ------------------------------------------------------------------------------------------ results
+
+    def succeed(self, *jobs: Job) -> None:
+        """End the runs of these records well."""
+        for job in jobs:
+            self.end(self.run_of(job), {})
+
+    def fail(self, job: Job, error: Exception | None = None) -> None:
+        """End the run of a record; the others of its run have succeeded."""
+        run = self.run_of(job)
+        self.end(run, {run.records.index(job): error or poison()})
+
+    def end(
+        self, run: RecordRun[Job], errors: Mapping[int, Exception], *, failed: Exception | None = None, busy_ms: int = 0
+    ) -> None:
+        """End a run."""
+        self.now_ms += busy_ms
+        self.report(run, errors, failed=failed)
+        self.go()
+
+    def report(self, run: RecordRun[Job], errors: Mapping[int, Exception], *, failed: Exception | None = None) -> None:
+        """Report the end of a run, and take no step yet."""
+        while run.unstarted:
+            run.take()
+        self.runs.remove(run)
+        failures: Sequence[FailedRecord[Job]] = [FailedRecord(index, error) for index, error in errors.items()]
+        self.handling.ran(run, failures, self.now_ms, failed=failed)
+
+    def write(self, error: Exception | None = None) -> None:
+        """Confirm the dead letters, or let them fail."""
+        copies, self.copies = self.copies, []
+        for copy in copies:
+            self.handling.copied(copy, error, self.now_ms)
+        self.go()
+
+    def confirm(self, *refused: Job) -> None:
+        """Confirm the acknowledgements, except for some that are refused."""
+        settles, self.settles = self.settles, []
+        for settle in settles:
+            self.handling.settled(settle, [job for job in settle.records if job in refused])
+
+    def lose(self, *jobs: Job) -> int:
+        """End the locks of records."""
+        gone = self.handling.lost(lambda job: job in jobs, self.now_ms)
+        self.go()
+        return gone
+
+    def stop(self, grace_ms: int) -> None:
+        """Stop the worker."""
+        self.handling.stop(self.now_ms, self.now_ms + grace_ms)
+        self.go()
+
+    def happened(self, kind: EventKind) -> int:
+        """Return how many events of a kind there were."""
+        return sum(event.kind is kind for event in self.handling.events)
+
+    def retries_of(self, job: Job) -> int:
+        """Return how many retries a waiting record has used."""
+        return next(opened.retries for opened in self.handling.waiting if opened.record is job)
