@@ -11,7 +11,7 @@ from kafka_groups.errors import DeliveryFailedError
 from kafka_groups.share.delivery.records import AnyRecord
 from kafka_groups.share.workers.dead_letters import LetterBox
 from kafka_groups.share.workers.rules.dead_letters import CopiedRecords, dead_letter_headers, place_of
-from kafka_groups.types import Header
+from kafka_groups.types import Header, RecordId
 
 __all__ = ["LetterCopy", "LetterWriter", "LetterWriting"]
 
@@ -70,19 +70,36 @@ class LetterWriter:
         self._box: LetterBox = box or DurableProducer(config)
         self._in_thread = in_thread
         self._copied = CopiedRecords()
+        self._under_way: dict[RecordId, asyncio.Event] = {}
 
     def __repr__(self) -> str:
         return f"<LetterWriter to {self._topic}>"
 
     async def write(self, letters: Sequence[LetterCopy]) -> Exception | None:
         """Write letters and wait until they are durable. Returns the error if some were not confirmed."""
-        new = [letter for letter in letters if place_of(letter.record) not in self._copied]
+        await self._earlier_ended(letters)
+        new = {place: letter for letter in letters if (place := place_of(letter.record)) not in self._copied}
         if not new:
             return None
-        error = await self._in_thread(self._write, new)
+        ended = asyncio.Event()
+        self._under_way |= dict.fromkeys(new, ended)
+        try:
+            error = await self._in_thread(self._write, tuple(new.values()))
+        finally:
+            for place in new:
+                del self._under_way[place]
+            ended.set()
         if error is None:
-            self._copied.add(place_of(letter.record) for letter in new)
+            self._copied.add(new)
         return error
+
+    async def _earlier_ended(self, letters: Sequence[LetterCopy]) -> None:
+        """Wait for copies of the same records that are under way: their locks were lost, and they have come again."""
+        places = [place_of(letter.record) for letter in letters]
+        while (
+            ended := next((self._under_way[place] for place in places if place in self._under_way), None)
+        ) is not None:
+            await ended.wait()
 
     def _write(self, letters: Sequence[LetterCopy]) -> Exception | None:
         try:

@@ -1,0 +1,44 @@
+"""A leader that moves: the new one delivers what the worker still runs, and counts deliveries from 1 again."""
+
+import asyncio
+
+from tests.unit.share.clusters import TOPIC
+from tests.unit.share.workers.worlds import WorkerWorld, simulate
+
+_WORK_S = 8.0
+
+
+async def work_on(seconds: float) -> None:
+    """Take some time, and ignore being cancelled, as a thread does."""
+    end = asyncio.get_running_loop().time() + seconds
+    while (left := end - asyncio.get_running_loop().time()) > 0:
+        try:
+            await asyncio.sleep(left)
+        except asyncio.CancelledError:
+            continue
+
+
+def test_a_record_that_the_next_leader_delivers_has_no_second_handler() -> None:
+    async def program(world: WorkerWorld) -> None:
+        running, most, ended = 0, 0, 0
+        has_started = asyncio.Event()
+        worker = world.worker()
+
+        @worker.handler(TOPIC)
+        async def handle(value: bytes) -> None:
+            nonlocal running, most, ended
+            running += 1
+            most = max(most, running)
+            has_started.set()
+            await work_on(_WORK_S)
+            running -= 1
+            ended += 1
+
+        await world.produce([b"slow"])
+        async with world.running(worker):
+            await has_started.wait()
+            world.cluster.move_leader(TOPIC, 0, 3 - world.cluster.leader_of(TOPIC, 0))
+            await asyncio.sleep(3 * _WORK_S)
+        assert (most, ended) == (1, 1)
+
+    simulate(program, partitions=1, brokers=2)
