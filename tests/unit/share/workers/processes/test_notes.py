@@ -1,0 +1,105 @@
+"""Notes of what slots run, in memory that another process reads."""
+
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from kafka_groups import Batch, Worker
+from kafka_groups.protocol.messages.share_fetch import AcquiredRecords
+from kafka_groups.share.delivery.delivery import Delivery, SessionId
+from kafka_groups.share.workers.processes.notes import NotesLayout
+from kafka_groups.share.workers.rules.dead_letters import place_of
+from kafka_groups.share.workers.rules.named_suspects import RunningRange
+from kafka_groups.share.workers.rules.steps import OpenRecord, RecordRun
+from kafka_groups.types import TopicIdPartition
+
+
+class Recorded:
+    """A record with nothing but a place."""
+
+    def __init__(self, partition: TopicIdPartition, offset: int) -> None:
+        acquired = [AcquiredRecords(first_offset=0, last_offset=10_000, delivery_count=1)]
+        self._delivery = Delivery(partition, SessionId(1, 1), acquired, 0)
+        self.offset = offset
+
+
+def partition(topic: str, number: int = 0) -> TopicIdPartition:
+    return TopicIdPartition(UUID(int=sum(topic.encode())), number, topic)
+
+
+def run_of(*places: tuple[TopicIdPartition, int], is_open: bool = False, is_batch: bool = False) -> RecordRun[Any]:
+    records: list[Any] = [Recorded(*place) for place in places]
+    opened = [OpenRecord(record, place_of(record), 1) for record in records] if is_open else None
+    return RecordRun(records, opened, is_batch=is_batch)
+
+
+@pytest.fixture
+def layout() -> NotesLayout:
+    worker = Worker("shop", bootstrap_servers="localhost:9092")
+    worker.handler("orders", concurrency=2)(lambda value: None)
+    worker.batch_handler(["payments", "refunds"], name="store")(store)
+    return NotesLayout.of(worker.handlers)
+
+
+def store(batch: Batch[bytes]) -> None: ...
+
+
+@pytest.fixture
+def memory(layout: NotesLayout) -> memoryview:
+    return memoryview(bytearray(layout.size))
+
+
+def read(layout: NotesLayout, memory: memoryview) -> Sequence[str]:
+    return [str(each) for each in layout.read(memory)]
+
+
+def test_each_slot_notes_its_run(layout: NotesLayout, memory: memoryview) -> None:
+    orders, others = layout.notes_for("<lambda>", memory), layout.notes_for("store", memory)
+    assert (orders.slots, others.slots) == (2, 1)
+    orders.began(0, run_of((partition("orders", 3), 5), (partition("orders", 3), 9)))
+    orders.began(1, run_of((partition("orders", 4), 7), is_open=True))
+    others.began(0, run_of((partition("refunds"), 1)))
+    assert layout.read(memory) == [
+        RunningRange(partition("orders", 3), 5, 9),
+        RunningRange(partition("orders", 4), 7, 7),
+        RunningRange(partition("refunds"), 1, 1),
+    ]
+    orders.ended(0)
+    assert read(layout, memory) == ["orders-4@7", "refunds-0@1"]
+
+
+def test_a_run_of_several_partitions_notes_each(layout: NotesLayout, memory: memoryview) -> None:
+    notes = layout.notes_for("store", memory)
+    places = [(partition("refunds"), 4), (partition("payments", 1), 9), (partition("refunds"), 2)]
+    notes.began(0, run_of(*places, is_batch=True))
+    assert read(layout, memory) == ["refunds-0@2 to 4", "payments-1@9"]
+    notes.began(0, run_of(*places, is_open=True))
+    assert read(layout, memory) == ["refunds-0@2 to 4", "payments-1@9"]
+
+
+def test_a_batch_of_many_partitions_notes_the_first_eight(layout: NotesLayout, memory: memoryview) -> None:
+    notes = layout.notes_for("store", memory)
+    notes.began(0, run_of(*((partition("refunds", number), 1) for number in range(10)), is_batch=True))
+    assert read(layout, memory) == [f"refunds-{number}@1" for number in range(8)]
+
+
+def test_runs_that_were_taken_back_and_slots_without_room_note_nothing(layout: NotesLayout, memory: memoryview) -> None:
+    notes = layout.notes_for("<lambda>", memory)
+    run = run_of((partition("orders"), 1))
+    run.take_back()
+    notes.began(0, run)
+    notes.began(2, run_of((partition("orders"), 1)))
+    notes.ended(2)
+    assert read(layout, memory) == []
+
+
+def test_very_many_slots_have_room_for_some() -> None:
+    worker = Worker("shop", bootstrap_servers="localhost:9092")
+
+    @worker.handler("orders", concurrency=100_000)
+    async def handle(value: bytes) -> None: ...
+
+    layout = NotesLayout.of(worker.handlers)
+    assert layout.notes_for("handle", memoryview(bytearray(layout.size))).slots == 1_024
