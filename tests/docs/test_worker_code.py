@@ -24,9 +24,13 @@ CUSTOMER = re.compile(r'"?customer"?:? (\d)')
 OF_EACH_ORDER = {str(number) for number in range(ORDERS)}
 
 
-def slow_but_first(program: Program) -> Any:
+FAST = ("README.md", "batches.md")
+
+
+def slow_but_some(program: Program) -> Any:
     is_first = program is next(each for each in WORKERS if each.page == program.page)
-    return pytest.param(program, marks=[] if is_first else [pytest.mark.slow])
+    is_fast = is_first and program.page.name in FAST
+    return pytest.param(program, marks=[] if is_fast else [pytest.mark.slow])
 
 
 @pytest.fixture
@@ -57,7 +61,7 @@ def test_there_are_workers_on_many_pages() -> None:
     assert FIRST.code.splitlines()[0] == "from kafka_groups import Worker, serdes"
 
 
-@pytest.mark.parametrize("program", [slow_but_first(each) for each in WORKERS], ids=str)
+@pytest.mark.parametrize("program", [slow_but_some(each) for each in WORKERS], ids=str)
 def test_worker_handles_each_order_and_stops_at_a_signal(
     program: Program, cluster: EmbeddedCluster, tmp_path: Path
 ) -> None:
@@ -113,3 +117,14 @@ def test_dead_letters_of_the_page_are_written_and_sent_again(cluster: EmbeddedCl
     assert (ended(resending), resending.returncode) == (("", ""), 0)
     again = cluster.records(TOPIC)[-1]
     assert (again.offset, again.value, again.headers) == (4, b"nobody's order", (("trace", b"1"),))
+
+
+@pytest.mark.slow
+def test_program_that_notices_the_end_of_its_worker_prints_why(cluster: EmbeddedCluster, tmp_path: Path) -> None:
+    (program,) = (each for each in programs() if each.page.name == "embed.md" and "OnError.STOP" in each.code)
+    cluster.alter_group_configs(GROUP, {"share.auto.offset.reset": "earliest"})
+    process = start(program, cluster.bootstrap_servers, tmp_path)
+    output, errors = ended(process)
+    assert (process.returncode, output.startswith("stopped: no customer for ")) == (0, True), errors
+    assert "the worker stops because of orders-0@0: LookupError" in errors
+    assert cluster.group(GROUP).accepted == []
