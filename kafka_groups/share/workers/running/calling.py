@@ -15,7 +15,7 @@ from kafka_groups.share.workers.rules.signals import ParseError
 from kafka_groups.share.workers.rules.steps import FailedRecord, RecordRun
 from kafka_groups.share.workers.running.attempts import Attempt, Middleware, set_current
 from kafka_groups.share.workers.running.parsing import parsed_record, value_reader
-from kafka_groups.share.workers.running.results import RunResult, check_done
+from kafka_groups.share.workers.running.results import RunResult, check_done, handler_exit
 
 __all__ = ["CallContext", "HandlerCalls", "RunCancellations"]
 
@@ -102,6 +102,9 @@ class HandlerCalls:
                     check_done(result)
             except Exception as error:  # the rules decide what it means
                 failures.append(FailedRecord(index, error))
+            except BaseException as error:
+                failures.append(FailedRecord(index, handler_exit(error)))
+                return failures
             index += 1
 
     def _full(self, run: RecordRun[AnyRecord]) -> FailedRecords:
@@ -111,6 +114,9 @@ class HandlerCalls:
                 self._call(run, index, record)
             except Exception as error:  # the rules decide what it means
                 failures.append(FailedRecord(index, error))
+            except BaseException as error:
+                failures.append(FailedRecord(index, handler_exit(error)))
+                break
         return failures
 
     def _call(self, run: RecordRun[AnyRecord], index: int, record: AnyRecord) -> None:
@@ -140,6 +146,9 @@ class HandlerCalls:
         except Exception as error:  # the rules decide what it means
             batch.end()
             return failures, error
+        except BaseException as error:
+            batch.end()
+            return failures, handler_exit(error)
         return [*failures, *_decided(batch, indexes)], None
 
     def _parsed_batch(self, run: RecordRun[AnyRecord]) -> tuple[Batch[Any], list[int], FailedRecords]:
@@ -178,6 +187,9 @@ class HandlerCalls:
                 await self._guarded(run, self._async_call(run, index, record))
             except Exception as error:  # the rules decide what it means
                 failures.append(FailedRecord(index, error))
+            except BaseException as error:
+                failures.append(FailedRecord(index, handler_exit(error)))
+                break
         return failures
 
     async def _guarded(self, run: RecordRun[AnyRecord], call: Coroutine[Any, Any, None]) -> None:
@@ -219,6 +231,9 @@ class HandlerCalls:
         except Exception as error:  # the rules decide what it means
             batch.end()
             return failures, error
+        except BaseException as error:
+            batch.end()
+            return failures, handler_exit(error)
         return [*failures, *_decided(batch, indexes)], None
 
     async def _async_batch_call(self, run: RecordRun[AnyRecord], batch: Batch[Any]) -> None:

@@ -11,7 +11,7 @@ from kafka_groups.share.delivery.records import AnyRecord
 from kafka_groups.share.workers.rules.signals import HandlerResultError
 from kafka_groups.share.workers.rules.steps import FailedRecord, RecordRun
 
-__all__ = ["RunResult", "check_done"]
+__all__ = ["RunResult", "check_done", "handler_exit"]
 
 
 @frozen(eq=False)
@@ -48,6 +48,16 @@ def check_done(result: Any) -> None:
         f"the handler returned {reprlib.repr(result)}{problem}: its record would be accepted although the work is not"
         " done. Return when the work is done"
     )
+
+
+def handler_exit(error: BaseException) -> HandlerResultError:
+    """Return the error for a handler that raised what ends programs or tasks. It stops the worker.
+
+    The record is not lost by that: the thread of a slot reports it instead of ending silently.
+    """
+    stop = HandlerResultError(f"the handler raised {type(error).__name__}, which ends programs: {error}")
+    stop.__cause__ = error
+    return stop
 
 
 def _problem(result: Any) -> str | None:

@@ -8,12 +8,12 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from queue import SimpleQueue
+from types import FrameType
 from typing import Protocol
 
 from kafka_groups.share.delivery.records import AnyRecord
 from kafka_groups.share.workers.processes.notes import SlotNotes
-from kafka_groups.share.workers.rules.signals import HandlerResultError
-from kafka_groups.share.workers.rules.steps import FailedRecord, RecordRun
+from kafka_groups.share.workers.rules.steps import RecordRun
 from kafka_groups.share.workers.running.calling import HandlerCalls
 from kafka_groups.share.workers.running.results import RunResult
 
@@ -119,10 +119,7 @@ class ThreadSlots:
             self._running[run] = thread_id
             if notes is not None:
                 notes.began(slot, run)
-            try:
-                result = self._calls.in_thread(run)
-            except BaseException as error:  # SystemExit in a handler: the worker has to stop
-                result = _exited(run, error)
+            result = self._calls.in_thread(run)
             if notes is not None:
                 notes.ended(slot)
             del self._running[run]
@@ -142,13 +139,6 @@ class ThreadSlots:
         """End the threads that are idle, and each other one after its run."""
         for _ in self._threads:
             self._queue.put(None)
-
-
-def _exited(run: AnyRun, error: BaseException) -> RunResult:
-    stop = HandlerResultError(f"the handler raised {type(error).__name__}, which ends programs: {error}")
-    stop.__cause__ = error
-    run.take_back()
-    return RunResult(run, [FailedRecord(len(run.records) - 1, stop)])
 
 
 class TaskSlots:
@@ -190,10 +180,6 @@ class TaskSlots:
         slot = self._began(run)
         try:
             self._mailbox.put(await self._calls.in_task(run))
-        except BaseException as error:  # the loop is being stopped, or SystemExit in a handler
-            self._mailbox.put(_exited(run, error))
-            if not isinstance(error, Exception):
-                raise
         finally:
             self._ended(slot)
             del self._tasks[run]
@@ -225,9 +211,18 @@ class TaskSlots:
     def stack_of(self, run: AnyRun) -> str:
         """Return where the task of a run waits."""
         task = self._tasks.get(run)
-        frames = [] if task is None else task.get_stack()
+        frames = [] if task is None else _awaited(task.get_coro())
         return "".join(f'  File "{f.f_code.co_filename}", line {f.f_lineno}, in {f.f_code.co_name}\n' for f in frames)
 
     def close(self) -> None:
         """Start nothing more. Tasks under way go on."""
         self._submitted.clear()
+
+
+def _awaited(awaitable: object) -> list[FrameType]:
+    """Return the frames of a coroutine and of those that it awaits; a task knows the first of them only."""
+    frames: list[FrameType] = []
+    while (frame := getattr(awaitable, "cr_frame", None)) is not None:
+        frames.append(frame)
+        awaitable = getattr(awaitable, "cr_await", None)
+    return frames
