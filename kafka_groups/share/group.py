@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from kafka_groups.admin.rules.group_configs import describe_configs
+from kafka_groups.admin.rules.share_groups import describe_groups
 from kafka_groups.admin.rules.share_offsets import describe_offsets
 from kafka_groups.admin.rules.topics import partitions_of_topics
 from kafka_groups.client.calls.client import AdminClient
@@ -52,6 +53,16 @@ class ShareGroupInfo:
             KafkaGroupsError: The brokers do not tell, or cannot be reached.
         """
         return await self._answer(lambda ask: config_of(ask, self._group_id), timeout_ms)
+
+    async def member_count(self, timeout_ms: int) -> int:
+        """Return the number of members of the group; 0 if it does not exist.
+
+        Raises:
+            KafkaGroupsError: The brokers cannot be reached.
+        """
+        described = await self._answer(lambda ask: describe_groups(ask, [self._group_id]), timeout_ms)
+        group = described.values.get(self._group_id)
+        return 0 if group is None else len(group.members)
 
     async def _answer(self, question: Callable[[Asking], Awaitable[T]], timeout_ms: int) -> T:
         client = self._connect()

@@ -24,6 +24,7 @@ __all__ = [
     "HandlerSpec",
     "KeyFunction",
     "OrderBy",
+    "check_middleware",
     "checked_batch",
     "checked_handler",
     "record_key",
@@ -203,6 +204,21 @@ def checked_handler(
         on_blocked=_checked_rule("on_blocked", options.get("on_blocked")),
         batch=batch,
     )
+
+
+def check_middleware(middleware: Sequence[Callable[..., object]], specs: Sequence[HandlerSpec]) -> None:
+    """Refuse asynchronous middleware around handlers that run in threads.
+
+    Raises:
+        ConfigurationError: A middleware is decorated with `contextlib.asynccontextmanager`, and a handler is a `def`.
+    """
+    names = [_name_of(each) for each in middleware if inspect.isasyncgenfunction(inspect.unwrap(each))]
+    plain = [spec.name for spec in specs if not spec.is_async]
+    if names and plain:
+        raise ConfigurationError(
+            f"middleware {names[0]} is asynchronous, and the handler {plain[0]} runs in threads: decorate the"
+            " middleware with contextlib.contextmanager, or declare the handler with async def"
+        )
 
 
 # -------------------------------------------------------------------------------------------- the function

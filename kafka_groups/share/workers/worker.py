@@ -21,6 +21,7 @@ from kafka_groups.share.workers.handlers import (
     HandlerDecorator,
     HandlerKeywords,
     HandlerSpec,
+    check_middleware,
     checked_batch,
     checked_handler,
 )
@@ -429,6 +430,7 @@ class Worker:
             raise IllegalStateError(f"{self!r} is running already")
         if not self._specs:
             raise ConfigurationError(f"{self!r}: declare a handler with @worker.handler(topic) before the worker runs")
+        check_middleware(self._settings.middleware, self._specs)
 
     def _begin(self) -> None:
         self._check_may_begin()

@@ -31,7 +31,7 @@ from kafka_groups.share.workers.running.slots import HandlerSlots, Mailbox
 from kafka_groups.share.workers.running.watching import RunWatch
 from kafka_groups.types import RecordId, TopicIdPartition
 
-__all__ = ["DriverParts", "HandlerDriver"]
+__all__ = ["POLL_AT_LEAST_MS", "DriverParts", "HandlerDriver"]
 
 _LOG = logging.getLogger("kafka_groups.worker")
 
@@ -43,7 +43,7 @@ _WATCH_MS: Final = 100
 _BUSY_WATCH_MS: Final = 20
 _IDLE_MS: Final = 1_000
 _FIGURES_MS: Final = 1_000
-_POLL_AT_LEAST_MS: Final = 30_000
+POLL_AT_LEAST_MS: Final = 30_000
 """A consumer that does not poll for `max.poll.interval.ms` leaves its group."""
 
 
@@ -58,6 +58,7 @@ class DriverParts:
         clock: Time.
         letters: Writes dead letters; None without a topic for them.
         report: Takes figures and events.
+        poll_at_least_ms: The longest time without a poll.
     """
 
     spec: HandlerSpec
@@ -66,6 +67,7 @@ class DriverParts:
     clock: Clock
     letters: LetterWriting | None
     report: HandlerReport
+    poll_at_least_ms: int = POLL_AT_LEAST_MS
 
 
 class HandlerDriver:
@@ -84,6 +86,7 @@ class HandlerDriver:
         self._clock = parts.clock
         self._letters = parts.letters
         self._report = parts.report
+        self._poll_at_least_ms = parts.poll_at_least_ms
         self._woken = asyncio.Event()
         self._polling: asyncio.Task[AnyRecords] | None = None
         self._unsent_since_ms: int | None = None
@@ -261,7 +264,7 @@ class HandlerDriver:
 
     def _begin_poll(self, now_ms: int) -> None:
         wanted = self._handling.wanted(now_ms)
-        if not wanted and now_ms - self._polled_ms < _POLL_AT_LEAST_MS:
+        if not wanted and now_ms - self._polled_ms < self._poll_at_least_ms:
             return
         is_exact = wanted <= _EXACT_FETCHES_UP_TO
         self._consumer.fetches_ahead = not is_exact

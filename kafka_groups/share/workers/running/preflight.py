@@ -6,8 +6,8 @@ from typing import Any
 
 from attrs import frozen
 
-from kafka_groups.errors import ConfigurationError, KafkaGroupsError, UnknownTopicOrPartitionError
-from kafka_groups.share.aio import AsyncKafkaShareConsumer
+from kafka_groups.errors import BrokerError, ConfigurationError, KafkaGroupsError, UnknownTopicOrPartitionError
+from kafka_groups.share.aio import AsyncKafkaShareConsumer, hooks_of
 from kafka_groups.share.workers.group_settings import (
     DEAD_LETTERS,
     DEFAULT_DELIVERY_LIMIT,
@@ -52,6 +52,7 @@ async def preflight(consumer: AnyConsumer, group_id: str, spec: HandlerSpec) -> 
 
     Raises:
         ConfigurationError: The topic for dead letters does not exist, or the group has one of its own as well.
+        KafkaGroupsError: No broker answers. If the brokers only refuse to tell the settings, Kafka's defaults hold.
     """
     settings = await _settings(consumer, group_id)
     own = settings.dead_letter_topic or None
@@ -61,7 +62,7 @@ async def preflight(consumer: AnyConsumer, group_id: str, spec: HandlerSpec) -> 
             f"handler {spec.name}: the topic dead_letters={spec.dead_letters!r} does not exist. Create it"
         )
     missing = [topic for topic in spec.topics if await _is_missing(consumer, topic)]
-    notes = _notes(settings, group_id, spec)
+    notes = [*_notes(settings, group_id, spec), *await _order_note(consumer, group_id, spec)]
     for note in (*(f"The topic {topic} does not exist. The worker waits for it." for topic in missing), *notes):
         _LOG.warning("Handler %s: %s", spec.name, note)
     limit = settings.delivery_limit or DEFAULT_DELIVERY_LIMIT
@@ -89,7 +90,7 @@ def check_group_letters(spec: HandlerSpec, group_id: str, own: str | None) -> No
 async def _settings(consumer: AnyConsumer, group_id: str) -> GroupSettings:
     try:
         return GroupSettings.of(await consumer.group_config(timeout=_TIMEOUT_S))
-    except KafkaGroupsError as error:
+    except BrokerError as error:
         _LOG.warning(
             "The settings of the share group %s cannot be read (%s). Kafka's defaults are assumed: %d deliveries, and"
             " windows of %d records.",
@@ -99,6 +100,20 @@ async def _settings(consumer: AnyConsumer, group_id: str) -> GroupSettings:
             DEFAULT_RECORD_LOCKS,
         )
         return GroupSettings()
+
+
+async def _order_note(consumer: AnyConsumer, group_id: str, spec: HandlerSpec) -> Sequence[str]:
+    """Return a warning if other members of the group may have records of the same keys; else nothing."""
+    if spec.order_by is None:
+        return ()
+    members = await hooks_of(consumer).member_count(round(1000 * _TIMEOUT_S))
+    if not members:
+        return ()
+    note = (
+        f"The share group {group_id} has {members} other members. order_by keeps an order within a process only:"
+        " another member may have records of the same key at the same time."
+    )
+    return (note,)
 
 
 async def _is_missing(consumer: AnyConsumer, topic: str) -> bool:

@@ -8,6 +8,7 @@ from attrs import define
 
 from kafka_groups.client.assembly import Environment
 from kafka_groups.client.logbook import Logbook
+from kafka_groups.config.clients.share import share_consumer_config
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.share.aio import AsyncKafkaShareConsumer
 from kafka_groups.share.delivery.records import AnyRecord
@@ -20,7 +21,7 @@ from kafka_groups.share.workers.rules.named_suspects import RunningRange
 from kafka_groups.share.workers.rules.policy import DeliveryPolicy
 from kafka_groups.share.workers.rules.verdicts import FailureRules, OnError
 from kafka_groups.share.workers.running.calling import CallContext, HandlerCalls
-from kafka_groups.share.workers.running.driver import DriverParts, HandlerDriver
+from kafka_groups.share.workers.running.driver import POLL_AT_LEAST_MS, DriverParts, HandlerDriver
 from kafka_groups.share.workers.running.letters import LetterWriter, LetterWriting
 from kafka_groups.share.workers.running.preflight import HandlerGroup, preflight
 from kafka_groups.share.workers.running.reporting import HandlerReport
@@ -81,6 +82,12 @@ def worker_consumer(settings: RuntimeSettings) -> WorkerConsumer:
     """Return the consumer of a handler, which is not in the group yet."""
     owned = {"group_id": settings.group_id, "acknowledgement_mode": "explicit", "auto_renew": True}
     return AsyncKafkaShareConsumer({**settings.given, **owned}, environment=settings.environment or Environment())
+
+
+def _poll_at_least_ms(settings: RuntimeSettings) -> int:
+    """Return the longest time without a poll: well within `max.poll.interval.ms`."""
+    config = share_consumer_config(settings.given, group_id=settings.group_id)
+    return min(POLL_AT_LEAST_MS, config.max_poll_interval_ms // 3)
 
 
 class WorkerRuntime:
@@ -152,6 +159,7 @@ class WorkerRuntime:
             clock=self._clock,
             letters=self._letters(spec),
             report=report,
+            poll_at_least_ms=_poll_at_least_ms(settings),
         )
         parts.handling.suspect(settings.suspects)
         driver = HandlerDriver(parts, lambda mailbox: self._slots(spec, mailbox))

@@ -1,9 +1,9 @@
 """Declaring workers and handlers: programs that are refused before anything starts, and what is kept of the others."""
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -275,3 +275,17 @@ def test_middleware_is_kept(worker: Worker) -> None:
         yield
 
     Worker("g", bootstrap_servers=SERVERS, middleware=[session])
+
+
+def test_asynchronous_middleware_is_refused_around_handlers_in_threads() -> None:
+    @asynccontextmanager
+    async def session(attempt: Attempt) -> AsyncIterator[None]:
+        yield
+
+    worker = Worker("g", bootstrap_servers=SERVERS, middleware=[session])
+    worker.handler("orders")(handle)
+    with (
+        pytest.raises(ConfigurationError, match=r"session is asynchronous, and the handler handle runs in threads"),
+        worker,
+    ):
+        pass

@@ -2,8 +2,9 @@
 
 import asyncio
 import warnings
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from types import MappingProxyType
 from typing import Any
 
 from kafka_groups.client.assembly import Environment
@@ -57,9 +58,11 @@ class WorkerWorld(World):
         """A worker without handlers."""
         return Worker("g", bootstrap_servers=self.cluster.bootstrap_servers, **options)
 
-    def runtime(self, worker: Worker, **settings: Any) -> WorkerRuntime:
-        """The runtime of a worker on this loop."""
-        given: dict[str, object] = {"bootstrap_servers": self.cluster.bootstrap_servers}
+    def runtime(
+        self, worker: Worker, given: Mapping[str, object] = MappingProxyType({}), **settings: Any
+    ) -> WorkerRuntime:
+        """The runtime of a worker on this loop, with more keys of its consumers."""
+        given = {"bootstrap_servers": self.cluster.bootstrap_servers, **given}
         environment = Environment(self.network, self.clock, self.simulation.rng)
         made = RuntimeSettings(
             group_id="g",

@@ -565,3 +565,39 @@ def test_a_missing_topic_makes_the_worker_not_ready_until_it_exists() -> None:
             await reach(lambda: runtime.health.is_ready)
 
     simulate(program)
+
+
+def test_an_order_by_key_beside_other_members_is_warned_of(caplog: pytest.LogCaptureFixture) -> None:
+    async def program(world: WorkerWorld) -> None:
+        async with world.consumer() as other:
+            await other.subscribe([TOPIC])
+            await other.poll(timeout=5)
+            worker = world.worker()
+
+            @worker.handler(TOPIC, order_by="key")
+            async def handle(value: bytes) -> None: ...
+
+            async with world.running(worker):
+                pass
+
+    with caplog.at_level(logging.WARNING, "kafka_groups.worker"):
+        simulate(program)
+    assert any("has 1 other members. order_by" in record.getMessage() for record in caplog.records)
+
+
+def test_a_worker_that_wants_no_records_stays_in_its_group() -> None:
+    async def program(world: WorkerWorld) -> None:
+        ended: list[int] = []
+        worker = world.worker()
+
+        @worker.handler(TOPIC, concurrency=1, buffer=1)
+        async def handle(value: bytes, record: ShareRecord[bytes, bytes]) -> None:
+            await asyncio.sleep(100)
+            ended.append(record.delivery_count)
+
+        await world.produce([b"1", b"2", b"3"])
+        async with world.running(worker, given={"max_poll_interval_ms": 9_000}):
+            await reach(lambda: len(ended) == 3)
+        assert ended == [1, 1, 1]
+
+    simulate(program)
