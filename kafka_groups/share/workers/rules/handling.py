@@ -172,9 +172,10 @@ class RecordHandling(Generic[R]):
         if (due := self._holdings.copies.take_due(now_ms)) is not None:
             self._copying[due.place] = due
             return CopyLetters(due)
-        if len(self._runs) >= self._most_runs or self._has_records_at_risk:
+        if self._has_records_at_risk:
+            self._holdings.suspects.begin_anew()
             return None
-        return self._next_run(now_ms)
+        return self._next_run(now_ms) if len(self._runs) < self._most_runs else None
 
     @property
     def _has_records_at_risk(self) -> bool:
@@ -398,11 +399,16 @@ class RecordHandling(Generic[R]):
             return
         self._tell(EventKind.COPY_FAILED, opened, error)
         opened.failed_copies += 1
+        if opened.is_aside:
+            opened.is_before = opened.is_aside = False  # it is copied when its turn comes
+            return
         opened.due_ms = now_ms + _COPY_WAITS.after(opened.failed_copies, self._rng)
         self._holdings.copies.add(opened)
 
     def _go_on(self, opened: OpenRecord[R], now_ms: int) -> None:
-        if opened.is_before:
+        if opened.is_aside:
+            opened.is_before = opened.is_aside = False
+        elif opened.is_before:
             opened.is_before = False
             self._holdings.admit([opened], now_ms)
         else:
@@ -422,6 +428,8 @@ class RecordHandling(Generic[R]):
     def _accept_finished(self, now_ms: int) -> None:
         while self._holdings.finished:
             opened = self._holdings.finished.pop()
+            if self._copying.get(opened.place) is opened:
+                del self._copying[opened.place]
             self._end(opened, AcknowledgeType.ACCEPT, now_ms)
 
     def settled(
@@ -448,7 +456,7 @@ class RecordHandling(Generic[R]):
         Handlers that run for such records go on; when they end, their results count no more. Meanwhile this process
         starts no second handler for these records.
         """
-        gone = len(self._holdings.remove(matches, now_ms))
+        gone = len(self._removed(matches, now_ms))
         for run in list(self._runs):
             gone += self._lost_of(run, matches, now_ms)
         for opened in [each for each in self._copying.values() if matches(each.record)]:
@@ -456,6 +464,12 @@ class RecordHandling(Generic[R]):
             self._holdings.leave(opened, now_ms)
             gone += 1
         return gone
+
+    def _removed(self, matches: Callable[[R], bool], now_ms: int) -> list[OpenRecord[R]]:
+        """Remove the records that match and wait for something, and forget the copies that are written meanwhile."""
+        for opened in [each for each in self._copying.values() if each.is_aside and matches(each.record)]:
+            del self._copying[opened.place]
+        return self._holdings.remove(matches, now_ms)
 
     def _lost_of(self, run: RecordRun[R], matches: Callable[[R], bool], now_ms: int) -> int:
         place_of = self._rules.place_of
@@ -488,7 +502,7 @@ class RecordHandling(Generic[R]):
 
     def release(self, matches: Callable[[R], bool], now_ms: int) -> int:
         """Release the records that match and do not run, for example because their locks cannot be renewed."""
-        return self._release([opened.record for opened in self._holdings.remove(matches, now_ms)])
+        return self._release([opened.record for opened in self._removed(matches, now_ms)])
 
     def _release(self, records: Sequence[R]) -> int:
         self._settle(records, AcknowledgeType.RELEASE)
@@ -533,7 +547,7 @@ class RecordHandling(Generic[R]):
         for run in list(self._runs):
             if not run.is_batch:
                 self._put_back(run)
-        while gone := self._holdings.remove(lambda _: True, now_ms):
+        while gone := self._removed(lambda _: True, now_ms):
             self._release([opened.record for opened in gone])
 
     @property
@@ -553,7 +567,7 @@ class RecordHandling(Generic[R]):
             "held": holdings.held + len(holdings.keys),
             "running": sum(len(run.records) for run in self._runs),
             "waiting": len(holdings.waiting),
-            "copying": len(holdings.copies) + len(self._copying),
+            "copying": sum(not opened.is_aside for opened in self.copying),
         }
 
     @property

@@ -70,7 +70,7 @@ class Holdings(Generic[R]):
         for record, delivery_count in zip(records, counts, strict=True):
             if delivery_count <= 1 and self._may_be_fresh and not self._is_named(record):
                 fresh.append(record)
-            elif (opened := self._entered(record, delivery_count)) is not None:
+            elif (opened := self._entered(record, delivery_count, now_ms)) is not None:
                 self._sort_in(opened, suspects, now_ms)
         self.fresh.add(fresh, len(fresh))
         self.suspects.add(suspects)
@@ -91,22 +91,42 @@ class Holdings(Generic[R]):
         named = self.suspects.named
         return bool(named) and self._rules.place_of(record) in named
 
-    def _entered(self, record: R, delivery_count: int) -> OpenRecord[R] | None:
+    def _entered(self, record: R, delivery_count: int, now_ms: int) -> OpenRecord[R] | None:
         key = None if self._rules.key_of is None else self._rules.key_of(record)
         opened = OpenRecord(record, self._rules.place_of(record), delivery_count, key)
-        return opened if key is None or self.keys.enters(key, opened) else None
+        if key is None or self.keys.enters(key, opened):
+            return opened
+        self._copy_aside(opened, now_ms)
+        return None
 
     def _sort_in(self, opened: OpenRecord[R], suspects: list[OpenRecord[R]], now_ms: int) -> None:
         if self.lost.was_finished(opened.place):
+            self.copies.remove(lambda other: other is opened)
             self.finished.append(opened)
-        elif not self.lost.holds_back(opened):
+        elif self.lost.holds_back(opened):
+            self._copy_aside(opened, now_ms)
+        else:
             self._admit(opened, suspects, now_ms)
 
+    def _is_at_risk(self, opened: OpenRecord[R]) -> bool:
+        """Return whether this may be the last delivery of a record, and it is not copied yet."""
+        return self._rules.copies and not opened.is_copied and opened.delivery_count >= self._rules.policy.copy_from
+
+    def _copy_before(self, opened: OpenRecord[R], now_ms: int) -> None:
+        opened.is_before, opened.reason, opened.due_ms = True, "before processing", now_ms
+        self.copies.add(opened)
+
+    def _copy_aside(self, opened: OpenRecord[R], now_ms: int) -> None:
+        """Copy a record at risk that has to wait. A process that dies takes along what waits, too."""
+        if self._is_at_risk(opened) and not opened.is_aside:
+            opened.is_aside = True
+            self._copy_before(opened, now_ms)
+
     def _admit(self, opened: OpenRecord[R], suspects: list[OpenRecord[R]], now_ms: int) -> None:
-        policy = self._rules.policy
-        if self._rules.copies and not opened.is_copied and opened.delivery_count >= policy.copy_from:
-            opened.is_before, opened.reason, opened.due_ms = True, "before processing", now_ms
-            self.copies.add(opened)
+        if self._is_at_risk(opened):
+            if not opened.is_aside:
+                self._copy_before(opened, now_ms)
+            opened.is_aside = False
         elif self._is_suspect(opened):
             suspects.append(opened)
         else:
@@ -125,7 +145,8 @@ class Holdings(Generic[R]):
     def put_back(self, rest: Sequence[OpenRecord[R]]) -> None:
         """Put back what a run did not start, before all others."""
         suspects = [each for each in rest if each.attempts == 0 and self._is_suspect(each)]
-        self.suspects.put_back(suspects)
+        if suspects:
+            self.suspects.put_back(suspects)
         self.ready.extendleft(each for each in reversed(rest) if each not in suspects)
 
     def leave(self, opened: OpenRecord[R], now_ms: int) -> None:
@@ -145,7 +166,7 @@ class Holdings(Generic[R]):
         gone += self._blocked_gone(opened_matches)
         ends = self._ready_gone(opened_matches)
         for part in (self.suspects, self.waiting, self.copies):
-            ends += part.remove(opened_matches)
+            ends += (opened for opened in part.remove(opened_matches) if not opened.is_aside)
         ends += [opened for opened in self.lost.held_back() if opened_matches(opened) and self.lost.drop(opened)]
         for opened in ends:
             self.leave(opened, now_ms)

@@ -30,6 +30,7 @@ class OpenRecord(Generic[R]):
         reason: Why a dead letter is due.
         is_before: Whether the dead letter is written before the record is processed, because this may be its last
             delivery.
+        is_aside: Whether that happens while the record waits for another with its key, or for its earlier handler.
         failed_copies: How often writing its dead letter has failed.
         key: Its key for the order of keys; None without an order.
     """
@@ -46,6 +47,7 @@ class OpenRecord(Generic[R]):
     is_copied: bool = False
     reason: str = ""
     is_before: bool = False
+    is_aside: bool = False
     failed_copies: int = 0
 
 
