@@ -2,7 +2,7 @@
 
 import warnings
 import weakref
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Any, Generic, Self, Unpack
@@ -18,7 +18,7 @@ from kafka_groups.share.delivery.batch import AnyRecords, ShareRecords
 from kafka_groups.share.delivery.commits import CommitResult, CommitTicket
 from kafka_groups.share.delivery.inbox import Inbox
 from kafka_groups.share.delivery.records import AnyRecord, K, ShareRecord, V
-from kafka_groups.share.group import GroupConfig, GroupLag
+from kafka_groups.share.group import GroupConfig, GroupLag, ShareGroupInfo
 from kafka_groups.share.loop_waits import LoopWaits
 from kafka_groups.share.parts import Configuration, Environment, configured, put_together, with_deserializers
 from kafka_groups.share.surface import _LocalSurface
@@ -389,21 +389,19 @@ class ConsumerHooks:
         inbox: Its hand-over between the event loop and the application.
         end_poll: Ends the poll under way, which returns what is there.
         missing_topics: Returns the topics of the subscription that do not exist.
-        member_count: Asks for the number of the group's members, within so many ms.
+        group: Asks about the group and its topics.
     """
 
     inbox: Inbox
     end_poll: Callable[[], None]
     missing_topics: Callable[[], frozenset[str]]
-    member_count: Callable[[int], Awaitable[int]]
+    group: ShareGroupInfo
 
 
 def hooks_of(consumer: AsyncKafkaShareConsumer[Any, Any]) -> ConsumerHooks:
     """Return the hooks of a consumer. For other parts of this package only."""
     client = consumer._client
-    return ConsumerHooks(
-        consumer._inbox, consumer._waits.end_wait, lambda: client.missing_topics, consumer._group.member_count
-    )
+    return ConsumerHooks(consumer._inbox, consumer._waits.end_wait, lambda: client.missing_topics, consumer._group)
 
 
 def _abandon(client: ShareClient) -> None:

@@ -6,6 +6,7 @@ from typing import TypeVar
 from kafka_groups.admin.rules.group_configs import describe_configs
 from kafka_groups.admin.rules.share_groups import describe_groups
 from kafka_groups.admin.rules.share_offsets import describe_offsets
+from kafka_groups.admin.rules.topic_configs import TopicConfigValues, describe_topic_configs
 from kafka_groups.admin.rules.topics import partitions_of_topics
 from kafka_groups.client.calls.client import AdminClient
 from kafka_groups.client.calls.questions import Asking
@@ -63,6 +64,15 @@ class ShareGroupInfo:
         described = await self._answer(lambda ask: describe_groups(ask, [self._group_id]), timeout_ms)
         group = described.values.get(self._group_id)
         return 0 if group is None else len(group.members)
+
+    async def topic_config(self, topic: str, timeout_ms: int) -> TopicConfigValues:
+        """Return the configuration of a topic.
+
+        Raises:
+            KafkaGroupsError: The topic does not exist, the brokers do not tell, or they cannot be reached.
+        """
+        described = await self._answer(lambda ask: describe_topic_configs(ask, [topic]), timeout_ms)
+        return described[topic]
 
     async def _answer(self, question: Callable[[Asking], Awaitable[T]], timeout_ms: int) -> T:
         client = self._connect()

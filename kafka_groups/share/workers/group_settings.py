@@ -10,6 +10,7 @@ from kafka_groups.share.group import config_of
 from kafka_groups.share.workers.group_queries import asked
 
 __all__ = [
+    "COPIES_RECORDS",
     "DEAD_LETTERS",
     "DEFAULT_DELIVERY_LIMIT",
     "DEFAULT_RECORD_LOCKS",
@@ -28,6 +29,7 @@ DEFAULT_RECORD_LOCKS = 2_000
 
 DEAD_LETTERS = "errors.deadletterqueue.topic.name"
 RECORD_LOCKS = "share.partition.max.record.locks"
+COPIES_RECORDS = "errors.deadletterqueue.copy.record.enable"
 RENEWS = "share.renew.acknowledge.enable"
 _LIMIT = "share.delivery.count.limit"
 _RESET = "share.auto.offset.reset"
@@ -43,6 +45,7 @@ class GroupSettings:
         dead_letter_topic: The brokers' dead-letter topic for archived records; empty if there is none.
         record_locks: How many offsets of a partition may be in flight.
         renews: Whether locks can be renewed.
+        copies_records: Whether brokers copy keys and values to their dead-letter topic, and not headers alone.
     """
 
     delivery_limit: int | None = None
@@ -50,6 +53,7 @@ class GroupSettings:
     dead_letter_topic: str | None = None
     record_locks: int | None = None
     renews: bool | None = None
+    copies_records: bool | None = None
 
     @classmethod
     def of(cls, configs: Mapping[str, str | None]) -> Self:
@@ -61,6 +65,7 @@ class GroupSettings:
             dead_letter_topic=configs.get(DEAD_LETTERS),
             record_locks=int(locks) if locks else None,
             renews=None if renews is None else renews == "true",
+            copies_records=None if (copies := configs.get(COPIES_RECORDS)) is None else copies == "true",
         )
 
 

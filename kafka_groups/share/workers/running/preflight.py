@@ -9,6 +9,7 @@ from attrs import frozen
 from kafka_groups.errors import BrokerError, ConfigurationError, KafkaGroupsError, UnknownTopicOrPartitionError
 from kafka_groups.share.aio import AsyncKafkaShareConsumer, hooks_of
 from kafka_groups.share.workers.group_settings import (
+    COPIES_RECORDS,
     DEAD_LETTERS,
     DEFAULT_DELIVERY_LIMIT,
     DEFAULT_RECORD_LOCKS,
@@ -23,6 +24,7 @@ __all__ = ["AnyConsumer", "HandlerGroup", "preflight"]
 
 _LOG = logging.getLogger("kafka_groups.worker")
 
+_TOPIC_ENABLED = "errors.deadletterqueue.group.enable"
 _TIMEOUT_S = 10.0
 
 AnyConsumer = AsyncKafkaShareConsumer[Any, Any]
@@ -57,6 +59,8 @@ async def preflight(consumer: AnyConsumer, group_id: str, spec: HandlerSpec) -> 
     settings = await _settings(consumer, group_id)
     own = settings.dead_letter_topic or None
     check_group_letters(spec, group_id, own)
+    if own is not None:
+        await _check_own_letters(consumer, group_id, own)
     if spec.dead_letters is not None and await _is_missing(consumer, spec.dead_letters):
         raise ConfigurationError(
             f"handler {spec.name}: the topic dead_letters={spec.dead_letters!r} does not exist. Create it"
@@ -102,11 +106,27 @@ async def _settings(consumer: AnyConsumer, group_id: str) -> GroupSettings:
         return GroupSettings()
 
 
+async def _check_own_letters(consumer: AnyConsumer, group_id: str, own: str) -> None:
+    """Check that the brokers write dead letters: without this setting of the topic they drop what is rejected."""
+    try:
+        configs = await hooks_of(consumer).group.topic_config(own, round(1000 * _TIMEOUT_S))
+    except KafkaGroupsError as error:
+        raise ConfigurationError(
+            f"The share group {group_id} has the dead-letter topic {own} ({DEAD_LETTERS}), and the topic's"
+            f" configuration cannot be read: {error}. Create the topic, or allow DescribeConfigs on it"
+        ) from error
+    if configs.get(_TOPIC_ENABLED) != "true":
+        raise ConfigurationError(
+            f"The share group {group_id} has the dead-letter topic {own} ({DEAD_LETTERS}), but brokers write nothing to"
+            f" it and rejected records would be lost. Set {_TOPIC_ENABLED}=true on the topic, or use dead_letters="
+        )
+
+
 async def _order_note(consumer: AnyConsumer, group_id: str, spec: HandlerSpec) -> Sequence[str]:
     """Return a warning if other members of the group may have records of the same keys; else nothing."""
     if spec.order_by is None:
         return ()
-    members = await hooks_of(consumer).member_count(round(1000 * _TIMEOUT_S))
+    members = await hooks_of(consumer).group.member_count(round(1000 * _TIMEOUT_S))
     if not members:
         return ()
     note = (
@@ -132,6 +152,11 @@ def _notes(settings: GroupSettings, group_id: str, spec: HandlerSpec) -> list[st
         notes.append(
             f"The share group {group_id} cannot renew locks ({RENEWS}=false): records that wait for a retry are"
             " released before their locks end, which spends deliveries."
+        )
+    if settings.dead_letter_topic and settings.copies_records is False:
+        notes.append(
+            f"The brokers' dead letters in {settings.dead_letter_topic} have neither keys nor values. Set the group"
+            f" configuration {COPIES_RECORDS}=true."
         )
     locks = settings.record_locks or DEFAULT_RECORD_LOCKS
     if spec.buffer is not None and spec.buffer > locks:
