@@ -17,16 +17,19 @@ class Breaker:
 
     Attributes:
         outage: The waits between probes.
+        successes: The number of runs with a success, as a clock of what happened between two failures.
         is_open: True after three failures in a row of different records, until a success.
     """
 
     outage: Outage
     is_open: bool = False
+    successes: int = 0
     _failed: set[RecordId] = field(factory=set)
 
     def succeeded(self) -> bool:
         """Note a success. Returns whether that closed the breaker."""
         was_open, self.is_open = self.is_open, False
+        self.successes += 1
         if self._failed:
             self._failed.clear()
             self.outage.succeeded()

@@ -312,7 +312,8 @@ class RecordHandling(Generic[R]):
             self._holdings.halves.extendleft((list(kept[half:]), list(kept[:half])))
 
     def _tried(self, opened: OpenRecord[R], error: Exception, now_ms: int, *, is_probe: bool) -> None:
-        if tells_of_sink(self._rules.failures.judge(error)):
+        self._note_failure(opened, now_ms)
+        if tells_of_sink(self._rules.failures.judge(error)) and not self._is_bad(opened):
             self._suspect_sink(opened, error, now_ms, is_probe=is_probe)
 
     # ---------------------------------------------------------------------------------------- failures
@@ -320,8 +321,7 @@ class RecordHandling(Generic[R]):
     def _failed(self, opened: OpenRecord[R], error: Exception, now_ms: int, *, is_probe: bool = False) -> None:
         opened.attempts += 1
         opened.error = error
-        if opened.failing_since_ms is None:
-            opened.failing_since_ms = now_ms
+        self._note_failure(opened, now_ms)
         judged = self._rules.failures.judge(error)
         if is_probe and not tells_of_sink(judged):
             self.breaker.proved_nothing(now_ms)
@@ -331,7 +331,7 @@ class RecordHandling(Generic[R]):
             self._try_again(opened, judged, error, now_ms, is_probe=is_probe)
 
     def _try_again(self, opened: OpenRecord[R], again: Again, error: Exception, now_ms: int, *, is_probe: bool) -> None:
-        if again.tells_of_sink:
+        if again.tells_of_sink and not self._is_bad(opened):
             self._suspect_sink(opened, error, now_ms, is_probe=is_probe)
         if again.tells_of_sink and self.breaker.is_open:
             self._wait(opened, 0, now_ms)  # the breaker says when, and no retry is used
@@ -342,6 +342,18 @@ class RecordHandling(Generic[R]):
         else:
             opened.retries += 1
             self._wait(opened, again.wait_ms(opened.retries, self._rng), now_ms)
+
+    def _note_failure(self, opened: OpenRecord[R], now_ms: int) -> None:
+        if opened.failing_since_ms is None:
+            opened.failing_since_ms = now_ms
+            opened.successes_before = self.breaker.successes
+
+    def _is_bad(self, opened: OpenRecord[R]) -> bool:
+        """Return whether a record has failed before and after a success of others: then it says nothing of the sink.
+
+        Otherwise a few bad records that are left over would open the breaker, and be held until others come.
+        """
+        return not self.breaker.is_open and opened.successes_before < self.breaker.successes
 
     def _uses_retry(self, opened: OpenRecord[R], again: Again, now_ms: int) -> bool:
         if self.breaker.is_open:

@@ -49,9 +49,12 @@ class DeliveryPolicy:
         last = [row for row in rows if counts[row] > 1 and counts[row] >= self.singles_from]
         for alike, size in ((again, _PORTION_ROWS), (last, 1)):
             cut = [alike[start : start + size] for start in range(0, len(alike), size)]
-            is_backwards = bool(alike) and max(counts[row] for row in alike) % 2 == 1
-            portions += reversed(cut) if is_backwards else cut
+            portions += reversed(cut) if self.is_backwards([counts[row] for row in alike]) else cut
         return portions
+
+    def is_backwards(self, counts: Sequence[int]) -> bool:
+        """Return whether portions of records with such counts are processed in reverse order; see `portions`."""
+        return max(counts, default=0) % 2 == 1
 
     @property
     def copy_from(self) -> int:

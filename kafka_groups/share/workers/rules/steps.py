@@ -25,6 +25,7 @@ class OpenRecord(Generic[R]):
         retries: Those of them that used a retry.
         due_ms: When to try it again.
         failing_since_ms: When its first attempt failed; None before.
+        successes_before: The successes of its handler until then.
         error: The error of its last attempt, or None.
         is_copied: Whether its dead letter is confirmed.
         reason: Why a dead letter is due.
@@ -43,6 +44,7 @@ class OpenRecord(Generic[R]):
     retries: int = 0
     due_ms: int = 0
     failing_since_ms: int | None = None
+    successes_before: int = 0
     error: Exception | None = None
     is_copied: bool = False
     reason: str = ""

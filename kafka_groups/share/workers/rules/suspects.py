@@ -55,11 +55,17 @@ class SuspectRecords(Generic[R]):
         for rows in self._policy.portions([opened.delivery_count for opened in others]):
             self._portions.append([others[row] for row in rows])
         if len(others) < len(suspects):
-            self._named_portions.extend([opened] for opened in suspects if opened.place in self.named)
+            self._add_named([opened for opened in suspects if opened.place in self.named])
+
+    def _add_named(self, suspects: Sequence[OpenRecord[R]]) -> None:
+        """Add suspects that run alone, in the order of the policy: else those behind a bad record would never run."""
+        is_backwards = self._policy.is_backwards([opened.delivery_count for opened in suspects])
+        self._named_portions.extend([opened] for opened in (reversed(suspects) if is_backwards else suspects))
 
     def put_back(self, suspects: Iterable[OpenRecord[R]]) -> None:
-        """Put back records of the portion that runs, because no slot has started them."""
-        self._portion.extendleft(reversed(list(suspects)))
+        """Put back what no slot has started. The rest of the portion waits again until everything is quiet."""
+        self._portions.appendleft([*suspects, *self._portion])
+        self._portion.clear()
 
     def run_last_deliveries_first(self) -> None:
         """Change the order of the portions: the highest delivery counts go first, because little time is left."""
@@ -68,8 +74,7 @@ class SuspectRecords(Generic[R]):
     def name(self, ranges: Iterable[RunningRange]) -> None:
         """Remember what was running when a process was killed. Such records that are here already will run alone."""
         self.named.add(ranges)
-        here = self.remove(lambda opened: opened.place in self.named)
-        self._named_portions.extend([opened] for opened in here)
+        self._add_named(self.remove(lambda opened: opened.place in self.named))
 
     def is_alone(self, now_ms: int, *, is_quiet: bool) -> bool:
         """Return whether nothing but suspects may start now.
@@ -114,10 +119,14 @@ class SuspectRecords(Generic[R]):
         return True
 
     def take_any(self) -> OpenRecord[R] | None:
-        """Take a suspect without waiting, for a probe."""
-        if not self._portion and self._has_portions:
-            self._portion.extend(self._next_portion())
-        return self._portion.popleft() if self._portion else None
+        """Take a suspect without waiting, for a probe. The rest of its portion has not begun."""
+        portions = self._portions or self._named_portions
+        if not portions:
+            return None
+        taken, *rest = portions.popleft()
+        if rest:
+            portions.appendleft(rest)
+        return taken
 
     @property
     def _has_portions(self) -> bool:

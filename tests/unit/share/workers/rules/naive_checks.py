@@ -50,14 +50,18 @@ class NaiveBreaker:
     tries: int = 0
     tried_ms: int = 0
     probed: Job | None = None
+    successes: int = 0
+    first_failures: dict[int, int] = field(factory=dict)
 
     def saw(self, job: Job, error: Exception | None, now_ms: int, *, is_probe: bool) -> None:
         """Take the result of an attempt."""
         if error is None:
             self.is_open, self.tries, self.probed = False, 0, None
             self.failed.clear()
+            self.successes += 1
             return
-        if tells_of_the_sink(error):
+        is_bad = self.first_failures.setdefault(id(job), self.successes) < self.successes
+        if tells_of_the_sink(error) and (self.is_open or not is_bad):
             self.failed.add(job.place)
         if self.is_open and is_probe:
             self.tries, self.tried_ms, self.probed = self.tries + 1, now_ms, job
@@ -144,7 +148,8 @@ class Checks:
             if other.count > 1 and other.attempts <= 1 and other.error is None:
                 assert self._share_a_portion(job, other), f"{job} starts beside the suspect {other}"
         if job.count > 1 and job.attempts == 0:
-            for other in [*running, *(each for each in unconfirmed if each.settled is not AcknowledgeType.RELEASE)]:
+            accepted = [each for each in unconfirmed if each.attempts and each.settled is AcknowledgeType.ACCEPT]
+            for other in [*running, *accepted]:
                 assert self._share_a_portion(job, other), f"the suspect {job} starts beside {other}"
 
     def _share_a_portion(self, job: Job, other: Job) -> bool:

@@ -8,6 +8,7 @@ from attrs import frozen
 from kafka_groups.share.workers.rules.handling import RecordHandling
 from kafka_groups.share.workers.rules.limits import BatchSizes, HandlingRules
 from kafka_groups.share.workers.rules.policy import DeliveryPolicy
+from kafka_groups.share.workers.rules.signals import ParseError, Reject
 from kafka_groups.share.workers.rules.steps import CopyLetters, FailedRecord, OpenRecord, RecordRun, SettleRecords
 from kafka_groups.share.workers.rules.verdicts import OnError
 from kafka_groups.types import AcknowledgeType, RecordId
@@ -178,14 +179,12 @@ class NaiveWorld:
         assert self.handling.breaker.is_open == self.checks.breaker.is_open, "the breaker"
         if was_open and self.checks.breaker.is_open:
             now = {opened.place: opened.retries for opened in self.handling.waiting}
-            for place, before in retries.items():
-                assert now.get(place, before) == before, f"a retry of {place} was used while the breaker is open"
-                assert not self._is_worn_out(place), f"{place} was given up for failures while the breaker is open"
-
-    def _is_worn_out(self, place: RecordId) -> bool:
-        natures = (Nature.REJECTED, Nature.UNREADABLE)
-        buried = (opened.place for opened in self.handling.copying if not opened.is_before)
-        return place in buried and self.handler.nature_of(place) not in natures
+            buried = {opened.place for opened in self.handling.copying if not opened.is_before}
+            for job, error in zip(run.records, slot.results, strict=True):
+                before = retries[job.place]
+                assert now.get(job.place, before) == before, f"a retry of {job} was used while the breaker is open"
+                is_worn_out = job.place in buried and not isinstance(error, Reject | ParseError)
+                assert not is_worn_out, f"{job} was given up for failures while the breaker is open"
 
     def _retries(self, slot: Slot) -> dict[RecordId, int]:
         opened: Collection[OpenRecord[Job]] = slot.run.opened or ()
