@@ -601,3 +601,24 @@ def test_a_worker_that_wants_no_records_stays_in_its_group() -> None:
         assert ended == [1, 1, 1]
 
     simulate(program)
+
+
+def test_bad_records_that_are_left_over_become_dead_letters_without_others() -> None:
+    async def program(world: WorkerWorld) -> None:
+        worker = world.worker()
+        seen: list[int] = []
+
+        @worker.handler(TOPIC, value=string, dead_letters=DEAD, retries=QUICK)
+        async def handle(value: str) -> None:
+            if int(value) % 3 == 0:
+                raise ValueError(value)
+            seen.append(int(value))
+
+        await world.produce([b"%d" % n for n in range(30)])
+        async with world.running(worker) as runtime:
+            await reach(lambda: len(world.letters.written) == 10)
+            await reach(lambda: runtime.health.is_ready)
+        assert len(seen) == 20
+        assert await values_left(world) == []
+
+    simulate(program)
