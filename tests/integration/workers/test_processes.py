@@ -18,6 +18,8 @@ Start = Callable[..., StartedWorker]
 TWO = ("shop:worker", "--processes", "2", "--probe-address", "127.0.0.1:{port}")
 SHORT_SESSIONS = {"share.session.timeout.ms": "2000"}
 """The partitions of a killed process go to others soon."""
+SHORT_LOCKS = {"share.record.lock.duration.ms": "15000"}
+"""Kafka keeps the locks of a killed process on partitions that it lost before: until they expire."""
 
 SCRIPT = """
 import sys
@@ -25,6 +27,23 @@ from shop import worker
 
 {guard}
     worker.run(processes=2)
+"""
+
+STUBBORN = """
+import asyncio, os
+from kafka_groups import Worker
+
+worker = Worker(os.environ["GROUP"], bootstrap_servers=os.environ["SERVERS"])
+
+@worker.handler(os.environ["TOPIC"], timeout=0.1)
+async def handle(value):
+    while True:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            pass
+
+worker.run()
 """
 
 
@@ -65,7 +84,9 @@ def flat(text: str) -> str:
 
 def test_four_processes_share_the_records_and_stop_together(broker: WorkerBroker, start: Start) -> None:
     scene = wide(broker)
-    worker = start(scene, "shop:worker", "--processes", "4", "--probe-address", "127.0.0.1:{port}")
+    shutdown_s = 15
+    arguments = ("--processes", "4", "--probe-address", "127.0.0.1:{port}")
+    worker = start(scene, "shop:worker", *arguments, environment={"SHUTDOWN": str(shutdown_s)})
     worker.wait_until_ready()
     sent = 0
 
@@ -89,8 +110,10 @@ def test_four_processes_share_the_records_and_stop_together(broker: WorkerBroker
 
     wait_until(are_counted, 10, lambda: found)
     assert {process for process, _ in found} == {"1", "2", "3", "4"}
-    assert worker.stopped() == 0
+    send_everywhere(scene, "slow-last", 4)
+    assert worker.stopped(within_s=shutdown_s) == 0
     assert not any(map(is_alive, worker.pids))
+    assert Counter(worker.values("begins")) == Counter(worker.values())
     assert "Traceback" not in worker.log
 
 
@@ -152,24 +175,26 @@ def test_what_a_killed_process_was_running_runs_alone_in_another(broker: WorkerB
 
 
 def test_a_record_that_kills_processes_becomes_a_dead_letter(broker: WorkerBroker, start: Start) -> None:
-    scene = wide(broker, 2, **{"share.delivery.count.limit": "3"})
+    scene = wide(broker, 2, **{"share.delivery.count.limit": "3", **SHORT_LOCKS})
     worker = start(scene, *TWO, has_letters=True)
     worker.wait_until_ready()
     scene.send(b"slow-1", b"slow-2", b"poison", b"slow-3", b"slow-4")
     scene.send(b"slow-5", b"slow-6", partition=1)
-    scene.wait_until_done()
+    scene.broker.wait_for_lag(scene.group_id, scene.topic, timeout_s=90)
     poisoned = [call.delivery_count for call in worker.calls if call.value == "poison"]
     assert poisoned == [1, 2, 3]
     letters = scene.letters()
     assert {letter.reason for letter in letters} == {"before processing"}
     assert [letter.delivery_count for letter in letters if letter.value == b"poison"] == [2, 3]
     assert all(letter.is_possible_duplicate for letter in letters)
-    assert set(worker.values()) == {f"slow-{number}" for number in range(1, 7)}
+    copied = {(letter.value or b"").decode() for letter in letters}
+    assert {*worker.values(), *copied} == {"poison", *(f"slow-{number}" for number in range(1, 7))}
     assert worker.log.count("killed by signal 9 (SIGKILL) while running") == 3
     worker.wait_until_ready()
     assert worker.stopped() == 0
 
 
+@pytest.mark.slow
 def test_a_process_with_a_handler_that_hangs_is_replaced(broker: WorkerBroker, start: Start) -> None:
     scene = wide(broker, 1)
     worker = start(scene, *TWO)
@@ -184,6 +209,18 @@ def test_a_process_with_a_handler_that_hangs_is_replaced(broker: WorkerBroker, s
     )
     worker.wait_until_ready()
     assert worker.stopped() == 0
+
+
+@pytest.mark.slow
+def test_a_task_that_ignores_its_cancellation_ends_the_process(
+    broker: WorkerBroker, start: Start, tmp_path: Path
+) -> None:
+    scene = wide(broker, 1)
+    (tmp_path / "script.py").write_text(STUBBORN, encoding="utf-8")
+    worker = start(scene, command=["script.py"])
+    scene.send(b"any")
+    assert worker.ended() == 70
+    assert f"the attempt for {scene.name}-0@0 exceeds the timeout and cannot be stopped" in worker.log
 
 
 @pytest.mark.slow

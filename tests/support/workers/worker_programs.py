@@ -32,7 +32,7 @@ from kafka_groups import OnError, ShareRecord, Worker
 DEAD = os.environ["DEAD"] or None
 TIMEOUT = float(os.environ["TIMEOUT"]) if os.environ["TIMEOUT"] else None
 FAST = {"bootstrap_servers": os.environ["SERVERS"], "fetch_max_wait_ms": 50}
-worker = Worker(os.environ["GROUP"], shutdown_timeout=4.0, **FAST)
+worker = Worker(os.environ["GROUP"], shutdown_timeout=float(os.environ["SHUTDOWN"]), **FAST)
 unfit = Worker(os.environ["GROUP"], **FAST)
 pause = threading.Event().wait
 
@@ -146,14 +146,14 @@ class StartedWorker:
         """Whether the process, which is the parent of others, has ended."""
         return self.process.poll() is not None
 
-    def ended(self) -> int:
+    def ended(self, within_s: float = 40) -> int:
         """Wait until it has ended, and return its exit status."""
-        return self.process.wait(40)
+        return self.process.wait(within_s)
 
-    def stopped(self, number: signal.Signals = signal.SIGTERM) -> int:
+    def stopped(self, number: signal.Signals = signal.SIGTERM, *, within_s: float = 40) -> int:
         """Stop it by a signal, and return its exit status."""
         self.process.send_signal(number)
-        return self.ended()
+        return self.ended(within_s)
 
 
 def start_worker(
@@ -169,7 +169,8 @@ def start_worker(
     port = free_port()
     given = {
         **os.environ, "SERVERS": scene.broker.servers, "GROUP": scene.group_id, "TOPIC": scene.name,
-        "DEAD": scene.dead if has_letters else "", "TIMEOUT": "0.5", **environment,
+        "DEAD": scene.dead if has_letters else "", "TIMEOUT": "0.5",
+        "SHUTDOWN": "4", **environment,
     }  # fmt: skip
     line = [sys.executable, "-W", "error", *command, *(each.replace("{port}", str(port)) for each in arguments)]
     with (directory / "log").open("wb") as log, (directory / "out").open("wb") as out:
