@@ -45,6 +45,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--fault-brokers", default="embedded", help="where they run (embedded), such as embedded,kafka")
     parser.addoption("--chaos-seconds", type=float, default=20, help="for how long processes are struck (20)")
     parser.addoption("--kill-seeds", type=int, default=1, help="seeds of kills of applications, for each broker (1)")
+    parser.addoption(
+        "--worker-seeds", type=int, default=1, help="seeds of faults of handler workers, for each broker (1)"
+    )
     parser.addoption("--lockstep-seeds", type=int, default=3, help="seeds of the runs in lock-step with Kafka (3)")
     parser.addoption("--slow", action="store_true", help="also run the tests marked slow, as .ci/run does")
     parser.addoption("--long", action="store_true", help="also run those marked slow or long, as .ci/long does")

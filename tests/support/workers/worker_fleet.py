@@ -1,0 +1,116 @@
+"""Processes of a worker that are started again when they end, as an orchestrator does."""
+
+import random
+import signal
+import subprocess
+import sys
+import threading
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from attrs import define
+
+from tests.support.conditions import wait_until
+
+__all__ = ["WorkerFleet"]
+
+ROOT = Path(__file__).parents[3]
+_LOOK_EVERY_S = 0.05
+_PATIENCE_S = 60.0
+
+
+@define
+class _Member:
+    process: "subprocess.Popen[bytes]"
+
+
+class WorkerFleet:
+    """Processes that run the same command.
+
+    Args:
+        command: The command.
+        size: How many there are.
+        log: The file into which all of them log.
+
+    Attributes:
+        statuses: How often processes ended with each exit status, before the end.
+    """
+
+    def __init__(self, command: Sequence[str], size: int, log: Path) -> None:
+        self._command = command
+        self._size = size
+        self._log = log
+        self._members: list[_Member] = []
+        self._lock = threading.Lock()
+        self._is_over = threading.Event()
+        self._watch = threading.Thread(target=self._replace_until_over, name="worker-fleet")
+        self.statuses: Counter[int] = Counter()
+
+    def __enter__(self) -> Self:
+        self._members = [_Member(self._started()) for _ in range(self._size)]
+        self._watch.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stop_watching()
+        for member in self._members:
+            member.process.kill()
+            member.process.wait()
+        if error is not None:
+            error.add_note(f"the end of the log:\n{self.log_tail()}")
+
+    def _started(self) -> "subprocess.Popen[bytes]":
+        with self._log.open("ab") as log:
+            return subprocess.Popen([sys.executable, *self._command], cwd=ROOT, stdout=log, stderr=log)
+
+    def _replace_until_over(self) -> None:
+        while not self._is_over.wait(_LOOK_EVERY_S):
+            with self._lock:
+                for member in self._members:
+                    if member.process.poll() is not None:
+                        self.statuses[member.process.returncode] += 1
+                        member.process = self._started()
+
+    def _stop_watching(self) -> None:
+        self._is_over.set()
+        self._watch.join()
+
+    def kill_one(self, choose: random.Random) -> None:
+        """Kill one of the processes."""
+        with self._lock:
+            choose.choice(self._members).process.kill()
+
+    def kill_all(self) -> None:
+        """Kill all processes."""
+        with self._lock:
+            for member in self._members:
+                member.process.kill()
+
+    @contextmanager
+    def one_standing_still(self, choose: random.Random) -> Iterator[None]:
+        """Let one of the processes stand still."""
+        with self._lock:
+            process = choose.choice(self._members).process
+            process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            process.send_signal(signal.SIGCONT)
+
+    def end(self) -> list[int]:
+        """Stop all processes in good order, and return their exit statuses."""
+        self._stop_watching()
+        for member in self._members:
+            member.process.send_signal(signal.SIGTERM)
+        wait_until(lambda: all(member.process.poll() is not None for member in self._members), _PATIENCE_S)
+        return [member.process.returncode for member in self._members]
+
+    def log_tail(self, lines: int = 60) -> str:
+        """Return the last lines of the log."""
+        return "\n".join(self._log.read_text(encoding="utf-8", errors="replace").splitlines()[-lines:])
