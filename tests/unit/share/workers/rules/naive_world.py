@@ -21,6 +21,7 @@ __all__ = ["NaiveWorld", "WorldPlan"]
 GRACE_MS = 25_000
 MOST_TURNS = 5_000
 HOLDS_FOR_MS = 60_000
+OPEN_FOR_MS = 3_600_000
 
 
 @frozen(kw_only=True)
@@ -364,8 +365,14 @@ class NaiveWorld:
         for partition in range(2):
             self.deliver(3, partition)
 
+    def _needs_a_stop(self, ends_ms: int) -> bool:
+        """Return whether only an operator can end this: records are held for ever, or bad ones block all keys."""
+        if self.handling.breaker.is_open:
+            return self.now_ms > ends_ms + OPEN_FOR_MS
+        return self.plan.holds and self.now_ms > ends_ms
+
     def _wait(self, ends_ms: int) -> bool:
-        if self.plan.holds and self.now_ms > ends_ms and not self.checks.is_stopping:
+        if self._needs_a_stop(ends_ms) and not self.checks.is_stopping:
             self.stop(GRACE_MS)
             return True
         due_ms = self.handling.wakes_ms()
