@@ -383,10 +383,14 @@ class Worker:
 
     async def __aenter__(self) -> Self:
         self._begin()
-        async with AsyncExitStack() as stack:
-            await enter_lifespan(stack, self._lifespan)
-            await asyncio.to_thread(self._current.start, asyncio.get_running_loop())
-            self._exit_stack = stack.pop_all()
+        try:
+            async with AsyncExitStack() as stack:
+                await enter_lifespan(stack, self._lifespan)
+                await asyncio.to_thread(self._current.start, asyncio.get_running_loop())
+                self._exit_stack = stack.pop_all()
+        except BaseException:
+            self._running = None
+            raise
         return self
 
     async def __aexit__(
@@ -409,7 +413,6 @@ class Worker:
         try:
             background.run(self.__aenter__())
         except BaseException:
-            self._running = None
             background.stop()
             raise
         self._background = background

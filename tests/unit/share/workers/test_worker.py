@@ -289,3 +289,24 @@ def test_asynchronous_middleware_is_refused_around_handlers_in_threads() -> None
         worker,
     ):
         pass
+
+
+async def test_a_worker_whose_start_failed_can_be_started_again() -> None:
+    tries: list[int] = []
+
+    @contextmanager
+    def lifespan() -> Iterator[None]:
+        tries.append(1)
+        if tries:
+            raise OSError("no database")
+        yield
+
+    worker = Worker("g", bootstrap_servers=SERVERS, lifespan=lifespan)
+    worker.handler("orders")(handle)
+    for _ in range(2):
+        with pytest.raises(OSError, match="no database"):
+            async with worker:
+                pass
+    assert len(tries) == 2
+    with pytest.raises(OSError, match="no database"), worker:
+        pass
