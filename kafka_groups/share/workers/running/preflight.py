@@ -25,7 +25,7 @@ __all__ = ["AnyConsumer", "HandlerGroup", "preflight"]
 _LOG = logging.getLogger("kafka_groups.worker")
 
 _TOPIC_ENABLED = "errors.deadletterqueue.group.enable"
-_TIMEOUT_S = 10.0
+_TIMEOUT_S = 30.0
 
 AnyConsumer = AsyncKafkaShareConsumer[Any, Any]
 
