@@ -2,8 +2,9 @@
 
 With the option `--classic`, `--consumer` or `--streams`, the world is that of a group of that type, with `--assignors`
 that of a streams group whose task assignor changes, with `--transactional` that of transactional producers, with
-`--application` that of a streams application. With `--trace`, every event is written to the error stream. If two runs
-of a seed have different digests, the first line in which their traces differ shows where.
+`--application` that of a streams application, with `--workers` that of handler workers. With `--trace`, every event is
+written to the error stream. If two runs of a seed have different digests, the first line in which their traces differ
+shows where.
 """
 
 import argparse
@@ -17,6 +18,7 @@ from tests.simulation.consumer.world import run_consumer_world
 from tests.simulation.streams.assignor_world import run_assignor_world
 from tests.simulation.streams.world import run_streams_world
 from tests.simulation.transactions.world import run_transactional_world
+from tests.simulation.workers.world import run_workers_world
 from tests.simulation.world import run_world
 
 _MOST_SHOWN = 20
@@ -27,6 +29,7 @@ _OTHERS = {
     "consumer": ("a consumer group", run_consumer_world),
     "streams": ("a streams group", run_streams_world),
     "transactional": ("transactional producers", run_transactional_world),
+    "workers": ("handler workers", run_workers_world),
 }
 
 

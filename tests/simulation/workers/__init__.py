@@ -1,0 +1,1 @@
+"""Handler workers in virtual time, under seeded faults."""

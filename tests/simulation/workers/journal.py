@@ -1,0 +1,165 @@
+"""What handlers did, by their own account, and what they may not do."""
+
+from collections import defaultdict
+from collections.abc import Callable
+from typing import Protocol
+
+from attrs import define, field
+
+from kafka_groups.share.delivery.records import AnyRecord, delivery_of
+from kafka_groups.share.workers.rules.dead_letters import place_of
+from kafka_groups.share.workers.rules.policy import DeliveryPolicy
+from kafka_groups.share.workers.rules.suspects import LONGEST_ALONE_MS
+from kafka_groups.testing.simulation.checks.ledger import shown
+from kafka_groups.types import RecordId, TopicIdPartition
+from tests.simulation.workers.life import Life
+from tests.simulation.workers.plan import Plan
+
+__all__ = ["HandlerJournal", "JobAttempt"]
+
+_LATE_MS = 250
+"""A worker looks at its locks every 100 ms."""
+
+
+class KnownDeliveries(Protocol):
+    """Tells what the brokers delivered."""
+
+    def delivered(self, place: RecordId) -> int:
+        """Return how often a record was delivered."""
+        ...
+
+    def oldest_suspect_ms(self, member_id: str) -> int | None:
+        """Return when a member acquired the oldest redelivered record whose handler it has not called yet."""
+        ...
+
+    def begun(self, member_id: str, place: RecordId) -> None:
+        """Note that a member has called the handler for a record."""
+        ...
+
+
+@define(eq=False)
+class JobAttempt:
+    """One call of a handler for a record.
+
+    Attributes:
+        life: Where.
+        place: The record.
+        number: 1 for the first attempt of its delivery.
+        delivery_count: The record's.
+        key: The record's.
+        was_probe: Whether the breaker was open when it began.
+        is_single: Whether it is a suspect that runs alone.
+    """
+
+    life: Life
+    place: RecordId
+    number: int
+    delivery_count: int
+    key: bytes | None
+    was_probe: bool
+    is_single: bool
+
+
+@define(eq=False)
+class HandlerJournal:
+    """The attempts of all lives.
+
+    Attributes:
+        plan: The run.
+        now_ms: Returns the time.
+        violations: Receives what must not happen.
+        settlements: Tells which records were delivered, and how often.
+        succeeded: Records whose handler succeeded, or failed with an error that does not matter.
+        last: How the last attempt for a record ended.
+        failures: How often the handlers of a record failed.
+    """
+
+    plan: Plan
+    now_ms: Callable[[], int]
+    violations: list[str]
+    settlements: KnownDeliveries
+    succeeded: set[tuple[Life, RecordId]] = field(factory=set)
+    last: dict[tuple[Life, RecordId], str] = field(factory=dict)
+    failures: defaultdict[RecordId, int] = field(factory=lambda: defaultdict(int))
+    _running: defaultdict[Life, dict[RecordId, JobAttempt]] = field(factory=lambda: defaultdict(dict))
+    _mixed_ms: dict[Life, int] = field(factory=dict)
+    _begun: dict[tuple[Life, TopicIdPartition, bytes], int] = field(factory=dict)
+
+    def began(self, life: Life, record: AnyRecord, number: int) -> JobAttempt:
+        """Note that a handler begins, and check that it may."""
+        attempt = self._attempt(life, record, number)
+        self._check_twice(attempt)
+        self._check_lock(attempt, record)
+        self._check_keys(attempt)
+        self._check_suspects(attempt)
+        self._running[life][attempt.place] = attempt
+        return attempt
+
+    def _attempt(self, life: Life, record: AnyRecord, number: int) -> JobAttempt:
+        singles_from = DeliveryPolicy(self.plan.delivery_limit).singles_from
+        is_single = record.delivery_count >= singles_from and number == 1 and not life.breaker_is_open
+        return JobAttempt(
+            life,
+            place_of(record),
+            number,
+            record.delivery_count,
+            record.raw_key,
+            was_probe=life.breaker_is_open,
+            is_single=is_single,
+        )
+
+    def ended(self, attempt: JobAttempt, result: str, *, is_accepted: bool = False) -> None:
+        """Note that a handler has ended."""
+        known = attempt.life, attempt.place
+        del self._running[attempt.life][attempt.place]
+        self.last[known] = result
+        if is_accepted:
+            self.succeeded.add(known)
+        else:
+            self.failures[attempt.place] += 1
+
+    # ---------------------------------------------------------------------------------------------- checks
+
+    def _check_twice(self, attempt: JobAttempt) -> None:
+        if attempt.place in self._running[attempt.life]:
+            self._violation(attempt, "has two handlers at once in one process")
+
+    def _check_lock(self, attempt: JobAttempt, record: AnyRecord) -> None:
+        """No handler begins for a record whose lock has ended, but for one right after its process stood still."""
+        late_ms = self.now_ms() - delivery_of(record).lock_deadline_ms
+        if late_ms > _LATE_MS and attempt.life.stalled_until_ms + _LATE_MS < self.now_ms():
+            self._violation(attempt, f"began {late_ms} ms after its lock had ended")
+
+    def _check_keys(self, attempt: JobAttempt) -> None:
+        key = attempt.key
+        if not self.plan.keeps_order or key is None:
+            return
+        for other in self._running[attempt.life].values():
+            if other.key == key and other.place != attempt.place:
+                self._violation(attempt, f"began while {shown(other.place)} of the same key runs")
+        (partition, offset), by_key = attempt.place, (attempt.life, attempt.place[0], key)
+        if self.settlements.delivered(attempt.place) == 1:
+            if offset < self._begun.get(by_key, -1):
+                self._violation(attempt, f"began after {self._begun[by_key]} of the same key in {partition}")
+            self._begun[by_key] = max(offset, self._begun.get(by_key, -1))
+
+    def _check_suspects(self, attempt: JobAttempt) -> None:
+        """Records on one of their last deliveries run alone, unless suspects had to wait for long."""
+        others = [other for other in self._running[attempt.life].values() if other.place != attempt.place]
+        if self._has_waited(attempt.life):
+            return
+        if attempt.is_single and others:
+            self._violation(attempt, f"is a suspect on delivery {attempt.delivery_count}, and is not alone")
+        for other in others:
+            if other.is_single and not attempt.was_probe:
+                self._violation(attempt, f"began next to the suspect {shown(other.place)}")
+
+    def _has_waited(self, life: Life) -> bool:
+        """Return whether suspects of a process have waited for so long that they run beside others."""
+        since_ms = self.settlements.oldest_suspect_ms(life.member_id)
+        if since_ms is not None and self.now_ms() - since_ms >= LONGEST_ALONE_MS:
+            self._mixed_ms[life] = self.now_ms()
+        return self.now_ms() - self._mixed_ms.get(life, 0) < 2 * LONGEST_ALONE_MS
+
+    def _violation(self, attempt: JobAttempt, what: str) -> None:
+        self.violations.append(f"{attempt.life.name}: {shown(attempt.place)} {what}")

@@ -1,0 +1,211 @@
+"""Defects planted on purpose in handler workers: each must be caught by the simulation within a few seeds."""
+
+from typing import Any
+
+from kafka_groups.share.workers.rules import breaker
+from kafka_groups.share.workers.rules.breaker import Breaker
+from kafka_groups.share.workers.rules.dead_letters import CopiedRecords
+from kafka_groups.share.workers.rules.handling import RecordHandling
+from kafka_groups.share.workers.rules.keys import KeyOrder
+from kafka_groups.share.workers.rules.lost import LostRecords
+from kafka_groups.share.workers.rules.policy import DeliveryPolicy
+from kafka_groups.share.workers.rules.steps import RecordRun
+from kafka_groups.share.workers.rules.suspects import SuspectRecords
+from kafka_groups.share.workers.running.driver import HandlerDriver
+from kafka_groups.share.workers.running.watching import RunWatch
+from kafka_groups.types import AcknowledgeType
+from tests.support.planted_defects import Patch, by_name
+
+__all__ = ["MUTANTS", "SEEDS"]
+
+SEEDS = range(1, 17)
+
+# ----------------------------------------------------------------------------------------- settling
+
+
+def dead_letters_are_written_after_rejecting(patch: Patch) -> None:
+    """A record is rejected at once, and copied afterwards."""
+    bury = RecordHandling._bury
+
+    def reject_first(self: RecordHandling[Any], opened: Any, reason: str, now_ms: int) -> None:
+        self._settle([opened.record], AcknowledgeType.REJECT)
+        bury(self, opened, reason, now_ms)
+
+    patch.setattr(RecordHandling, "_bury", reject_first)
+
+
+def records_are_accepted_before_their_handlers_end(patch: Patch) -> None:
+    """A record is accepted when its handler starts."""
+    next_run = RecordHandling._next_run
+
+    def accept_first(self: RecordHandling[Any], now_ms: int) -> RecordRun[Any] | None:
+        run = next_run(self, now_ms)
+        if run is not None and run.opened is None:
+            self._settle(run.records, AcknowledgeType.ACCEPT)
+        return run
+
+    patch.setattr(RecordHandling, "_next_run", accept_first)
+
+
+def failed_records_are_accepted(patch: Patch) -> None:
+    """A record that has used its retries is accepted, as if it were done."""
+
+    def accept(self: RecordHandling[Any], opened: Any, _reason: str, now_ms: int) -> None:
+        self._end(opened, AcknowledgeType.ACCEPT, now_ms)
+
+    patch.setattr(RecordHandling, "_bury", accept)
+
+
+def finished_records_are_forgotten_and_others_remembered(patch: Patch) -> None:
+    """Any redelivered record counts as processed, once this process has lost a lock."""
+    patch.setattr(LostRecords, "was_finished", lambda self, _place: bool(self._finished))
+
+
+def every_failure_releases_everything(patch: Patch) -> None:
+    """When a record fails, all that wait are released."""
+    wait = RecordHandling._wait
+
+    def release(self: RecordHandling[Any], opened: Any, wait_ms: int, now_ms: int) -> None:
+        wait(self, opened, wait_ms, now_ms)
+        self.release(lambda _record: True, now_ms)
+
+    patch.setattr(RecordHandling, "_wait", release)
+
+
+# -------------------------------------------------------------------------------------- dead letters
+
+
+def failed_copies_count_as_written(patch: Patch) -> None:
+    """A record is rejected, although its dead letter was refused."""
+    copied = RecordHandling.copied
+    patch.setattr(RecordHandling, "copied", lambda self, copy, _error, now_ms: copied(self, copy, None, now_ms))
+
+
+def failed_copies_are_not_repeated(patch: Patch) -> None:
+    """A record whose dead letter was refused stays in hand for ever."""
+    copied = RecordHandling.copied
+
+    def forget(self: RecordHandling[Any], copy: Any, error: Exception | None, now_ms: int) -> None:
+        if error is None:
+            copied(self, copy, error, now_ms)
+        else:
+            self._copying.pop(copy.opened.place, None)
+
+    patch.setattr(RecordHandling, "copied", forget)
+
+
+def copies_are_forgotten(patch: Patch) -> None:
+    """A process copies a record again when it comes again."""
+    patch.setattr(CopiedRecords, "__contains__", lambda _self, _place: False)
+
+
+def last_deliveries_are_not_copied_before(patch: Patch) -> None:
+    """A record that kills every process has no dead letter."""
+    patch.setattr(DeliveryPolicy, "copy_from", property(lambda _self: 1_000))
+
+
+# -------------------------------------------------------------------------------------------- outages
+
+
+def outages_use_retries(patch: Patch) -> None:
+    """While the breaker is open, a failure uses a retry as ever."""
+    try_again = RecordHandling._try_again
+
+    def count(
+        self: RecordHandling[Any], opened: Any, again: Any, error: Exception, now_ms: int, *, is_probe: bool
+    ) -> None:
+        if self.breaker.is_open:
+            opened.retries += 1
+        try_again(self, opened, again, error, now_ms, is_probe=is_probe)
+
+    patch.setattr(RecordHandling, "_try_again", count)
+
+
+def the_breaker_never_opens(patch: Patch) -> None:
+    """An outage of the sink is not told from bad records."""
+    patch.setattr(breaker, "OPENS_AT", 1_000)
+
+
+def the_breaker_never_closes(patch: Patch) -> None:
+    """A success does not end an outage."""
+    succeeded = Breaker.succeeded
+
+    def stay(self: Breaker) -> bool:
+        was_open = self.is_open
+        succeeded(self)
+        self.is_open = was_open
+        return False
+
+    patch.setattr(Breaker, "succeeded", stay)
+
+
+# ---------------------------------------------------------------------------------------------- locks
+
+
+def lost_deliveries_run_on(patch: Patch) -> None:
+    """A record whose lock was lost is run as if it were held."""
+    patch.setattr(HandlerDriver, "_lost", lambda *_arguments: None)
+
+
+def lost_records_have_two_handlers(patch: Patch) -> None:
+    """A redelivered record does not wait for the handler of its earlier delivery."""
+    patch.setattr(LostRecords, "holds_back", lambda _self, _opened: False)
+
+
+def deliveries_of_old_leaders_go_on(patch: Patch) -> None:
+    """What a new leader delivers does not end what the old one delivered."""
+    patch.setattr(HandlerDriver, "_end_earlier_sessions", lambda *_arguments: None)
+
+
+def windows_stay_blocked(patch: Patch) -> None:
+    """What fills the window of its partition is kept, whatever the handler says."""
+    patch.setattr(RecordHandling, "_unblock", lambda *_arguments: None)
+
+
+# --------------------------------------------------------------------------------------------- choice
+
+
+def suspects_are_not_isolated(patch: Patch) -> None:
+    """Records on their last deliveries run beside all others."""
+    patch.setattr(SuspectRecords, "is_alone", lambda _self, _now_ms, *, is_quiet: False)
+    patch.setattr(SuspectRecords, "take", lambda self, _now_ms, *, is_quiet: self.take_any())
+
+
+def keys_are_interleaved(patch: Patch) -> None:
+    """Records of one key run side by side."""
+    patch.setattr(KeyOrder, "enters", lambda _self, _key, _record: True)
+    patch.setattr(KeyOrder, "leaves", lambda _self, _key: None)
+
+
+def attempts_have_no_timeout(patch: Patch) -> None:
+    """An attempt that hangs is not cancelled."""
+    patch.setattr(RunWatch, "look", lambda *_arguments: None)
+
+
+def stopping_takes_no_end(patch: Patch) -> None:
+    """A worker that is stopped runs on what it holds, however long that takes."""
+    patch.setattr(RecordHandling, "_is_over", lambda _self, _now_ms: False)
+
+
+MUTANTS = by_name(
+    dead_letters_are_written_after_rejecting,
+    records_are_accepted_before_their_handlers_end,
+    failed_records_are_accepted,
+    finished_records_are_forgotten_and_others_remembered,
+    every_failure_releases_everything,
+    failed_copies_count_as_written,
+    failed_copies_are_not_repeated,
+    copies_are_forgotten,
+    last_deliveries_are_not_copied_before,
+    outages_use_retries,
+    the_breaker_never_opens,
+    the_breaker_never_closes,
+    lost_deliveries_run_on,
+    lost_records_have_two_handlers,
+    deliveries_of_old_leaders_go_on,
+    windows_stay_blocked,
+    suspects_are_not_isolated,
+    keys_are_interleaved,
+    attempts_have_no_timeout,
+    stopping_takes_no_end,
+)

@@ -1,0 +1,83 @@
+"""A plain model of which failures use a retry, to judge the records that are given up."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+from unittest.mock import patch
+
+from attrs import define, field
+
+from kafka_groups.share.workers.handlers import DEFAULT_OUTAGES
+from kafka_groups.share.workers.rules.breaker import OPENS_AT
+from kafka_groups.share.workers.rules.handling import RecordHandling
+from kafka_groups.share.workers.rules.signals import Reject, Retry
+from kafka_groups.share.workers.rules.steps import FailedRecord, RecordRun
+from kafka_groups.testing.simulation.checks.ledger import shown
+from kafka_groups.types import RecordId
+from tests.simulation.workers.jobs import ERROR_RULES, FLAKY, FlakyError
+from tests.simulation.workers.life import Life
+
+__all__ = ["RetryBook"]
+
+Key = tuple[int, RecordId, int]
+
+
+@define(eq=False)
+class RetryBook:
+    """Counts the failures that use a retry: none while different records fail one after the other.
+
+    Attributes:
+        violations: Receives what must not happen.
+    """
+
+    violations: list[str]
+    _counted: Counter[Key] = field(factory=Counter)
+    _errors: dict[Key, Exception] = field(factory=dict)
+    _in_a_row: defaultdict[int, set[RecordId]] = field(factory=lambda: defaultdict(set))
+    _handlings: list[object] = field(factory=list)
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """Look at all results of single records while the block runs."""
+        ran, book = RecordHandling.ran, self
+
+        def look(handling: Any, run: Any, failures: Any, now_ms: int, *, failed: Any = None) -> None:
+            book._note(handling, run, failures)
+            ran(handling, run, failures, now_ms, failed=failed)
+
+        with patch.object(RecordHandling, "ran", look):
+            yield
+
+    def _note(self, handling: object, run: RecordRun[Any], failures: Sequence[FailedRecord[Any]]) -> None:
+        self._handlings.append(handling)  # so that no other has its id
+        errors = {failure.index: failure.error for failure in failures}
+        for index, record in enumerate(run.records):
+            place = handling._rules.place_of(record)  # type: ignore[attr-defined]
+            if index not in errors:
+                self._in_a_row[id(handling)].clear()
+            elif place not in run.lost:
+                self._failed((id(handling), place, record.delivery_count), errors[index])
+
+    def _failed(self, key: Key, error: Exception) -> None:
+        handling_id, place, _ = key
+        row = self._in_a_row[handling_id]
+        self._errors[key] = error
+        if not isinstance(error, (Reject, Retry, *ERROR_RULES)):
+            row.add(place)
+            self._counted[key] += len(row) < OPENS_AT and not isinstance(error, DEFAULT_OUTAGES)
+        elif isinstance(error, Retry | FlakyError):
+            self._counted[key] += len(row) < OPENS_AT
+
+    def judge(self, life: Life, place: RecordId, reason: str, delivery_count: int) -> None:
+        """Check that a record that was given up has used all its retries."""
+        key = id(life.handling), place, delivery_count
+        error = self._errors.get(key)
+        if life.options.batch is not None or isinstance(error, Reject) or reason.startswith("it has held back"):
+            return
+        times = (FLAKY if isinstance(error, FlakyError) else life.options.retries).times
+        if self._counted[key] <= times:
+            self.violations.append(
+                f"{life.name}: gave up {shown(place)} after {self._counted[key]} failures that count, and {times}"
+                f" retries: {reason}"
+            )

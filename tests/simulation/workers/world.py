@@ -1,0 +1,303 @@
+"""One simulated run of handler workers: processes of one group that are killed, stopped and cut off at bad moments."""
+
+import asyncio
+import random
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from attrs import define, field
+
+from kafka_groups.errors import ConfigurationError, KafkaGroupsError
+from kafka_groups.share.workers.handlers import HandlerSpec, checked_handler
+from kafka_groups.share.workers.running.letters import LetterCopy, LetterWriter, LetterWriting, WriteLetters
+from kafka_groups.share.workers.running.runtime import WorkerRuntime
+from kafka_groups.share.workers.running.runtime_settings import RuntimeSettings
+from kafka_groups.telemetry.workers import WorkerTelemetry
+from kafka_groups.testing.simulation import SimulatedProcess, SimulatedWorld, SimulationReport, simulate
+from kafka_groups.types import TopicIdPartition
+from tests.simulation.reporting import report_of
+from tests.simulation.workers.handler import SimulatedHandler, Sink
+from tests.simulation.workers.jobs import FatalError, Job, JobKind
+from tests.simulation.workers.journal import HandlerJournal
+from tests.simulation.workers.letter_box import LetterBook, UnreliableBox
+from tests.simulation.workers.life import Life
+from tests.simulation.workers.plan import FAULTY_S, LETTERS, TOPIC, LifeOptions, Plan, Profile
+from tests.simulation.workers.retries import RetryBook
+from tests.simulation.workers.settlements import Settlements, watch_settlements
+from tests.simulation.workers.verdict import judge_results
+
+__all__ = ["run_workers_world"]
+
+GROUP, BROKERS = "workers", 3
+SHUTDOWN_S, CLOSE_S = 8.0, 12.0
+"""How long a stopped worker may run on what it holds, and how long its consumer may need to leave the group."""
+SETTLING_S = 240
+SETTINGS = {
+    "group.share.min.record.lock.duration.ms": "1000",
+    "group.share.min.session.timeout.ms": "1000",
+    "group.share.min.heartbeat.interval.ms": "500",
+    "group.share.max.delivery.count.limit": "10",
+}
+_KEYS = ("ant", "bee", "cat", "dog", None, None)
+_BURSTS = (1, 1, 2, 5, 20)
+_LETTER_S = (0, 0.02, 0.3, 4)
+_RESTART_S = (1, 2, 5)
+_FILL = 110
+"""So many good records fill the smallest window."""
+
+
+@define(eq=False)
+class WorkersRun:
+    """The parts of a run.
+
+    Attributes:
+        world: Where it takes place.
+        plan: What it is like.
+        journal: What the handlers did.
+        settlements: What the workers told the brokers.
+        letters: What was copied.
+        retries: Which failures used a retry.
+        sink: Where results go.
+        lives: All lives of all processes, by the process that they are of; the last one is the current.
+    """
+
+    world: SimulatedWorld
+    plan: Plan
+    journal: HandlerJournal
+    settlements: Settlements
+    letters: LetterBook
+    retries: RetryBook
+    sink: Sink = field(factory=Sink)
+    lives: list[Life] = field(factory=list)
+    processes: dict[str, SimulatedProcess] = field(factory=dict)
+
+    @classmethod
+    def built(cls, world: SimulatedWorld, plan: Plan) -> "WorkersRun":
+        """Put the parts together."""
+        now_ms, violations = world.clock.now_ms, world.violations
+        settlements = watch_settlements(world, GROUP, plan)
+        journal = HandlerJournal(plan, now_ms, violations, settlements)
+        retries = RetryBook(violations)
+        letters = LetterBook(violations, retries.judge, is_strict=plan.profile is not Profile.EVERYTHING)
+        settlements.journal, settlements.letters = journal, letters
+        return cls(world, plan, journal, settlements, letters, retries)
+
+    @property
+    def rng(self) -> random.Random:
+        """Source of all randomness."""
+        return self.world.rng
+
+    def current(self, process: SimulatedProcess) -> Life | None:
+        """Return the life of a process that began last."""
+        return next((life for life in reversed(self.lives) if life.process is process), None)
+
+    def kill(self, life: Life) -> None:
+        """Kill the process of a life."""
+        self.world.note(life.name, "killed")
+        self.settlements.killed(life.member_id)
+        life.process.kill()
+
+    def is_mended(self) -> bool:
+        """Return whether poison is good by now, because nothing else would end it."""
+        return not self.plan.gives_up and not self.world.is_faulty
+
+    def partition(self, number: int) -> TopicIdPartition:
+        """Return a partition of the topic."""
+        topic = self.world.cluster.metadata.topic(TOPIC)
+        assert topic is not None
+        return TopicIdPartition(topic.topic_id, number)
+
+
+def run_workers_world(seed: int, write_event: Callable[[str], object] = lambda _line: None) -> SimulationReport:
+    """Run one seed; each event is also written as a line."""
+    plan = Plan.drawn(seed, random.Random(f"{seed}/plan"))
+    program = partial(_run, plan)
+    options: dict[str, Any] = {"faults": plan.faults, "brokers": BROKERS, "settings": SETTINGS}
+    return report_of(partial(simulate, program, seed, write_event=write_event, **options))
+
+
+async def _run(plan: Plan, world: SimulatedWorld) -> None:
+    world.note("plan", plan)
+    world.struck[f"{plan.profile.value} runs"] += 1
+    world.cluster.create_topic(TOPIC, plan.partitions)
+    world.cluster.create_topic(LETTERS, 1)
+    world.cluster.alter_group_configs(GROUP, plan.group_configs)
+    run = WorkersRun.built(world, plan)
+    acts = world._stage.mischief.acts
+    acts["process_killed"], acts["process_stalled"] = partial(_kill_any, run), partial(_stall_any, run)
+    with run.retries.watching():
+        await _play(run)
+    judge_results(world, plan, run.settlements, run.letters)
+
+
+async def _play(run: WorkersRun) -> None:
+    for number in range(run.plan.processes):
+        name = f"worker-{number}"
+        run.processes[name] = run.world.start(_live, run, name, name=name, restart_on=(FatalError, KafkaGroupsError))
+    restarting = asyncio.create_task(_restart_killed(run))
+    sink = asyncio.create_task(_break_sink(run))
+    letters = asyncio.create_task(_break_letters(run))
+    await _produce(run)
+    await asyncio.gather(sink, letters)
+    await _until_finished(run)
+    await run.world.settle(within_s=1)
+    restarting.cancel()
+    await asyncio.gather(*(process.stop() for process in run.processes.values()))
+
+
+# ------------------------------------------------------------------------------------------- the processes
+
+
+async def _live(run: WorkersRun, name: str) -> None:
+    """One life of a worker process."""
+    await asyncio.sleep(0)  # until `start` has returned
+    rng = random.Random(run.rng.random())
+    life = Life(len(run.lives), run.processes[name], LifeOptions.drawn(run.plan, rng), rng)
+    run.lives.append(life)
+    run.world.note(life.name, "begins", life.options)
+    runtime = _runtime(run, life)
+    try:
+        await runtime.start()
+    except ConfigurationError as error:
+        run.world.violations.append(f"{life.name}: refuses to start: {error}")
+        raise
+    life.has_started(runtime)
+    run.settlements.lives[life.member_id] = life
+    await _until_stopped(run, life, runtime)
+
+
+async def _until_stopped(run: WorkersRun, life: Life, runtime: WorkerRuntime) -> None:
+    waiting = asyncio.create_task(runtime.wait())
+    try:
+        await asyncio.shield(waiting)
+    except asyncio.CancelledError:
+        began_ms = run.world.clock.now_ms()
+        runtime.stop(round(1000 * SHUTDOWN_S))
+        await asyncio.wait([waiting])
+        took_s = (run.world.clock.now_ms() - began_ms) / 1000
+        run.world.note(life.name, "stopped", took_s)
+        if took_s > SHUTDOWN_S + CLOSE_S:
+            run.world.violations.append(f"{life.name}: took {took_s:.1f} s to stop")
+        if waiting.exception() is None:
+            raise
+
+
+def _runtime(run: WorkersRun, life: Life) -> WorkerRuntime:
+    settings = RuntimeSettings(
+        group_id=GROUP,
+        given={
+            "bootstrap_servers": run.world.cluster.bootstrap_servers,
+            "client_id": life.name,
+            "fetch_max_wait_ms": 2_000,
+            "request_timeout_ms": 6_000,
+            "default_api_timeout_ms": 20_000,
+        },
+        environment=run.world.environment(),
+        shutdown_ms=round(1000 * SHUTDOWN_S),
+        letters=partial(_letters, run, life),
+        timer=lambda: run.world.clock.now_ms() / 1000,
+    )
+    return WorkerRuntime(settings, [_spec(run, life)], None, WorkerTelemetry(GROUP))
+
+
+def _spec(run: WorkersRun, life: Life) -> HandlerSpec:
+    handler = SimulatedHandler(run.world, life, run.journal, run.sink, run.is_mended, run.kill)
+    function: Callable[..., object] = handler.batch if run.plan.is_batch else handler.single
+    return checked_handler(function, TOPIC, batch=life.options.batch, options=life.options.keywords(run.plan))
+
+
+def _letters(run: WorkersRun, life: Life, topic: str) -> LetterWriting:
+    async def later(write: WriteLetters, letters: Sequence[LetterCopy]) -> Exception | None:
+        await asyncio.sleep(life.rng.choice(_LETTER_S))
+        return write(letters)
+
+    box = UnreliableBox(run.world, life, run.letters, run.partition)
+    return LetterWriter(topic, GROUP, {}, box, later)
+
+
+# ------------------------------------------------------------------------------------------------ faults
+
+
+async def _restart_killed(run: WorkersRun) -> None:
+    """Start processes again that their own records have killed."""
+    while True:
+        await asyncio.sleep(run.rng.choice(_RESTART_S))
+        for process in run.processes.values():
+            if not process.is_running:
+                process.start()
+
+
+async def _kill_any(run: WorkersRun) -> None:
+    life = _any(run)
+    if life is not None:
+        run.world.struck["process_killed"] += 1
+        run.kill(life)
+
+
+async def _stall_any(run: WorkersRun) -> None:
+    life = _any(run)
+    if life is not None:
+        run.world.struck["process_stalled"] += 1
+        await life.process.stall(run.rng.uniform(0.1, 20))
+        life.stalled_until_ms = run.world.clock.now_ms()
+
+
+def _any(run: WorkersRun) -> Life | None:
+    running = [process for process in run.processes.values() if process.is_running]
+    return run.current(run.rng.choice(running)) if running else None
+
+
+async def _break_sink(run: WorkersRun) -> None:
+    """Let the sink be down for 3 to 60 seconds now and then."""
+    while run.world.is_faulty:
+        await asyncio.sleep(run.rng.uniform(10, 50))
+        down_s = run.rng.choice((3, 10, 10, 60))
+        if run.world.is_faulty:
+            run.world.struck["sink outage"] += 1
+            run.sink.is_refused = run.rng.random() < 0.5
+            run.sink.down_until_ms = run.world.clock.now_ms() + 1000 * down_s
+            await asyncio.sleep(down_s)
+
+
+async def _break_letters(run: WorkersRun) -> None:
+    """Let no dead letters be written now and then."""
+    while run.world.is_faulty:
+        await asyncio.sleep(run.rng.uniform(10, 60))
+        down_s = run.rng.uniform(3, 30)
+        if run.world.is_faulty:
+            run.world.struck["letters refused"] += 1
+            run.letters.down_until_ms = run.world.clock.now_ms() + round(1000 * down_s)
+            await asyncio.sleep(down_s)
+
+
+# ------------------------------------------------------------------------------------------------ records
+
+
+async def _produce(run: WorkersRun) -> None:
+    end_ms = run.world.clock.now_ms() + FAULTY_S * 900
+    spends = run.plan.profile is not Profile.OUTAGES
+    while run.world.clock.now_ms() < end_ms:
+        await asyncio.sleep(run.rng.uniform(0.3, 9) / run.plan.processes)
+        jobs = [Job.drawn(run.rng, spends_deliveries=spends) for _ in range(run.rng.choice(_BURSTS))]
+        await _append(run, jobs, run.rng.randrange(run.plan.partitions))
+
+
+async def _append(run: WorkersRun, jobs: Sequence[Job], partition: int) -> None:
+    keys: Any = [run.rng.choice(_KEYS) for _ in jobs]
+    await run.world.produce(TOPIC, [job.value for job in jobs], keys=keys, partition=partition)
+
+
+async def _until_finished(run: WorkersRun) -> None:
+    """Wait until all records are finished. Good ones go on to come: without any, nothing shows that the sink works."""
+    end_ms = run.world.clock.now_ms() + SETTLING_S * 1000
+    good = Job(JobKind.GOOD, 1)
+    if run.plan.is_unblocked:
+        for partition in range(run.plan.partitions):
+            await _append(run, [good] * _FILL, partition)
+    while run.world.clock.now_ms() < end_ms:
+        await asyncio.sleep(3)
+        if run.world._is_finished() and not run.world.is_faulty:
+            return
+        for partition in range(run.plan.partitions):
+            await _append(run, [good], partition)
