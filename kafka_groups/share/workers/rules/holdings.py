@@ -100,7 +100,7 @@ class Holdings(Generic[R]):
         return None
 
     def _sort_in(self, opened: OpenRecord[R], suspects: list[OpenRecord[R]], now_ms: int) -> None:
-        if self.lost.was_finished(opened.place):
+        if opened.delivery_count > 1 and self.lost.was_finished(opened.place):
             self.copies.remove(lambda other: other is opened)
             self.finished.append(opened)
         elif self.lost.holds_back(opened):

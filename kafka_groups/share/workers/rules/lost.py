@@ -14,14 +14,15 @@ REMEMBERED = 10_000
 
 
 class LostRecords(Generic[R]):
-    """Keeps a process from running a record twice at once, and from repeating what it has finished."""
+    """Keeps a process from running a record twice at once, and from repeating what it has finished.
+
+    Its length is the number of records that run without a lock. Remembered ones matter for redeliveries only: a first
+    delivery of such a record means that somebody has reset the offsets of the group.
+    """
 
     def __init__(self) -> None:
         self._running: dict[RecordId, list[OpenRecord[R]]] = {}
         self._finished: OrderedDict[RecordId, None] = OrderedDict()
-
-    def __bool__(self) -> bool:
-        return bool(self._running or self._finished)
 
     def __len__(self) -> int:
         return len(self._running)

@@ -57,6 +57,17 @@ def test_a_refused_acceptance_is_remembered() -> None:
     assert len(bench.started) == 1
 
 
+def test_a_first_delivery_runs_again_as_the_offsets_of_the_group_were_reset() -> None:
+    bench = Bench()
+    lost = bench.take(0)[0]
+    bench.lose(lost)
+    bench.succeed(lost)
+    anew = bench.take(0)[0]
+    assert bench.running == [anew]
+    bench.succeed(anew)
+    assert bench.outcomes == {anew: ACCEPT}
+
+
 def test_a_refused_release_is_not_remembered() -> None:
     bench = Bench()
     bench.confirms = False
