@@ -12,13 +12,17 @@ import signal
 import sys
 import threading
 from pathlib import Path
+from typing import Self
 
 from attrs import asdict, frozen
 
 from kafka_groups import Backoff, Worker, current_attempt
 from tests.support.workers.journal import Journal, Step
 
-__all__ = ["JournaledSettings", "Nature"]
+__all__ = ["SETTINGS_VARIABLE", "JournaledSettings", "Nature", "begin_log", "worker_of"]
+
+SETTINGS_VARIABLE = "KAFKA_GROUPS_JOURNALED_WORKER"
+"""Where programs find the settings that have no argument for them."""
 
 RETRIES = Backoff(first=0.1, most=0.5, times=3)
 WORK_S = 0.003
@@ -67,6 +71,11 @@ class JournaledSettings:
     def argument(self) -> str:
         """The argument of the program."""
         return json.dumps(asdict(self))
+
+    @classmethod
+    def of(cls, argument: str) -> Self:
+        """Return the settings of such an argument."""
+        return cls(**json.loads(argument))
 
 
 class JournaledHandler:
@@ -133,11 +142,11 @@ def worker_of(settings: JournaledSettings) -> Worker:
     return worker
 
 
-def main() -> None:
-    """Run the worker until it is stopped or killed."""
+def begin_log() -> None:
+    """Log to standard error."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(process)d %(name)s %(levelname)s %(message)s")
-    worker_of(JournaledSettings(**json.loads(sys.argv[1]))).run()
 
 
 if __name__ == "__main__":
-    main()
+    begin_log()
+    worker_of(JournaledSettings.of(sys.argv[1])).run()

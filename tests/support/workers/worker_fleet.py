@@ -1,15 +1,16 @@
 """Processes of a worker that are started again when they end, as an orchestrator does."""
 
+import os
 import random
 import signal
 import subprocess
 import sys
 import threading
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Self
 
 from attrs import define
@@ -35,15 +36,27 @@ class WorkerFleet:
         command: The command.
         size: How many there are.
         log: The file into which all of them log.
+        variables: Environment variables of the processes.
+        is_supervised: Whether the command starts and watches several processes itself, which are struck instead.
 
     Attributes:
         statuses: How often processes ended with each exit status, before the end.
     """
 
-    def __init__(self, command: Sequence[str], size: int, log: Path) -> None:
+    def __init__(
+        self,
+        command: Sequence[str],
+        size: int,
+        log: Path,
+        variables: Mapping[str, str] = MappingProxyType({}),
+        *,
+        is_supervised: bool = False,
+    ) -> None:
         self._command = command
         self._size = size
         self._log = log
+        self._environment = {**os.environ, **variables}
+        self._is_supervised = is_supervised
         self._members: list[_Member] = []
         self._lock = threading.Lock()
         self._is_over = threading.Event()
@@ -67,7 +80,9 @@ class WorkerFleet:
 
     def _started(self) -> "subprocess.Popen[bytes]":
         with self._log.open("ab") as log:
-            return subprocess.Popen([sys.executable, *self._command], cwd=ROOT, stdout=log, stderr=log)
+            return subprocess.Popen(
+                [sys.executable, *self._command], cwd=ROOT, stdout=log, stderr=log, env=self._environment
+            )
 
     def _replace_until_over(self) -> None:
         while not self._is_over.wait(_LOOK_EVERY_S):
@@ -82,26 +97,36 @@ class WorkerFleet:
         self._watch.join()
 
     def kill_one(self, choose: random.Random) -> None:
-        """Kill one of the processes."""
+        """Kill one of the processes that run handlers."""
         with self._lock:
-            choose.choice(self._members).process.kill()
+            os.kill(self._one(choose), signal.SIGKILL)
 
     def kill_all(self) -> None:
-        """Kill all processes."""
+        """Kill all processes. Those that a killed one has started end by themselves; waits for that."""
         with self._lock:
+            children = [child for member in self._members for child in _children(member.process.pid)]
             for member in self._members:
                 member.process.kill()
+        wait_until(lambda: not any(Path(f"/proc/{child}").exists() for child in children), _PATIENCE_S)
 
     @contextmanager
     def one_standing_still(self, choose: random.Random) -> Iterator[None]:
-        """Let one of the processes stand still."""
+        """Let one of the processes that run handlers stand still."""
         with self._lock:
-            process = choose.choice(self._members).process
-            process.send_signal(signal.SIGSTOP)
+            process = self._one(choose)
+            os.kill(process, signal.SIGSTOP)
         try:
             yield
         finally:
-            process.send_signal(signal.SIGCONT)
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGCONT)
+
+    def _one(self, choose: random.Random) -> int:
+        process = choose.choice(self._members).process.pid
+        if not self._is_supervised:
+            return process
+        wait_until(lambda: _handling(process), _PATIENCE_S)
+        return choose.choice(_handling(process))
 
     def end(self) -> list[int]:
         """Stop all processes in good order, and return their exit statuses."""
@@ -114,3 +139,14 @@ class WorkerFleet:
     def log_tail(self, lines: int = 60) -> str:
         """Return the last lines of the log."""
         return "\n".join(self._log.read_text(encoding="utf-8", errors="replace").splitlines()[-lines:])
+
+
+def _children(process: int) -> list[int]:
+    """The processes that any of its threads has started."""
+    threads = Path(f"/proc/{process}/task").iterdir()
+    return [int(each) for thread in threads for each in (thread / "children").read_text().split()]
+
+
+def _handling(process: int) -> list[int]:
+    """The processes of its handlers, without the one in which multiprocessing tracks resources."""
+    return [each for each in _children(process) if b"spawn_main" in Path(f"/proc/{each}/cmdline").read_bytes()]

@@ -62,21 +62,30 @@ class StrikePlan:
         seed: Where it comes from.
         theme: What it is about.
         processes: The number of processes.
+        is_supervised: Whether the worker starts and watches them itself.
         is_async: Whether the handler is asynchronous.
         keeps_order: Whether records of a key keep their order.
         delivery_limit: Of the group.
         blows: What strikes, in this order.
         poisons: How many records there are of each bad nature.
+        counts_survive: Whether the broker still knows delivery counts after it was killed. A real Kafka does not.
     """
 
     seed: int
     theme: Theme
     processes: int
+    is_supervised: bool
     is_async: bool
     keeps_order: bool
     delivery_limit: int
     blows: Sequence[BlowKind]
     poisons: Mapping[Nature, int]
+    counts_survive: bool
+
+    @property
+    def shows_order(self) -> bool:
+        """Whether first deliveries, of which an order is promised, can be told from others."""
+        return self.keeps_order and (self.counts_survive or BlowKind.BROKER_OUTAGE not in self.blows)
 
     @property
     def timeout_s(self) -> float | None:
@@ -91,16 +100,19 @@ def plan_of(seed: int, *, is_real: bool) -> StrikePlan:
     """
     rng = random.Random(seed)
     theme = list(Theme)[seed % len(Theme)]
-    turn = seed // len(Theme) + seed + int(is_real)
+    lap = seed // len(Theme)
+    turn = lap + seed + int(is_real)
     blows = [*_BLOWS[theme], *(_MORE[theme] if seed >= len(Theme) else ())]
     rng.shuffle(blows)
     return StrikePlan(
         seed=seed,
         theme=theme,
         processes=(1, 4)[turn % 2],
-        is_async=bool((turn + seed // (2 * len(Theme))) % 2),
+        is_supervised=turn % 2 == 1 and lap % 2 == 0,
+        is_async=bool((turn + lap // 2) % 2),
         keeps_order=rng.random() < 0.5,
         delivery_limit=rng.choice((3, 5)),
         blows=blows,
         poisons=_POISONS[theme],
+        counts_survive=not is_real,
     )

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.support.conditions import wait_until
 from tests.support.workers.journal import Step, entries_in
-from tests.support.workers.journaled_worker import JournaledSettings
+from tests.support.workers.journaled_worker import SETTINGS_VARIABLE, JournaledSettings
 from tests.support.workers.worker_brokers import WorkerBroker, wait_s
 from tests.support.workers.worker_fleet import WorkerFleet
 from tests.support.workers.worker_plans import BlowKind, StrikePlan, Theme
@@ -44,8 +44,7 @@ class StruckWorker:
             broker.servers, self._group_id, self._topic.name, self._dead, str(self._journal), str(self._outage),
             plan.is_async, plan.keeps_order, plan.timeout_s,
         )  # fmt: skip
-        command = ["-m", "tests.support.workers.journaled_worker", settings.argument]
-        self.fleet = WorkerFleet(command, plan.processes, directory / "log")
+        self.fleet = fleet_of(plan, settings, directory / "log")
 
     def run(self) -> WorkerRecords:
         """Let records flow, strike, wait until everything is settled, and stop the worker."""
@@ -90,6 +89,15 @@ class StruckWorker:
     def _freeze(self) -> None:
         with self.fleet.one_standing_still(self._choose):
             wait_s(STALL_S)
+
+
+def fleet_of(plan: StrikePlan, settings: JournaledSettings, log: Path) -> WorkerFleet:
+    """Return the processes of a plan: the worker starts and watches them itself, or the fleet does."""
+    if not plan.is_supervised:
+        command = ["-m", "tests.support.workers.journaled_worker", settings.argument]
+        return WorkerFleet(command, plan.processes, log)
+    command = ["-m", "tests.support.workers.supervised_worker", str(plan.processes)]
+    return WorkerFleet(command, 1, log, {SETTINGS_VARIABLE: settings.argument}, is_supervised=True)
 
 
 def group_configs(plan: StrikePlan) -> Mapping[str, str]:

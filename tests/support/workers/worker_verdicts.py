@@ -46,7 +46,7 @@ def violations(records: WorkerRecords, plan: StrikePlan) -> list[str]:
     found = [*_lost(records), *_wrong_letters(records, plan), *_second_runs(records)]
     if plan.theme is Theme.SINK:
         found += _spent(records)
-    if plan.keeps_order:
+    if plan.shows_order:
         found += _out_of_order(records.entries)
     return found
 
