@@ -107,9 +107,11 @@ class WorkerBroker:
 
     # ------------------------------------------------------------------------------------------ topics and groups
 
-    def new_topic(self, partitions: int = 1, *, name: str | None = None) -> Topic:
+    def new_topic(
+        self, partitions: int = 1, *, name: str | None = None, configs: Mapping[str, str] = _NO_CONFIGS
+    ) -> Topic:
         """Make a topic."""
-        return self._ask(self._cluster.create_topic(partitions, name=name))
+        return self._ask(self._cluster.create_topic(partitions, name=name, configs=configs))
 
     def new_group(self, configs: Mapping[str, str] = _NO_CONFIGS) -> str:
         """Return the id of a new group with these configs, which begins at the beginning of topics."""
@@ -178,7 +180,8 @@ def embedded_broker(profile: str = "4.4") -> Iterator[WorkerBroker]:
     with EmbeddedCluster(settings=_EMBEDDED_SETTINGS, profile=profile) as cluster:
         (node,) = cluster.running_brokers
         power = _Power(lambda: cluster.kill_broker(node), lambda: cluster.start_broker(node))
-        yield from _closing(WorkerBroker(cluster.bootstrap_servers, {**GROUP_DEFAULTS, **_FAST_HEARTBEATS}, power))
+        defaults = {**_group_defaults(profile), **_FAST_HEARTBEATS}
+        yield from _closing(WorkerBroker(cluster.bootstrap_servers, defaults, power))
         assert cluster.unexpected_errors == ()
 
 
@@ -186,7 +189,13 @@ def embedded_broker(profile: str = "4.4") -> Iterator[WorkerBroker]:
 def kafka_broker(kafka: KafkaProcess, *, is_shared: bool) -> Iterator[WorkerBroker]:
     """Use a real Kafka that runs. If it `is_shared`, it cannot be killed."""
     power = None if is_shared else _Power(kafka.kill, kafka.restart)
-    yield from _closing(WorkerBroker(kafka.bootstrap_servers, GROUP_DEFAULTS, power))
+    yield from _closing(WorkerBroker(kafka.bootstrap_servers, _group_defaults(kafka.version), power))
+
+
+def _group_defaults(release: str) -> Mapping[str, str]:
+    """The configs of groups, as far as a release has them."""
+    missing = "share.assignment.interval.ms" if release.startswith("4.2") else ""
+    return {name: value for name, value in GROUP_DEFAULTS.items() if name != missing}
 
 
 def _closing(broker: WorkerBroker) -> Iterator[WorkerBroker]:

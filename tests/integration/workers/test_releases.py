@@ -1,0 +1,118 @@
+"""Workers with earlier releases of Kafka, and with the dead letters of Kafka 4.4 itself."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from kafka_groups import Backoff, Reject
+from kafka_groups.errors import ConfigurationError
+from kafka_groups.testing.kafka_process import KafkaProcess
+from tests.recording.profile_capture import RELEASES
+from tests.support.conditions import wait_until
+from tests.support.kafka.real_kafka import unique
+from tests.support.workers.worker_brokers import WorkerBroker, embedded_broker, kafka_broker
+from tests.support.workers.worker_scenes import Calls, WorkerScene
+
+QUEUE = "errors.deadletterqueue.topic.name"
+SHORT_LOCKS = {"share.record.lock.duration.ms": "1000"}
+LONGER_THAN_A_LOCK = Backoff(first=1.5, most=1.5, times=1)
+
+
+# ------------------------------------------------------------------------------------------- earlier releases
+
+
+@pytest.fixture(scope="module", params=["4.2", "4.3"])
+def earlier_embedded(request: pytest.FixtureRequest) -> Iterator[WorkerBroker]:
+    """An embedded broker that acts as an earlier release."""
+    with embedded_broker(request.param) as broker:
+        yield broker
+
+
+@pytest.fixture(scope="module", params=["4.2", "4.3"])
+def earlier_kafka(request: pytest.FixtureRequest) -> Iterator[WorkerBroker]:
+    """A real Kafka of an earlier release."""
+    with KafkaProcess(RELEASES[request.param]) as kafka, kafka_broker(kafka, is_shared=True) as broker:
+        yield broker
+
+
+def test_a_worker_on_an_earlier_embedded_release(earlier_embedded: WorkerBroker) -> None:
+    check_smoke(earlier_embedded)
+
+
+@pytest.mark.real_kafka
+@pytest.mark.slow
+def test_a_worker_on_an_earlier_kafka(earlier_kafka: WorkerBroker) -> None:
+    check_smoke(earlier_kafka)
+
+
+def check_smoke(broker: WorkerBroker) -> None:
+    """Good records are accepted, bad ones become dead letters, and locks are renewed while a retry waits."""
+    scene, calls = WorkerScene(broker, SHORT_LOCKS), Calls()
+    worker = scene.worker()
+
+    @worker.handler(scene.name, dead_letters=scene.dead, retries=LONGER_THAN_A_LOCK)
+    def handle(value: bytes) -> None:
+        number = calls.add(value)
+        if value == b"rejected":
+            raise Reject("negative total")
+        if value == b"flaky" and number == 1:
+            raise ValueError("not yet")
+        if value == b"bad":
+            raise ValueError("no such product")
+
+    good = [b"%d" % n for n in range(50)]
+    scene.send(b"flaky", b"rejected", b"bad", *good)
+    with worker:
+        scene.wait_until_done()
+        wait_until(lambda: worker.health().is_ready, 30, worker.health)
+    assert calls.counts == {b"flaky": 2, b"rejected": 1, b"bad": 2, **dict.fromkeys(good, 1)}
+    assert calls.delivery_counts == {1}
+    letters = {letter.value: letter.reason for letter in scene.letters()}
+    assert letters == {b"rejected": "negative total", b"bad": "ValueError: no such product"}
+
+
+# ------------------------------------------------------------------------------------------- Kafka's own queue
+
+
+@pytest.fixture
+def queue_scene(real_kafka: KafkaProcess) -> Iterator[WorkerScene]:
+    """A group whose rejected records the brokers copy."""
+    with kafka_broker(real_kafka, is_shared=True) as broker:
+        scene = WorkerScene(broker)
+        queue = broker.new_topic(name=unique("dlq."), configs={"errors.deadletterqueue.group.enable": "true"})
+        scene.dead = queue.name
+        broker.alter_group(scene.group_id, {QUEUE: queue.name, "errors.deadletterqueue.copy.record.enable": "true"})
+        yield scene
+
+
+@pytest.mark.real_kafka
+@pytest.mark.slow
+def test_the_brokers_copy_what_a_worker_rejects(queue_scene: WorkerScene) -> None:
+    scene, calls = queue_scene, Calls()
+    worker = scene.worker()
+
+    @worker.handler(scene.name, retries=Backoff(first=0.01, most=0.01, times=1))
+    def handle(value: bytes) -> None:
+        calls.add(value)
+        if value == b"rejected":
+            raise Reject("negative total")
+        if value == b"bad":
+            raise ValueError("no such product")
+
+    first = scene.send(b"rejected", b"bad", b"good")
+    with worker:
+        scene.wait_until_done()
+    assert calls.counts == {b"rejected": 1, b"bad": 2, b"good": 1}
+    wait_until(lambda: len(scene.letters()) == 2, 30, scene.letters)
+    letters = scene.letters()
+    assert {letter.place: letter.value for letter in letters} == {(0, first): b"rejected", (0, first + 1): b"bad"}
+    assert {letter.headers["group"] for letter in letters} == {scene.group_id}
+
+
+@pytest.mark.real_kafka
+@pytest.mark.slow
+def test_two_queues_of_dead_letters_are_refused(queue_scene: WorkerScene) -> None:
+    worker = queue_scene.worker()
+    worker.handler(queue_scene.name, dead_letters=queue_scene.broker.new_topic().name)(print)
+    with pytest.raises(ConfigurationError, match="each record would be copied twice"), worker:
+        pytest.fail("it has started")
