@@ -153,8 +153,8 @@ def lost_records_have_two_handlers(patch: Patch) -> None:
 
 
 def deliveries_of_old_leaders_go_on(patch: Patch) -> None:
-    """What a new leader delivers does not end what the old one delivered."""
-    patch.setattr(HandlerDriver, "_end_earlier_sessions", lambda *_arguments: None)
+    """What is delivered again does not end what was delivered before."""
+    patch.setattr(HandlerDriver, "_end_earlier", lambda *_arguments: None)
 
 
 def windows_stay_blocked(patch: Patch) -> None:

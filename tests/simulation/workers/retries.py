@@ -35,6 +35,8 @@ class RetryBook:
     _counted: Counter[Key] = field(factory=Counter)
     _errors: dict[Key, Exception] = field(factory=dict)
     _in_a_row: defaultdict[int, set[RecordId]] = field(factory=lambda: defaultdict(set))
+    _successes: Counter[int] = field(factory=Counter)
+    _first_failed: dict[Key, int] = field(factory=dict)
     _handlings: list[object] = field(factory=list)
 
     @contextmanager
@@ -56,6 +58,7 @@ class RetryBook:
             place = handling._rules.place_of(record)  # type: ignore[attr-defined]
             if index not in errors:
                 self._in_a_row[id(handling)].clear()
+                self._successes[id(handling)] += 1
             elif place not in run.lost:
                 self._failed((id(handling), place, record.delivery_count), errors[index])
 
@@ -63,11 +66,17 @@ class RetryBook:
         handling_id, place, _ = key
         row = self._in_a_row[handling_id]
         self._errors[key] = error
+        self._first_failed.setdefault(key, self._successes[handling_id])
         if not isinstance(error, (Reject, Retry, *ERROR_RULES)):
-            row.add(place)
+            if len(row) >= OPENS_AT or not self._is_bad(key):
+                row.add(place)
             self._counted[key] += len(row) < OPENS_AT and not isinstance(error, DEFAULT_OUTAGES)
         elif isinstance(error, Retry | FlakyError):
             self._counted[key] += len(row) < OPENS_AT
+
+    def _is_bad(self, key: Key) -> bool:
+        """Return whether others have succeeded between two failures of a record."""
+        return self._first_failed[key] < self._successes[key[0]]
 
     def judge(self, life: Life, place: RecordId, reason: str, delivery_count: int) -> None:
         """Check that a record that was given up has used all its retries."""

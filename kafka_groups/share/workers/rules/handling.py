@@ -255,7 +255,7 @@ class RecordHandling(Generic[R]):
             return
         if not failures and run.opened is None and not run.lost:
             self._worked()
-            self._settle(run.records, AcknowledgeType.ACCEPT)
+            self._settle(run.records, AcknowledgeType.ACCEPT, is_run=not run.is_batch)
             return
         self._sort_out(run, errors, now_ms)
 
@@ -432,10 +432,10 @@ class RecordHandling(Generic[R]):
 
     # ---------------------------------------------------------------------------------------- settling
 
-    def _settle(self, records: Sequence[R], kind: AcknowledgeType) -> None:
+    def _settle(self, records: Sequence[R], kind: AcknowledgeType, *, is_run: bool = False) -> None:
         if records:
             self._settling += 1
-            self._steps.append(SettleRecords(records, kind))
+            self._steps.append(SettleRecords(records, kind, is_run=is_run))
 
     def _accept_finished(self, now_ms: int) -> None:
         while self._holdings.finished:

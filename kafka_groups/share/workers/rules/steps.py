@@ -138,10 +138,13 @@ class SettleRecords(Generic[R]):
     Attributes:
         records: The records.
         kind: ACCEPT, RELEASE or REJECT.
+        is_run: Whether all records are of one delivery, in the order of their offsets. Others may be of several
+            partitions, and in any order.
     """
 
     records: Sequence[R]
     kind: AcknowledgeType
+    is_run: bool = field(default=False, kw_only=True)
 
 
 WorkerStep = RecordRun[R] | CopyLetters[R] | SettleRecords[R]

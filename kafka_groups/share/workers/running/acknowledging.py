@@ -123,17 +123,17 @@ _UNANSWERED = OperationTimeoutError("the broker's answer is not known")
 
 
 def _acknowledged(step: AnySettle) -> SentRecords:
-    ranges = tuple(_ranges(step.records))
+    ranges = tuple(_ranges(step.records, is_run=step.is_run))
     for delivery, first, last in ranges:
         delivery.mark_open(first, last, step.kind)
     return SentRecords(SettleRecords((), step.kind), ranges, len(step.records))
 
 
-def _ranges(records: Sequence[AnyRecord]) -> Iterator[tuple[Delivery, int, int]]:
-    """Yield the runs of consecutive offsets of records in a row. Runs of one delivery need no look at each record."""
+def _ranges(records: Sequence[AnyRecord], *, is_run: bool) -> Iterator[tuple[Delivery, int, int]]:
+    """Yield the ranges of consecutive offsets of records in a row. Those of one run need no look at each record."""
     first, last = records[0], records[-1]
     delivery = delivery_of(first)
-    if delivery is delivery_of(last) and last.offset - first.offset == len(records) - 1:
+    if is_run and last.offset - first.offset == len(records) - 1:
         yield delivery, first.offset, last.offset
         return
     begin = end = first.offset

@@ -29,7 +29,7 @@ from kafka_groups.share.workers.running.reporting import HandlerReport
 from kafka_groups.share.workers.running.results import RunResult
 from kafka_groups.share.workers.running.slots import HandlerSlots, Mailbox
 from kafka_groups.share.workers.running.watching import RunWatch
-from kafka_groups.types import RecordId, TopicIdPartition
+from kafka_groups.types import RecordId
 
 __all__ = ["POLL_AT_LEAST_MS", "DriverParts", "HandlerDriver"]
 
@@ -90,7 +90,6 @@ class HandlerDriver:
         self._woken = asyncio.Event()
         self._polling: asyncio.Task[AnyRecords] | None = None
         self._unsent_since_ms: int | None = None
-        self._sessions: dict[TopicIdPartition, SessionId] = {}
         self._mailbox = Mailbox(asyncio.get_running_loop(), self._wake)
         self._slots = slots(self._mailbox)
         self._watch = RunWatch(parts.spec, self._slots, parts.report)
@@ -295,7 +294,7 @@ class HandlerDriver:
     def _take(self, records: AnyRecords, now_ms: int) -> None:
         for delivery in deliveries_of(records):
             place, last_offset = delivery.topic_partition, delivery.last_offset
-            self._end_earlier_sessions(place, delivery.session, now_ms)
+            self._end_earlier(delivery, now_ms)
             is_suspect = self._handling.suspects_any(place, delivery.first_offset, last_offset)
             if delivery.max_delivery_count <= 1 and not is_suspect:
                 self._handling.arrived_first(place, delivery, last_offset, now_ms)
@@ -306,13 +305,20 @@ class HandlerDriver:
 
     # ------------------------------------------------------------------------------------------ locks
 
-    def _end_earlier_sessions(self, partition: TopicIdPartition, session: SessionId, now_ms: int) -> None:
-        """A new leader delivers what is locked by the old one, and may count deliveries from 1 again."""
-        if self._sessions.get(partition, session) != session:
-            for delivery in self._hooks.inbox.in_hand:
-                if delivery.topic_partition == partition and delivery.session != session:
-                    self._lost(delivery, now_ms)
-        self._sessions[partition] = session
+    def _end_earlier(self, delivery: DeliveredRecords, now_ms: int) -> None:
+        """Offsets that come again have lost their earlier locks. A leader that has moved may count deliveries anew."""
+        partition, first, last = delivery.topic_partition, delivery.first_offset, delivery.last_offset
+        for earlier in self._hooks.inbox.in_hand:
+            if earlier is delivery or earlier.topic_partition != partition or not earlier.has_open:
+                continue
+            if earlier.session != delivery.session:
+                self._lost(earlier, now_ms)
+            elif earlier.first_offset <= last and first <= earlier.last_offset:
+                self._lost_again(earlier, range(first, last + 1), now_ms)
+
+    def _lost_again(self, earlier: Delivery, offsets: range, now_ms: int) -> None:
+        self._handling.lost(lambda record: delivery_of(record) is earlier and record.offset in offsets, now_ms)
+        self._watch.lost(self._handling.running)
 
     def _session_ended(self, session: SessionId) -> None:
         for delivery in self._hooks.inbox.in_hand:
