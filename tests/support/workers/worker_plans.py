@@ -68,7 +68,6 @@ class StrikePlan:
         delivery_limit: Of the group.
         blows: What strikes, in this order.
         poisons: How many records there are of each bad nature.
-        counts_survive: Whether the broker still knows delivery counts after it was killed. A real Kafka does not.
     """
 
     seed: int
@@ -80,12 +79,11 @@ class StrikePlan:
     delivery_limit: int
     blows: Sequence[BlowKind]
     poisons: Mapping[Nature, int]
-    counts_survive: bool
 
     @property
-    def shows_order(self) -> bool:
-        """Whether first deliveries, of which an order is promised, can be told from others."""
-        return self.keeps_order and (self.counts_survive or BlowKind.BROKER_OUTAGE not in self.blows)
+    def counts_hold(self) -> bool:
+        """Whether delivery counts only grow: a broker that is killed forgets those of records in hand."""
+        return BlowKind.BROKER_OUTAGE not in self.blows
 
     @property
     def timeout_s(self) -> float | None:
@@ -114,5 +112,4 @@ def plan_of(seed: int, *, is_real: bool) -> StrikePlan:
         delivery_limit=rng.choice((3, 5)),
         blows=blows,
         poisons=_POISONS[theme],
-        counts_survive=not is_real,
     )

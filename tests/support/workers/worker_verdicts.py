@@ -46,7 +46,7 @@ def violations(records: WorkerRecords, plan: StrikePlan) -> list[str]:
     found = [*_lost(records), *_wrong_letters(records, plan), *_second_runs(records)]
     if plan.theme is Theme.SINK:
         found += _spent(records)
-    if plan.shows_order:
+    if plan.keeps_order and plan.counts_hold:
         found += _out_of_order(records.entries)
     return found
 
@@ -86,18 +86,26 @@ def _wrong_letters(records: WorkerRecords, plan: StrikePlan) -> Iterator[str]:
 
 
 def _wrong_copies(place: Place, nature: Nature, letters: Sequence[WrittenLetter], plan: StrikePlan) -> Iterator[str]:
-    """A bad record is copied once for each delivery at most, and only a copy of the first is not marked."""
+    """A bad record has a copy. Those of redeliveries say that there may be others."""
     if not letters:
         yield f"no dead letter of {nature.value} {place}"
-    counts = Counter(letter.delivery_count for letter in letters)
-    if max(counts.values(), default=0) > 1:
-        yield f"copied twice with one delivery: {nature.value} {place} {letters}"
-    if any(letter.is_possible_duplicate != (letter.delivery_count > 1) for letter in letters):
-        yield f"the mark of possible duplicates is wrong: {nature.value} {place} {letters}"
+    if any(letter.delivery_count > 1 and not letter.is_possible_duplicate for letter in letters):
+        yield f"a possible duplicate has no mark: {nature.value} {place} {letters}"
+    if plan.counts_hold:
+        yield from _repeated_copies(place, letters)
     if nature is Nature.KILLS and not all(letter.is_early for letter in letters):
         yield f"a copy of a record that kills was not made before: {place} {letters}"
     if plan.theme is Theme.SINK and len(letters) > 1:
         yield f"several copies although nothing was redelivered: {place} {letters}"
+
+
+def _repeated_copies(place: Place, letters: Sequence[WrittenLetter]) -> Iterator[str]:
+    """While brokers answer and count, one delivery is copied once, and the copy of the first is no duplicate."""
+    counts = Counter(letter.delivery_count for letter in letters)
+    if max(counts.values(), default=0) > 1:
+        yield f"copied twice with one delivery: {place} {letters}"
+    if any(letter.delivery_count == 1 and letter.is_possible_duplicate for letter in letters):
+        yield f"the copy of a first delivery is marked as a duplicate: {place} {letters}"
 
 
 def _second_runs(records: WorkerRecords) -> Iterator[str]:
