@@ -109,7 +109,7 @@ class HandlerReport:
         *,
         hung: Sequence[RecordRun[AnyRecord]],
         state: ConsumerState,
-        missing: Collection[str],
+        missing: Collection[str] = (),
     ) -> None:
         """Report the state of the handler."""
         self._observer.in_hand(handling.in_hand)
