@@ -259,7 +259,7 @@ def output_and_status(process: "subprocess.Popen[str]") -> tuple[list[str], int]
     return output.split("\n")[:-1], process.returncode
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
 def test_a_signal_lets_what_is_held_run_to_its_end(scene: WorkerScene, number: signal.Signals) -> None:
     scene.send(b"1")
     with running(scene, "slow") as process:

@@ -21,7 +21,7 @@ LONGER_THAN_A_LOCK = Backoff(first=1.5, most=1.5, times=1)
 # ------------------------------------------------------------------------------------------- earlier releases
 
 
-@pytest.fixture(scope="module", params=["4.2", "4.3"])
+@pytest.fixture(scope="module", params=["4.2", pytest.param("4.3", marks=pytest.mark.slow)])
 def earlier_embedded(request: pytest.FixtureRequest) -> Iterator[WorkerBroker]:
     """An embedded broker that acts as an earlier release."""
     with embedded_broker(request.param) as broker:
