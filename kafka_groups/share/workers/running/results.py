@@ -2,6 +2,7 @@
 
 import inspect
 import reprlib
+import threading
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -53,8 +54,11 @@ def check_done(result: Any) -> None:
 def handler_exit(error: BaseException) -> HandlerResultError:
     """Return the error for a handler that raised what ends programs or tasks. It stops the worker.
 
-    The record is not lost by that: the thread of a slot reports it instead of ending silently.
+    The record is not lost by that: the thread of a slot reports it instead of ending silently. Ctrl-C in the main
+    thread is not the handler's, and is raised.
     """
+    if isinstance(error, KeyboardInterrupt) and threading.current_thread() is threading.main_thread():
+        raise error
     stop = HandlerResultError(f"the handler raised {type(error).__name__}, which ends programs: {error}")
     stop.__cause__ = error
     return stop

@@ -540,12 +540,21 @@ def test_stopping_runs_what_is_held_and_releases_what_waits() -> None:
     assert waiting.outcome is Outcome.RELEASED
 
 
-def test_what_ends_programs_leaves_the_driver(worker: Worker) -> None:
+def test_a_handler_that_exits_stops_the_worker(worker: Worker) -> None:
     @worker.handler("orders")
     def invoice(order: bytes) -> None:
         raise SystemExit(3)
 
-    with pytest.raises(SystemExit), WorkerTestDriver(worker) as test:
+    with WorkerTestDriver(worker) as test, pytest.raises(HandlerResultError, match="raised SystemExit"):
+        test.deliver("orders", b"1")
+
+
+def test_ctrl_c_leaves_the_driver(worker: Worker) -> None:
+    @worker.handler("orders")
+    def invoice(order: bytes) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), WorkerTestDriver(worker) as test:
         test.deliver("orders", b"1")
 
 

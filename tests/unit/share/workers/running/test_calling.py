@@ -152,7 +152,7 @@ async def test_asynchronous_handlers_too(worker: Worker) -> None:
         await asyncio.sleep(0)
         log.append(f"{value.decode()} {current_attempt().record.offset}")
         if value == b"exit":
-            raise KeyboardInterrupt
+            raise SystemExit(3)
 
     run = run_of(b"a", b"exit", b"b")
     result = await calls(worker, session).in_task(run)
