@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from kafka_groups.share.delivery.returned import ArchivedRecords
     from kafka_groups.share.workers.batch import Batch
     from kafka_groups.share.workers.health import Health
-    from kafka_groups.share.workers.rules.backoffs import Backoff
-    from kafka_groups.share.workers.rules.signals import Reject, Retry
-    from kafka_groups.share.workers.rules.verdicts import OnError
+    from kafka_groups.share.workers.rules.failures.backoffs import Backoff
+    from kafka_groups.share.workers.rules.failures.signals import Reject, Retry
+    from kafka_groups.share.workers.rules.failures.verdicts import OnError
     from kafka_groups.share.workers.running.attempts import Attempt, current_attempt
     from kafka_groups.share.workers.worker import Worker
 
@@ -49,7 +49,7 @@ _MODULES = MappingProxyType({
     "ArchivedRecords": "delivery.returned",
     "AsyncKafkaShareConsumer": "aio",
     "Attempt": "workers.running.attempts",
-    "Backoff": "workers.rules.backoffs",
+    "Backoff": "workers.rules.failures.backoffs",
     "Batch": "workers.batch",
     "CommitResult": "delivery.commits",
     "CommitTicket": "delivery.commits",
@@ -57,9 +57,9 @@ _MODULES = MappingProxyType({
     "DeserializationContext": ".serdes.contexts",
     "Health": "workers.health",
     "KafkaShareConsumer": "consumer",
-    "OnError": "workers.rules.verdicts",
-    "Reject": "workers.rules.signals",
-    "Retry": "workers.rules.signals",
+    "OnError": "workers.rules.failures.verdicts",
+    "Reject": "workers.rules.failures.signals",
+    "Retry": "workers.rules.failures.signals",
     "ShareRecord": "delivery.records",
     "ShareRecords": "delivery.batch",
     "Worker": "workers.worker",

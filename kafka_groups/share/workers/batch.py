@@ -5,7 +5,7 @@ from typing import Any, Generic, TypeVar, overload
 
 from kafka_groups.errors import ConfigurationError, IllegalStateError
 from kafka_groups.share.delivery.records import ShareRecord
-from kafka_groups.share.workers.rules.signals import Reject, Retry
+from kafka_groups.share.workers.rules.failures.signals import Reject, Retry
 
 __all__ = ["Batch"]
 

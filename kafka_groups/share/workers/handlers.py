@@ -13,9 +13,9 @@ from kafka_groups.errors import ConfigurationError
 from kafka_groups.serdes.serde import Serde
 from kafka_groups.share.delivery.records import AnyRecord, ShareRecord
 from kafka_groups.share.workers.batch import Batch
-from kafka_groups.share.workers.rules.backoffs import Backoff
+from kafka_groups.share.workers.rules.failures.backoffs import Backoff
+from kafka_groups.share.workers.rules.failures.verdicts import OnError
 from kafka_groups.share.workers.rules.limits import BatchSizes
-from kafka_groups.share.workers.rules.verdicts import OnError
 
 __all__ = [
     "BatchDecorator",

@@ -5,7 +5,7 @@ from typing import Any, Final
 from attrs import field, frozen
 
 from kafka_groups.errors import ConfigurationError
-from kafka_groups.share.workers.rules.outages import DEFAULT_BACKOFF_MS
+from kafka_groups.share.workers.rules.failures.outages import DEFAULT_BACKOFF_MS
 from kafka_groups.spark.groups.consumer_keys import KeyRules, backoff, path_or_none, positive, topic_or_none
 
 __all__ = ["DRAIN_RULES", "DrainOptions"]

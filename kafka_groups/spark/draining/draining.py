@@ -25,7 +25,7 @@ from kafka_groups.share.workers.dead_letters import DeadLetters
 from kafka_groups.share.workers.group_settings import DEFAULT_DELIVERY_LIMIT
 from kafka_groups.share.workers.polling import Poller, is_answered, no_fetch_answered
 from kafka_groups.share.workers.rules.dead_letters import LAST_DELIVERIES
-from kafka_groups.share.workers.rules.outages import Outage, Waits, may_spend
+from kafka_groups.share.workers.rules.failures.outages import Outage, Waits, may_spend
 from kafka_groups.share.workers.rules.policy import DeliveryPolicy
 from kafka_groups.spark.draining.drain_budget import DrainBudget, DrainLimits, StoppedBy
 from kafka_groups.spark.draining.drain_options import DRAIN_RULES, DrainOptions

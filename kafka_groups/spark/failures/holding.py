@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from attrs import asdict, define, field, frozen
 
 from kafka_groups.net.clock import Clock
-from kafka_groups.share.workers.rules.outages import Outage
+from kafka_groups.share.workers.rules.failures.outages import Outage
 from kafka_groups.spark.failures.go_on import GoOn
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from kafka_groups.config.clients.share import ShareConsumerConfig, share_consume
 from kafka_groups.config.settings import KeyTable
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.share.arguments import checked_topics
-from kafka_groups.share.workers.rules.outages import LONGEST_BACKOFF_MS
+from kafka_groups.share.workers.rules.failures.outages import LONGEST_BACKOFF_MS
 
 __all__ = ["KeyRules", "backoff", "options_and_keys", "path_or_none", "positive", "topic_or_none", "topics_of"]
 

@@ -17,7 +17,7 @@ from kafka_groups.config.properties import parse_properties
 from kafka_groups.config.readers import UnfitError, read_list, read_not_empty, read_text, read_upper_case
 from kafka_groups.config.settings import KeyTable, read_keys, setting, shown_value
 from kafka_groups.errors import ConfigurationError
-from kafka_groups.share.workers.rules.outages import DEFAULT_BACKOFF_MS, LONGEST_BACKOFF_MS
+from kafka_groups.share.workers.rules.failures.outages import DEFAULT_BACKOFF_MS, LONGEST_BACKOFF_MS
 from kafka_groups.spark.processes.process_logs import LEVELS
 from kafka_groups.spark.source.payload import MAX_BATCH_BYTES
 

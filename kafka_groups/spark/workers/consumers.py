@@ -19,8 +19,8 @@ from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.share.consumer import KafkaShareConsumer
 from kafka_groups.share.workers.dead_letters import DeadLetters
 from kafka_groups.share.workers.group_settings import GroupSettings, group_settings
-from kafka_groups.share.workers.rules.outages import HELD_BACKOFF_MS, Outage, Waits
-from kafka_groups.share.workers.rules.portion_flow import Proof
+from kafka_groups.share.workers.rules.failures.outages import HELD_BACKOFF_MS, Outage, Waits
+from kafka_groups.share.workers.rules.portions.flow import Proof
 from kafka_groups.spark.records.batch import ShareBatch
 
 __all__ = ["ConsumerSpec", "HeldConsumer", "close_idle", "leased"]

@@ -10,11 +10,10 @@ from kafka_groups.errors import DeliveryFailedError
 from kafka_groups.net.clock import Clock
 from kafka_groups.share.workers.acknowledging import Acknowledger, Tally
 from kafka_groups.share.workers.dead_letters import DeadLetters
-from kafka_groups.share.workers.rules.outages import Outage
+from kafka_groups.share.workers.rules.failures.outages import Outage
 from kafka_groups.share.workers.rules.policy import DeliveryPolicy
-from kafka_groups.share.workers.rules.portion_flow import PortionRules, Proof
-from kafka_groups.share.workers.rules.portion_handling import PortionHandling
-from kafka_groups.share.workers.rules.portions import (
+from kafka_groups.share.workers.rules.portions.flow import PortionRules, Proof
+from kafka_groups.share.workers.rules.portions.portion import (
     AwaitConfirmation,
     CopyPortion,
     PortionEnd,
@@ -25,6 +24,7 @@ from kafka_groups.share.workers.rules.portions import (
     SettlePortion,
     WaitBetweenTries,
 )
+from kafka_groups.share.workers.rules.portions.portion_handling import PortionHandling
 from kafka_groups.spark.failures.failure_options import PER_RECORD, REJECT_ALL, RELEASE_AND_RAISE, FailureOption
 from kafka_groups.spark.records.batch import ShareBatch
 from kafka_groups.spark.workers.returned import ProcessResultError, check_result

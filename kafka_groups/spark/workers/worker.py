@@ -20,7 +20,7 @@ from kafka_groups.share.workers.acknowledging import Acknowledger, Tally
 from kafka_groups.share.workers.group_queries import group_lag
 from kafka_groups.share.workers.group_settings import DEFAULT_DELIVERY_LIMIT, notes_on
 from kafka_groups.share.workers.polling import Poller, is_answered
-from kafka_groups.share.workers.rules.outages import HELD_BACKOFF_MS, Waits
+from kafka_groups.share.workers.rules.failures.outages import HELD_BACKOFF_MS, Waits
 from kafka_groups.share.workers.rules.policy import DeliveryPolicy
 from kafka_groups.spark.failures.failure_options import FailureOption
 from kafka_groups.spark.failures.holding import DeskAddress, DeskAnswer, DeskLine, HeldRecords

@@ -8,7 +8,7 @@ from attrs import evolve, field, frozen
 
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.functions import check_function
-from kafka_groups.share.workers.rules.outages import HELD_BACKOFF_MS
+from kafka_groups.share.workers.rules.failures.outages import HELD_BACKOFF_MS
 from kafka_groups.spark.failures.failure_options import ON_ERROR, RELEASE_AND_RAISE
 from kafka_groups.spark.groups.consumer_keys import KeyRules, backoff, path_or_none, positive, topic_or_none, topics_of
 from kafka_groups.spark.processes.process_logs import LEVELS

@@ -10,8 +10,8 @@ from kafka_groups.net.clock import Clock
 from kafka_groups.share.delivery.delivery import Delivery
 from kafka_groups.share.delivery.records import AnyRecord, delivery_of
 from kafka_groups.share.workers.handlers import HandlerSpec
+from kafka_groups.share.workers.rules.failures.signals import ParseError
 from kafka_groups.share.workers.rules.handling import RecordHandling
-from kafka_groups.share.workers.rules.signals import ParseError
 from kafka_groups.share.workers.rules.steps import CopyLetters, OpenRecord, RecordRun, SettleRecords
 from kafka_groups.share.workers.rules.window import WARN_AT
 from kafka_groups.share.workers.running.calling import CallContext, HandlerCalls

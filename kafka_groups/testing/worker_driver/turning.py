@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from kafka_groups.errors import IllegalStateError
 from kafka_groups.net.clock import Clock
-from kafka_groups.share.workers.rules.signals import HandlerResultError
+from kafka_groups.share.workers.rules.failures.signals import HandlerResultError
 from kafka_groups.testing.worker_driver.handler import DrivenHandler
 from kafka_groups.testing.worker_driver.handler_loop import HandlerLoop
 

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from typing import Generic, TypeVar
 
-from kafka_groups.share.workers.rules.breaker import Breaker
+from kafka_groups.share.workers.rules.failures.breaker import Breaker
+from kafka_groups.share.workers.rules.failures.verdicts import tells_of_sink
 from kafka_groups.share.workers.rules.holdings import Holdings
 from kafka_groups.share.workers.rules.limits import HandlingRules
 from kafka_groups.share.workers.rules.pace import HandlerPace
 from kafka_groups.share.workers.rules.steps import OpenRecord, RecordRun
-from kafka_groups.share.workers.rules.verdicts import tells_of_sink
 
 __all__ = ["RunChoice"]
 

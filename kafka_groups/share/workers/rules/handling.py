@@ -11,13 +11,14 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Generic, TypeVar
 
-from kafka_groups.share.workers.rules.breaker import Breaker
 from kafka_groups.share.workers.rules.choosing import RunChoice
 from kafka_groups.share.workers.rules.events import EventKind, HandlingEvent
+from kafka_groups.share.workers.rules.failures.breaker import Breaker
+from kafka_groups.share.workers.rules.failures.outages import Outage, Waits
+from kafka_groups.share.workers.rules.failures.verdicts import Again, Decision, OnError, tells_of_sink
 from kafka_groups.share.workers.rules.holdings import Holdings
 from kafka_groups.share.workers.rules.limits import HandlingRules
 from kafka_groups.share.workers.rules.named_suspects import RunningRange
-from kafka_groups.share.workers.rules.outages import Outage, Waits
 from kafka_groups.share.workers.rules.pace import HandlerPace
 from kafka_groups.share.workers.rules.steps import (
     CopyLetters,
@@ -27,7 +28,6 @@ from kafka_groups.share.workers.rules.steps import (
     SettleRecords,
     WorkerStep,
 )
-from kafka_groups.share.workers.rules.verdicts import Again, Decision, OnError, tells_of_sink
 from kafka_groups.share.workers.rules.window import NOT_READY_AT, FullWindow, RecordWindows
 from kafka_groups.types import AcknowledgeType, RecordId, TopicIdPartition
 

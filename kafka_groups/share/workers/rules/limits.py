@@ -5,8 +5,8 @@ from typing import Generic, TypeVar
 
 from attrs import frozen
 
+from kafka_groups.share.workers.rules.failures.verdicts import FailureRules, OnError
 from kafka_groups.share.workers.rules.policy import DeliveryPolicy
-from kafka_groups.share.workers.rules.verdicts import FailureRules, OnError
 from kafka_groups.types import RecordId
 
 __all__ = ["BatchSizes", "HandlingRules"]

@@ -11,7 +11,7 @@ from attrs import frozen
 from kafka_groups.share.delivery.records import AnyRecord
 from kafka_groups.share.workers.batch import Batch
 from kafka_groups.share.workers.handlers import HandlerSpec
-from kafka_groups.share.workers.rules.signals import ParseError
+from kafka_groups.share.workers.rules.failures.signals import ParseError
 from kafka_groups.share.workers.rules.steps import FailedRecord, RecordRun
 from kafka_groups.share.workers.running.attempts import Attempt, Middleware, set_current
 from kafka_groups.share.workers.running.parsing import parsed_record, value_reader

@@ -13,6 +13,7 @@ from attrs import frozen
 
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.net.clock import Clock
+from kafka_groups.protocol.messages.share_fetch import AcquiredRecords
 from kafka_groups.share.aio import AsyncKafkaShareConsumer, hooks_of
 from kafka_groups.share.delivery.batch import AnyRecords, deliveries_of
 from kafka_groups.share.delivery.delivered import DeliveredRecords
@@ -307,18 +308,21 @@ class HandlerDriver:
 
     def _end_earlier(self, delivery: DeliveredRecords, now_ms: int) -> None:
         """Offsets that come again have lost their earlier locks. A leader that has moved may count deliveries anew."""
-        partition, first, last = delivery.topic_partition, delivery.first_offset, delivery.last_offset
         for earlier in self._hooks.inbox.in_hand:
-            if earlier is delivery or earlier.topic_partition != partition or not earlier.has_open:
+            if earlier is delivery or earlier.topic_partition != delivery.topic_partition or not earlier.has_open:
                 continue
             if earlier.session != delivery.session:
                 self._lost(earlier, now_ms)
-            elif earlier.first_offset <= last and first <= earlier.last_offset:
-                self._lost_again(earlier, range(first, last + 1), now_ms)
+            else:
+                self._end_ranges(earlier, delivery.ranges, now_ms)
 
-    def _lost_again(self, earlier: Delivery, offsets: range, now_ms: int) -> None:
-        self._handling.lost(lambda record: delivery_of(record) is earlier and record.offset in offsets, now_ms)
-        self._watch.lost(self._handling.running)
+    def _end_ranges(self, earlier: Delivery, ranges: Sequence[AcquiredRecords], now_ms: int) -> None:
+        """End the offsets of a delivery that one of these ranges has."""
+        first, last = earlier.first_offset, earlier.last_offset
+        again = [each for each in ranges if each.first_offset <= last and first <= each.last_offset]
+        if again:
+            self._handling.lost(lambda record: delivery_of(record) is earlier and _is_in(record, again), now_ms)
+            self._watch.lost(self._handling.running)
 
     def _session_ended(self, session: SessionId) -> None:
         for delivery in self._hooks.inbox.in_hand:
@@ -361,6 +365,10 @@ class HandlerDriver:
         released = self._handling.release(lambda record: delivery_of(record) is delivery, now_ms)
         if released:
             self._report.released_unrenewable(released, delivery.topic_partition)
+
+
+def _is_in(record: AnyRecord, ranges: Sequence[AcquiredRecords]) -> bool:
+    return any(each.first_offset <= record.offset <= each.last_offset for each in ranges)
 
 
 def _counts(delivery: DeliveredRecords, records: Sequence[AnyRecord]) -> Sequence[int]:

@@ -5,7 +5,7 @@ from typing import Any
 
 from kafka_groups.serdes.serde import BoundDeserializer, Serde
 from kafka_groups.share.delivery.records import AnyRecord, DeserializedRecord, copied_record, delivery_of
-from kafka_groups.share.workers.rules.signals import ParseError
+from kafka_groups.share.workers.rules.failures.signals import ParseError
 
 __all__ = ["ValueOf", "parsed_record", "value_reader"]
 

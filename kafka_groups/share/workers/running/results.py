@@ -9,7 +9,7 @@ from typing import Any
 from attrs import field, frozen
 
 from kafka_groups.share.delivery.records import AnyRecord
-from kafka_groups.share.workers.rules.signals import HandlerResultError
+from kafka_groups.share.workers.rules.failures.signals import HandlerResultError
 from kafka_groups.share.workers.rules.steps import FailedRecord, RecordRun
 
 __all__ = ["RunResult", "check_done", "handler_exit"]

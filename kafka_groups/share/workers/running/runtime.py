@@ -15,11 +15,11 @@ from kafka_groups.share.delivery.records import AnyRecord
 from kafka_groups.share.workers.handlers import HandlerSpec, record_key
 from kafka_groups.share.workers.health import Health
 from kafka_groups.share.workers.rules.dead_letters import place_of
+from kafka_groups.share.workers.rules.failures.verdicts import FailureRules, OnError
 from kafka_groups.share.workers.rules.handling import RecordHandling
 from kafka_groups.share.workers.rules.limits import HandlingRules
 from kafka_groups.share.workers.rules.named_suspects import RunningRange
 from kafka_groups.share.workers.rules.policy import DeliveryPolicy
-from kafka_groups.share.workers.rules.verdicts import FailureRules, OnError
 from kafka_groups.share.workers.running.calling import CallContext, HandlerCalls
 from kafka_groups.share.workers.running.driver import POLL_AT_LEAST_MS, DriverParts, HandlerDriver
 from kafka_groups.share.workers.running.letters import LetterWriter, LetterWriting

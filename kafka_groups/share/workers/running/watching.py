@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from attrs import define
 
 from kafka_groups.share.workers.handlers import HandlerSpec
-from kafka_groups.share.workers.rules.signals import AttemptTimeoutError
+from kafka_groups.share.workers.rules.failures.signals import AttemptTimeoutError
 from kafka_groups.share.workers.running.reporting import HandlerReport
 from kafka_groups.share.workers.running.slots import AnyRun, HandlerSlots
 

@@ -10,7 +10,7 @@ import random
 
 from attrs import frozen
 
-from kafka_groups.share.workers.rules.outages import Waits, may_spend
+from kafka_groups.share.workers.rules.failures.outages import Waits, may_spend
 from kafka_groups.share.workers.rules.policy import DeliveryPolicy
 
 __all__ = ["Caution"]

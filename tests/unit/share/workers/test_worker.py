@@ -13,7 +13,7 @@ import pytest
 from kafka_groups.errors import ConfigurationError, IllegalStateError
 from kafka_groups.serdes import json, nullable, string
 from kafka_groups.share import Attempt, Backoff, Batch, OnError, Worker, current_attempt
-from kafka_groups.share.workers.rules.signals import HandlerResultError, Retry
+from kafka_groups.share.workers.rules.failures.signals import HandlerResultError, Retry
 from kafka_groups.share.workers.running.results import check_done
 
 SERVERS = "localhost:9092"

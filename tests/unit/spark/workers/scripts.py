@@ -11,7 +11,7 @@ from kafka_groups.share.delivery.batch import AnyRecords, ShareRecords, deliveri
 from kafka_groups.share.workers.acknowledging import Acknowledger, Tally
 from kafka_groups.share.workers.dead_letters import DeadLetters
 from kafka_groups.share.workers.polling import Poller
-from kafka_groups.share.workers.rules.outages import Outage, Waits
+from kafka_groups.share.workers.rules.failures.outages import Outage, Waits
 from kafka_groups.share.workers.rules.policy import DeliveryPolicy
 from kafka_groups.spark.records.batch import ShareBatch
 from kafka_groups.spark.workers.driving import PortionDriver, PortionWork

@@ -13,7 +13,7 @@ import pytest
 from kafka_groups import Attempt, Backoff, Batch, OnError, Reject, Retry, ShareRecord, Worker, current_attempt, serdes
 from kafka_groups.errors import ConfigurationError, IllegalStateError
 from kafka_groups.errors.local import SerializationError
-from kafka_groups.share.workers.rules.signals import AttemptTimeoutError, HandlerResultError, ParseError
+from kafka_groups.share.workers.rules.failures.signals import AttemptTimeoutError, HandlerResultError, ParseError
 from kafka_groups.testing import DeliveryState, Outcome, RawValue, WorkerTestDriver, WorkerTestError
 
 LOST_AND_FOUND = "orders.dead"

@@ -4,13 +4,13 @@ import random
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from kafka_groups.share.workers.rules.backoffs import Backoff
 from kafka_groups.share.workers.rules.events import EventKind
+from kafka_groups.share.workers.rules.failures.backoffs import Backoff
+from kafka_groups.share.workers.rules.failures.verdicts import FailureRules, OnError
 from kafka_groups.share.workers.rules.handling import RecordHandling
 from kafka_groups.share.workers.rules.limits import BatchSizes, HandlingRules
 from kafka_groups.share.workers.rules.policy import DeliveryPolicy
 from kafka_groups.share.workers.rules.steps import CopyLetters, FailedRecord, RecordRun, SettleRecords
-from kafka_groups.share.workers.rules.verdicts import FailureRules, OnError
 from kafka_groups.types import AcknowledgeType
 from tests.unit.share.workers.rules.jobs import PARTITIONS, Job, place_of
 

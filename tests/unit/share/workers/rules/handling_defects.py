@@ -4,7 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from kafka_groups.share.workers.rules import handling
-from kafka_groups.share.workers.rules.breaker import Breaker
+from kafka_groups.share.workers.rules.failures.breaker import Breaker
+from kafka_groups.share.workers.rules.failures.verdicts import OnError
 from kafka_groups.share.workers.rules.handling import RecordHandling
 from kafka_groups.share.workers.rules.holdings import Holdings
 from kafka_groups.share.workers.rules.in_hand import FreshRecords, WaitingRecords
@@ -12,7 +13,6 @@ from kafka_groups.share.workers.rules.keys import KeyOrder
 from kafka_groups.share.workers.rules.lost import LostRecords
 from kafka_groups.share.workers.rules.steps import CopyLetters, OpenRecord, RecordRun
 from kafka_groups.share.workers.rules.suspects import SuspectRecords
-from kafka_groups.share.workers.rules.verdicts import OnError
 from kafka_groups.types import AcknowledgeType
 from tests.support.planted_defects import Patch, by_name
 

@@ -6,9 +6,9 @@ import uuid
 
 from attrs import define, field
 
-from kafka_groups.share.workers.rules.backoffs import Backoff
-from kafka_groups.share.workers.rules.signals import ParseError, Reject, Retry
-from kafka_groups.share.workers.rules.verdicts import FailureRules, OnError
+from kafka_groups.share.workers.rules.failures.backoffs import Backoff
+from kafka_groups.share.workers.rules.failures.signals import ParseError, Reject, Retry
+from kafka_groups.share.workers.rules.failures.verdicts import FailureRules, OnError
 from kafka_groups.types import AcknowledgeType, RecordId, TopicIdPartition
 
 __all__ = ["PARTITIONS", "HandlerPlan", "Harmless", "Job", "Nature", "Ruled", "Unwanted", "failure_rules", "place_of"]

@@ -5,8 +5,7 @@ from typing import Self
 
 from attrs import define, field
 
-from kafka_groups.share.workers.rules.portion_handling import PortionHandling
-from kafka_groups.share.workers.rules.portions import (
+from kafka_groups.share.workers.rules.portions.portion import (
     AwaitConfirmation,
     CopyPortion,
     PortionsDone,
@@ -16,6 +15,7 @@ from kafka_groups.share.workers.rules.portions import (
     SettlePortion,
     WaitBetweenTries,
 )
+from kafka_groups.share.workers.rules.portions.portion_handling import PortionHandling
 from kafka_groups.types import AcknowledgeType
 
 __all__ = ["ListedPoll", "ListedPortion", "Played", "play"]

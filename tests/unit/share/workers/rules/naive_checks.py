@@ -4,8 +4,8 @@ from collections.abc import Collection, Sequence
 
 from attrs import define, field
 
+from kafka_groups.share.workers.rules.failures.signals import ParseError, Reject, Retry
 from kafka_groups.share.workers.rules.policy import DeliveryPolicy
-from kafka_groups.share.workers.rules.signals import ParseError, Reject, Retry
 from kafka_groups.share.workers.rules.steps import RecordRun, SettleRecords
 from kafka_groups.types import AcknowledgeType, RecordId
 from tests.unit.share.workers.rules.jobs import Harmless, Job, Ruled, Unwanted

@@ -5,12 +5,12 @@ from collections.abc import Collection, Iterable
 
 from attrs import frozen
 
+from kafka_groups.share.workers.rules.failures.signals import ParseError, Reject
+from kafka_groups.share.workers.rules.failures.verdicts import OnError
 from kafka_groups.share.workers.rules.handling import RecordHandling
 from kafka_groups.share.workers.rules.limits import BatchSizes, HandlingRules
 from kafka_groups.share.workers.rules.policy import DeliveryPolicy
-from kafka_groups.share.workers.rules.signals import ParseError, Reject
 from kafka_groups.share.workers.rules.steps import CopyLetters, FailedRecord, OpenRecord, RecordRun, SettleRecords
-from kafka_groups.share.workers.rules.verdicts import OnError
 from kafka_groups.types import AcknowledgeType, RecordId
 from tests.unit.share.workers.rules.jobs import PARTITIONS, HandlerPlan, Harmless, Job, Nature, failure_rules, place_of
 from tests.unit.share.workers.rules.naive_broker import NaiveBroker

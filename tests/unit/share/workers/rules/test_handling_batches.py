@@ -2,8 +2,8 @@
 
 import pytest
 
+from kafka_groups.share.workers.rules.failures.signals import Reject
 from kafka_groups.share.workers.rules.limits import BatchSizes
-from kafka_groups.share.workers.rules.signals import Reject
 from kafka_groups.types import AcknowledgeType
 from tests.unit.share.workers.rules.bench import Bench, outage, poison
 from tests.unit.share.workers.rules.jobs import PARTITIONS, Job

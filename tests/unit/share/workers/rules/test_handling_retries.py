@@ -5,10 +5,10 @@ import random
 import pytest
 
 from kafka_groups.errors import ConfigurationError
-from kafka_groups.share.workers.rules.backoffs import Backoff
 from kafka_groups.share.workers.rules.events import EventKind
-from kafka_groups.share.workers.rules.signals import HandlerResultError, ParseError, Reject, Retry
-from kafka_groups.share.workers.rules.verdicts import Again, Decision, FailureRules, OnError
+from kafka_groups.share.workers.rules.failures.backoffs import Backoff
+from kafka_groups.share.workers.rules.failures.signals import HandlerResultError, ParseError, Reject, Retry
+from kafka_groups.share.workers.rules.failures.verdicts import Again, Decision, FailureRules, OnError
 from kafka_groups.types import AcknowledgeType
 from tests.unit.share.workers.rules.bench import Bench, outage, poison
 

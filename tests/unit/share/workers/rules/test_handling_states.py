@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 import pytest
 
-from kafka_groups.share.workers.rules.signals import Reject
-from kafka_groups.share.workers.rules.verdicts import OnError
+from kafka_groups.share.workers.rules.failures.signals import Reject
+from kafka_groups.share.workers.rules.failures.verdicts import OnError
 from kafka_groups.types import AcknowledgeType
 from tests.unit.share.workers.rules.bench import Bench, outage, poison
 from tests.unit.share.workers.rules.jobs import Job, Unwanted

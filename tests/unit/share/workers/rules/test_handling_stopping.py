@@ -1,6 +1,6 @@
 """Shutdown."""
 
-from kafka_groups.share.workers.rules.signals import Reject
+from kafka_groups.share.workers.rules.failures.signals import Reject
 from kafka_groups.types import AcknowledgeType
 from tests.unit.share.workers.rules.bench import Bench, outage
 

@@ -1,6 +1,6 @@
 """Order by key: records of one key run one by one, in the order of their offsets."""
 
-from kafka_groups.share.workers.rules.signals import Reject
+from kafka_groups.share.workers.rules.failures.signals import Reject
 from kafka_groups.types import AcknowledgeType
 from tests.unit.share.workers.rules.bench import Bench
 from tests.unit.share.workers.rules.jobs import PARTITIONS, Job

@@ -6,13 +6,13 @@ from uuid import UUID
 
 import pytest
 
-from kafka_groups.share.workers.rules.backoffs import Backoff
+from kafka_groups.share.workers.rules.failures.backoffs import Backoff
+from kafka_groups.share.workers.rules.failures.verdicts import FailureRules, OnError
 from kafka_groups.share.workers.rules.handling import RecordHandling
 from kafka_groups.share.workers.rules.limits import HandlingRules
 from kafka_groups.share.workers.rules.named_suspects import MOST_NAMED, NamedSuspects, RunningRange
 from kafka_groups.share.workers.rules.policy import DeliveryPolicy
 from kafka_groups.share.workers.rules.steps import CopyLetters, RecordRun, SettleRecords
-from kafka_groups.share.workers.rules.verdicts import FailureRules, OnError
 from kafka_groups.types import AcknowledgeType, TopicIdPartition
 
 ORDERS = TopicIdPartition(UUID(int=1), 3, "orders")

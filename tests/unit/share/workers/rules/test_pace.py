@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 import pytest
 
+from kafka_groups.share.workers.rules.failures.signals import Retry
 from kafka_groups.share.workers.rules.handling import MOST_DELAYED
 from kafka_groups.share.workers.rules.in_hand import FreshRecords
 from kafka_groups.share.workers.rules.limits import BatchSizes
 from kafka_groups.share.workers.rules.pace import HandlerPace
-from kafka_groups.share.workers.rules.signals import Retry
 from kafka_groups.types import AcknowledgeType
 from tests.unit.share.workers.rules.bench import Bench
 from tests.unit.share.workers.rules.jobs import PARTITIONS, Job

@@ -1,7 +1,7 @@
 """The windows of partitions, and records that hold them back."""
 
 from kafka_groups.share.workers.rules.events import EventKind
-from kafka_groups.share.workers.rules.verdicts import OnError
+from kafka_groups.share.workers.rules.failures.verdicts import OnError
 from kafka_groups.share.workers.rules.window import HELD_BACK_MS, NOT_READY_AT, WARN_AT, WindowUse
 from kafka_groups.types import AcknowledgeType
 from tests.unit.share.workers.rules.bench import Bench

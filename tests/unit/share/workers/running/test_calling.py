@@ -13,7 +13,7 @@ from kafka_groups.protocol.record_builder import BatchOptions, NewRecord, build_
 from kafka_groups.serdes import int64, nullable, string
 from kafka_groups.share import Attempt, Batch, ShareRecord, Worker, current_attempt
 from kafka_groups.share.delivery.decoding import Decoder
-from kafka_groups.share.workers.rules.signals import AttemptTimeoutError, HandlerResultError, ParseError
+from kafka_groups.share.workers.rules.failures.signals import AttemptTimeoutError, HandlerResultError, ParseError
 from kafka_groups.share.workers.rules.steps import OpenRecord, RecordRun
 from kafka_groups.share.workers.running.calling import CallContext, HandlerCalls
 from kafka_groups.share.workers.running.slots import Mailbox, TaskSlots, ThreadSlots

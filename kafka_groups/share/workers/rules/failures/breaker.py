@@ -2,7 +2,7 @@
 
 from attrs import define, field
 
-from kafka_groups.share.workers.rules.outages import Outage
+from kafka_groups.share.workers.rules.failures.outages import Outage
 from kafka_groups.types import RecordId
 
 __all__ = ["Breaker"]

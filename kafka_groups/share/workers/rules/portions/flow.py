@@ -12,9 +12,9 @@ from typing import Generic
 
 from attrs import define, frozen
 
-from kafka_groups.share.workers.rules.outages import Outage
+from kafka_groups.share.workers.rules.failures.outages import Outage
 from kafka_groups.share.workers.rules.policy import DeliveryPolicy
-from kafka_groups.share.workers.rules.portions import (
+from kafka_groups.share.workers.rules.portions.portion import (
     P,
     PortionEnd,
     PortionSteps,
@@ -22,7 +22,7 @@ from kafka_groups.share.workers.rules.portions import (
     RunPortion,
     WaitBetweenTries,
 )
-from kafka_groups.share.workers.rules.settling import PortionSettling
+from kafka_groups.share.workers.rules.portions.settling import PortionSettling
 
 __all__ = ["PortionFlow", "PortionRules", "Proof"]
 

@@ -6,11 +6,10 @@ from collections.abc import Callable
 import pytest
 
 from kafka_groups.errors import IllegalStateError
-from kafka_groups.share.workers.rules.outages import Outage, Waits
+from kafka_groups.share.workers.rules.failures.outages import Outage, Waits
 from kafka_groups.share.workers.rules.policy import DeliveryPolicy
-from kafka_groups.share.workers.rules.portion_flow import PortionRules, Proof
-from kafka_groups.share.workers.rules.portion_handling import PortionHandling
-from kafka_groups.share.workers.rules.portions import (
+from kafka_groups.share.workers.rules.portions.flow import PortionRules, Proof
+from kafka_groups.share.workers.rules.portions.portion import (
     PortionEnd,
     PortionsDone,
     RunOutcome,
@@ -18,6 +17,7 @@ from kafka_groups.share.workers.rules.portions import (
     SettlePortion,
     WaitBetweenTries,
 )
+from kafka_groups.share.workers.rules.portions.portion_handling import PortionHandling
 from kafka_groups.types import AcknowledgeType
 from tests.unit.share.workers.rules.listed import ListedPoll, ListedPortion, play
 

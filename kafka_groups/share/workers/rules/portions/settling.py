@@ -7,7 +7,7 @@ from attrs import frozen
 
 from kafka_groups.share.workers.rules.dead_letters import FAILED, LAST_DELIVERIES, REJECTED
 from kafka_groups.share.workers.rules.policy import DeliveryPolicy
-from kafka_groups.share.workers.rules.portions import (
+from kafka_groups.share.workers.rules.portions.portion import (
     AwaitConfirmation,
     CopyPortion,
     P,

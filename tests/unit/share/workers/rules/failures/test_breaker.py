@@ -4,11 +4,11 @@ import itertools
 
 import pytest
 
-from kafka_groups.share.workers.rules.backoffs import Backoff
 from kafka_groups.share.workers.rules.events import EventKind
+from kafka_groups.share.workers.rules.failures.backoffs import Backoff
+from kafka_groups.share.workers.rules.failures.signals import ParseError, Reject, Retry
+from kafka_groups.share.workers.rules.failures.verdicts import OnError
 from kafka_groups.share.workers.rules.handling import MOST_FETCHED_WHILE_OPEN
-from kafka_groups.share.workers.rules.signals import ParseError, Reject, Retry
-from kafka_groups.share.workers.rules.verdicts import OnError
 from kafka_groups.types import AcknowledgeType
 from tests.unit.share.workers.rules.bench import Bench, outage, poison
 from tests.unit.share.workers.rules.jobs import Harmless, Job, Ruled

@@ -6,7 +6,7 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_groups.share.workers.rules.outages import Outage, Waits, may_spend
+from kafka_groups.share.workers.rules.failures.outages import Outage, Waits, may_spend
 
 
 def outage(longest_ms: int = 5_000) -> Outage:

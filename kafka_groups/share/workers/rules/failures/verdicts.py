@@ -7,8 +7,8 @@ from types import MappingProxyType
 
 from attrs import field, frozen
 
-from kafka_groups.share.workers.rules.backoffs import Backoff
-from kafka_groups.share.workers.rules.signals import HandlerResultError, ParseError, Reject, Retry
+from kafka_groups.share.workers.rules.failures.backoffs import Backoff
+from kafka_groups.share.workers.rules.failures.signals import HandlerResultError, ParseError, Reject, Retry
 
 __all__ = ["Again", "Decision", "FailureRules", "OnError", "tells_of_sink"]
 

@@ -3,9 +3,9 @@
 from typing import Generic
 
 from kafka_groups.errors import IllegalStateError
-from kafka_groups.share.workers.rules.outages import Outage
-from kafka_groups.share.workers.rules.portion_flow import PortionFlow, PortionRules, Proof
-from kafka_groups.share.workers.rules.portions import (
+from kafka_groups.share.workers.rules.failures.outages import Outage
+from kafka_groups.share.workers.rules.portions.flow import PortionFlow, PortionRules, Proof
+from kafka_groups.share.workers.rules.portions.portion import (
     AwaitConfirmation,
     CopyPortion,
     P,

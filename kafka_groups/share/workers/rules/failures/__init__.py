@@ -1,0 +1,1 @@
+"""The rules for failures: waits, outages, verdicts about errors."""

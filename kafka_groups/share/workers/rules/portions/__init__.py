@@ -1,0 +1,1 @@
+"""The rules of Spark workers: portions of many records, one at a time."""
