@@ -28,6 +28,7 @@ def test_a_worker_is_found_by_its_name_in_a_module(shop: ModuleType) -> None:
 def test_another_module_is_preferred_to_the_program(shop: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     shop.__dict__["worker"] = worker = Worker("shop", bootstrap_servers="localhost:9092")
     main = ModuleType("__main__")
+    monkeypatch.setattr(main, "__file__", "shop.py", raising=False)
     monkeypatch.setattr(main, "worker", worker, raising=False)
     monkeypatch.setitem(sys.modules, "__main__", main)
     assert address_of(worker).module == "shop_of_this_test"
