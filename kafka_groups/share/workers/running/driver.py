@@ -295,6 +295,8 @@ class HandlerDriver:
     def _take(self, records: AnyRecords, now_ms: int) -> None:
         for delivery in deliveries_of(records):
             place, last_offset = delivery.topic_partition, delivery.last_offset
+            if not delivery.has_open:
+                continue  # its session has ended since the poll returned it
             self._end_earlier(delivery, now_ms)
             is_suspect = self._handling.suspects_any(place, delivery.first_offset, last_offset)
             if delivery.max_delivery_count <= 1 and not is_suspect:
