@@ -9,7 +9,7 @@ from attrs import define
 from kafka_groups.share.delivery.records import AnyRecord
 from kafka_groups.share.workers.batch import Batch
 from kafka_groups.share.workers.rules.dead_letters import place_of
-from kafka_groups.share.workers.rules.signals import Reject, Retry
+from kafka_groups.share.workers.rules.failures.signals import Reject, Retry
 from kafka_groups.share.workers.running.attempts import current_attempt
 from kafka_groups.testing.simulation import SimulatedWorld
 from tests.simulation.workers.jobs import (

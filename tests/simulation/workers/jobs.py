@@ -8,8 +8,8 @@ from typing import Self
 
 from attrs import frozen
 
-from kafka_groups.share.workers.rules.backoffs import Backoff
-from kafka_groups.share.workers.rules.verdicts import OnError
+from kafka_groups.share.workers.rules.failures.backoffs import Backoff
+from kafka_groups.share.workers.rules.failures.verdicts import OnError
 
 __all__ = ["ERROR_RULES", "FLAKY", "Job", "JobKind", "SinkBrokenError"]
 

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from kafka_groups.share.workers.rules import breaker
-from kafka_groups.share.workers.rules.breaker import Breaker
 from kafka_groups.share.workers.rules.dead_letters import CopiedRecords
+from kafka_groups.share.workers.rules.failures import breaker
+from kafka_groups.share.workers.rules.failures.breaker import Breaker
 from kafka_groups.share.workers.rules.handling import RecordHandling
 from kafka_groups.share.workers.rules.keys import KeyOrder
 from kafka_groups.share.workers.rules.lost import LostRecords

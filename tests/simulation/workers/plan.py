@@ -9,9 +9,9 @@ from typing import Self
 from attrs import frozen
 
 from kafka_groups.share.workers.handlers import HandlerKeywords, checked_batch
-from kafka_groups.share.workers.rules.backoffs import Backoff
+from kafka_groups.share.workers.rules.failures.backoffs import Backoff
+from kafka_groups.share.workers.rules.failures.verdicts import OnError
 from kafka_groups.share.workers.rules.limits import BatchSizes
-from kafka_groups.share.workers.rules.verdicts import OnError
 from kafka_groups.testing.simulation import SeededFaults
 from tests.simulation.workers.jobs import ERROR_RULES
 

@@ -9,9 +9,9 @@ from unittest.mock import patch
 from attrs import define, field
 
 from kafka_groups.share.workers.handlers import DEFAULT_OUTAGES
-from kafka_groups.share.workers.rules.breaker import OPENS_AT
+from kafka_groups.share.workers.rules.failures.breaker import OPENS_AT
+from kafka_groups.share.workers.rules.failures.signals import Reject, Retry
 from kafka_groups.share.workers.rules.handling import RecordHandling
-from kafka_groups.share.workers.rules.signals import Reject, Retry
 from kafka_groups.share.workers.rules.steps import FailedRecord, RecordRun
 from kafka_groups.testing.simulation.checks.ledger import shown
 from kafka_groups.types import RecordId

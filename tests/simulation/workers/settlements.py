@@ -8,7 +8,7 @@ from attrs import define, field
 
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.messages.share_fetch import FINAL_EPOCH, ShareFetchRequest, ShareFetchResponse
-from kafka_groups.share.workers.rules.verdicts import OnError
+from kafka_groups.share.workers.rules.failures.verdicts import OnError
 from kafka_groups.testing.simulation import SimulatedWorld
 from kafka_groups.testing.simulation.checks.ledger import GroupLedger, SentRequest, shown
 from kafka_groups.types import AcknowledgeType, RecordId, TopicIdPartition
