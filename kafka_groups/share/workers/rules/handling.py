@@ -411,9 +411,6 @@ class RecordHandling(Generic[R]):
             return
         self._tell(EventKind.COPY_FAILED, opened, error)
         opened.failed_copies += 1
-        if opened.is_aside:
-            opened.is_before = opened.is_aside = False  # it is copied when its turn comes
-            return
         opened.due_ms = now_ms + _COPY_WAITS.after(opened.failed_copies, self._rng)
         self._holdings.copies.add(opened)
 

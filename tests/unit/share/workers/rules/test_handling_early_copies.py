@@ -111,12 +111,22 @@ def test_a_record_whose_turn_comes_before_its_copy_is_confirmed_waits_for_it() -
     assert handling.is_done
 
 
-def test_a_copy_that_failed_while_its_record_waited_is_written_when_its_turn_comes() -> None:
+def test_a_copy_that_failed_while_its_record_waited_is_repeated_before_its_turn_comes() -> None:
+    """What runs meanwhile may end the process, and with it the last delivery of the record."""
     handling = handling_of_offsets(by_key=True)
     handling.arrived(ORDERS, [0, 1], [1, 4], 1, 0)
     handling.copied(copies_now(handling)[1], OSError("no brokers"), 0)
-    assert run_now(handling) == 0
-    handling.copied(copies_now(handling)[1], None, 0)
+    run = handling.next(0)
+    assert isinstance(run, RecordRun)
+    assert run.take() == 0
+    again = handling.next(1_000)
+    assert isinstance(again, CopyLetters)
+    assert again.opened.record == 1
+    handling.copied(again, None, 1_000)
+    handling.ran(run, (), 1_000)
+    settle = handling.next(1_000)
+    assert isinstance(settle, SettleRecords)
+    handling.settled(settle)
     assert run_now(handling) == 1
     assert handling.is_done
 
