@@ -20,6 +20,7 @@ _OFTEN_STRUCK = (
     *("process_killed", "process_stopped", "process_stalled", "process_failed", "leader_moved", "broker_killed"),
     *("letter refused", "letter not confirmed", "archived", "late_append", "broken_connection"),
 )
+_DEFECTS_IN_CI = 10
 _SEEDS_FOR_ALWAYS, _SEEDS_FOR_OFTEN_ONES = 4, 40
 
 
@@ -58,8 +59,13 @@ def test_a_seed_makes_the_same_run_again_in_another_process() -> None:
     assert run_elsewhere(run_workers_world, 4, hash_seed=2, collector="disable()") == digest
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", MUTANTS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow if number < _DEFECTS_IN_CI else pytest.mark.long)
+        for number, name in enumerate(MUTANTS)
+    ],
+)
 def test_a_planted_defect_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     MUTANTS[name](monkeypatch)
 
