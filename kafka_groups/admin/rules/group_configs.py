@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from kafka_groups.admin.rules.config_questions import config_question
 from kafka_groups.admin.rules.values import GroupConfigValue
 from kafka_groups.client.calls.questions import Answer, Asking, Question, told
 from kafka_groups.client.calls.results import Results
@@ -9,9 +10,7 @@ from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.messages.config_resources import GROUP_RESOURCE
 from kafka_groups.protocol.messages.describe_configs import (
     GROUP_CONFIG,
-    DescribeConfigsRequest,
-    DescribeConfigsResource,
-    DescribeConfigsResponse,
+    DescribeConfigsResourceResult,
 )
 from kafka_groups.protocol.messages.incremental_alter_configs import (
     DELETE,
@@ -31,30 +30,11 @@ ConfigChanges = Mapping[str, str | None]
 
 async def describe_configs(ask: Asking, group_ids: Iterable[str]) -> Results[str, GroupConfigValues]:
     """Ask any broker for all configurations of groups, defaults included."""
-
-    def build(keys: Sequence[str], _version: int) -> DescribeConfigsRequest:
-        resources = (
-            DescribeConfigsResource(resource_type=GROUP_RESOURCE, resource_name=key, configuration_keys=None)
-            for key in keys
-        )
-        return DescribeConfigsRequest(resources=tuple(resources))
-
-    keys, api = tuple(dict.fromkeys(group_ids)), ApiKey.DESCRIBE_CONFIGS
-    return await ask(Question("describe the configuration of the group", api, keys, build, _described))
+    return await ask(config_question("describe the configuration of the group", GROUP_RESOURCE, group_ids, _value_of))
 
 
-def _described(_keys: Sequence[str], response: DescribeConfigsResponse) -> Mapping[str, Answer[GroupConfigValues]]:
-    return {
-        each.resource_name: told(
-            each.error_code,
-            each.error_message,
-            {
-                config.name: GroupConfigValue(config.value, config.config_source == GROUP_CONFIG)
-                for config in each.configs
-            },
-        )
-        for each in response.results
-    }
+def _value_of(config: DescribeConfigsResourceResult) -> GroupConfigValue:
+    return GroupConfigValue(config.value, config.config_source == GROUP_CONFIG)
 
 
 async def alter_configs(

@@ -1,0 +1,47 @@
+"""The question for all configurations of groups or of topics (DescribeConfigs)."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeVar
+
+from kafka_groups.client.calls.questions import Answer, Question, told
+from kafka_groups.protocol.apis import ApiKey
+from kafka_groups.protocol.messages.describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+    DescribeConfigsResourceResult,
+    DescribeConfigsResponse,
+)
+
+__all__ = ["config_question"]
+
+V = TypeVar("V")
+
+
+def config_question(
+    purpose: str, resource_type: int, names: Iterable[str], value_of: Callable[[DescribeConfigsResourceResult], V]
+) -> Question[str, Mapping[str, V]]:
+    """Return the question for all configurations of some resources, defaults included. Any broker answers it.
+
+    Args:
+        purpose: What is asked for, for error messages.
+        resource_type: The type of the resources, as in `config_resources`.
+        names: The names of the resources.
+        value_of: Reads one configuration.
+    """
+
+    def build(keys: Sequence[str], _version: int) -> DescribeConfigsRequest:
+        resources = (
+            DescribeConfigsResource(resource_type=resource_type, resource_name=key, configuration_keys=None)
+            for key in keys
+        )
+        return DescribeConfigsRequest(resources=tuple(resources))
+
+    def read(_keys: Sequence[str], response: DescribeConfigsResponse) -> Mapping[str, Answer[Mapping[str, V]]]:
+        return {
+            each.resource_name: told(
+                each.error_code, each.error_message, {config.name: value_of(config) for config in each.configs}
+            )
+            for each in response.results
+        }
+
+    return Question(purpose, ApiKey.DESCRIBE_CONFIGS, tuple(dict.fromkeys(names)), build, read)
