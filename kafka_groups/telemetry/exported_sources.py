@@ -1,13 +1,15 @@
 """The clients that an exporter reads: added and removed at any time, and told apart by their labels."""
 
 from threading import Lock
+from types import TracebackType
+from typing import Self
 
 from attrs import evolve, frozen
 
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.telemetry.sources import TelemetrySource, source_of
 
-__all__ = ["ExportedSources"]
+__all__ = ["ExportHandle", "ExportedSources"]
 
 _CLIENT_ID = "client_id"
 
@@ -69,3 +71,31 @@ def _entry(client: object, others: tuple[_Entry, ...]) -> _Entry:
         tuple({**labels, _CLIENT_ID: f"{labels[_CLIENT_ID]}-{number}"}.items()) for number in range(2, len(taken) + 3)
     )
     return _Entry(client, evolve(source, labels=next(each for each in numbered if each not in taken)))
+
+
+class ExportHandle:
+    """Clients whose metrics an exporter has. It removes them again.
+
+    Args:
+        exported: The sources of the exporter.
+        sources: Those of the clients.
+    """
+
+    def __init__(self, exported: ExportedSources, sources: tuple[TelemetrySource, ...]) -> None:
+        self._exported = exported
+        self._sources = sources
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {[dict(source.labels) for source in self._sources]}>"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Remove the metrics of the clients. May be called again."""
+        self._exported.remove(self._sources)

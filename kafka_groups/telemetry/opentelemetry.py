@@ -6,12 +6,10 @@ Each collection of a metric reader reads every client once.
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from threading import Lock
-from types import TracebackType
-from typing import Self
 from weakref import WeakKeyDictionary
 
 from kafka_groups.telemetry import conventions
-from kafka_groups.telemetry.exported_sources import ExportedSources
+from kafka_groups.telemetry.exported_sources import ExportedSources, ExportHandle
 from kafka_groups.telemetry.extras import not_installed
 from kafka_groups.telemetry.families import Family, MetricKind
 from kafka_groups.telemetry.histograms import HistogramValue
@@ -34,32 +32,11 @@ _CONSUMED = "kafka_share_consumer_records_consumed_total"
 """The metric that is also `messaging.client.consumed.messages`."""
 
 
-class OpenTelemetryExport:
-    """Clients whose metrics a meter provider has. Close it, or use it in a `with` block, before you close the clients.
+class OpenTelemetryExport(ExportHandle):
+    """Clients whose metrics a meter provider has.
 
-    Args:
-        exported: The sources of the provider's instruments.
-        sources: Those of the clients.
+    Close it, or use it in a `with` block, before you close the clients.
     """
-
-    def __init__(self, exported: ExportedSources, sources: tuple[TelemetrySource, ...]) -> None:
-        self._exported = exported
-        self._sources = sources
-
-    def __repr__(self) -> str:
-        return f"<OpenTelemetryExport {[dict(source.labels) for source in self._sources]}>"
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Remove the metrics of the clients from the provider. May be called again."""
-        self._exported.remove(self._sources)
 
 
 def export(client: Measured, *others: Measured, meter_provider: MeterProvider | None = None) -> OpenTelemetryExport:

@@ -6,15 +6,13 @@ A scrape reads the metrics when it comes, from any thread. Between scrapes nothi
 from collections.abc import Iterable, Iterator
 from itertools import accumulate
 from threading import Lock
-from types import TracebackType
-from typing import Self
 from weakref import WeakKeyDictionary
 
-from kafka_groups.telemetry.exported_sources import ExportedSources
+from kafka_groups.telemetry.exported_sources import ExportedSources, ExportHandle
 from kafka_groups.telemetry.extras import not_installed
 from kafka_groups.telemetry.families import Family, MetricKind
 from kafka_groups.telemetry.histograms import HistogramValue
-from kafka_groups.telemetry.sources import Measured, MetricSample, TelemetrySource
+from kafka_groups.telemetry.sources import Measured, MetricSample
 
 try:
     from prometheus_client import REGISTRY, CollectorRegistry, generate_latest
@@ -31,32 +29,8 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _INFINITY = float("inf")
 
 
-class PrometheusExport:
-    """Clients whose metrics a registry has. Close it, or use it in a `with` block, before you close the clients.
-
-    Args:
-        exported: The sources of the registry's collector.
-        sources: Those of the clients.
-    """
-
-    def __init__(self, exported: ExportedSources, sources: tuple[TelemetrySource, ...]) -> None:
-        self._exported = exported
-        self._sources = sources
-
-    def __repr__(self) -> str:
-        return f"<PrometheusExport {[dict(source.labels) for source in self._sources]}>"
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Remove the metrics of the clients from the registry. May be called again."""
-        self._exported.remove(self._sources)
+class PrometheusExport(ExportHandle):
+    """Clients whose metrics a registry has. Close it, or use it in a `with` block, before you close the clients."""
 
 
 def export(client: Measured, *others: Measured, registry: CollectorRegistry | None = None) -> PrometheusExport:

@@ -84,7 +84,7 @@ class HandlerCalls:
                 failures = self._plain(run) if self._is_plain else self._full(run)
         finally:
             set_current(None)
-        return RunResult(run, failures, failed, began_s=began_s, busy_s=self._context.timer() - began_s)
+        return RunResult(run, failures, failed, busy_s=self._context.timer() - began_s)
 
     def _plain(self, run: RecordRun[AnyRecord]) -> FailedRecords:
         """Call a function of the value alone, without middleware. The loop makes no call but those it needs."""
@@ -178,7 +178,7 @@ class HandlerCalls:
             failures, failed = await self._async_batch(run)
         else:
             failures = await self._async_singles(run)
-        return RunResult(run, failures, failed, began_s=began_s, busy_s=self._context.timer() - began_s)
+        return RunResult(run, failures, failed, busy_s=self._context.timer() - began_s)
 
     async def _async_singles(self, run: RecordRun[AnyRecord]) -> FailedRecords:
         failures: FailedRecords = []

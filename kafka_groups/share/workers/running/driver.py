@@ -5,7 +5,6 @@ stops neither heartbeats nor the renewal of locks.
 """
 
 import asyncio
-import logging
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
@@ -33,8 +32,6 @@ from kafka_groups.share.workers.running.watching import RunWatch
 from kafka_groups.types import RecordId
 
 __all__ = ["POLL_AT_LEAST_MS", "DriverParts", "HandlerDriver"]
-
-_LOG = logging.getLogger("kafka_groups.worker")
 
 _EXACT_FETCHES_UP_TO: Final = 500
 """Up to this many wanted records a fetch is exact; with more, whole batches of the log are acquired."""
@@ -188,10 +185,9 @@ class HandlerDriver:
             self._write_letters()
 
     def _ran(self, result: RunResult, now_ms: int) -> None:
-        done = len(result.run.records)
         self._watch.ended(result.run)
         self._report.ran(result)
-        self._handling.pace.ran(done, 1000 * result.busy_s)
+        self._handling.pace.ran(len(result.run.records), 1000 * result.busy_s)
         self._handling.ran(result.run, result.failures, now_ms, failed=result.failed)
 
     # ------------------------------------------------------------------------------------------ settling
@@ -304,7 +300,6 @@ class HandlerDriver:
             else:
                 taken = list(delivery)
                 self._handling.arrived(place, taken, _counts(delivery, taken), last_offset, now_ms)
-        self._report.acquired(len(records))
 
     # ------------------------------------------------------------------------------------------ locks
 

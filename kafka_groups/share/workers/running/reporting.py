@@ -56,9 +56,6 @@ class HandlerReport:
 
     # ------------------------------------------------------------------------------------------ figures
 
-    def acquired(self, count: int) -> None:
-        """Note that records were acquired."""
-
     def started(self, run: RecordRun[AnyRecord], clock: Clock) -> None:
         """Note that a run starts: how long its records waited for their first attempt, since the first was produced."""
         is_first = run.opened is None or not run.opened[0].attempts

@@ -23,14 +23,12 @@ class RunResult:
         run: The run.
         failures: The records whose attempts failed.
         failed: The error of a whole batch, or None.
-        began_s: When it began, by the clock of the slot.
         busy_s: How long it took, in seconds.
     """
 
     run: RecordRun[AnyRecord]
     failures: Sequence[FailedRecord[AnyRecord]] = ()
     failed: Exception | None = None
-    began_s: float = field(default=0.0, kw_only=True)
     busy_s: float = field(default=0.0, kw_only=True)
 
 
