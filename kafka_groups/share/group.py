@@ -7,9 +7,10 @@ from kafka_groups.admin.rules.group_configs import describe_configs
 from kafka_groups.admin.rules.share_groups import describe_groups
 from kafka_groups.admin.rules.share_offsets import describe_offsets
 from kafka_groups.admin.rules.topic_configs import TopicConfigValues, describe_topic_configs
-from kafka_groups.admin.rules.topics import partitions_of_topics
+from kafka_groups.admin.rules.topics import LATEST, offsets_at, partitions_of_topics
 from kafka_groups.client.calls.client import AdminClient
 from kafka_groups.client.calls.questions import Asking
+from kafka_groups.share.group_progress import GroupProgress
 from kafka_groups.types import TopicPartition
 
 __all__ = ["GroupConfig", "GroupLag", "ShareGroupInfo", "config_of", "lag_of"]
@@ -46,6 +47,17 @@ class ShareGroupInfo:
         """
         wanted = sorted(topics)
         return await self._answer(lambda ask: lag_of(ask, self._group_id, wanted), timeout_ms)
+
+    async def progress(
+        self, partitions: Iterable[TopicPartition], timeout_ms: int
+    ) -> Mapping[TopicPartition, GroupProgress]:
+        """Return how far the group is with partitions. Those of which the brokers don't tell the lag are left out.
+
+        Raises:
+            KafkaGroupsError: The brokers do not tell, or cannot be reached.
+        """
+        wanted = sorted(partitions)
+        return await self._answer(lambda ask: _progress_of(ask, self._group_id, wanted), timeout_ms)
 
     async def config(self, timeout_ms: int) -> GroupConfig:
         """Return the configuration of the group.
@@ -91,6 +103,20 @@ async def lag_of(ask: Asking, group_id: str, topics: Sequence[str] = ()) -> Grou
     wanted = None if found is None else [each for some in found.values.values() for each in some]
     offsets = (await describe_offsets(ask, {group_id: wanted}))[group_id].checked()
     return {partition: offset.lag for partition, offset in offsets.values.items()}
+
+
+async def _progress_of(
+    ask: Asking, group_id: str, partitions: Sequence[TopicPartition]
+) -> Mapping[TopicPartition, GroupProgress]:
+    """Ask for the ends first: what is appended in between makes the lag larger, and too few records seem finished."""
+    ends = (await offsets_at(ask, partitions, LATEST)).checked().values
+    stable = (await offsets_at(ask, partitions, LATEST, committed=True)).checked().values
+    offsets = (await describe_offsets(ask, {group_id: partitions}))[group_id].checked().values
+    return {
+        partition: GroupProgress(start, max(0, ends[partition] - start - offset.lag), stable[partition])
+        for partition, offset in offsets.items()
+        if (start := offset.start_offset) is not None and offset.lag is not None
+    }
 
 
 async def config_of(ask: Asking, group_id: str) -> GroupConfig:

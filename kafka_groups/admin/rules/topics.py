@@ -71,13 +71,16 @@ def _partitions(_keys: Sequence[str], response: MetadataResponse) -> Mapping[str
     return {**found, **refused}
 
 
-async def offsets_at(ask: Asking, partitions: Iterable[TopicPartition], timestamp: int) -> Results[TopicPartition, int]:
+async def offsets_at(
+    ask: Asking, partitions: Iterable[TopicPartition], timestamp: int, *, committed: bool = False
+) -> Results[TopicPartition, int]:
     """Return the offset of the first record at or after a time in each partition.
 
     Args:
         ask: Asks the brokers.
         partitions: The partitions.
         timestamp: Milliseconds since the epoch, or `EARLIEST` or `LATEST`.
+        committed: Whether an open transaction ends a partition (`read_committed`).
 
     Returns:
         The offsets; -1 in a partition that has no such record.
@@ -91,7 +94,7 @@ async def offsets_at(ask: Asking, partitions: Iterable[TopicPartition], timestam
             )
             for topic, numbers in by_topic(keys).items()
         )
-        return ListOffsetsRequest(topics=topics)
+        return ListOffsetsRequest(isolation_level=int(committed), topics=topics)
 
     keys = tuple(dict.fromkeys(partitions))
     return await ask(Question("find an offset", ApiKey.LIST_OFFSETS, keys, build, _offsets, LEADERS))

@@ -166,12 +166,16 @@ def test_records_that_wait_are_released_before_a_lock_ends_that_cannot_be_renewe
 
 
 def send_stuck_and_others(scene: WorkerScene) -> tuple[int, list[bytes]]:
-    """Write a record and three windows of others, in small batches, as brokers acquire whole ones. Its offset."""
-    first = scene.send(b"stuck")
+    """Write a record and three windows of others. Its offset."""
+    return scene.send(b"stuck"), send_in_batches(scene)
+
+
+def send_in_batches(scene: WorkerScene) -> list[bytes]:
+    """Write three windows of records, in small batches, as brokers acquire whole ones."""
     values = [b"%d" % n for n in range(3 * WINDOW)]
     for start in range(0, len(values), BATCH):
         scene.send(*values[start : start + BATCH])
-    return first, values
+    return values
 
 
 @pytest.mark.slow
@@ -222,3 +226,41 @@ def test_a_record_that_blocks_its_partition_is_given_up(broker: WorkerBroker) ->
     (letter,) = scene.letters()
     assert letter.value == b"stuck"
     assert "has held back" in letter.reason
+
+
+@pytest.mark.slow
+def test_a_record_is_given_up_also_if_another_member_fills_the_window(broker: WorkerBroker) -> None:
+    scene, begun, done, go_on = WorkerScene(broker, NARROW), Calls(), Calls(), threading.Event()
+    blocked, other = scene.worker(), scene.worker()
+
+    @blocked.handler(
+        scene.name,
+        dead_letters=scene.dead,
+        concurrency=1,
+        buffer=1,
+        errors={ValueError: Backoff(first=60, most=60, times=1_000)},
+        on_blocked=OnError.DEAD_LETTER,
+    )
+    def handle(value: bytes) -> None:
+        begun.add(value)
+        if value == b"stuck":
+            raise ValueError("not yet")
+        go_on.wait(PATIENCE_S)
+
+    @other.handler(scene.name)
+    def take(value: bytes) -> None:
+        done.add(value)
+
+    scene.send(b"stuck")
+    with blocked:
+        begun.wait_for(1)
+        scene.send(b"slow")
+        begun.wait_for(2)
+        with other:
+            values = send_in_batches(scene)
+            wait_until(scene.letters, PATIENCE_S)
+            go_on.set()
+            scene.wait_until_done()
+    assert {**begun.counts, **done.counts} == dict.fromkeys([b"stuck", b"slow", *values], 1)
+    (letter,) = scene.letters()
+    assert letter.value == b"stuck"

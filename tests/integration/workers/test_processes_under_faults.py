@@ -13,13 +13,15 @@ from kafka_groups.share.workers.worker import EXIT_HUNG
 from kafka_groups.testing.kafka_process import KafkaProcess
 from tests.support.workers.journaled_worker import Nature
 from tests.support.workers.worker_brokers import WorkerBroker, embedded_broker, kafka_broker
-from tests.support.workers.worker_plans import plan_of
+from tests.support.workers.worker_plans import BlowKind, plan_of
 from tests.support.workers.worker_runs import StruckWorker
 from tests.support.workers.worker_verdicts import summary, violations
 
 pytestmark = pytest.mark.slow
 
 KILLED = -9
+FAILED = 1
+NOT_REACHED = "BootstrapError: No broker has answered for 30000 ms"
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -59,4 +61,9 @@ def test_nothing_is_lost(
     record_property("to_show", f"{kind} {seed}, {plan.theme.name}: {figures}")
     assert violations(records, plan) == [], (plan, figures, struck.fleet.log_tail())
     expected = {KILLED} | ({EXIT_HUNG} if Nature.HANGS in plan.poisons and not plan.is_async else set())
+    failed = statuses.pop(FAILED, 0)
+    assert failed == struck.fleet.logged(NOT_REACHED), (
+        "a start may fail if no broker answers for 30 s, and nothing else"
+    )
+    assert not failed or BlowKind.BROKER_OUTAGE in plan.blows
     assert statuses.keys() <= expected, struck.fleet.log_tail()

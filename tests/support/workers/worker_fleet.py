@@ -131,14 +131,28 @@ class WorkerFleet:
     def end(self) -> list[int]:
         """Stop all processes in good order, and return their exit statuses."""
         self._stop_watching()
+        wait_until(lambda: all(_handles_sigterm(member.process) for member in self._members), _PATIENCE_S)
         for member in self._members:
             member.process.send_signal(signal.SIGTERM)
         wait_until(lambda: all(member.process.poll() is not None for member in self._members), _PATIENCE_S)
         return [member.process.returncode for member in self._members]
 
+    def logged(self, text: str) -> int:
+        """Return how often a text is in the log."""
+        return self._log.read_text(encoding="utf-8", errors="replace").count(text)
+
     def log_tail(self, lines: int = 60) -> str:
         """Return the last lines of the log."""
         return "\n".join(self._log.read_text(encoding="utf-8", errors="replace").splitlines()[-lines:])
+
+
+def _handles_sigterm(process: "subprocess.Popen[bytes]") -> bool:
+    """Return whether a process has begun to handle SIGTERM, or has ended. One that has just been started has not."""
+    if process.poll() is not None:
+        return True
+    status = Path(f"/proc/{process.pid}/status").read_text()
+    caught = next(int(line.split()[1], 16) for line in status.splitlines() if line.startswith("SigCgt:"))
+    return bool(caught >> (signal.SIGTERM - 1) & 1)
 
 
 def _children(process: int) -> list[int]:

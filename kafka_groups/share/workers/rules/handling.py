@@ -37,8 +37,6 @@ R = TypeVar("R")
 
 MOST_DELAYED = 1_000
 """The most records that wait for a retry, a key or a dead letter; with more, nothing is fetched."""
-MOST_FETCHED_WHILE_OPEN = 64
-"""The most records that are fetched to find one that succeeds while the breaker is open."""
 _SHARE_OF_WINDOWS = 4
 """The buffer takes this part of the partitions' windows, which hold running and unconfirmed records, too."""
 _SLOW_RUN_MS = 20
@@ -85,7 +83,6 @@ class RecordHandling(Generic[R]):
         self._steps: deque[SettleRecords[R]] = deque()
         self._settling = 0
         self._copying: dict[RecordId, OpenRecord[R]] = {}
-        self._fetched_while_open = 0
         self._stop_ms: int | None = None
         self._asked_ms = -1
 
@@ -103,7 +100,7 @@ class RecordHandling(Generic[R]):
             last_offset: The last offset acquired, with or without a record.
             now_ms: The time.
         """
-        self._note_arrival(partition, len(records), last_offset)
+        self.windows.acquired(partition, last_offset)
         self._forget_earlier(records, counts, now_ms)
         self._holdings.arrive(records, counts, now_ms)
         if self._is_over(now_ms):
@@ -122,12 +119,7 @@ class RecordHandling(Generic[R]):
             listed = list(records)
             self.arrived(partition, listed, [1] * len(listed), last_offset, now_ms)
         else:
-            self._note_arrival(partition, len(records), last_offset)
-
-    def _note_arrival(self, partition: TopicIdPartition, count: int, last_offset: int) -> None:
-        self.windows.acquired(partition, last_offset)
-        if self.breaker.is_open:
-            self._fetched_while_open += count
+            self.windows.acquired(partition, last_offset)
 
     def suspect(self, ranges: Iterable[RunningRange]) -> None:
         """Remember what a process of this worker was running when it was killed. Such records will run alone."""
@@ -143,7 +135,7 @@ class RecordHandling(Generic[R]):
             return 0
         held = self._holdings.held
         if self.breaker.is_open:
-            return int(held == 0 and self._fetched_while_open < MOST_FETCHED_WHILE_OPEN)
+            return int(held == 0)  # one more for each probe, as it may be the one that succeeds
         if self._holdings.suspects.is_alone(now_ms, is_quiet=self._is_quiet):
             return 0
         size = self.buffer
@@ -292,7 +284,6 @@ class RecordHandling(Generic[R]):
     def _worked(self) -> None:
         """Note a success, which shows that the sink works."""
         if self.breaker.succeeded():
-            self._fetched_while_open = 0
             self._tell(EventKind.BREAKER_CLOSED)
 
     def _batch_failed(self, run: RecordRun[R], error: Exception, errors: Mapping[int, Exception], now_ms: int) -> None:
@@ -522,7 +513,8 @@ class RecordHandling(Generic[R]):
     def measure_windows(self, now_ms: int) -> None:
         """Measure how full the partitions' windows are. Gives up records that fill one, if the handler says so."""
         running = (self._rules.place_of(record) for run in self._runs for record in run.oldest)
-        self.windows.measure((*self._holdings.oldest_places(), *running, *self._copying), now_ms)
+        oldest = (*self._holdings.oldest_places(), *running, *self._copying)
+        self.windows.measure(oldest, now_ms, wants=self.wanted(now_ms) > 0)
         for use in self.windows.uses.values():
             if use.is_held_back(NOT_READY_AT) and self._rules.on_blocked is not None:
                 self._unblock((use.partition, use.oldest), self._rules.on_blocked, now_ms)

@@ -2,13 +2,16 @@
 
 A broker keeps the state of at most `share.partition.max.record.locks` offsets of a partition, counted from the oldest
 that is not finished. Records behind it that are finished count, too. So a record that waits stops its partition when
-that many others have been acquired after it.
+that many others have been acquired after it, by any member of the group. A member sees what it has acquired itself. The
+brokers tell how many records behind the oldest are finished; what other members have in hand, nobody tells. But the
+window is full if they deliver nothing of a partition, though it has enough records and the member wants some.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from attrs import define, field, frozen
 
+from kafka_groups.share.group_progress import GroupProgress
 from kafka_groups.types import RecordId, TopicIdPartition
 
 __all__ = ["NOT_READY_AT", "WARN_AT", "FullWindow", "RecordWindows", "WindowUse"]
@@ -16,6 +19,21 @@ __all__ = ["NOT_READY_AT", "WARN_AT", "FullWindow", "RecordWindows", "WindowUse"
 WARN_AT = 0.5
 NOT_READY_AT = 0.9
 HELD_BACK_MS = 5_000
+STALLED_MS = 10_000
+"""The brokers take turns between partitions, so one that delivers nothing for so long cannot."""
+
+
+@frozen
+class _Stall:
+    """A report of the brokers on a partition, and the time since which neither it nor the newest offset has changed."""
+
+    progress: GroupProgress
+    newest: int
+    since_ms: int
+
+    def goes_on(self, progress: GroupProgress, newest: int) -> bool:
+        now, then = (progress.start_offset, progress.finished), (self.progress.start_offset, self.progress.finished)
+        return now == then and newest == self.newest
 
 
 @frozen
@@ -25,7 +43,7 @@ class WindowUse:
     Attributes:
         partition: The partition.
         oldest: The oldest offset in hand.
-        used: The share of the window from that offset to the newest offset acquired; may exceed 1.
+        used: The share of the window that is known to be in use, from that offset on; may exceed 1.
         since_ms: Since when this has been the oldest offset.
         now_ms: When this was measured.
     """
@@ -65,30 +83,67 @@ class RecordWindows:
     limit: int
     uses: dict[TopicIdPartition, WindowUse] = field(factory=dict)
     _newest: dict[TopicIdPartition, int] = field(factory=dict)
+    _told: dict[TopicIdPartition, _Stall] = field(factory=dict)
+    _wanted_ms: int = -1
 
     def acquired(self, partition: TopicIdPartition, last_offset: int) -> None:
         """Note the newest offset acquired."""
         if last_offset > self._newest.get(partition, -1):
             self._newest[partition] = last_offset
 
+    def told(self, partition: TopicIdPartition, progress: GroupProgress, now_ms: int) -> None:
+        """Take what the brokers tell of a partition."""
+        newest, before = self._newest.get(partition, -1), self._told.get(partition)
+        since_ms = before.since_ms if before is not None and before.goes_on(progress, newest) else now_ms
+        self._told[partition] = _Stall(progress, newest, since_ms)
+
+    @property
+    def unclear(self) -> Sequence[TopicIdPartition]:
+        """The partitions that a record has held back for a while, and whose windows may be fuller than is known."""
+        return [each for each, use in self.uses.items() if use.is_held_back(0) and use.used < NOT_READY_AT]
+
     @property
     def room(self) -> int:
         """The number of offsets in the windows of all partitions that brought records."""
         return self.limit * max(1, len(self._newest))
 
-    def measure(self, in_hand: Iterable[RecordId], now_ms: int) -> None:
-        """Measure the windows by the records in hand."""
+    def measure(self, in_hand: Iterable[RecordId], now_ms: int, *, wants: bool) -> None:
+        """Measure the windows by the records in hand.
+
+        Args:
+            in_hand: At least the oldest of each partition.
+            now_ms: The time.
+            wants: Whether the handler wants records that have not come.
+        """
         oldest: dict[TopicIdPartition, int] = {}
         for partition, offset in in_hand:
             if offset < oldest.get(partition, offset + 1):
                 oldest[partition] = offset
+        if wants:
+            self._wanted_ms = now_ms
+        self._told = {each: told for each, told in self._told.items() if each in oldest}
         self.uses = {partition: self._use(partition, offset, now_ms) for partition, offset in oldest.items()}
 
     def _use(self, partition: TopicIdPartition, offset: int, now_ms: int) -> WindowUse:
-        span = self._newest.get(partition, offset) - offset + 1
+        span = 1 + max(self._newest.get(partition, offset) - offset, self._in_group(partition, offset))
         before = self.uses.get(partition)
         since_ms = before.since_ms if before is not None and before.oldest == offset else now_ms
         return WindowUse(partition, offset, span / self.limit, since_ms, now_ms)
+
+    def _in_group(self, partition: TopicIdPartition, oldest: int) -> int:
+        """Return how many records behind the oldest in hand are in the window for sure, of those of all members."""
+        told = self._told.get(partition)
+        if told is None:
+            return 0
+        if told.progress.start_offset == oldest and self._is_stalled(told, self._newest.get(partition, -1)):
+            return self.limit - 1
+        # The brokers tell an earlier start offset until the next record is finished, and count those before `oldest`.
+        return told.progress.finished - max(0, oldest - told.progress.start_offset)
+
+    def _is_stalled(self, told: _Stall, newest: int) -> bool:
+        """Return whether nothing of a partition comes, though it has enough records and some have been wanted."""
+        has_wanted = self._wanted_ms >= told.since_ms + STALLED_MS and newest == told.newest
+        return has_wanted and told.progress.end_offset - told.progress.start_offset >= self.limit
 
     @property
     def fullest(self) -> WindowUse | None:

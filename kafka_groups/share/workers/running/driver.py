@@ -29,6 +29,7 @@ from kafka_groups.share.workers.running.reporting import HandlerReport
 from kafka_groups.share.workers.running.results import RunResult
 from kafka_groups.share.workers.running.slots import HandlerSlots, Mailbox
 from kafka_groups.share.workers.running.watching import RunWatch
+from kafka_groups.share.workers.running.window_watch import WindowWatch
 from kafka_groups.types import RecordId
 
 __all__ = ["POLL_AT_LEAST_MS", "DriverParts", "HandlerDriver"]
@@ -91,6 +92,7 @@ class HandlerDriver:
         self._mailbox = Mailbox(asyncio.get_running_loop(), self._wake)
         self._slots = slots(self._mailbox)
         self._watch = RunWatch(parts.spec, self._slots, parts.report)
+        self._windows = WindowWatch(self._hooks.group, parts.handling.windows, parts.report, parts.clock)
         self._commits = WorkerCommits(parts.consumer, self._settled, self._survive)
         self._writing: set[asyncio.Task[None]] = set()
         self._copies: list[CopyLetters[AnyRecord]] = []
@@ -120,6 +122,7 @@ class HandlerDriver:
         finally:
             self._slots.close()
             await self._end_poll()
+            await self._windows.close()
             self._commits.give_up()
             self._note_figures()
         if self._handling.stopped_by is not None:
@@ -343,6 +346,7 @@ class HandlerDriver:
         if now_ms - self._figures_ms >= _FIGURES_MS:
             self._figures_ms = now_ms
             self._handling.measure_windows(now_ms)
+            self._windows.look(now_ms)
             self._note_figures()
 
     def _note_figures(self) -> None:

@@ -197,6 +197,10 @@ class HandlerReport:
             self._record_locks,
         )
 
+    def windows_unknown(self, error: Exception) -> None:
+        """Log that only this member's own records count for the windows."""
+        self._warn("windows", "cannot ask how full the windows are, so only its own records count: %s", error)
+
     def hangs(self, run: RecordRun[AnyRecord], stack: str) -> None:
         """Log an attempt that cannot be stopped."""
         self.is_live = False

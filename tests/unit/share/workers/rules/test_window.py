@@ -1,8 +1,11 @@
 """The windows of partitions, and records that hold them back."""
 
+import pytest
+
+from kafka_groups.share.group_progress import GroupProgress
 from kafka_groups.share.workers.rules.events import EventKind
 from kafka_groups.share.workers.rules.failures.verdicts import OnError
-from kafka_groups.share.workers.rules.window import HELD_BACK_MS, NOT_READY_AT, WARN_AT, WindowUse
+from kafka_groups.share.workers.rules.window import HELD_BACK_MS, NOT_READY_AT, STALLED_MS, WARN_AT, WindowUse
 from kafka_groups.types import AcknowledgeType
 from tests.unit.share.workers.rules.bench import Bench
 from tests.unit.share.workers.rules.jobs import PARTITIONS, Job
@@ -114,3 +117,96 @@ def test_below_nine_tenths_nothing_is_given_up() -> None:
     bench.handling.measure_windows(bench.now_ms + HELD_BACK_MS)
     bench.go()
     assert not bench.letters
+
+
+def test_finished_records_of_other_members_count() -> None:
+    bench = Bench(locks=100, exhausted=OnError.HOLD)
+    held_back(bench, newest=9)
+    windows = bench.handling.windows
+    assert not windows.unclear, "so far it may be a fast handler"
+    bench.advance(HELD_BACK_MS)
+    bench.handling.measure_windows(bench.now_ms)
+    assert windows.unclear == [PARTITIONS[0]]
+    windows.told(PARTITIONS[0], GroupProgress(0, 94, 99), bench.now_ms)
+    bench.handling.measure_windows(bench.now_ms)
+    assert used(bench) == 0.95
+    assert not windows.unclear
+
+
+def test_the_record_of_another_member_holds_back_more() -> None:
+    bench = Bench(locks=100, exhausted=OnError.HOLD)
+    bench.handling.windows.acquired(PARTITIONS[0], 9)
+    bench.take(5)
+    for _ in range(2):
+        bench.handling.windows.told(PARTITIONS[0], GroupProgress(4, 60, 200), bench.now_ms)
+        bench.advance(STALLED_MS)
+        bench.handling.measure_windows(bench.now_ms)
+    assert used(bench) == 0.6, "that member gives up its record, and this one must not"
+
+
+def test_brokers_may_tell_an_earlier_start() -> None:
+    bench = Bench(locks=100, exhausted=OnError.HOLD)
+    bench.take(5)
+    bench.handling.windows.told(PARTITIONS[0], GroupProgress(3, 98, 200), bench.now_ms)
+    bench.handling.measure_windows(bench.now_ms)
+    assert used(bench) == 0.97, "two of them are before the record"
+
+
+def test_what_was_told_before_a_record_was_finished_still_counts() -> None:
+    bench = Bench(locks=100)
+    job, *_ = bench.take(0, 1)
+    bench.handling.windows.told(PARTITIONS[0], GroupProgress(0, 94, 99), bench.now_ms)
+    bench.handling.measure_windows(0)
+    assert used(bench) == 0.95
+    bench.succeed(job)
+    bench.handling.measure_windows(0)
+    assert used(bench) == 0.94
+
+
+def stalled(bench: Bench, *progress: GroupProgress) -> None:
+    """Have one record fail, and the brokers tell of the group's progress, long enough for a stall."""
+    held_back(bench, newest=9)
+    for each in progress:
+        bench.handling.windows.told(PARTITIONS[0], each, bench.now_ms)
+        bench.advance(STALLED_MS // 2)
+        bench.handling.measure_windows(bench.now_ms)
+
+
+SAME = GroupProgress(0, 60, 100)
+
+
+def test_a_partition_that_delivers_nothing_though_it_has_records_is_full() -> None:
+    bench = Bench(locks=100, exhausted=OnError.HOLD)
+    stalled(bench, SAME, SAME)
+    assert used(bench) == 1.0
+
+
+@pytest.mark.parametrize(
+    "progress",
+    [(SAME,), (SAME, GroupProgress(0, 61, 100)), (GroupProgress(0, 60, 99),) * 2],
+    ids=["not for long enough", "others finish records", "too few records for a window"],
+)
+def test_a_partition_is_not_known_to_be_full(progress: tuple[GroupProgress, ...]) -> None:
+    bench = Bench(locks=100, exhausted=OnError.HOLD)
+    stalled(bench, *progress)
+    assert used(bench) == (1 + progress[-1].finished) / 100
+
+
+def test_a_partition_whose_records_come_is_not_full() -> None:
+    bench = Bench(locks=100, exhausted=OnError.HOLD)
+    stalled(bench, SAME, SAME)
+    bench.take(10)
+    bench.handling.measure_windows(bench.now_ms)
+    assert used(bench) == 0.61
+
+
+def test_a_partition_is_not_known_to_be_full_while_no_records_are_wanted() -> None:
+    bench = Bench(locks=400, concurrency=1, exhausted=OnError.HOLD)
+    held_back(bench, newest=9)
+    bench.take(*range(10, 110))
+    for _ in range(3):
+        bench.handling.windows.told(PARTITIONS[0], GroupProgress(0, 199, 400), bench.now_ms)
+        bench.advance(STALLED_MS)
+        bench.handling.measure_windows(bench.now_ms)
+    assert bench.handling.wanted(bench.now_ms) == 0
+    assert used(bench) == 0.5

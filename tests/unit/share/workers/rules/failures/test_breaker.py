@@ -8,7 +8,7 @@ from kafka_groups.share.workers.rules.events import EventKind
 from kafka_groups.share.workers.rules.failures.backoffs import Backoff
 from kafka_groups.share.workers.rules.failures.signals import ParseError, Reject, Retry
 from kafka_groups.share.workers.rules.failures.verdicts import OnError
-from kafka_groups.share.workers.rules.handling import MOST_FETCHED_WHILE_OPEN
+from kafka_groups.share.workers.rules.handling import MOST_DELAYED
 from kafka_groups.types import AcknowledgeType
 from tests.unit.share.workers.rules.bench import Bench, outage, poison
 from tests.unit.share.workers.rules.jobs import Harmless, Job, Ruled
@@ -137,17 +137,17 @@ def test_no_retry_is_used_while_it_is_open(error: Exception) -> None:
     assert not bench.outcomes
 
 
-def test_at_most_64_records_are_fetched_to_find_a_success() -> None:
+def test_one_more_record_is_fetched_for_each_probe_to_find_a_success() -> None:
     bench = Bench()
     opened(bench)
-    for offset in range(3, 3 + MOST_FETCHED_WHILE_OPEN):
+    for offset in range(3, MOST_DELAYED):
         assert bench.handling.wanted(bench.now_ms) == 1
         job = bench.take(offset)[0]
         assert bench.handling.wanted(bench.now_ms) == 0, "one is there to be probed"
         while not bench.runs:
-            bench.advance(100)
+            bench.advance(1_000)
         bench.fail(job, outage())
-    assert bench.handling.wanted(bench.now_ms) == 0
+    assert bench.handling.wanted(bench.now_ms) == 0, "as many wait as may"
     assert not bench.outcomes
 
 
