@@ -13,6 +13,7 @@ from attrs import evolve
 from kafka_groups.config.clients.streams import StreamsConfig
 from kafka_groups.errors import IllegalStateError
 from kafka_groups.net.clock import SystemClock
+from kafka_groups.net.spawned_process import SPAWN
 from kafka_groups.streams.errors import StreamsError
 from kafka_groups.streams.member.rules.member_events import GroupMembershipOperation
 from kafka_groups.streams.runtime.shared_engine import SharedEngine
@@ -30,7 +31,7 @@ from kafka_groups.streams.workers.worker_messages import (
     ResumeWorker,
     StopWorker,
 )
-from kafka_groups.streams.workers.worker_place import SPAWN, WorkerPlace, WorkProgram
+from kafka_groups.streams.workers.worker_place import WorkerPlace, WorkProgram
 from kafka_groups.streams.workers.worker_process import work
 from kafka_groups.streams.workers.worker_thread import worker_name
 

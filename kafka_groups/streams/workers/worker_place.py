@@ -1,27 +1,22 @@
 """The place of a worker in an application: its process, if it has one now, and what it said last."""
 
 import logging
-import multiprocessing
-import signal
 from collections.abc import Callable
 from concurrent.futures import Future
-from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
-from multiprocessing.process import BaseProcess
 
 from attrs import define, field
 
+from kafka_groups.net.spawned_process import SpawnedProcess
 from kafka_groups.streams.workers.application_state import StreamsState
 from kafka_groups.streams.workers.metrics import StreamsMetric
 from kafka_groups.streams.workers.replacing import Replacements
 from kafka_groups.streams.workers.worker_messages import OrderToWorker, WorkerChanged, WorkerMeasured
-from kafka_groups.streams.workers.worker_process import BLOCKED_SIGNALS
 
-__all__ = ["SPAWN", "WorkProgram", "WorkerPlace"]
+__all__ = ["WorkProgram", "WorkerPlace"]
 
 _log = logging.getLogger(__name__)
 
-SPAWN = multiprocessing.get_context("spawn")
 WorkProgram = Callable[[bytes, int, Connection, bool], None]
 _ENDED = (StreamsState.ERROR, StreamsState.NOT_RUNNING)
 
@@ -35,7 +30,6 @@ class WorkerPlace:
         name: Its name.
         replacements: Its deaths.
         process: Its process.
-        pipe: The way to and from the process; None after the other end is closed.
         said: What the worker said last.
         start_ms: When to start a process.
         exit_by_ms: When the process, whose worker has ended or should end, is killed.
@@ -47,8 +41,7 @@ class WorkerPlace:
     number: int
     name: str
     replacements: Replacements = field(factory=Replacements)
-    process: BaseProcess | None = None
-    pipe: Connection | None = None
+    process: SpawnedProcess | None = None
     said: WorkerChanged | None = None
     start_ms: int | None = 0
     exit_by_ms: int | None = None
@@ -69,8 +62,7 @@ class WorkerPlace:
     @property
     def watched(self) -> list[Connection | int]:
         """The objects of which one becomes ready when the worker says something, or its process exits."""
-        pipes: list[Connection | int] = [] if self.pipe is None else [self.pipe]
-        return pipes if self.process is None else [*pipes, self.process.sentinel]
+        return [] if self.process is None else self.process.watched
 
     def spawn(self, work: WorkProgram, program: bytes, *, is_paused: bool) -> None:
         """Start a process.
@@ -78,26 +70,15 @@ class WorkerPlace:
         Raises:
             OSError: The system has no room for one.
         """
-        ours, theirs = SPAWN.Pipe()
-        arguments = (program, self.number, theirs, is_paused)
-        process = SPAWN.Process(target=work, args=arguments, name=f"streams-worker-{self.number}", daemon=True)
-        try:
-            _start(process)
-        except BaseException:
-            ours.close()
-            raise
-        finally:
-            theirs.close()
-        self.process, self.pipe, self.said, self.start_ms = process, ours, None, None
-        _log.info("Worker %d has process id %s", self.number, process.pid)
+        name = f"streams-worker-{self.number}"
+        self.process = SpawnedProcess(work, lambda pipe: (program, self.number, pipe, is_paused), name, daemon=True)
+        self.said = self.start_ms = None
+        _log.info("Worker %d has process id %s", self.number, self.process.pid)
 
     def tell(self, message: OrderToWorker) -> None:
         """Tell the worker something. It may have ended."""
-        try:
-            if self.pipe is not None:
-                self.pipe.send(message)
-        except OSError:
-            _log.debug("Worker %d has ended", self.number)  # its end of the pipe is read next
+        if self.process is not None and not self.process.send(message):
+            _log.debug("Worker %d has ended", self.number)
 
     def hear(self, exit_by_ms: int) -> int | None:
         """Take what the worker has said. Return the exit status of its process if that has exited.
@@ -105,12 +86,16 @@ class WorkerPlace:
         Args:
             exit_by_ms: By when the process has to exit, if the worker has ended.
         """
-        status = None if self.process is None else self.process.exitcode  # first, as it may say more before it exits
-        self._read()
-        has_ended = self.pipe is None or (self.said is not None and self.said.state in _ENDED)
+        if self.process is None:
+            return None
+        status = self.process.exit_status  # first, as it may say more before it exits
+        for message in self.process.received():
+            self._take(message)
+        has_ended = not self.process.is_connected or (self.said is not None and self.said.state in _ENDED)
         if status is not None:
-            self._clear()
-        elif self.process is not None and has_ended and self.exit_by_ms is None:
+            self.process.close()
+            self.process = self.exit_by_ms = None
+        elif has_ended and self.exit_by_ms is None:
             self.exit_by_ms = exit_by_ms
         return status
 
@@ -124,39 +109,10 @@ class WorkerPlace:
     def kill(self) -> None:
         """Kill the process, and wait until it has exited."""
         if self.process is not None:
-            self.process.kill()
-            self.process.join()
-
-    def _read(self) -> None:
-        try:
-            while self.pipe is not None and self.pipe.poll():
-                self._take(self.pipe.recv())
-        except (EOFError, OSError):
-            self._close_pipe()
+            self.process.kill(wait=True)
 
     def _take(self, message: WorkerChanged | WorkerMeasured) -> None:
         if isinstance(message, WorkerMeasured):
             self.metrics, self.replaced = message.metrics, message.replaced
         else:
             self.said = message
-
-    def _close_pipe(self) -> None:
-        if self.pipe is not None:
-            self.pipe.close()
-        self.pipe = None
-
-    def _clear(self) -> None:
-        self._close_pipe()
-        if self.process is not None:
-            self.process.close()
-        self.process = self.exit_by_ms = None
-
-
-def _start(process: BaseProcess) -> None:
-    """Start a worker process with some signals blocked, which it unblocks when it handles them."""
-    resource_tracker.ensure_running()  # its own start, which the first process brings about, unblocks SIGINT
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, BLOCKED_SIGNALS)
-    try:
-        process.start()
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)

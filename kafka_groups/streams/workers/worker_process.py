@@ -10,6 +10,7 @@ import sys
 import threading
 from multiprocessing.connection import Connection
 
+from kafka_groups.net.spawned_process import BLOCKED_SIGNALS
 from kafka_groups.streams.member.rules.member_events import GroupMembershipOperation
 from kafka_groups.streams.workers.application_state import ApplicationLife, StreamsState
 from kafka_groups.streams.workers.assembly import assembled_worker
@@ -31,15 +32,9 @@ from kafka_groups.streams.workers.worker_messages import (
 )
 from kafka_groups.streams.workers.worker_thread import WorkerThread, worker_name
 
-__all__ = ["BLOCKED_SIGNALS", "work"]
+__all__ = ["work"]
 
 _log = logging.getLogger(__name__)
-
-BLOCKED_SIGNALS = (signal.SIGINT,)
-"""The parent starts workers with these signals blocked, so that Ctrl-C does not come before the worker ignores it.
-
-SIGTERM is not among them: a worker that is still starting has no tasks, and has to end at once.
-"""
 
 _METRICS_S = 1.0
 _SENDING = threading.Lock()

@@ -13,6 +13,7 @@ from typing import TypeVar
 from attrs import frozen
 
 from kafka_groups.errors import ConfigurationError
+from kafka_groups.net.spawned_process import BLOCKED_SIGNALS
 from kafka_groups.share.workers.handlers import HandlerSpec
 from kafka_groups.share.workers.health import Health
 from kafka_groups.share.workers.processes.address import WorkerAddress
@@ -29,14 +30,11 @@ from kafka_groups.share.workers.processes.notes import NotesLayout
 from kafka_groups.share.workers.rules.named_suspects import RunningRange
 from kafka_groups.telemetry.workers import ProcessSnapshot
 
-__all__ = ["BLOCKED_SIGNALS", "ChildControls", "ChildProgram", "ParentLink", "exit_at_the_latest"]
+__all__ = ["ChildControls", "ChildProgram", "ParentLink", "exit_at_the_latest"]
 
 _LOG = logging.getLogger("kafka_groups.worker")
 
 T = TypeVar("T")
-
-BLOCKED_SIGNALS = (signal.SIGINT,)
-"""The parent starts processes with these signals blocked, so that Ctrl-C does not come before the child ignores it."""
 
 _REPORT_S = 1.0
 _LOOK_S = 0.1

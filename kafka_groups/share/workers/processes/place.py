@@ -2,18 +2,15 @@
 
 import ctypes
 import logging
-import multiprocessing
-import signal
 from collections.abc import Callable, Sequence
-from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
-from multiprocessing.process import BaseProcess
 from typing import Any
 
 from attrs import define, evolve, field
 
+from kafka_groups.net.spawned_process import SPAWN, SpawnedProcess
 from kafka_groups.share.workers.health import Health
-from kafka_groups.share.workers.processes.child import BLOCKED_SIGNALS, ChildProgram
+from kafka_groups.share.workers.processes.child import ChildProgram
 from kafka_groups.share.workers.processes.fates import ChildExit, ChildState, RestartWaits
 from kafka_groups.share.workers.processes.messages import (
     ChildEnded,
@@ -26,11 +23,9 @@ from kafka_groups.share.workers.processes.messages import (
 from kafka_groups.share.workers.rules.named_suspects import RunningRange
 from kafka_groups.telemetry.workers import ProcessSnapshot
 
-__all__ = ["SPAWN", "ChildMain", "ChildPlace"]
+__all__ = ["ChildMain", "ChildPlace"]
 
 _LOG = logging.getLogger("kafka_groups.worker")
-
-SPAWN = multiprocessing.get_context("spawn")
 
 ChildMain = Callable[[ChildProgram, Connection, "ctypes.Array[ctypes.c_ubyte]"], None]
 """The program of a process: what it runs, the pipe to its parent, and the memory for its notes."""
@@ -44,7 +39,6 @@ class ChildPlace:
         number: Its number, from 1.
         waits: When the process is replaced.
         process: The process; None if there is none now.
-        pipe: The way to and from the process; None after the other end is closed.
         memory: The notes of the process.
         has_started: Whether the process handles records.
         last_words: What it said about its end.
@@ -57,8 +51,7 @@ class ChildPlace:
 
     number: int
     waits: RestartWaits = field(factory=RestartWaits)
-    process: BaseProcess | None = None
-    pipe: Connection | None = None
+    process: SpawnedProcess | None = None
     memory: "ctypes.Array[ctypes.c_ubyte] | None" = None
     has_started: bool = False
     last_words: ChildEnded | None = None
@@ -76,8 +69,7 @@ class ChildPlace:
     @property
     def watched(self) -> list[Connection | int]:
         """The objects of which one becomes ready when the process says something, or exits."""
-        pipes: list[Connection | int] = [] if self.pipe is None else [self.pipe]
-        return pipes if self.process is None else [*pipes, self.process.sentinel]
+        return [] if self.process is None else self.process.watched
 
     def spawn(self, main: ChildMain, program: ChildProgram, now_ms: int) -> None:
         """Start a process.
@@ -85,38 +77,26 @@ class ChildPlace:
         Raises:
             OSError: The system has no room for one.
         """
-        ours, theirs = SPAWN.Pipe()
         memory: Any = SPAWN.RawArray("B", program.layout.size)
-        arguments = (evolve(program, number=self.number), theirs, memory)
-        process = SPAWN.Process(target=main, args=arguments, name=f"worker-{self.number}")
-        try:
-            _start(process)
-        except BaseException:
-            ours.close()
-            raise
-        finally:
-            theirs.close()
-        self.process, self.pipe, self.memory = process, ours, memory
+        numbered = evolve(program, number=self.number)
+        self.process = SpawnedProcess(main, lambda pipe: (numbered, pipe, memory), f"worker-{self.number}")
+        self.memory = memory
         self.last_words = self.health = self.start_ms = None
         self.has_started, self.heard_ms = False, now_ms
-        _LOG.info("Process %d has process id %s", self.number, process.pid)
+        _LOG.info("Process %d has process id %s", self.number, self.process.pid)
 
     def tell(self, message: StopChild | NameSuspects) -> None:
         """Tell the process something. It may have ended."""
-        try:
-            if self.pipe is not None:
-                self.pipe.send(message)
-        except OSError:
-            _LOG.debug("Process %d has ended", self.number)  # its end of the pipe is read next
+        if self.process is not None and not self.process.send(message):
+            _LOG.debug("Process %d has ended", self.number)
 
     def hear(self, now_ms: int) -> int | None:
         """Take what the process has said. Return its exit status if it has exited."""
-        status = None if self.process is None else self.process.exitcode  # first, as it may say more before it exits
-        try:
-            while self.pipe is not None and self.pipe.poll():
-                self._take(self.pipe.recv(), now_ms)
-        except (EOFError, OSError):
-            self._close_pipe()
+        if self.process is None:
+            return None
+        status = self.process.exit_status  # first, as it may say more before it exits
+        for message in self.process.received():
+            self._take(message, now_ms)
         return status
 
     def _take(self, message: MessageToParent, now_ms: int) -> None:
@@ -140,7 +120,6 @@ class ChildPlace:
     def bury(self, status: int, program: ChildProgram) -> ChildExit:
         """Forget the process, which has exited. Returns how it ended."""
         ended = ChildExit(self.number, status, self.has_started, self.last_words, self.running(program))
-        self._close_pipe()
         if self.process is not None:
             self.process.close()
         self.process = self.kill_ms = self.memory = self.health = None
@@ -156,24 +135,8 @@ class ChildPlace:
     def kill(self) -> None:
         """Kill the process, and wait until it has exited."""
         if self.process is not None:
-            self.process.kill()
-            self.process.join()
+            self.process.kill(wait=True)
 
     def state(self, now_ms: int) -> ChildState:
         """Return what is known about the process."""
         return ChildState(self.number, self.process is not None, self.health, now_ms - self.heard_ms)
-
-    def _close_pipe(self) -> None:
-        if self.pipe is not None:
-            self.pipe.close()
-        self.pipe = None
-
-
-def _start(process: BaseProcess) -> None:
-    """Start a process with some signals blocked, which it unblocks when it handles them."""
-    resource_tracker.ensure_running()  # its own start, which the first process brings about, unblocks SIGINT
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, BLOCKED_SIGNALS)
-    try:
-        process.start()
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)

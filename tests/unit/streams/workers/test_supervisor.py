@@ -10,9 +10,9 @@ import pytest
 
 from kafka_groups.config.clients.streams import streams_config
 from kafka_groups.errors import IllegalStateError
+from kafka_groups.net import spawned_process
 from kafka_groups.streams import GroupMembershipOperation, StreamsState
 from kafka_groups.streams.runtime.restore_listeners import RestoreListeners
-from kafka_groups.streams.workers import worker_place
 from kafka_groups.streams.workers.application_state import ApplicationLife
 from kafka_groups.streams.workers.pickled import checked_program
 from kafka_groups.streams.workers.replacing import Replacements
@@ -100,14 +100,14 @@ def test_a_listener_adds_a_worker_and_is_not_allowed_to_wait_for_one_to_leave(tm
 def test_a_process_that_cannot_be_started_is_started_later_or_ends_the_application(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failures: int, ends_in: StreamsState
 ) -> None:
-    start, tries, deaths = worker_place._start, count(1), count()
+    start, tries, deaths = spawned_process._start, count(1), count()
 
     def failing(process: BaseProcess) -> None:
         if next(tries) <= failures:
             raise BlockingIOError(11, "Resource temporarily unavailable")
         start(process)
 
-    monkeypatch.setattr(worker_place, "_start", failing)
+    monkeypatch.setattr(spawned_process, "_start", failing)
     monkeypatch.setattr(Replacements, "died", lambda self, now_ms: now_ms if next(deaths) < 3 else None)
     life = ApplicationLife(None)
     made = supervisor(obedient, life, tmp_path)

@@ -6,10 +6,10 @@ import threading
 from multiprocessing.connection import Connection
 from pathlib import Path
 
+from kafka_groups.net.spawned_process import BLOCKED_SIGNALS
 from kafka_groups.streams import StreamsState, Topology
 from kafka_groups.streams.workers.metrics import StreamsMetric
 from kafka_groups.streams.workers.worker_messages import WorkerChanged, WorkerMeasured
-from kafka_groups.streams.workers.worker_process import BLOCKED_SIGNALS
 from tests.unit.streams.runtime.counting import counting
 
 
