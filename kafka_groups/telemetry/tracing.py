@@ -18,6 +18,7 @@ from kafka_groups.telemetry.attempts import (
 )
 from kafka_groups.telemetry.extras import not_installed
 from kafka_groups.telemetry.meters import SCOPE, MessagingMeters
+from kafka_groups.telemetry.operations import error_type
 from kafka_groups.types import Header
 from kafka_groups.version import __version__
 
@@ -72,7 +73,7 @@ class Tracing:
         timer: Returns seconds, for durations.
 
     Attributes:
-        meters: The metrics. Use it for operations of a client that are not attempts.
+        meters: The metrics. A worker also notes the operations of its clients there; use it for those of your own loop.
     """
 
     def __init__(
@@ -148,16 +149,10 @@ class _AttemptSpan(AbstractContextManager[None]):
         self._meters.processed(self._timer() - self._started_s, self._attributes)
 
     def _note(self, error: BaseException) -> None:
-        self._attributes[conventions.ERROR_TYPE] = _error_type(error)
+        self._attributes[conventions.ERROR_TYPE] = error_type(error)
         self._span.record_exception(error)
-        self._span.set_attribute(conventions.ERROR_TYPE, _error_type(error))
+        self._span.set_attribute(conventions.ERROR_TYPE, error_type(error))
         self._span.set_status(Status(StatusCode.ERROR, f"{type(error).__name__}: {error}"))
-
-
-def _error_type(error: BaseException) -> str:
-    """Return the class of an error with its module, unless that is Python's own."""
-    cls = type(error)
-    return cls.__qualname__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__qualname__}"
 
 
 def _links(contexts: Sequence[Context]) -> list[Link]:

@@ -10,6 +10,7 @@ from kafka_groups.share.delivery.commits import CommitTicket
 from kafka_groups.share.delivery.delivery import Delivery
 from kafka_groups.share.delivery.records import AnyRecord, delivery_of
 from kafka_groups.share.workers.rules.steps import SettleRecords
+from kafka_groups.share.workers.running.operations import OperationTimes
 from kafka_groups.types import RecordId
 
 __all__ = ["SentRecords", "WorkerCommits"]
@@ -44,6 +45,7 @@ class SentRecords:
 class _Commit:
     ticket: CommitTicket
     sent: Sequence[SentRecords]
+    begun_s: float
 
 
 @define
@@ -54,11 +56,13 @@ class WorkerCommits:
         consumer: The consumer, in explicit mode.
         settled: Receives what was sent, the places of it that the broker refused, and the error or None.
         survive: Takes errors of the background that a commit raises; it raises those that end the worker.
+        times: Takes how long the brokers took to answer.
     """
 
     consumer: AsyncKafkaShareConsumer[bytes, bytes]
     settled: Callable[[SentRecords, Sequence[RecordId], Exception | None], None]
     survive: Callable[[KafkaGroupsError], None]
+    times: OperationTimes
     _unsent: list[AnySettle] = field(factory=list)
     _commits: list[_Commit] = field(factory=list)
 
@@ -79,13 +83,13 @@ class WorkerCommits:
     def send(self, on_done: Callable[[], None], *, with_next_fetch: bool) -> None:
         """Acknowledge what was added, without waiting for the brokers."""
         sent = [_acknowledged(step) for step in self._unsent]
-        self._unsent = []
+        self._unsent, begun_s = [], self.times.timer()
         ticket = self._ticket(with_next_fetch=with_next_fetch)
         if ticket is None:
-            self._report(_Commit(CommitTicket(), sent))
+            self._report(_Commit(CommitTicket(), sent, begun_s))
             return
         ticket.on_done = on_done
-        self._commits.append(_Commit(ticket, sent))
+        self._commits.append(_Commit(ticket, sent, begun_s))
 
     def _ticket(self, *, with_next_fetch: bool) -> CommitTicket | None:
         for _ in range(_TRIES):
@@ -102,6 +106,7 @@ class WorkerCommits:
         answered = [commit for commit in self._commits if commit.ticket.is_done]
         self._commits = [commit for commit in self._commits if not commit.ticket.is_done]
         for commit in answered:
+            self.times.settled(commit.begun_s, commit.ticket.results)
             self._report(commit)
 
     def give_up(self) -> None:

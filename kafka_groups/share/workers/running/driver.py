@@ -25,6 +25,7 @@ from kafka_groups.share.workers.rules.named_suspects import RunningRange
 from kafka_groups.share.workers.rules.steps import CopyLetters, SettleRecords
 from kafka_groups.share.workers.running.acknowledging import SentRecords, WorkerCommits
 from kafka_groups.share.workers.running.letters import LetterCopy, LetterWriting
+from kafka_groups.share.workers.running.operations import OperationTimes
 from kafka_groups.share.workers.running.reporting import HandlerReport
 from kafka_groups.share.workers.running.results import RunResult
 from kafka_groups.share.workers.running.slots import HandlerSlots, Mailbox
@@ -57,6 +58,7 @@ class DriverParts:
         clock: Time.
         letters: Writes dead letters; None without a topic for them.
         report: Takes figures and events.
+        times: Takes the durations of the operations of its clients.
         poll_at_least_ms: The longest time without a poll.
     """
 
@@ -66,6 +68,7 @@ class DriverParts:
     clock: Clock
     letters: LetterWriting | None
     report: HandlerReport
+    times: OperationTimes
     poll_at_least_ms: int = POLL_AT_LEAST_MS
 
 
@@ -85,6 +88,7 @@ class HandlerDriver:
         self._clock = parts.clock
         self._letters = parts.letters
         self._report = parts.report
+        self._times = parts.times
         self._poll_at_least_ms = parts.poll_at_least_ms
         self._woken = asyncio.Event()
         self._polling: asyncio.Task[AnyRecords] | None = None
@@ -93,11 +97,12 @@ class HandlerDriver:
         self._slots = slots(self._mailbox)
         self._watch = RunWatch(parts.spec, self._slots, parts.report)
         self._windows = WindowWatch(self._hooks.group, parts.handling.windows, parts.report, parts.clock)
-        self._commits = WorkerCommits(parts.consumer, self._settled, self._survive)
+        self._commits = WorkerCommits(parts.consumer, self._settled, self._survive, parts.times)
         self._writing: set[asyncio.Task[None]] = set()
         self._copies: list[CopyLetters[AnyRecord]] = []
         self._is_stopping = self._must_pause = False
         self._watched_ms = self._figures_ms = self._polled_ms = parts.clock.now_ms()
+        self._polled_s = 0.0
         self._hooks.inbox.on_session_ended = self._session_ended
         self._hooks.inbox.shares_limit = True
 
@@ -196,7 +201,7 @@ class HandlerDriver:
     # ------------------------------------------------------------------------------------------ settling
 
     def _send(self, now_ms: int) -> None:
-        """Send acknowledgements: together with others soon, and at once if nothing else goes on."""
+        """Send acknowledgements: at once if no handler runs, otherwise after a short delay, together with others."""
         if not self._commits.has_unsent:
             self._unsent_since_ms = None
             return
@@ -229,7 +234,9 @@ class HandlerDriver:
         opened = [copy.opened for copy in copies]
         letters = [LetterCopy(each.record, each.reason, each.failed_copies > 0) for each in opened]
         assert self._letters is not None  # noqa: S101 - the rules copy only if there is a topic
+        begun_s = self._times.timer()
         error = await self._letters.write(letters)
+        self._times.sent(begun_s, self._spec.dead_letters or "", len(letters), error)
         now_ms = self._clock.now_ms()
         for copy in copies:
             self._handling.copied(copy, error, now_ms)
@@ -270,7 +277,7 @@ class HandlerDriver:
         self._consumer.fetch_limit = max(1, wanted) if is_exact else None
         if self._commits.has_unsent:
             self._send_now(with_next_fetch=True)
-        self._polled_ms = now_ms
+        self._polled_ms, self._polled_s = now_ms, self._times.timer()
         poll = self._consumer.poll(_IDLE_MS / 1000 if wanted else 0, hold=True)
         self._polling = asyncio.get_running_loop().create_task(poll)
         self._polling.add_done_callback(lambda _: self._wake())
@@ -284,6 +291,8 @@ class HandlerDriver:
         except KafkaGroupsError as error:
             self._survive(error)
             return
+        if records:
+            self._times.received(self._polled_s, (each.topic_partition for each in deliveries_of(records)))
         self._take(records, now_ms)
 
     def _survive(self, error: KafkaGroupsError) -> None:
@@ -307,7 +316,7 @@ class HandlerDriver:
     # ------------------------------------------------------------------------------------------ locks
 
     def _end_earlier(self, delivery: DeliveredRecords, now_ms: int) -> None:
-        """Offsets that come again have lost their earlier locks. A leader that has moved may count deliveries anew."""
+        """End earlier deliveries of these offsets: their locks are lost. A new leader may restart delivery counts."""
         for earlier in self._hooks.inbox.in_hand:
             if earlier is delivery or earlier.topic_partition != delivery.topic_partition or not earlier.has_open:
                 continue

@@ -23,6 +23,7 @@ from kafka_groups.share.workers.rules.policy import DeliveryPolicy
 from kafka_groups.share.workers.running.calling import CallContext, HandlerCalls
 from kafka_groups.share.workers.running.driver import POLL_AT_LEAST_MS, DriverParts, HandlerDriver
 from kafka_groups.share.workers.running.letters import LetterWriter, LetterWriting
+from kafka_groups.share.workers.running.operations import OperationTimes
 from kafka_groups.share.workers.running.preflight import HandlerGroup, preflight
 from kafka_groups.share.workers.running.reporting import HandlerReport
 from kafka_groups.share.workers.running.runtime_settings import RuntimeSettings
@@ -159,6 +160,7 @@ class WorkerRuntime:
             clock=self._clock,
             letters=self._letters(spec),
             report=report,
+            times=OperationTimes.of(settings.group_id, settings.timer, settings.middleware),
             poll_at_least_ms=_poll_at_least_ms(settings),
         )
         parts.handling.suspect(settings.suspects)

@@ -2,7 +2,7 @@
 
 import asyncio
 import warnings
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence, Sized
 from contextlib import asynccontextmanager
 from types import MappingProxyType
 from typing import Any
@@ -84,6 +84,20 @@ class WorkerWorld(World):
         finally:
             runtime.stop(round(1000 * grace_s))
             await runtime.wait()
+
+
+async def reach(condition: Callable[[], object], limit_s: float = 600.0) -> None:
+    """Wait in virtual time until a condition holds."""
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + limit_s
+    while not condition():
+        assert loop.time() < deadline, "the condition does not come to hold"
+        await asyncio.sleep(0.01)
+
+
+def has(things: Sized, count: int) -> bool:
+    """Return whether there are so many things."""
+    return len(things) == count
 
 
 def simulate(program: Program, *, seed: int = 1, limit_s: int = 7200, **world: Any) -> None:

@@ -11,6 +11,7 @@ from kafka_groups.share.delivery.decoding import Decoder
 from kafka_groups.share.delivery.delivered import DeliveredRecords
 from kafka_groups.share.workers.rules.steps import SettleRecords
 from kafka_groups.share.workers.running.acknowledging import SentRecords, WorkerCommits
+from kafka_groups.share.workers.running.operations import OperationTimes
 from kafka_groups.types import AcknowledgeType, RecordId
 from tests.unit.share.deliveries import PARTITION, acquired, batch, decoded
 
@@ -36,7 +37,7 @@ def sent_places(offsets: Sequence[int], *, is_run: bool = False) -> list[RecordI
         places.extend(sent.places)
 
     consumer = cast("AsyncKafkaShareConsumer[Any, Any]", Consumer())
-    commits = WorkerCommits(consumer, settled, lambda error: None)
+    commits = WorkerCommits(consumer, settled, lambda error: None, OperationTimes("g", lambda: 0.0))
     commits.add(SettleRecords([records[offset] for offset in offsets], AcknowledgeType.ACCEPT, is_run=is_run))
     commits.send(lambda: None, with_next_fetch=False)
     commits.give_up()
