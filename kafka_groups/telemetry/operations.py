@@ -1,4 +1,4 @@
-"""What takes the durations of a client's operations. A worker finds it among its middleware."""
+"""Interfaces for the durations of client operations. A worker finds them among its middleware."""
 
 from typing import Protocol, runtime_checkable
 
