@@ -2,12 +2,12 @@
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from kafka_groups.errors import ConfigurationError
 
-__all__ = ["check_function", "idle_kind"]
+__all__ = ["check_function", "idle_kind", "undone_work"]
 
 
 def check_function(
@@ -48,6 +48,23 @@ def idle_kind(function: Callable[..., Any]) -> str | None:
             return "a generator function (it contains yield)"
         if inspect.iscoroutinefunction(code) or inspect.isasyncgenfunction(code):
             return "declared with async def"
+    return None
+
+
+def undone_work(result: Any) -> str | None:
+    """Return how a result of a function is work that is not done, to follow the result in an error; None if it isn't.
+
+    Coroutines and generators are closed, or Python would warn that they were never awaited.
+    """
+    kind = type(result).__name__
+    if inspect.isgenerator(result) or inspect.iscoroutine(result):
+        result.close()
+    if inspect.isawaitable(result) or inspect.isasyncgen(result):
+        return f", a {kind}, which nobody awaits"
+    if callable(getattr(result, "result", None)) and callable(getattr(result, "done", None)):
+        return ", a future, which may not be done or may have failed: call its result()"
+    if isinstance(result, Iterator):
+        return f", a {kind}, which nobody iterates over"
     return None
 
 

@@ -4,13 +4,10 @@ By returning None, `process` says that the records are stored. Whatever else it 
 done: `map(store, batch)` stores nothing, a Future may fail later, and False may mean that it failed.
 """
 
-import inspect
 import reprlib
-from collections.abc import Iterator
-from typing import Any
 
 from kafka_groups.errors import ConfigurationError
-from kafka_groups.functions import check_function
+from kafka_groups.functions import check_function, undone_work
 
 __all__ = ["ProcessResultError", "check_process", "check_result"]
 
@@ -39,25 +36,15 @@ def check_result(result: object) -> None:
     """
     if result is None:
         return
-    problem = _problem(result)
-    if inspect.isgenerator(result) or inspect.iscoroutine(result):
-        result.close()  # or Python warns that it was never awaited
     raise ProcessResultError(
-        f"process returned {_SHORT.repr(result)}{problem}. Records are accepted only if process returns None, so these"
-        f" were released: {_REMEDY}"
+        f"process returned {_SHORT.repr(result)}{_problem(result)}. Records are accepted only if process returns None,"
+        f" so these were released: {_REMEDY}"
     )
 
 
-def _problem(result: Any) -> str:
-    if inspect.isawaitable(result) or inspect.isasyncgen(result):
-        return f", a {type(result).__name__}, which nobody awaits"
-    if callable(getattr(result, "result", None)) and callable(getattr(result, "done", None)):
-        return ", a future, which may not be done or may have failed: call its result() in process"
-    if isinstance(result, Iterator):
-        return f", a {type(result).__name__}, which nobody iterates over, so its work is not done"
-    if callable(result):
-        return ", a function, which nobody calls"
-    return ""
+def _problem(result: object) -> str:
+    uncalled = ", a function, which nobody calls" if callable(result) else ""
+    return undone_work(result) or uncalled
 
 
 class _Short(reprlib.Repr):

@@ -1,13 +1,13 @@
 """The result of a run, and the refusal of handlers that return work which is not done."""
 
-import inspect
 import reprlib
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from attrs import field, frozen
 
+from kafka_groups.functions import undone_work
 from kafka_groups.share.delivery.records import AnyRecord
 from kafka_groups.share.workers.rules.failures.signals import HandlerResultError
 from kafka_groups.share.workers.rules.steps import FailedRecord, RecordRun
@@ -38,15 +38,11 @@ def check_done(result: Any) -> None:
     Raises:
         HandlerResultError: It is a coroutine, another awaitable, a generator or another iterator, or a future.
     """
-    problem = _problem(result)
-    if problem is None:
-        return
-    if inspect.isgenerator(result) or inspect.iscoroutine(result):
-        result.close()  # or Python warns that it was never awaited
-    raise HandlerResultError(
-        f"the handler returned {reprlib.repr(result)}{problem}: its record would be accepted although the work is not"
-        " done. Return when the work is done"
-    )
+    if (problem := undone_work(result)) is not None:
+        raise HandlerResultError(
+            f"the handler returned {reprlib.repr(result)}{problem}: its record would be accepted although the work is"
+            " not done. Return when the work is done"
+        )
 
 
 def handler_exit(error: BaseException) -> HandlerResultError:
@@ -60,13 +56,3 @@ def handler_exit(error: BaseException) -> HandlerResultError:
     stop = HandlerResultError(f"the handler raised {type(error).__name__}, which ends programs: {error}")
     stop.__cause__ = error
     return stop
-
-
-def _problem(result: Any) -> str | None:
-    if inspect.isawaitable(result) or inspect.isasyncgen(result):
-        return f", a {type(result).__name__}, which nobody awaits"
-    if callable(getattr(result, "result", None)) and callable(getattr(result, "done", None)):
-        return ", a future, which may not be done or may have failed: call its result()"
-    if isinstance(result, Iterator):
-        return f", a {type(result).__name__}, which nobody iterates over"
-    return None

@@ -11,12 +11,12 @@ import pytest
 from kafka_groups.spark.workers.returned import ProcessResultError, check_result
 
 RETURNED = {
-    "map": "a map, which nobody iterates over, so its work is not done",
+    "map": "a map, which nobody iterates over",
     "filter": "a filter, which nobody iterates over",
     "generator": "a generator, which nobody iterates over",
     "coroutine": "a coroutine, which nobody awaits",
     "stream": "a async_generator, which nobody awaits",
-    "future": r"a future, which may not be done or may have failed: call its result\(\) in process",
+    "future": r"a future, which may not be done or may have failed: call its result\(\)",
     "partial": "a function, which nobody calls",
     "lambda": "a function, which nobody calls",
     "False": "process returned False. Records",
