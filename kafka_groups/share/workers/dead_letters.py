@@ -8,7 +8,7 @@ from kafka_groups.share.delivery.records import AnyRecord
 from kafka_groups.share.workers.rules.dead_letters import CopiedRecords, dead_letter_headers, place_of
 from kafka_groups.types import Header
 
-__all__ = ["DeadLetters", "LetterBox"]
+__all__ = ["DeadLetters", "LetterBox", "write_copies"]
 
 _FLUSH_SECONDS = 30.0
 
@@ -27,6 +27,17 @@ class LetterBox(Protocol):
             DeliveryFailedError: Some were not confirmed.
         """
         ...
+
+
+def write_copies(box: LetterBox, topic: str, copies: Iterable[tuple[AnyRecord, Iterable[Header]]]) -> None:
+    """Write records to a topic, each with more headers; blocks until they are durable.
+
+    Raises:
+        DeliveryFailedError: Some were not confirmed.
+    """
+    for record, headers in copies:
+        box.produce(topic, key=record.raw_key, value=record.raw_value, headers=[*record.headers, *headers])
+    box.flush(_FLUSH_SECONDS)
 
 
 class DeadLetters:
@@ -64,10 +75,8 @@ class DeadLetters:
             DeliveryFailedError: Some were not confirmed.
         """
         new = {place: record for record in records if (place := place_of(record)) not in self._copied}
-        for record in new.values():
-            headers = [*record.headers, *dead_letter_headers(record, self._group_id, reason)]
-            self._box.produce(self._topic, key=record.raw_key, value=record.raw_value, headers=headers)
         if new:
-            self._box.flush(_FLUSH_SECONDS)
+            copies = ((record, dead_letter_headers(record, self._group_id, reason)) for record in new.values())
+            write_copies(self._box, self._topic, copies)
         self._copied.add(new)
         return len(new)

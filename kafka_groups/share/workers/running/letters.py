@@ -1,4 +1,4 @@
-"""Write dead letters for a handler, in a thread, so that the driver's loop goes on."""
+"""Write dead letters for a handler, in a thread, so that the driver's loop is not blocked."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -9,13 +9,12 @@ from attrs import frozen
 from kafka_groups.data_plane.producing import DurableProducer
 from kafka_groups.errors import DeliveryFailedError
 from kafka_groups.share.delivery.records import AnyRecord
-from kafka_groups.share.workers.dead_letters import LetterBox
+from kafka_groups.share.workers.dead_letters import LetterBox, write_copies
 from kafka_groups.share.workers.rules.dead_letters import CopiedRecords, dead_letter_headers, place_of
 from kafka_groups.types import Header, RecordId
 
 __all__ = ["LetterCopy", "LetterWriter", "LetterWriting"]
 
-_FLUSH_SECONDS = 30.0
 _POSSIBLE_DUPLICATE = "__dlq.errors.possible.duplicate"
 
 
@@ -103,11 +102,7 @@ class LetterWriter:
 
     def _write(self, letters: Sequence[LetterCopy]) -> Exception | None:
         try:
-            for letter in letters:
-                record = letter.record
-                headers = [*record.headers, *self._headers(letter)]
-                self._box.produce(self._topic, key=record.raw_key, value=record.raw_value, headers=headers)
-            self._box.flush(_FLUSH_SECONDS)
+            write_copies(self._box, self._topic, ((letter.record, self._headers(letter)) for letter in letters))
         except DeliveryFailedError as error:
             return error
         return None
