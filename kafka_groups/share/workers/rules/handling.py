@@ -55,7 +55,7 @@ _KINDS = {
 
 
 class RecordHandling(Generic[R]):
-    """The state of one handler: the records that it has in hand, and what is to be done with them.
+    """The state of one handler: the records that it has in hand, and what to do with them next.
 
     Args:
         rules: The rules of the handler.
@@ -126,7 +126,7 @@ class RecordHandling(Generic[R]):
         self._holdings.suspects.name(ranges)
 
     def suspects_any(self, partition: TopicIdPartition, first_offset: int, last_offset: int) -> bool:
-        """Return whether one of these records was running when a process was killed: `arrived` is to take them."""
+        """Return whether one of these records was running when a process was killed. If so, call `arrived` for them."""
         return self._holdings.suspects.named.covers(partition, first_offset, last_offset)
 
     def wanted(self, now_ms: int) -> int:
@@ -394,7 +394,7 @@ class RecordHandling(Generic[R]):
         """Take the result of writing a dead letter."""
         opened = copy.opened
         if self._copying.get(opened.place) is not opened:
-            return  # its lock was lost meanwhile, and it may have come again
+            return  # its lock was lost during the write, and it may have been redelivered
         del self._copying[opened.place]
         if error is None:
             opened.is_copied = True
@@ -453,7 +453,7 @@ class RecordHandling(Generic[R]):
     def lost(self, matches: Callable[[R], bool], now_ms: int) -> int:
         """Forget the records that match: their locks are lost. Returns their number.
 
-        Handlers that run for such records go on; when they end, their results count no more. Meanwhile this process
+        Handlers that run for such records continue, but their results no longer count. Until they end, this process
         starts no second handler for these records.
         """
         gone = len(self._removed(matches, now_ms))
@@ -466,7 +466,7 @@ class RecordHandling(Generic[R]):
         return gone
 
     def _removed(self, matches: Callable[[R], bool], now_ms: int) -> list[OpenRecord[R]]:
-        """Remove the records that match and wait for something, and forget the copies that are written meanwhile."""
+        """Remove the records that match and wait for something, and forget their copies that are being written."""
         for opened in [each for each in self._copying.values() if each.is_aside and matches(each.record)]:
             del self._copying[opened.place]
         return self._holdings.remove(matches, now_ms)
@@ -502,11 +502,9 @@ class RecordHandling(Generic[R]):
 
     def release(self, matches: Callable[[R], bool], now_ms: int) -> int:
         """Release the records that match and do not run, for example because their locks cannot be renewed."""
-        return self._release([opened.record for opened in self._removed(matches, now_ms)])
-
-    def _release(self, records: Sequence[R]) -> int:
-        self._settle(records, AcknowledgeType.RELEASE)
-        return len(records)
+        gone = self._removed(matches, now_ms)
+        self._settle([opened.record for opened in gone], AcknowledgeType.RELEASE)
+        return len(gone)
 
     # ---------------------------------------------------------------------------------------- the window
 
@@ -537,8 +535,7 @@ class RecordHandling(Generic[R]):
         self._release_delayed(now_ms)
 
     def _release_delayed(self, now_ms: int) -> None:
-        waiting = self._holdings.waiting.remove(lambda _: True)
-        for opened in waiting:
+        for opened in self._holdings.waiting.remove(lambda _: True):
             self._end(opened, AcknowledgeType.RELEASE, now_ms)
 
     def _is_over(self, now_ms: int) -> bool:
@@ -549,11 +546,11 @@ class RecordHandling(Generic[R]):
             if not run.is_batch:
                 self._put_back(run)
         while gone := self._removed(lambda _: True, now_ms):
-            self._release([opened.record for opened in gone])
+            self._settle([opened.record for opened in gone], AcknowledgeType.RELEASE)
 
     @property
     def is_done(self) -> bool:
-        """True once nothing is in hand: nothing runs, waits or is to be confirmed."""
+        """True once nothing is in hand: no record runs, waits or needs a confirmation."""
         holdings = self._holdings
         is_empty = holdings.held == 0 and holdings.delayed == 0 and not holdings.finished and not self._copying
         return is_empty and self._is_quiet
