@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+import promql_parser
 import pytest
 
 from kafka_groups.share.workers.rules.window import NOT_READY_AT, WARN_AT
@@ -105,6 +106,12 @@ def test_a_panel_shows_what_exists(query: str, legend: str) -> None:
     assert problems_of(query, legend) == []
 
 
+@pytest.mark.parametrize("query", [query for query, _ in targets()])
+def test_a_panel_is_promql(query: str) -> None:
+    parsed = promql_parser.parse(query.replace("$__rate_interval", "5m"))
+    assert not isinstance(parsed, promql_parser.StringLiteral)
+
+
 def test_the_variables_of_the_dashboard_are_filled_from_what_exists() -> None:
     queries = {each["name"]: each["definition"] for each in board()["templating"]["list"] if each["type"] == "query"}
     assert queries.keys() == {"group", "application"}
@@ -149,6 +156,12 @@ def test_an_alert_asks_for_what_exists(rule: dict[str, Any]) -> None:
     assert problems_of(rule["expr"], rule["annotations"]["summary"]) == []
     assert rule["labels"]["severity"] in ("critical", "warning")
     assert re.search(r"(>=?|<|==) [\d.]+\n$", rule["expr"])
+
+
+@pytest.mark.parametrize("rule", rules(), ids=lambda rule: rule["alert"])
+def test_an_alert_is_promql_and_compares(rule: dict[str, Any]) -> None:
+    parsed = promql_parser.parse(rule["expr"])
+    assert isinstance(parsed, promql_parser.BinaryExpr)
 
 
 def test_the_page_explains_each_alert() -> None:
