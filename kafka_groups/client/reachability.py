@@ -90,7 +90,7 @@ class Reachability:
         """
         before = self._failures.get(address)
         if before is not None and isinstance(before.error, WrongProtocolError):
-            # A time-out says less than what the server did before, and does not contradict it.
+            # A timeout says less than the server's earlier behaviour, and does not contradict it.
             error = before.error if isinstance(error, OperationTimeoutError) else error
         self._failures[address] = _FailedAttempts(error, 1 if before is None else before.attempts + 1)
         if not another_works and self.unreachable_since_ms is None:

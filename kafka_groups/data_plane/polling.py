@@ -129,7 +129,8 @@ class PartitionPoller:
         if place not in self._assigned:
             return
         if error.code() not in _OUT_OF_RANGE:
-            self._failures.append(failure_of(error, f"{place} cannot be read"))  # after the records beside it
+            # The records polled with this error are returned first.
+            self._failures.append(failure_of(error, f"{place} cannot be read"))
             return
         self.unassign([place])
         lost.append(place)

@@ -31,7 +31,7 @@ __all__ = ["TransactionalWriter"]
 _log = logging.getLogger(__name__)
 
 _LOST = (KafkaError._FATAL, KafkaError._FENCED, KafkaError._STATE)
-"""Errors of a producer that cannot go on with its transaction. The first is that of all calls after a fatal error."""
+"""Errors of a producer that cannot continue its transaction. After a fatal error, all calls fail with `_FATAL`."""
 _LATEST_SECONDS = 2.0
 """The time after its timeout in which a call of librdkafka must have returned."""
 _ABORT_SECONDS = 1.0

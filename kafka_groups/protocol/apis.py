@@ -142,7 +142,7 @@ def _api(key: ApiKey, low: int, high: int) -> Api:
     return Api(key, VersionRange(low, high))
 
 
-# What can be encoded and decoded: the ranges of Kafka 4.4, and InitProducerId v6, which Kafka serves only if it is told
+# What can be encoded and decoded: the ranges of Kafka 4.4, and InitProducerId v6, which Kafka serves only if configured
 # to. The embedded broker serves those that have a handler, in the versions of its profile.
 APIS: Mapping[ApiKey, Api] = MappingProxyType({
     api.key: api

@@ -367,7 +367,7 @@ class AsyncKafkaShareConsumer(_LocalSurface, Generic[K, V]):
         if self._application.is_closed:
             return
         if self._application.is_forked:
-            self._finalizer.detach()  # session and connections are the parent's, which goes on
+            self._finalizer.detach()  # the parent still uses the session and the connections
             self._application.mark_closed()
             return
         with self._entered():

@@ -72,7 +72,7 @@ class LegacyStickyTaskAssignor(TaskAssignor):
 
     Args:
         must_preserve_active_task_assignment: Whether no active task leaves its process, however unequal the loads are.
-            Racks count all the same, if they are configured to.
+            Racks still count if they are configured to, and may move tasks.
     """
 
     def __init__(self, *, must_preserve_active_task_assignment: bool = False) -> None:

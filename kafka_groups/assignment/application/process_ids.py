@@ -22,7 +22,7 @@ class ProcessId:
     """The id of a process of an application (KIP-924).
 
     UUIDs compare as Java compares them: as two signed numbers of 64 bits each, so that `f0000000-…` comes before
-    `10000000-…`. Text that is no UUID, which the brokers of streams groups accept, comes after all UUIDs.
+    `10000000-…`. Brokers of streams groups also accept text that is not a UUID. It comes after all UUIDs.
 
     Args:
         id_: A UUID, or text. The text of a UUID, as Java writes it, is that UUID.

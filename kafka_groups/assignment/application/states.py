@@ -106,13 +106,13 @@ class KafkaStreamsState:
 
 @frozen
 class ApplicationState:
-    """An application whose tasks are to be assigned (KIP-924).
+    """An application whose tasks must be assigned (KIP-924).
 
     Attributes:
         all_tasks: The tasks by id, in the order of tasks.
         assignment_configs: The configuration.
-        now: The time of the assignment, for follow-up rebalances. The KIP has none: an assignor that reads a clock
-            cannot be tested, nor run in simulated time.
+        now: The time of the assignment, for follow-up rebalances. The KIP does not provide it, but an assignor
+            that reads a clock cannot be tested or run in simulated time.
     """
 
     all_tasks: Mapping[TaskId, TaskInfo] = field(converter=_in_order)

@@ -70,7 +70,7 @@ class _Pass:
 
     Attributes:
         loads: The number of tasks that each member has, from the passes before, too.
-        tasks: The tasks of the pass: in Java's order, as the queue of what is left is made from them in that order.
+        tasks: The tasks of the pass: in Java's order, in which they enter the queue of tasks to assign.
     """
 
     loads: dict[str, int]

@@ -111,7 +111,7 @@ def _create_or_refuse(
         return _refusal(name, plan)
     try:
         topic_id = None if validate_only else _create(name, plan, services.cluster.metadata)
-    except BrokerError as error:  # it collides with another topic, of the request or one that was created meanwhile
+    except BrokerError as error:  # it collides with another topic, in the request or just created
         return _refusal(name, error)
     return CreatableTopicResult(
         name=name,

@@ -100,7 +100,7 @@ def _of_broker(name: str, services: BrokerServices) -> list[ConfigEntry]:
 
 
 def _told(entry: ConfigEntry, request: DescribeConfigsRequest) -> DescribeConfigsResourceResult:
-    # As in Kafka, a default of null is no synonym.
+    # As in Kafka, a default of null is not a synonym.
     synonyms = [each for each in entry.values if each.value is not None] if request.include_synonyms else ()
     return DescribeConfigsResourceResult(
         name=entry.name,

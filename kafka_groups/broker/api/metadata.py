@@ -93,7 +93,7 @@ async def _find_or_refuse(
     try:
         topic = _find_or_create(wanted, context, may_create=may_create)
     except BrokerError as error:
-        # As in Kafka, an id that is unknown is returned without the name that the request has beside it.
+        # As in Kafka, an unknown id is returned without the name that the request gives with it.
         name = wanted.name if wanted.topic_id is None else None
         if name is None and context.version < _FIRST_WITH_TOPIC_IDS:
             name = ""  # null is for v12

@@ -52,7 +52,7 @@ class Authority:
         """Make the next image, publish it, and return what `edit` returned.
 
         An edit that changes nothing makes no image. If a listener changes the metadata, its change is made at once, but
-        published after all listeners have been told of the change before.
+        published after all listeners have received the previous one.
 
         Args:
             edit: Puts the changes into the `MetadataEdit`. If it raises an error, nothing changes.
@@ -60,7 +60,7 @@ class Authority:
         Raises:
             RuntimeError: `edit` itself changes the metadata.
             Exception: A listener failed; an `ExceptionGroup` if several did. The change is made, and the other
-                listeners have been told.
+                listeners have received it.
         """
         if self._is_editing:
             raise RuntimeError("An edit of the metadata cannot start another one.")
@@ -108,7 +108,7 @@ class Authority:
     def _tell(self, image: MetadataImage, delta: MetadataDelta) -> list[Exception]:
         failures: list[Exception] = []
         for subscription in tuple(self._subscriptions):
-            # Listeners may come and go while others are told. A new one has seen the image of its first day.
+            # Listeners may come and go during this loop. A new one starts after the version at which it subscribed.
             if subscription.since < image.version and not subscription.has_ended:
                 try:
                     subscription.listener(image, delta)

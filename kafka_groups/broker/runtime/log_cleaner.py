@@ -215,7 +215,7 @@ class LogCleaner:
             finally:
                 FULL_COLLECTIONS.resume(self)
             if led.log.clean_offset <= part.dirty_offset:
-                return  # its segments were deleted meanwhile
+                return  # its segments were deleted during the pass
 
     def _give_up(self, led: _Led, error: CorruptRecordError) -> None:
         self._uncleanable.add(led.id_partition)

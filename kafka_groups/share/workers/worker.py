@@ -72,8 +72,8 @@ class Worker:
     worker.run()
     ```
 
-    A record is accepted when its handler returns. If it raises, the record is retried after a while, and copied to the
-    topic for dead letters when it has failed too often; meanwhile the worker keeps its lock. A function declared with
+    A record is accepted when its handler returns. If it raises, the worker keeps the record's lock and retries it
+    after a while. A record that has failed too often is copied to the topic for dead letters. A function declared with
     `def` runs in threads, one declared with `async def` on the program's event loop.
 
     Args:

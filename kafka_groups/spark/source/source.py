@@ -116,7 +116,7 @@ class ShareSource:
         fetches = self._acquirer.fetches  # acknowledgements ride on a fetch, whose answer is the first after them
         finished = self._sealing.finished(begin)
         if finished is not None:
-            self._came_ms = self._clock.now_ms()  # Spark's work on the batch is no time without records
+            self._came_ms = self._clock.now_ms()  # Spark's work on the batch does not count as idle time
             self._acquirer.accept(piece for piece in finished.pieces if not isinstance(piece, PeekedPiece))
         self._questions.ask_lag(is_changed=finished is not None)
         if not wants_all and (mark := self._sealing.mark(begin)) is not None:

@@ -112,7 +112,7 @@ def join_tables(tables: TablesToJoin, options: StoreOptions, value: Slot, name: 
         definition = key_value_store(graph, "join", options, "", (tables.left.key, value))
         value = definition.value
     if not (tables.needs_left and tables.needs_right):
-        # A row that goes without ever having had a result is told from one that had by its old value.
+        # The old value of a deleted row shows whether it ever had a result.
         tables.send_old_values()
     nodes = _JoinNodes(tables, merge_name, _side_names(graph, name), definition)
     return TableParts(

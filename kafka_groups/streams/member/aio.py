@@ -306,7 +306,7 @@ class AsyncStreamsGroupMember(_MemberView):
         if self._guard.is_closed:
             return
         if self._guard.is_forked:
-            self._finalizer.detach()  # the connections are the parent's, which goes on
+            self._finalizer.detach()  # the parent still uses the connections
             self._guard.mark_closed()
             return
         self._check_loop()

@@ -127,7 +127,7 @@ def _updates(node: NodeContext, state: SessionState, *, send_old: bool) -> Sessi
         held.hold(row, key, stored, headers)
 
     def update(_row: bytes, key: Any, new: Any, stored: bytes | None, _headers: Headers) -> None:
-        # As in Java, a session that comes is told as new, also in place of one with the same times.
+        # As in Java, a new session is forwarded without an old value, even if it replaces one with the same times.
         tell(key, new, stored if new is None else None, ())
 
     held.forward = flushed

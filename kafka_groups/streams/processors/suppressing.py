@@ -68,10 +68,10 @@ class Suppress:
         def emit() -> None:
             key, update = buffer.take()
             if update.new is None and is_until_close:
-                return  # nobody was told of this window: a session that became part of another one
+                return  # this window was never forwarded: a session that became part of another one
             current = record.topic, record.partition, record.offset
             record.topic, record.partition, record.offset = update.topic, update.partition, update.offset
-            # As in Java, children are told the old value of the last update, not the one that they were told last.
+            # As in Java, children receive the old value of the last update, not the value that they received last.
             new, old = buffer.value(update.new), buffer.value(update.old)
             forward(buffer.key(key), new, old, update.timestamp_ms, update.headers)
             record.topic, record.partition, record.offset = current

@@ -220,7 +220,7 @@ class Restoration:
     @staticmethod
     def _apply(task: OwnedTask, place: TopicPartition, records: list[FetchedRecord]) -> int:
         reached = records[-1].offset + 1
-        if place in task.inputs:  # what comes after the committed offset will be processed
+        if place in task.inputs:  # records after the committed offset will be processed
             reached = min(reached, task.ends[place])
             records = [record for record in records if record.offset < reached]
         task.task.apply(place.topic, records)

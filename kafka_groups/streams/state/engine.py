@@ -9,7 +9,7 @@ __all__ = ["Engine", "KeyedBytes", "MemoryEngine", "MemoryTable", "Table"]
 KeyedBytes = tuple[bytes, bytes]
 """A key and its value."""
 
-_FEW = 64  # keys that enter or leave the sorted index one by one; more make it anew
+_FEW = 64  # keys that enter or leave the sorted index one by one; for more, it is rebuilt
 
 
 class Table(Protocol):

@@ -78,7 +78,7 @@ class KeyValueStore(Generic[K, V]):
         self._state.put(self._state.key_bytes(key), value, self._record.timestamp_ms)
 
     def put_if_absent(self, key: K, value: V) -> V | None:
-        """Set the value of a key that has none. Return the value that it has already, or None."""
+        """Set the value of a key that has no value. Return the value that it already has, or None."""
         found = self.get(key)
         if found is None:
             self.put(key, value)

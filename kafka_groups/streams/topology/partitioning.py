@@ -82,9 +82,9 @@ def default_partitioner(key: Serde[Any]) -> Partitioner | None:
 def chosen_partitions(
     partitioner: Partitioner, topic: str, key: Any, value: Any, partitions: int
 ) -> Sequence[int | None]:
-    """Return the partitions that a partitioner chooses for a record. None: the default partitioner's.
+    """Return the partitions that a partitioner chooses for a record. None stands for the default partitioner's.
 
-    Whoever writes the record checks that the topic has them.
+    The caller, which writes the record, checks that the topic has them.
 
     Args:
         partitioner: The partitioner.
@@ -94,7 +94,7 @@ def chosen_partitions(
         partitions: The topic's number of partitions.
 
     Raises:
-        StreamsError: It returns something else than partitions.
+        StreamsError: It returns something other than partitions.
     """
     chosen: Any = partitioner(topic, key, value, partitions)
     if chosen is None:

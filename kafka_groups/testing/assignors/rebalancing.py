@@ -153,7 +153,7 @@ class Rebalancing:
             return self.application.seconds_to_restore()
         return max(0.0, (followup_at - self.application.now).total_seconds())
 
-    # ------------------------------------------------------------------------------------ what came of it
+    # ------------------------------------------------------------------------------------------- results
 
     def _processes(self) -> dict[str, ProcessTasks]:
         return {

@@ -2,7 +2,7 @@
 
 A task that is cancelled runs its `finally` blocks, and would close its consumer in good order. The tasks, callbacks and
 timers of a life that is over are left out instead: the event loop asks `LIFE`, which each of them inherits. Those of a
-life that stands still wait until it goes on.
+life that stands still wait until it resumes.
 """
 
 import asyncio
@@ -43,7 +43,7 @@ class Life:
         self._endings.append(action)
 
     def stall(self) -> None:
-        """Stand still until `go_on`. What arrives meanwhile waits, as in the buffers of a kernel."""
+        """Stand still until `go_on`. What arrives until then waits, as in the buffers of a kernel."""
         self.is_stalled = True
 
     def defer(self, handle: asyncio.Handle) -> None:

@@ -71,8 +71,8 @@ class SimulatedProcess:
     async def stall(self, seconds: float) -> None:
         """Let the process stand still, as SIGSTOP, a long pause of its machine or a swapped page does.
 
-        Its connections stay, and what arrives on them waits. Afterwards it goes on and finds that time has passed. Does
-        nothing if the process has ended.
+        Its connections stay, and what arrives on them waits. When the process resumes, it finds that time has passed.
+        Does nothing if the process has ended.
 
         Args:
             seconds: For how many virtual seconds.

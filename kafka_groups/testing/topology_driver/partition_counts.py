@@ -97,7 +97,7 @@ def _resolved(topology: GroupTopology, topics: _DrivenTopics) -> ConfiguredTopol
     except StreamsInvalidTopologyError as error:
         raise TopologyError(f"{error} A group would refuse this topology. Give its topics with partitions=.") from error
     problem = resolved.problem
-    # Missing internal topics are no problem: the coordinator creates them.
+    # Missing internal topics are fine: the coordinator creates them.
     if problem is not None and problem.status is not StreamsStatus.MISSING_INTERNAL_TOPICS:
         raise TopologyError(
             f"{problem.detail} A group would have the status {problem.status.name} and process nothing. Change "

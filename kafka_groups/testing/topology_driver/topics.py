@@ -134,7 +134,7 @@ class TestOutputTopic(Generic[K, V]):
         return [self._decoded(record) for record in unread]
 
     def _decoded(self, record: CapturedRecord) -> OutputRecord[K, V]:
-        # The types say K and V, as those of a stream do; nulls come out as None all the same.
+        # The types say K and V, as those of a stream do; nulls still come out as None.
         key = None if record.key is None else self._key(record.key, record.headers)
         value = None if record.value is None else self._value(record.value, record.headers)
         return OutputRecord(key, value, record.timestamp_ms, record.headers)  # type: ignore[arg-type]

@@ -214,7 +214,7 @@ class WorkerTestDriver:
             timestamp: Milliseconds since the epoch; by default the virtual time.
 
         Returns:
-            The delivery, which shows what becomes of the record.
+            The delivery, which shows what happens to the record.
 
         Raises:
             ConfigurationError: The worker does not read the topic, or an argument is invalid.

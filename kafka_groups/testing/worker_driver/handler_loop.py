@@ -1,4 +1,4 @@
-"""The event loop of asynchronous handlers in a driver: it runs what is ready, and time moves only when it is told."""
+"""The event loop of asynchronous handlers in a driver: it runs what is ready, and time moves only on request."""
 
 import asyncio
 from collections.abc import Callable, Coroutine

@@ -296,7 +296,7 @@ class ShareFetchManager:
             return self._acknowledge(leader, now_ms), NEVER_MS
         max_wait_ms = self._fetch_wait(leader, now_ms)
         if max_wait_ms is not None:
-            # The leader takes no other request meanwhile, so that a lock or a delayed release would wait.
+            # Until it answers, the leader takes no other request: a renewal or a delayed release would have to wait.
             return self._fetch(leader, min(max_wait_ms, renewal_wait_ms), now_ms), NEVER_MS
         if self._gathers(leader, now_ms):
             return None, min(renewal_wait_ms, leader.gathers_until_ms - now_ms)

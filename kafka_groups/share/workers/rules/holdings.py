@@ -117,7 +117,7 @@ class Holdings(Generic[R]):
         self.copies.add(opened)
 
     def _copy_aside(self, opened: OpenRecord[R], now_ms: int) -> None:
-        """Copy a record at risk that has to wait. A process that dies takes along what waits, too."""
+        """Copy a record at risk that has to wait. If the process dies, records that wait lose their delivery, too."""
         if self._is_at_risk(opened) and not opened.is_aside:
             opened.is_aside = True
             self._copy_before(opened, now_ms)

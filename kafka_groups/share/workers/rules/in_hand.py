@@ -23,7 +23,7 @@ class _Lot(Generic[R]):
 
     @property
     def first(self) -> R | None:
-        """The first record; None if the lot has none, because what came was unreadable."""
+        """The first record; None if the lot is empty, for example because its records were unreadable."""
         if not self._first and self.size:
             self._first = list(islice(self._records, 1))
             if not self._first:

@@ -61,7 +61,7 @@ class RecordRun(Generic[R]):
 
     Attributes:
         records: All its records, in order.
-        opened: Their states, in the same order; None for fresh records, which have none yet.
+        opened: Their states, in the same order; None for fresh records, which have no state yet.
         is_probe: Whether this is a probe while the breaker is open.
         is_batch: Whether the records go to one call of a batch handler.
         lost: Places of records whose locks were lost while it ran.

@@ -106,7 +106,8 @@ class SuspectRecords(Generic[R]):
     def take(self, now_ms: int, *, is_quiet: bool) -> OpenRecord[R] | None:
         """Take the next suspect that may start; None if it has to wait until everything is quiet.
 
-        A portion that has waited for 30 s starts beside others. With slow handlers it might wait for ever.
+        A portion that has waited for 30 s starts alongside other records. With slow handlers, it might otherwise never
+        start.
         """
         if not self._portion and self._has_portions and (is_quiet or self._is_overdue(now_ms)):
             self._portion.extend(self._next_portion())

@@ -1,4 +1,4 @@
-"""Call a handler for the records of a run: parse the value, enter the middleware, call, note what failed."""
+"""Call a handler for the records of a run: parse the value, enter the middleware, call the handler, note failures."""
 
 import asyncio
 import time
@@ -170,7 +170,7 @@ class HandlerCalls:
     # ---------------------------------------------------------------------------------------- in a task
 
     async def in_task(self, run: RecordRun[AnyRecord]) -> RunResult:
-        """Run records in this task. A run that the worker cancels goes on with its next record."""
+        """Run records in this task. If the worker cancels an attempt, the run continues with the next record."""
         began_s = self._context.timer()
         set_current(lambda: self._attempt_now(run))
         failed: Exception | None = None

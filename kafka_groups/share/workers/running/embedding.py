@@ -1,4 +1,4 @@
-"""A worker that runs in this process, for programs that go on meanwhile: its consumers have a thread of their own."""
+"""A worker inside a program that does other work, too: its consumers run in a thread of their own."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -17,7 +17,7 @@ _NOT_RUNNING = Health(is_live=True, is_ready=False, reasons=("the worker is not 
 
 
 class BackgroundWorker:
-    """The thread of a worker's consumers. Its methods block, so call them from no event loop that must go on.
+    """The thread of a worker's consumers. Its methods block, so don't call them on a loop that must keep running.
 
     Args:
         settings: What the handlers share.

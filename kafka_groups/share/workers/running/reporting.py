@@ -216,8 +216,8 @@ class HandlerReport:
             self.on_hang()
 
     def survived(self, error: Exception) -> None:
-        """Log an error after which the worker goes on."""
-        self._warn(f"survived {type(error).__name__}", "goes on after an error: %s", error)
+        """Log an error after which the worker continues."""
+        self._warn(f"survived {type(error).__name__}", "continues after an error: %s", error)
 
     def released_unrenewable(self, count: int, partition: TopicIdPartition) -> None:
         """Log records that were released because their locks cannot be renewed."""

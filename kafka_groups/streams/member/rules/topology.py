@@ -14,7 +14,7 @@ from attrs import field, frozen
 
 from kafka_groups.assignment.java_order import copied, grown, in_hash_order, set_hash, string_hash
 
-if TYPE_CHECKING:  # messages are imported when a topology is sent: whoever only builds or tests one needs no protocol
+if TYPE_CHECKING:  # messages are imported when a topology is sent: building or testing one needs no protocol
     from kafka_groups.protocol.messages.streams_group import CopartitionGroup, StreamsSubtopology, StreamsTopicInfo
     from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatTopology
 

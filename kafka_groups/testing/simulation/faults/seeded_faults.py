@@ -44,7 +44,7 @@ class SeededFaults:
         slow_load: A coordinator that has moved takes up to 3 seconds for each step of loading its state.
         process_killed: A process of the application is killed and is started again within 5 seconds.
         process_stopped: A process of the application is stopped (its task is cancelled) and started again.
-        process_stalled: A process of the application stands still for up to 20 seconds, and then goes on.
+        process_stalled: A process of the application stands still for up to 20 seconds, then resumes.
     """
 
     seconds: float = field(default=300.0, validator=attrs.validators.ge(0))

@@ -1,8 +1,8 @@
-"""Distances of the nodes of a graph, as the algorithm of Bellman and Ford finds them in passes over all nodes.
+"""Distances of the nodes of a graph, which the Bellman-Ford algorithm finds in passes over all nodes.
 
-Which cycle is found depends on the distances after as many passes as there are nodes. If some cycle has negative costs,
-they fall in every pass, but soon by the same in each period. What is left then is multiplied instead of being gone
-through.
+There is one pass per node. The distances after the last pass decide which cycle is found. If some cycle has negative
+costs, distances fall in every pass, but soon by the same amount in each period of passes. The remaining passes are then
+extrapolated instead of computed.
 
 All nodes begin with the distance 0. A pass goes over tasks, places and processes:
 

@@ -140,6 +140,6 @@ def distinct_protocols(protocols: Iterable[JoinGroupRequestProtocol]) -> tuple[J
 
 
 def _rebalance_timeout_ms(described: JoinGroupRequest | GroupMetadataMember) -> int:
-    # Version 0 of requests and of records has none: the session timeout was used for both.
+    # In version 0, requests and records have no rebalance timeout: the session timeout was used for both.
     given = described.rebalance_timeout_ms
     return described.session_timeout_ms if given == _NOT_SET else given

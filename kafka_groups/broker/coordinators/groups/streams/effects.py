@@ -29,7 +29,7 @@ class CreateInternalTopics(Effect):
 
 @frozen
 class ComputeAssignment(Effect):
-    """An assignor of applications has to be run (KIP-924). The coordinator does not wait, and is told the result.
+    """An assignor of applications must run (KIP-924). The coordinator does not wait: it receives the result later.
 
     It follows from the group epoch, so it need not survive a move.
 
@@ -37,7 +37,7 @@ class ComputeAssignment(Effect):
         group_id: The group.
         epoch: The group epoch that the assignment is for.
         assignor: The assignor.
-        given: What it is to see.
+        given: The assignor's input.
     """
 
     group_id: str

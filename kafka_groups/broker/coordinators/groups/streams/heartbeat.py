@@ -285,6 +285,6 @@ def described(
     }
     said = {name: value for name, value in changes.items() if value is not None}
     if request.member_epoch == JOIN_GROUP_EPOCH:
-        said["user_endpoint"] = request.user_endpoint  # who joins again may have none any more
+        said["user_endpoint"] = request.user_endpoint  # a member that rejoins may no longer have one
     changed = {name: value for name, value in said.items() if value != getattr(known, name)}
     return evolve(known, **changed) if changed else known

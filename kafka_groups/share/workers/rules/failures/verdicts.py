@@ -14,7 +14,7 @@ __all__ = ["Again", "Decision", "FailureRules", "OnError", "tells_of_sink"]
 
 
 class OnError(enum.Enum):
-    """The fate of a record whose handler raised a certain error, or that failed too often."""
+    """The action for a record whose handler raised a certain error, or that failed too often."""
 
     ACCEPT = "accept"
     """Accept it: the error is harmless."""

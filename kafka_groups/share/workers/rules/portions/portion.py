@@ -142,7 +142,7 @@ class AwaitConfirmation:
 
 @frozen(kw_only=True)
 class WaitBetweenTries:
-    """Wait with the records in hand, and report with `waited`. Locks are renewed meanwhile.
+    """Wait with the records in hand, and report with `waited`. Locks are renewed during the wait.
 
     Attributes:
         wait_ms: How long to wait once earlier acknowledgements are confirmed.

@@ -95,7 +95,7 @@ class PortionHandling(Generic[P]):
         """Report that a wait is over.
 
         Args:
-            other: Records that were polled meanwhile; None without any. Allowed only if the step wants records.
+            other: Records that were polled during the wait, or None. Allowed only if the step wants records.
         """
         self._note(WaitBetweenTries, other)
 

@@ -157,7 +157,7 @@ def increase_epoch(draft: StreamsDraft) -> None:
 
 @frozen
 class TargetContext:
-    """The facts from which a target assignment is computed, besides the group.
+    """The facts from which a target assignment is computed, apart from the group.
 
     Attributes:
         configured: The topology resolved against the topics of the cluster.
