@@ -28,7 +28,7 @@ def checked_topics(topics: object) -> frozenset[str]:
     """Return the topics of a subscription.
 
     Raises:
-        ConfigurationError: A single string, or something else than names.
+        ConfigurationError: It is a single string, or not a collection of names.
     """
     if isinstance(topics, str | bytes) or not isinstance(topics, Iterable):
         raise ConfigurationError(f"topics={topics!r}: give a list of topic names, [{topics!r}]")
@@ -58,7 +58,7 @@ def checked_fetch_limit(most: object) -> int | None:
 
 
 def check_kind(kind: object) -> None:
-    """Check that an acknowledgement is one.
+    """Check the type of an acknowledgement.
 
     Raises:
         ConfigurationError: It is not an `AcknowledgeType`.
@@ -118,7 +118,7 @@ def not_a_record(record: object) -> ConfigurationError:
 
 
 def check_callback(callback: object) -> None:
-    """Check that a callback is one, and that calling it does its work.
+    """Check that a callback is a function, and that calling it does its work.
 
     Raises:
         ConfigurationError: It is neither an ordinary function of one argument nor None.
@@ -133,7 +133,7 @@ def checked_records(records: Iterable[object]) -> Sequence[AnyRecord]:
     """Return the records of a part of a batch.
 
     Raises:
-        ConfigurationError: It is something else than records.
+        ConfigurationError: It is not a collection of records.
     """
     if isinstance(records, ShareRecord | str | bytes | Mapping) or not isinstance(records, Iterable):
         raise ConfigurationError(

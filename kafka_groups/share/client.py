@@ -123,7 +123,7 @@ class ShareClient:
         if self._engine.is_running:
             deadline_ms = self._clock.now_ms() + min(timeout_ms, self._config.request_timeout_ms)
             self.fetcher.close()
-            # The leaders take acknowledgements also of a member that its coordinator refuses.
+            # Leaders accept acknowledgements even from a member that its coordinator refuses.
             await self._until(lambda: self.fetcher.is_closed or self._is_broken, deadline_ms)
             self.membership.leave()
             await self._until(lambda: self._has_left or self._errors.fatal is not None, deadline_ms)

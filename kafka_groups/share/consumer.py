@@ -129,7 +129,7 @@ class KafkaShareConsumer(_LocalSurface, Generic[K, V]):
         each of them, unless `hold` says that you keep them.
 
         Args:
-            timeout: Longest wait, in seconds. None waits for as long as it takes; 0 returns what is there.
+            timeout: Longest wait, in seconds. None waits without limit; 0 returns only what is already there.
             hold: Keep the records of earlier polls and return new ones too (explicit mode). Their locks are
                 still running: `renew` them, or set `auto_renew`.
 
@@ -146,7 +146,7 @@ class KafkaShareConsumer(_LocalSurface, Generic[K, V]):
             BrokerError: The broker refused the group or a topic (authorisation, invalid names, group size).
             BootstrapError: No broker has answered since the consumer was made, for `default.api.timeout.ms`. The
                 next poll tries again. Once a broker has answered, outages raise nothing: see `state`.
-            WrongProtocolError: The server speaks TLS, plain text or something else than the configuration says.
+            WrongProtocolError: The server does not speak the configured protocol, such as TLS instead of plain text.
             TlsError: The TLS handshake failed.
         """
         timeout = checked_timeout(timeout)
@@ -178,7 +178,7 @@ class KafkaShareConsumer(_LocalSurface, Generic[K, V]):
             self._inbox.polls.waited(self._clock.now_ms())
 
     def _attract_attention(self) -> None:
-        """Have the loop look at what the application did; it does so by itself when the next answer comes."""
+        """Wake the event loop to read the inbox, unless it will read it anyway."""
         if self._inbox.will_be_read:
             self._thread.check_usable()
         else:

@@ -30,8 +30,8 @@ class LoopWaits:
 
     async def for_records(self, timeout_s: float | None) -> AnyRecords:
         """Wait for records, without limit if the timeout is None. Return an empty batch if the timeout expires."""
-        # No asyncio.timeout: it ends a wait by cancelling the task, which costs more, and which has the task hold on
-        # to the consumer even after everybody else has forgotten it.
+        # No asyncio.timeout: it ends a wait by cancelling the task. That costs more, and the task then keeps a
+        # reference to the consumer after everything else has dropped it.
         self._time_is_up = False
         self._inbox.waits_until_ms = None if timeout_s is None else self._clock.now_ms() + round(timeout_s * 1000)
         timer = None if timeout_s is None else asyncio.get_running_loop().call_later(timeout_s, self.end_wait)

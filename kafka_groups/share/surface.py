@@ -92,7 +92,7 @@ class _LocalSurface:
             ConfigurationError: An argument is invalid.
             IllegalStateError: In implicit mode, or the record is not in flight any more.
         """
-        # For every record: what is right passes with the fewest calls.
+        # Called for every record: valid arguments pass with the fewest calls.
         if kind.__class__ is not AcknowledgeType or not kind or release_after is not None or self._application.refuses:
             self._application.acknowledge(record, kind, release_after)
             return

@@ -9,10 +9,10 @@ from kafka_groups.types import Header
 __all__ = ["TracedAttempt", "TracedRecord", "attempt_attributes", "place_attributes", "span_name"]
 
 _ATTEMPT = "kafka_groups.attempt"
-"""The attribute with the number of the attempt. The conventions have none for it."""
+"""The attribute with the number of the attempt. The conventions do not define one."""
 
 _HANDLER = "kafka_groups.handler"
-"""The attribute with the name of the handler. The conventions have none for it."""
+"""The attribute with the name of the handler. The conventions do not define one."""
 
 
 class TracedRecord(Protocol):

@@ -24,7 +24,7 @@ class ExportedSources:
     """The sources of one exporter. Any thread may use it.
 
     Clients with equal labels would be one time series. If they have a `client_id`, the later ones get a number: `shop`,
-    `shop-2`, `shop-3`. Numbers that were removed are given again.
+    `shop-2`, `shop-3`. The number of a removed client is reused.
     """
 
     def __init__(self) -> None:
@@ -74,7 +74,7 @@ def _entry(client: object, others: tuple[_Entry, ...]) -> _Entry:
 
 
 class ExportHandle:
-    """Clients whose metrics an exporter has. It removes them again.
+    """Clients whose metrics an exporter has. It can remove them.
 
     Args:
         exported: The sources of the exporter.

@@ -81,7 +81,7 @@ _CLIENT = ("group", "client_id")
 _APPLICATION = ("application_id", "client_id")
 
 _GAUGES_CALLED_TOTAL = frozenset({"restore-remaining-records-total"})
-"""The value shrinks, although Kafka's name ends as that of a counter. Prometheus' name does not."""
+"""The value shrinks, although Kafka's name ends like that of a counter. Prometheus' name does not."""
 
 _TEXT = "text"
 """The unit of metrics whose value is a text, which Prometheus does not have."""
@@ -143,7 +143,7 @@ def _plain(markdown: str) -> str:
 _NAME = re.compile(r"(?P<domain>[\w.]+):type=(?P<type>[\w-]+)(?P<properties>(?:,\w+=\w+)*):(?P<attribute>[\w-]+)")
 _COUNTERS = re.compile(r"Count|write-total|.*-(?:commit|deletion|rebalance|success)-count")
 _SHARED_DOCS: Mapping[str, str] = MappingProxyType({
-    "kafka_server_group_coordinator_metrics_group_count": "Groups of a type, in whatever state.",
+    "kafka_server_group_coordinator_metrics_group_count": "Groups of a type, in any state.",
     "kafka_server_group_coordinator_metrics_classic_group_count": "Groups of the type classic in a state.",
     "kafka_server_group_coordinator_metrics_consumer_group_count": "Groups of the type consumer in a state.",
     "kafka_server_group_coordinator_metrics_share_group_count": "Groups of the type share in a state.",

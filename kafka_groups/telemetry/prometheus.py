@@ -36,7 +36,7 @@ class PrometheusExport(ExportHandle):
 def export(client: Measured, *others: Measured, registry: CollectorRegistry | None = None) -> PrometheusExport:
     """Add the metrics of clients to a registry.
 
-    Each scrape reads them anew, from its own thread. Clients with the same group and `client.id` get the label values
+    Each scrape reads them from its own thread. Clients with the same group and `client.id` get the label values
     `client_id="shop"`, `"shop-2"` and so on, in the order in which they are exported.
 
     Args:

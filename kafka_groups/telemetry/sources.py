@@ -1,6 +1,6 @@
 """The metrics of one client, cluster or worker as exporters read them.
 
-Whatever can be exported has a property `telemetry`, so that exporters know the clients without importing them.
+Everything that can be exported has a property `telemetry`, so that exporters know the clients without importing them.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -120,7 +120,7 @@ class _AttemptSpan(AbstractContextManager[None]):
         self._attributes = attempt_attributes(attempt)
 
     def __enter__(self) -> None:
-        outside = set_span_in_context(INVALID_SPAN)  # what the worker runs in is not the cause of the attempt
+        outside = set_span_in_context(INVALID_SPAN)  # the worker's own context is not the cause of the attempt
         producers = [extract(record.headers, context=outside, getter=_HEADERS) for record in self._attempt.records]
         context = outside if self._attempt.is_batch else producers[0]
         if self._attempt.number == 1:
@@ -163,7 +163,7 @@ def _links(contexts: Sequence[Context]) -> list[Link]:
 
 
 class _HeaderGetter(Getter[Sequence[Header]]):
-    """Reads headers as text. Bytes that are not UTF-8 are no context, so they are replaced."""
+    """Reads headers as text. Bytes that are not UTF-8 are not a trace context, so they are replaced."""
 
     def get(self, carrier: Sequence[Header], key: str) -> list[str] | None:
         """Return the values of a header, or None if there is none."""

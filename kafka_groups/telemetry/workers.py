@@ -48,7 +48,7 @@ class WorkerObserver(Protocol):
         """Note how long records waited for their first call, from their timestamps on, in seconds and in any order."""
 
     def in_hand(self, states: Mapping[str, int]) -> None:
-        """Set how many records are in each state. States that are left out have none."""
+        """Set how many records are in each state. A state that is left out has 0."""
 
     def oldest(self, age_s: float) -> None:
         """Set for how long the oldest record has been in hand; 0 if there is none."""
@@ -105,7 +105,7 @@ class WorkerTelemetry:
 
     Args:
         group: The share group.
-        process: The name of this process, such as its number. A name that comes again after a restart continues the
+        process: The name of this process, such as its number. A name that is reused after a restart continues the
             time series; a new name begins others.
     """
 

@@ -93,15 +93,15 @@ class Decoder:
                     acquired.mark_open(next_offset, base_offset - 1, AcknowledgeType.GAP)
                 next_offset = after
                 if has_holes and not acquired.holds_any(batch):
-                    continue  # somebody else's, corrupt or not
+                    continue  # acquired by another member: ignore it, corrupt or not
                 error = self._check(acquired, batch)
                 if error is None and not header.is_control:
                     batches.append(batch)
                 first_error = first_error or error
         except CorruptRecordError as error:
             first_error = first_error or error
-        # What follows the last batch has no record, unless bytes are left over that could not be read: those
-        # offsets go back to the broker instead of being lost.
+        # Offsets after the last batch have no record. But if unreadable bytes are left over, they may have one: they
+        # are released instead of being lost.
         complete = read_bytes == len(blob or b"")
         rest = AcknowledgeType.GAP if complete else AcknowledgeType.RELEASE
         acquired.mark_open(next_offset, acquired.last_offset, rest)

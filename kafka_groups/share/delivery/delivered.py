@@ -105,7 +105,7 @@ class DeliveredRecords(Delivery):
                     self._reject(batch, batch.corrupt(error))
                 except CorruptRecordError as error:
                     self._reject(batch, error)
-        except GeneratorExit:  # costs nothing for a record, and says where a loop was left
+        except GeneratorExit:  # costs nothing per record, and shows where a loop was left
             if place is not None:
                 place.stopped_at(record)
             return

@@ -37,7 +37,7 @@ class CompletedFetch:
 
     Attributes:
         acquired: What was acquired.
-        blob: Its record batches; None if the records are there already: renewed ones, and what was left over by a poll.
+        blob: Its record batches; None if the records are decoded already: renewed ones, or the rest of a poll.
         error: What to raise after its records, or None.
         is_untouched: Whether it begins a response that came while the application was busy, which has not taken it yet.
     """
@@ -56,7 +56,7 @@ class Inbox:
         on_session_ended: Called on the loop's side with a share session that has ended, and with it all its locks.
         on_ready: Called on the loop's side when a waiting application must look at the inbox.
         is_waiting: Whether the application waits in a poll.
-        waits_until_ms: Until when it waits; None for as long as it takes.
+        waits_until_ms: Until when it waits; None for no limit.
         last_poll_ms: When the application last called poll; None before.
         in_hand: Deliveries that the application holds and has not acknowledged and sent in full.
         will_be_read: Whether the loop reads this without being woken: with the response that each leader owes, or when

@@ -89,7 +89,7 @@ class ShareRecord(Generic[K, V]):
 
     @property
     def headers(self) -> list[Header]:
-        """The headers in the producer's order; a key may come twice."""
+        """The headers in the producer's order; a key may be repeated."""
         return list(self._raw.headers)
 
     @property

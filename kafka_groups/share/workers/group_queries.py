@@ -60,7 +60,7 @@ async def _asked(config: ShareConsumerConfig, question: Callable[[Asking], Await
     try:
         return await question(client.within(TIMEOUT_MS))
     except (NetworkError, OperationTimeoutError, BrokerError, AuthenticationError) as error:
-        _LOG.info("the brokers do not tell of the group %s: %s", config.group_id, error)
+        _LOG.info("could not ask the brokers about the group %s: %s", config.group_id, error)
         return None
     finally:
         await client.close()

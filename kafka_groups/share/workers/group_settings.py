@@ -75,7 +75,7 @@ def group_settings(config: ShareConsumerConfig) -> GroupSettings:
 
 
 def start_note(settings: GroupSettings, group_id: str) -> Sequence[str]:
-    """Return a warning if a new group skips the records that are there; else nothing."""
+    """Return a warning if a new group skips the existing records; else nothing."""
     if settings.auto_offset_reset != "latest":
         return ()
     note = (

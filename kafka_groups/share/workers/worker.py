@@ -245,7 +245,7 @@ class Worker:
         As the process is the worker's, garbage is collected less often than by Python's default (`gc.set_threshold`).
 
         With several processes, this one only watches them. It starts another process for one that dies, and a record
-        that ran in the dead process runs alone when it comes again. Each process imports the worker and enters its
+        that ran in the dead process runs alone when it is redelivered. Each process imports the worker and enters its
         lifespan, so the worker needs a name at the top level of a module, and a script that calls `run` needs the line
         `if __name__ == "__main__":` before that.
 

@@ -432,7 +432,7 @@ class Drain:
             elif is_bad:
                 self._give_up(batch)
             else:
-                batch.release()  # what was rejected too: the exception may be what says that it should not have been
+                batch.release()  # rejected ones too: the exception may mean that they should not be rejected
             batch.end()
             acknowledger.send(batch.records)
             acknowledger.finish()

@@ -100,7 +100,7 @@ class HoldingDesk:
     """The driver's end.
 
     Args:
-        go_on: Counts how often an operator said that the sink is mended.
+        go_on: Counts how often an operator reported the sink as fixed.
     """
 
     def __init__(self, go_on: GoOn) -> None:
@@ -153,7 +153,7 @@ class HoldingDesk:
 
 
 def _report_in(line: bytes) -> dict[str, Any]:
-    """Read a report; empty if something else than a worker has connected."""
+    """Read a report; empty if it is not from a worker."""
     try:
         report = json.loads(line)
     except ValueError:
@@ -218,7 +218,7 @@ class DeskLine:
             if not self._is_lost:
                 self._is_lost = True
                 _LOG.warning(
-                    "The driver at %s:%d cannot be told what this worker holds, and cannot end its waits: %s",
+                    "The driver at %s:%d cannot learn what this worker holds, and cannot end its waits: %s",
                     self.address.host,
                     self.address.port,
                     error,

@@ -22,8 +22,8 @@ _DEFAULTS: Final[Mapping[str, object]] = {
 }
 """Defaults that differ from those of a consumer.
 
-Long work is not a reason to take its records away: they would be delivered to another consumer, which takes as long,
-until their deliveries are used up. Spark shows what hangs.
+Slow work must not lose its records: they would be delivered to other consumers, which take just as long, until their
+deliveries are used up. Spark shows tasks that hang.
 """
 _RENAMED: Final[Mapping[str, str]] = {"retry_seconds": "backoff_seconds"}
 """Options by their earlier names."""
@@ -57,7 +57,7 @@ class KeyRules:
         config = share_consumer_config({**given, **ours})
         if "fetch_max_records" in named:
             return config
-        # A run ends after some records or seconds. What a larger fetch leaves over would be released then, and spend a
+        # A run ends after some records or seconds. The rest of a larger fetch would then be released, which spends a
         # delivery.
         return evolve(config, fetch_max_records=config.max_poll_records)
 

@@ -29,7 +29,7 @@ class SparkProcessHandler(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Write a record."""
         if logging.getLogger().handlers:
-            return  # it gets there, too
+            return  # the root logger writes it
         try:
             sys.stderr.write(f"{self.format(record)}\n")
             sys.stderr.flush()
@@ -44,7 +44,7 @@ def is_process_of_spark() -> bool:
 
 
 def set_up_logging(level: str) -> None:
-    """Let the loggers of this package write to standard error from a level on; nothing in a process of the user.
+    """Let the loggers of this package write to standard error from a level on. Does nothing in a user's own process.
 
     Args:
         level: One of `LEVELS`.

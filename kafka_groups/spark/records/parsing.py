@@ -128,7 +128,7 @@ def _fill_starts(starts: Integers, data: bytes, array: Any, begin: int, end: int
 
 
 def _of_one_size(starts: Integers, data: bytes, array: Any, position: int, end: int) -> tuple[int, int]:
-    """Records that begin with the same bytes as the first, as these tell the size; how many, and the position after."""
+    """Return how many records begin with the same bytes as the first, which give its size, and where they end."""
     size = _next_start(data, position) - position
     count = min(len(starts), (end - position) // size)
     for at in range(position, position + 3):

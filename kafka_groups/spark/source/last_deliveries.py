@@ -64,7 +64,7 @@ class LastDeliveries:
         try:
             copied = self.letters.copy(_records_of(piece), f"delivery {piece.delivery_count} of {limit}")
         except DeliveryFailedError as error:
-            _LOG.error("records that may not come again cannot be copied, and wait: %s", error)
+            _LOG.error("records on one of their last deliveries cannot be copied, and wait: %s", error)
             return False
         self.counts.dead_letters += copied
         return True

@@ -110,7 +110,7 @@ class SourceOptions:
         "availableNowTimeoutMs",
         60_000,
         "How long a query with Trigger.AvailableNow waits without any record before it ends, while the group is not "
-        "through: others hold the rest, or a member that was killed still has partitions until its session is over. "
+        "finished: others hold the rest, or a member that was killed still has partitions until its session is over. "
         "If the brokers do not answer at that time, the query fails.",
         unit="ms",
     )
@@ -121,7 +121,7 @@ class SourceOptions:
             default=None,
             reader=read_not_empty,
             form="the name of a topic",
-            doc="Where a record is copied to before Spark gets it for the last time that the group allows "
+            doc="Where a record is copied to before Spark gets it on the last delivery that the group allows "
             "(share.delivery.count.limit).",
         )
     )

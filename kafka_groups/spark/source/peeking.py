@@ -38,18 +38,18 @@ class PeekedPiece(TablePiece):
 def peek(
     keys: Mapping[str, object], place: TopicPartition, offset: int, timeout_s: float, *, skipped: int = 0
 ) -> PeekedPiece:
-    """Return the first committed record that the log has from an offset on; blocks until it has come.
+    """Return the first committed record that the log has from an offset on; blocks until it is read.
 
     Args:
         keys: The configuration of the share consumer.
         place: The partition.
         offset: The first offset to read.
         timeout_s: Longest wait.
-        skipped: How many offsets further on to read instead, and after the last one from the first on: the records
-            before may be what makes the sink fail.
+        skipped: How many offsets to skip, wrapping around at the end of the log: the skipped records may be what makes
+            the sink fail.
 
     Raises:
-        KafkaGroupsError: It did not come in time, the offset is behind the log's end, or the brokers do not allow it.
+        KafkaGroupsError: It was not read in time, the offset is behind the log's end, or the brokers do not allow it.
     """
     with PartitionReader(keys, f"{keys['group_id']}-peek") as reader:
         first, end = reader.bounds(place, timeout_s)

@@ -96,7 +96,7 @@ class GroupQuestions:
         try:
             lags, now = self._started().run(self._lags_and_ends(timeout_ms))
         except KafkaGroupsError as error:
-            _LOG.info("how far the group %s is cannot be told: %s", self._group_id, error)
+            _LOG.info("cannot tell how far the group %s is: %s", self._group_id, error)
             return False if is_retriable(error) else None
         # Not the start offsets: they are written with the acknowledgements after those that moved them.
         since = {partition: now.get(partition, end) - end for partition, end in ends.items()}

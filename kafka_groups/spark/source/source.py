@@ -189,7 +189,7 @@ class ShareSource:
         try:
             self._acquirer.close(_CLOSE_TIMEOUT_S)
         except KafkaGroupsError as error:
-            _LOG.warning("the group was not left in order, the brokers find out by themselves: %s", error)
+            _LOG.warning("could not leave the group cleanly; the brokers will notice by themselves: %s", error)
         if self._shared is not None:
             self._shared.close()
         self._questions.close()
@@ -268,7 +268,7 @@ class ShareSource:
         return min(JOIN_TIMEOUT_MS, self._left_ms(now_ms)) if self._is_drain else JOIN_TIMEOUT_MS
 
     def _left_ms(self, now_ms: int) -> int:
-        """Return how long a run that reads what is there still waits for a record."""
+        """Return how long a run that reads only available records still waits for one."""
         return max(0, self._came_ms + self.options.available_now_timeout_ms - now_ms)
 
     def _question_ms(self, now_ms: int) -> int:
@@ -330,7 +330,7 @@ class ShareSource:
         return 0 if self._resume_ms is None else max(0, self._resume_ms - self._clock.now_ms())
 
     def _is_to_wait(self, now_ms: int, *, is_answered: bool) -> bool:
-        """Return whether a run that reads what is there has to wait, because it would end if it found nothing.
+        """Return whether a run that reads only available records has to wait, because finding none would end it.
 
         Args:
             now_ms: Now.

@@ -102,7 +102,7 @@ class HeldConsumer:
         try:
             self.consumer.close(_CLOSE_SECONDS)
         except KafkaGroupsError as error:
-            _LOG.warning("%r was not closed in good order: %s", self.consumer, error)
+            _LOG.warning("%r was not closed cleanly: %s", self.consumer, error)
         close = getattr(self.process, "close", None)
         if callable(close):
             close()

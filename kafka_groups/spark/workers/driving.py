@@ -38,7 +38,7 @@ class Pausing(Protocol):
     """Waits between two tries."""
 
     def __call__(self, wait_ms: int, *, may_poll: bool, held: int = 0) -> ShareBatch | None:
-        """Wait with that many records in hand; with `may_poll`, return other records as soon as some come."""
+        """Wait with records in hand; with `may_poll`, return other records as soon as some come."""
         ...
 
 
@@ -133,7 +133,7 @@ class PortionDriver:
         except ProcessResultError as error:
             self._tally.note_error(error, failed=True)
             return RunOutcome.UNKNOWN
-        except Exception as error:  # whatever it is, the result tells of it
+        except Exception as error:  # any error: the result reports it
             self._tally.note_error(error, failed=False)
             return RunOutcome.FAILED
         finally:

@@ -1,7 +1,7 @@
 """Refuse a `process` that does not finish its work: its records would be accepted without being stored.
 
-By returning None, `process` says that the records are stored. Whatever else it returns may be work that nobody has
-done: `map(store, batch)` stores nothing, a Future may fail later, and False may mean that it failed.
+By returning None, `process` says that the records are stored. Anything else that it returns may be unfinished work:
+`map(store, batch)` stores nothing, a Future may fail later, and False may mean that it failed.
 """
 
 import reprlib

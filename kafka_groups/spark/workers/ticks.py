@@ -75,5 +75,5 @@ def checked_workers(workers: object) -> int:
         ConfigurationError: It is not a positive integer.
     """
     if not isinstance(workers, int) or isinstance(workers, bool) or workers < 1:
-        raise ConfigurationError(f"workers={workers!r}: give how many tasks are to poll side by side, 1 or more")
+        raise ConfigurationError(f"workers={workers!r}: give the number of tasks that poll in parallel, 1 or more")
     return workers

@@ -159,7 +159,7 @@ class _Worker:
         The records in hand stay locked: the consumer renews them. An operator may end the wait, and so may the driver
         if it wants the run to end.
         """
-        self._acknowledger.finish()  # which must not wait as long as the sink
+        self._acknowledger.finish()  # acknowledgements must not wait for the sink
         until_ms = self._clock.now_ms() + wait_ms
         self._consumer.fetches_ahead = False
         self._consumer.fetch_limit = _PROBE_RECORDS

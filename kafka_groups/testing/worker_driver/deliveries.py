@@ -111,7 +111,7 @@ class WorkerDelivery:
 
     @property
     def outcome(self) -> Outcome | None:
-        """The end of the delivery; None as long as the worker has the record in hand."""
+        """The end of the delivery; None while the worker has the record in hand."""
         return self._progress.outcome
 
     @property

@@ -302,7 +302,7 @@ class WorkerTestDriver:
         self, topic: str, partition: int, contents: Sequence[LogContent], delivery_count: int
     ) -> list[WorkerDelivery]:
         if partition < 0:
-            raise ConfigurationError(f"partition={partition!r}: give a number from 0 on")
+            raise ConfigurationError(f"partition={partition!r}: give a number, 0 or more")
         limit = self._group.delivery_limit
         if not 1 <= delivery_count <= limit:
             raise ConfigurationError(f"delivery_count={delivery_count!r}: give 1 to delivery_limit={limit}")
@@ -445,7 +445,7 @@ class WorkerTestDriver:
 
 def _check_positive(name: str, value: object) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise ConfigurationError(f"{name}={value!r}: give a whole number from 1 on")
+        raise ConfigurationError(f"{name}={value!r}: give a whole number, 1 or more")
 
 
 def _check_no_loop() -> None:

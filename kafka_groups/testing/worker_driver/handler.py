@@ -35,7 +35,7 @@ __all__ = ["DrivenHandler", "DriverStage", "InlineSlots"]
 _MOST_RETRIES_AT_ONCE = 100_000
 """The most runs at one time, apart from the first of each record in hand."""
 _WATCH_MS = 1_000
-"""A task that was cancelled is looked at again after this time, as it may ignore that."""
+"""A cancelled task is checked again after this time, as it may ignore the cancellation."""
 _MEASURE_MS = 1_000
 """Windows that fill are measured at this interval, as in production."""
 

@@ -61,7 +61,7 @@ class HandlerLoop(asyncio.BaseEventLoop):
         """Run a coroutine to its end; timers fire without waiting.
 
         Raises:
-            WorkerTestError: It waits for something that nobody does.
+            WorkerTestError: It waits for something that never happens.
         """
         task = self.create_task(steps)
         self.run_ready()

@@ -99,7 +99,7 @@ class WorkerTurns:
         self.turn()
 
     def stop(self, grace_ms: int) -> None:
-        """Run what is held for at most that long, and release the rest."""
+        """Run the held records for at most `grace_ms`, and release the rest."""
         now_ms = self._clock.now_ms()
         until_ms = now_ms + grace_ms
         self._begin_stop(now_ms, until_ms)

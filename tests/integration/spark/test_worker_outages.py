@@ -151,7 +151,7 @@ def test_a_driver_that_cannot_be_reached_is_no_reason_to_end(
         wait_until(lambda: SINK.tries > 5)
         SINK.is_up = True
         assert running.result(60).accepted == _RECORDS
-    assert caplog.text.count("cannot be told what this worker holds") == 1
+    assert caplog.text.count("cannot learn what this worker holds") == 1
 
 
 def test_a_stranger_is_not_answered(cluster: EmbeddedCluster) -> None:

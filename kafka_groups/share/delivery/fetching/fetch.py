@@ -162,7 +162,7 @@ class ShareFetchManager:
         gathering = [leader for leader in self._leaders.values() if self._gathers(leader, now_ms)]
         busy = sum(leader.exchange is not None for leader in self._leaders.values())
         inbox.will_be_read = bool(self._leaders) and busy + len(gathering) == len(self._leaders)
-        # The application may have done something while this was found out, and have seen `will_be_read` as it was.
+        # The application may have acted in the meantime, and have seen the old value of `will_be_read`.
         is_overtaken = inbox.has_urgent_acknowledgements or not all(inbox.unclaimed(x.node_id) for x in gathering)
         return inbox.will_be_read and (is_overtaken or (inbox.is_paused and bool(gathering)))
 

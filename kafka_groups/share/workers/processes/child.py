@@ -166,7 +166,7 @@ class ParentLink:
             with self._sending:
                 self._pipe.send(message)
         except OSError:
-            _LOG.debug("The parent process has ended, and does not hear %r", message)
+            _LOG.debug("The parent process has ended and does not receive %r", message)
 
     def _report(self) -> None:
         """Send figures and health once a second, and health when it changes, until the worker ends."""
@@ -203,7 +203,7 @@ class ParentLink:
             controls.suspect(message.ranges)
 
     def _watch_parent(self) -> None:
-        """End after the parent. The pipe alone is not enough: other processes may hold its end."""
+        """End this process after its parent. The pipe alone is not enough: other processes may hold its end."""
         while os.getppid() == self._parent:
             self._has_ended.wait(_REPORT_S)
             if self._has_ended.is_set():

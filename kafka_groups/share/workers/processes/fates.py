@@ -26,7 +26,7 @@ class ChildFate(Enum):
     """The meaning of a process's end for the others."""
 
     GONE = auto()
-    """It was to end."""
+    """It ended because the worker stops."""
     RESTART = auto()
     """Another one replaces it."""
     STOP = auto()
@@ -43,7 +43,7 @@ class ChildExit:
         number: The number of the process.
         status: Its exit status, or the negative number of the signal that killed it.
         has_started: Whether it handled records.
-        last_words: What it said about its end; None if it died without a word.
+        last_words: What it reported about its end; None if it died without a report.
         running: What it was running.
     """
 
@@ -125,7 +125,7 @@ class ChildState:
     Attributes:
         number: Its number.
         is_running: Whether there is a process now.
-        health: What it said about its health; None before.
+        health: Its last report about its health; None before the first.
         silent_ms: How long ago that was, or the process was started.
     """
 
@@ -152,9 +152,9 @@ def _is_live(state: ChildState) -> bool:
 
 def _reasons(state: ChildState) -> Sequence[str]:
     if not state.is_running:
-        return ("it does not run",)
+        return ("it is not running",)
     if state.silent_ms >= _SILENT_MS:
-        return (f"it has said nothing for {state.silent_ms // 1000} s",)
+        return (f"it has not reported for {state.silent_ms // 1000} s",)
     if state.health is None:
         return ("it is starting",)
     return state.health.reasons or (() if state.health.is_ready else ("it is not ready",))

@@ -43,7 +43,7 @@ class ChildError:
 
 
 def _pickled(error: Exception) -> bytes | None:
-    """Pickle an error if it survives that. What classes of users do there may fail in any way."""
+    """Pickle an error; None if that fails. The code of users' classes may raise anything here."""
     try:
         pickled = pickle.dumps(error)
         return pickled if isinstance(pickle.loads(pickled), type(error)) else None  # noqa: S301 - made here
@@ -79,7 +79,7 @@ class ChildEnded:
 
 @frozen
 class StopChild:
-    """To a child: stop. Records in hand may run on for so long; the rest is released."""
+    """To a child: stop. Records in hand may run on for this long; the rest is released."""
 
     grace_ms: int
 

@@ -22,7 +22,7 @@ __all__ = ["NotesLayout", "SlotNotes"]
 _MOST_SLOTS = 1_024
 """Slots of a handler beyond this number make no notes."""
 _MOST_RANGES = 8
-"""A slot notes as many partitions of one run; batches may have more."""
+"""A slot notes at most this many partitions of one run; batches may have more."""
 _COUNT = struct.Struct("<q")
 _RANGE = struct.Struct("<iiqq16s")
 _ONE = struct.Struct("<qiiqq16s")
@@ -54,7 +54,7 @@ class NotesLayout:
         return [topic for _, _, topics in self.handlers for topic in topics]
 
     def notes_for(self, name: str, memory: memoryview) -> "SlotNotes":
-        """Return what the slots of a handler write their notes with."""
+        """Return the notes that the slots of a handler write."""
         first = 0
         for handler, slots, _ in self.handlers:
             if handler == name:

@@ -1,4 +1,4 @@
-"""The place of one worker process in its parent: the process, if there is one now, and what it said last."""
+"""The place of one worker process in its parent: the process, if there is one now, and its last reports."""
 
 import ctypes
 import logging
@@ -41,11 +41,11 @@ class ChildPlace:
         process: The process; None if there is none now.
         memory: The notes of the process.
         has_started: Whether the process handles records.
-        last_words: What it said about its end.
-        health: What it said about its health last.
+        last_words: Its report about its end.
+        health: Its last report about its health.
         figures: Its latest figures, until they are taken.
-        heard_ms: When it said something last, or was started.
-        start_ms: When to start a process; None for not at all.
+        heard_ms: When it last reported something, or was started.
+        start_ms: When to start a process; None for never.
         kill_ms: When to kill the process, which should have ended; None for never.
     """
 
@@ -68,14 +68,14 @@ class ChildPlace:
 
     @property
     def watched(self) -> list[Connection | int]:
-        """The objects of which one becomes ready when the process says something, or exits."""
+        """Objects to wait for: one becomes ready when the process sends a message or exits."""
         return [] if self.process is None else self.process.watched
 
     def spawn(self, main: ChildMain, program: ChildProgram, now_ms: int) -> None:
         """Start a process.
 
         Raises:
-            OSError: The system has no room for one.
+            OSError: The system cannot start another process.
         """
         memory: Any = SPAWN.RawArray("B", program.layout.size)
         numbered = evolve(program, number=self.number)
@@ -86,15 +86,15 @@ class ChildPlace:
         _LOG.info("Process %d has process id %s", self.number, self.process.pid)
 
     def tell(self, message: StopChild | NameSuspects) -> None:
-        """Tell the process something. It may have ended."""
+        """Send a message to the process, which may have ended."""
         if self.process is not None and not self.process.send(message):
             _LOG.debug("Process %d has ended", self.number)
 
     def hear(self, now_ms: int) -> int | None:
-        """Take what the process has said. Return its exit status if it has exited."""
+        """Receive the messages of the process. Return its exit status if it has exited."""
         if self.process is None:
             return None
-        status = self.process.exit_status  # first, as it may say more before it exits
+        status = self.process.exit_status  # first, as it may send more before it exits
         for message in self.process.received():
             self._take(message, now_ms)
         return status

@@ -30,7 +30,7 @@ _LOG = logging.getLogger("kafka_groups.worker")
 _LOOK_MS = 1_000
 """The time between two looks at the processes. Pipes alone are not enough: forks of a child hold them open."""
 _TIME_TO_CLOSE_MS = 4_000
-"""A process that has not ended so long after its time to stop is killed."""
+"""A process that has not ended this long after its time to stop is killed."""
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
@@ -91,12 +91,12 @@ class ChildSupervisor:
             raise self._error
 
     def stop(self, grace_ms: int) -> None:
-        """Let all processes stop: records in hand may run on for so long. Does not wait; any thread may call it."""
+        """Let all processes stop: records in hand may run on for this long. Does not wait; any thread may call it."""
         self._stops.append(grace_ms)
         self._wake()
 
     def close(self) -> None:
-        """Let go of what `stop` needs. Call it after `run`."""
+        """Close the pipe that `stop` writes to. Call this after `run`."""
         waker, self._waker = self._waker, -1
         for end in (waker, self._woken):
             os.close(end)
@@ -177,7 +177,7 @@ class ChildSupervisor:
             _LOG.info("Process %d was stopped by the program, so all others stop", place.number)
             self._stop_all(self._shutdown_ms)
         elif not ended.is_in_order and ended.has_started:
-            _LOG.warning("%s, as it was to stop. The records that it held are delivered again", _sentence(ended))
+            _LOG.warning("%s while the worker was stopping. Its records are delivered again", _sentence(ended))
 
     def _restart(self, place: ChildPlace, ended: ChildExit) -> None:
         now_ms = self._clock.now_ms()

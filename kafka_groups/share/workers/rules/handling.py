@@ -42,7 +42,7 @@ _SHARE_OF_WINDOWS = 4
 _SLOW_RUN_MS = 20
 """A run that takes longer gives back the records that it has not started."""
 _OUTAGE_MS = 3_600_000
-"""For so long after its first failure, an error of the sink uses no retry of a record."""
+"""For this long after a record's first failure, errors of the sink use none of its retries."""
 _LONGEST_PROBE_WAIT_MS = 30_000
 _COPY_WAITS = Waits.of_tries_in_hand(30_000)
 
@@ -107,7 +107,7 @@ class RecordHandling(Generic[R]):
             self._release_held(now_ms)
 
     def _forget_earlier(self, records: Sequence[R], counts: Sequence[int], now_ms: int) -> None:
-        """Records that come again have lost their earlier locks, also if nothing has shown that yet."""
+        """Forget earlier deliveries of redelivered records: their locks are lost, even if nothing has shown it yet."""
         place_of = self._rules.place_of
         again = {place_of(record) for record, count in zip(records, counts, strict=True) if count > 1}
         if again:
@@ -173,8 +173,8 @@ class RecordHandling(Generic[R]):
     def _has_records_at_risk(self) -> bool:
         """True while records on one of their last deliveries are being copied for the first time.
 
-        Whatever runs may end the process, and a record that it takes along then would be gone for good. A copy that
-        failed stops nothing more: the topic for dead letters may be unavailable for long.
+        Any record that runs may end the process, and one of these would then be lost for good. A copy that has failed
+        holds up nothing: the topic for dead letters may be unavailable for long.
         """
         if not self._copying and not self._holdings.copies:
             return False
@@ -340,9 +340,9 @@ class RecordHandling(Generic[R]):
             opened.successes_before = self.breaker.successes
 
     def _is_bad(self, opened: OpenRecord[R]) -> bool:
-        """Return whether a record has failed before and after a success of others: then it says nothing of the sink.
+        """Return whether a record failed before and after a success of others: this says nothing about the sink.
 
-        Otherwise a few bad records that are left over would open the breaker, and be held until others come.
+        If such failures counted, a few remaining bad records would open the breaker, and be held until others arrive.
         """
         return not self.breaker.is_open and opened.successes_before < self.breaker.successes
 
@@ -438,7 +438,7 @@ class RecordHandling(Generic[R]):
         """Take the result of an acknowledgement.
 
         Args:
-            settle: The step. Of its records nothing is read, so the driver may have let go of them.
+            settle: The step. Its records are not read, so the driver may have dropped them.
             refused: The records that the broker refused. It redelivers them.
             refused_places: More of them, by partition and offset.
         """
@@ -525,7 +525,7 @@ class RecordHandling(Generic[R]):
     # ---------------------------------------------------------------------------------------- stopping
 
     def stop(self, now_ms: int, until_ms: int) -> None:
-        """Fetch no more. Records that could run go on until a time; those that wait for a retry are released now.
+        """Stop fetching. Records that can run continue until a time; those that wait for a retry are released now.
 
         Another call may shorten the time.
         """
@@ -585,7 +585,7 @@ class RecordHandling(Generic[R]):
 
     @property
     def is_full(self) -> bool:
-        """True if so many records wait that nothing is fetched."""
+        """True if too many records wait to fetch more."""
         return self._holdings.delayed >= MOST_DELAYED
 
     def failing(self) -> Mapping[str, int]:

@@ -136,7 +136,7 @@ class Holdings(Generic[R]):
         return opened.delivery_count > 1 or opened.place in self.suspects.named
 
     def admit(self, several: Sequence[OpenRecord[R]], now_ms: int) -> None:
-        """Let records go on that waited for a key, an earlier handler, or their dead letter."""
+        """Continue with records that waited for a key, an earlier handler, or their dead letter."""
         suspects: list[OpenRecord[R]] = []
         for opened in several:
             self._sort_in(opened, suspects, now_ms)

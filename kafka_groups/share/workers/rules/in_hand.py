@@ -14,7 +14,7 @@ R = TypeVar("R")
 
 
 class _Lot(Generic[R]):
-    """Records of one delivery. Those that nobody has taken are not made yet, so that few are in memory."""
+    """Records of one delivery. They are created when they are taken, so that few are in memory."""
 
     def __init__(self, records: Iterator[R], size: int) -> None:
         self._records = records

@@ -35,8 +35,8 @@ class RunningRange:
 class NamedSuspects:
     """The records that were running when a process was killed: one of them may have killed it.
 
-    A record that was delivered before is a suspect anyway. The names of these say more: each of them runs alone, also
-    if its delivery count is still 1 because a broker lost count.
+    Every redelivered record is a suspect. These are named, so each of them runs alone, even if its delivery count is
+    still 1 because a broker lost count.
     """
 
     _ranges: deque[RunningRange] = field(factory=lambda: deque(maxlen=MOST_NAMED))

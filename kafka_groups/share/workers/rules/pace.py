@@ -25,7 +25,7 @@ class HandlerPace:
     _run: int = 1
 
     def ran(self, records: int, busy_ms: float) -> None:
-        """Note that a slot was busy for this long with so many records."""
+        """Note how long a slot was busy with how many records."""
         if records == 0:
             return
         record_ms = busy_ms / records

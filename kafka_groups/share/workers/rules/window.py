@@ -3,8 +3,9 @@
 A broker keeps the state of at most `share.partition.max.record.locks` offsets of a partition, counted from the oldest
 that is not finished. Records behind it that are finished count, too. So a record that waits stops its partition when
 that many others have been acquired after it, by any member of the group. A member sees what it has acquired itself. The
-brokers tell how many records behind the oldest are finished; what other members have in hand, nobody tells. But the
-window is full if they deliver nothing of a partition, though it has enough records and the member wants some.
+brokers report how many records behind the oldest are finished, but not what other members have in hand. Still, the
+window must be full if the brokers deliver nothing of a partition although it has enough records and the member wants
+some.
 """
 
 from collections.abc import Iterable, Sequence
@@ -20,7 +21,7 @@ WARN_AT = 0.5
 NOT_READY_AT = 0.9
 HELD_BACK_MS = 5_000
 STALLED_MS = 10_000
-"""The brokers take turns between partitions, so one that delivers nothing for so long cannot."""
+"""The brokers take turns between partitions, so one that delivers nothing for this long cannot deliver."""
 
 
 @frozen
@@ -92,7 +93,7 @@ class RecordWindows:
             self._newest[partition] = last_offset
 
     def told(self, partition: TopicIdPartition, progress: GroupProgress, now_ms: int) -> None:
-        """Take what the brokers tell of a partition."""
+        """Store the brokers' report on a partition."""
         newest, before = self._newest.get(partition, -1), self._told.get(partition)
         since_ms = before.since_ms if before is not None and before.goes_on(progress, newest) else now_ms
         self._told[partition] = _Stall(progress, newest, since_ms)
@@ -137,11 +138,11 @@ class RecordWindows:
             return 0
         if told.progress.start_offset == oldest and self._is_stalled(told, self._newest.get(partition, -1)):
             return self.limit - 1
-        # The brokers tell an earlier start offset until the next record is finished, and count those before `oldest`.
+        # The brokers report an earlier start offset until the next record is finished, and count those before `oldest`.
         return told.progress.finished - max(0, oldest - told.progress.start_offset)
 
     def _is_stalled(self, told: _Stall, newest: int) -> bool:
-        """Return whether nothing of a partition comes, though it has enough records and some have been wanted."""
+        """Return whether a partition delivers nothing, although it has enough records and some have been wanted."""
         has_wanted = self._wanted_ms >= told.since_ms + STALLED_MS and newest == told.newest
         return has_wanted and told.progress.end_offset - told.progress.start_offset >= self.limit
 
@@ -153,5 +154,5 @@ class RecordWindows:
 
     @property
     def oldest_ms(self) -> int:
-        """For how long the record that has been the oldest of its partition for longest has been that."""
+        """The longest time for which a record has been the oldest of its partition."""
         return max((use.age_ms for use in self.uses.values()), default=0)

@@ -38,7 +38,7 @@ __all__ = ["POLL_AT_LEAST_MS", "DriverParts", "HandlerDriver"]
 _EXACT_FETCHES_UP_TO: Final = 500
 """Up to this many wanted records a fetch is exact; with more, whole batches of the log are acquired."""
 _SEND_AFTER_MS: Final = 10
-"""Acknowledgements wait so long for others while handlers run."""
+"""While handlers run, acknowledgements wait this long for others."""
 _WATCH_MS: Final = 100
 _BUSY_WATCH_MS: Final = 20
 _IDLE_MS: Final = 1_000
@@ -146,7 +146,7 @@ class HandlerDriver:
         return self._handling.is_done or (self._watch.is_hung and not self._commits.is_waiting)
 
     def stop(self, grace_ms: int) -> None:
-        """Fetch no more, run what is held for as long as that takes, at most so many ms, and release the rest.
+        """Stop fetching, run the held records for at most `grace_ms`, and release the rest.
 
         A second call may shorten the time.
         """
@@ -345,7 +345,7 @@ class HandlerDriver:
         delivery.let_go()
 
     def _look_after(self, now_ms: int) -> None:
-        """Look after runs that take long, after locks, and after the windows, each at its interval."""
+        """Check long runs, locks and windows, each at its interval."""
         if any(run.unstarted for run in self._handling.running):
             self._handling.stretched(now_ms)
         if now_ms - self._watched_ms >= _WATCH_MS:

@@ -65,7 +65,7 @@ class BackgroundWorker:
         self._runtime = runtime
 
     def begin_stop(self, grace_ms: int) -> None:
-        """Stop fetching, run what is held for at most that long, and release the rest. Does not wait."""
+        """Stop fetching, run the held records for at most `grace_ms`, and release the rest. Does not wait."""
         if self._runtime is not None and self._thread.is_running:
             self._thread.call_soon(self._runtime.stop, grace_ms)
 

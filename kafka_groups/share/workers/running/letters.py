@@ -93,7 +93,7 @@ class LetterWriter:
         return error
 
     async def _earlier_ended(self, letters: Sequence[LetterCopy]) -> None:
-        """Wait for copies of the same records that are under way: their locks were lost, and they have come again."""
+        """Wait for copies of the same records that are under way: their locks were lost, and they were redelivered."""
         places = [place_of(letter.record) for letter in letters]
         while (
             ended := next((self._under_way[place] for place in places if place in self._under_way), None)

@@ -32,7 +32,7 @@ AnyConsumer = AsyncKafkaShareConsumer[Any, Any]
 
 @frozen
 class HandlerGroup:
-    """A group as its handler has to know it.
+    """The facts about a group that its handler needs.
 
     Attributes:
         delivery_limit: After how many deliveries a record is archived; Kafka's default if it is unknown.
@@ -54,7 +54,7 @@ async def preflight(consumer: AnyConsumer, group_id: str, spec: HandlerSpec) -> 
 
     Raises:
         ConfigurationError: The topic for dead letters does not exist, or the group has one of its own as well.
-        KafkaGroupsError: No broker answers. If the brokers only refuse to tell the settings, Kafka's defaults hold.
+        KafkaGroupsError: No broker answers. If the brokers only refuse to show the settings, Kafka's defaults apply.
     """
     settings = await _settings(consumer, group_id)
     own = settings.dead_letter_topic or None
@@ -142,7 +142,7 @@ async def _is_missing(consumer: AnyConsumer, topic: str) -> bool:
     except UnknownTopicOrPartitionError:
         return True
     except KafkaGroupsError as error:
-        _LOG.debug("Whether the topic %s exists is not known: %s", topic, error)
+        _LOG.debug("Cannot find out whether the topic %s exists: %s", topic, error)
     return False
 
 

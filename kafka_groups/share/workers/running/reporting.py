@@ -95,7 +95,7 @@ class HandlerReport:
             return
         self._warn(
             "copies",
-            "dead letters cannot be written to %s; their records are held, and are not rejected before: %s",
+            "dead letters cannot be written to %s; their records are held until they can be: %s",
             self._spec.dead_letters,
             error,
         )
@@ -189,8 +189,8 @@ class HandlerReport:
     def _warn_of_window(self, use: WindowUse) -> None:
         self._warn(
             "window",
-            "offset %d holds back %s: %.0f %% of the window of %d records are used. With shorter waits (retries,"
-            " on_blocked) or more partitions the partition does not stop",
+            "offset %d holds back %s: %.0f %% of the window of %d records are used. Use shorter waits (retries,"
+            " on_blocked) or more partitions before it stops",
             use.oldest,
             use.partition,
             100 * use.used,

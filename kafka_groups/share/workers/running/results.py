@@ -33,7 +33,7 @@ class RunResult:
 
 
 def check_done(result: Any) -> None:
-    """Refuse a result that is work which nobody does.
+    """Refuse a result that is work which nobody will do.
 
     Raises:
         HandlerResultError: It is a coroutine, another awaitable, a generator or another iterator, or a future.
@@ -46,9 +46,9 @@ def check_done(result: Any) -> None:
 
 
 def handler_exit(error: BaseException) -> HandlerResultError:
-    """Return the error for a handler that raised what ends programs or tasks. It stops the worker.
+    """Return the error for a handler that raised an exception that ends programs or tasks. It stops the worker.
 
-    The record is not lost by that: the thread of a slot reports it instead of ending silently. Ctrl-C in the main
+    The record is not lost: the thread of a slot reports it instead of ending silently. Ctrl-C in the main
     thread is not the handler's, and is raised.
     """
     if isinstance(error, KeyboardInterrupt) and threading.current_thread() is threading.main_thread():

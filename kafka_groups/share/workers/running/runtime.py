@@ -200,7 +200,7 @@ class WorkerRuntime:
             self.stop(self._settings.shutdown_ms)
 
     def stop(self, grace_ms: int) -> None:
-        """Stop fetching, run what is held for at most that long, and release the rest. Does not wait."""
+        """Stop fetching, run the held records for at most `grace_ms`, and release the rest. Does not wait."""
         for running in self._running:
             if running.task is not None and not running.task.done():
                 running.driver.stop(grace_ms)

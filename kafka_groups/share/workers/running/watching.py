@@ -12,7 +12,7 @@ from kafka_groups.share.workers.running.slots import AnyRun, HandlerSlots
 __all__ = ["RunWatch"]
 
 _TIME_TO_CANCEL_MS = 5_000
-"""A task that is still running so long after it was cancelled ignores that."""
+"""A task that is still running this long after it was cancelled ignores the cancellation."""
 
 
 class LostLockError(Exception):

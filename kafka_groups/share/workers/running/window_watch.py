@@ -22,7 +22,7 @@ class WindowWatch:
     Args:
         group: Asks about the handler's group.
         windows: What the handler knows of its windows.
-        report: Logs that the brokers do not tell.
+        report: Logs that the brokers do not answer.
         clock: Time.
     """
 

@@ -175,7 +175,7 @@ class Sealing(Generic[P]):
             self._after(start)
 
     def _after(self, end: SourceOffset) -> None:
-        """Continue after a run that failed, or waited after such a one."""
+        """Continue after a run that failed, or that waited after a failed one."""
         self.failures = end.failures + (0 if end.is_mark else 1)
         self.deliveries = end.deliveries
         self.failing_since_ms = end.failing_since_ms

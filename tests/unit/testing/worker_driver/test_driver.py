@@ -629,7 +629,7 @@ def test_workers_that_cannot_be_tested_are_refused(worker: Worker, sink: Sink) -
     worker.handler("orders", dead_letters=LOST_AND_FOUND)(sink.take)
     with pytest.raises(ConfigurationError, match="each record would be copied twice"):
         WorkerTestDriver(worker, group_dead_letters="dlq.orders")
-    with pytest.raises(ConfigurationError, match="delivery_limit=0: give a whole number from 1 on"):
+    with pytest.raises(ConfigurationError, match="delivery_limit=0: give a whole number, 1 or more"):
         WorkerTestDriver(worker, delivery_limit=0)
     worker.handler("bills", name="bills", exhausted=OnError.DEAD_LETTER)(sink.take)
     with pytest.raises(ConfigurationError, match=r"OnError\.DEAD_LETTER needs a topic"), WorkerTestDriver(worker):

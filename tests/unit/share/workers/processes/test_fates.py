@@ -110,10 +110,10 @@ HUNG = Health(is_live=False, is_ready=False, reasons=("handler a: 1 attempts han
         (ChildState(2, True, READY, 0), Health()),
         (ChildState(2, True, READY, 29_999), Health()),
         (ChildState(2, True, None, 0), Health(True, False, ("process 2: it is starting",))),
-        (ChildState(2, False, READY, 99_999), Health(True, False, ("process 2: it does not run",))),
+        (ChildState(2, False, READY, 99_999), Health(True, False, ("process 2: it is not running",))),
         (ChildState(2, True, UNREADY, 0), Health(True, False, (f"process 2: {UNREADY.reasons[0]}",))),
         (ChildState(2, True, HUNG, 0), Health(False, False, (f"process 2: {HUNG.reasons[0]}",))),
-        (ChildState(2, True, READY, 31_000), Health(False, False, ("process 2: it has said nothing for 31 s",))),
+        (ChildState(2, True, READY, 31_000), Health(False, False, ("process 2: it has not reported for 31 s",))),
         (ChildState(2, True, Health(is_ready=False), 0), Health(True, False, ("process 2: it is not ready",))),
     ],
 )

@@ -58,7 +58,7 @@ def test_processes_run_until_they_are_told_to_stop(made: Made) -> None:
         wait_until(lambda: supervisor.health.is_ready, 30, lambda: supervisor.health)
         supervisor.stop(1_000)
     assert supervisor.health.is_live
-    assert supervisor.health.reasons == ("process 1: it does not run", "process 2: it does not run")
+    assert supervisor.health.reasons == ("process 1: it is not running", "process 2: it is not running")
 
 
 def test_processes_that_cannot_start_are_not_started_again(made: Made) -> None:
