@@ -67,8 +67,9 @@ def _is_sorted(records: Iterable[InputRecord]) -> bool:
 
 
 def _sorted(records: Iterable[InputRecord]) -> Iterator[InputRecord]:
-    # A database without a name is a temporary file that SQLite removes. A small one stays in memory.
-    with closing(sqlite3.connect("")) as database:
+    # A database without a name is a temporary file that SQLite removes. A small one stays in memory. Any thread may
+    # close it: the garbage collector does, if a reader stops in the middle.
+    with closing(sqlite3.connect("", check_same_thread=False)) as database:
         database.execute(
             "CREATE TABLE records (timestamp_ms INTEGER, line INTEGER, key BLOB, value BLOB, headers TEXT)"
         )

@@ -2,7 +2,8 @@
 
 import random
 import tracemalloc
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -91,3 +92,11 @@ def test_memory_is_bounded(tmp_path: Path, step: int) -> None:
     finally:
         tracemalloc.stop()
     assert peak < count * size / 10
+
+
+def test_any_thread_may_close_records_that_were_not_read_to_the_end(tmp_path: Path) -> None:
+    sorted_records = file(tmp_path, "orders", [2, 1, 3]).in_order_of_time()
+    assert next(sorted_records).timestamp_ms == 1
+    assert isinstance(sorted_records, Generator)
+    with ThreadPoolExecutor(1) as other:
+        other.submit(sorted_records.close).result()
