@@ -10,8 +10,9 @@ class Health:
     """The health of a worker.
 
     Attributes:
-        is_live: False if a restart of the process is the only remedy: an attempt hangs and cannot be stopped.
-        is_ready: Whether all handlers make progress.
+        is_live: False if a restart of the process is the only remedy: an attempt hangs and cannot be stopped, or an
+            error has stopped the worker.
+        is_ready: Whether all handlers make progress. False if the worker has stopped.
         reasons: Why it is not ready; empty if it is.
     """
 

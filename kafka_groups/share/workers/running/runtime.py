@@ -1,8 +1,9 @@
 """Run the handlers of a worker in this process: one consumer and one driver each, on one loop."""
 
 import asyncio
+import logging
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from attrs import define
 
@@ -31,6 +32,8 @@ from kafka_groups.share.workers.running.slots import HandlerSlots, Mailbox, Task
 from kafka_groups.telemetry.workers import WorkerTelemetry
 
 __all__ = ["WorkerConsumer", "WorkerRuntime", "handling_rules", "worker_consumer"]
+
+_LOG = logging.getLogger("kafka_groups.worker")
 
 WorkerConsumer = AsyncKafkaShareConsumer[bytes, bytes]
 
@@ -75,8 +78,14 @@ class _Running:
     spec: HandlerSpec
     consumer: WorkerConsumer
     report: HandlerReport
+    handling: RecordHandling[AnyRecord]
     driver: HandlerDriver
     task: asyncio.Task[None] | None = None
+    error: Exception | None = None
+
+    @property
+    def has_ended(self) -> bool:
+        return self.task is not None and self.task.done()
 
 
 def worker_consumer(settings: RuntimeSettings) -> WorkerConsumer:
@@ -165,7 +174,7 @@ class WorkerRuntime:
         )
         parts.handling.suspect(settings.suspects)
         driver = HandlerDriver(parts, lambda mailbox: self._slots(spec, mailbox))
-        return _Running(spec, consumer, report, driver)
+        return _Running(spec, consumer, report, parts.handling, driver)
 
     def _letters(self, spec: HandlerSpec) -> LetterWriting | None:
         settings = self._settings
@@ -187,12 +196,24 @@ class WorkerRuntime:
 
     async def _run(self, running: _Running) -> None:
         try:
-            await running.driver.run()
-        except Exception as error:  # `wait` raises it
-            self._error = self._error or error
-            self.stop(0)
+            await self._noting(running, running.driver.run())
         finally:
-            await running.consumer.close()
+            await self._noting(running, running.consumer.close())
+
+    async def _noting(self, running: _Running, running_on: Awaitable[None]) -> None:
+        """Wait for a part of a handler's run. Any error of it ends the worker: `wait` raises the first one."""
+        try:
+            await running_on
+        except Exception as error:
+            self._failed(running, error)
+
+    def _failed(self, running: _Running, error: Exception) -> None:
+        """Log the error now, as programs that embed the worker may look at it only when they end."""
+        if error is not running.handling.stopped_by:  # the rules have logged that one
+            _LOG.error("Handler %s: the worker stops because of an error", running.spec.name, exc_info=error)
+        running.error = running.error or error
+        self._error = self._error or error
+        self.stop(0)
 
     def _hangs(self) -> None:
         if self._on_hang is not None:
@@ -202,7 +223,7 @@ class WorkerRuntime:
     def stop(self, grace_ms: int) -> None:
         """Stop fetching, run the held records for at most `grace_ms`, and release the rest. Does not wait."""
         for running in self._running:
-            if running.task is not None and not running.task.done():
+            if running.task is not None and not running.has_ended and running.error is None:
                 running.driver.stop(grace_ms)
 
     def suspect(self, ranges: Sequence[RunningRange]) -> None:
@@ -226,8 +247,17 @@ class WorkerRuntime:
 
     @property
     def health(self) -> Health:
-        """The health of all handlers."""
+        """The health of all handlers. Any thread may read it."""
+        failed = [
+            f"handler {each.spec.name}: the worker was stopped by {type(each.error).__name__}: {each.error}"
+            for each in self._running
+            if each.error is not None
+        ]
+        if failed:
+            return Health(is_live=False, is_ready=False, reasons=tuple(failed))
         reports = [running.report for running in self._running]
-        reasons = [reason for report in reports for reason in report.unready]
         is_live = all(report.is_live for report in reports)
+        if self._running and all(running.has_ended for running in self._running):
+            return Health(is_live, is_ready=False, reasons=("the worker has stopped",))
+        reasons = [reason for report in reports for reason in report.unready]
         return Health(is_live, is_live and not reasons, tuple(reasons))
