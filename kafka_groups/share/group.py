@@ -1,6 +1,8 @@
 """Lag and configuration of a share group, as the brokers report them."""
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TypeVar
 
 from kafka_groups.admin.rules.group_configs import describe_configs
@@ -28,12 +30,25 @@ class ShareGroupInfo:
 
     Args:
         group_id: The group.
-        connect: Makes a client with connections of its own, for one question.
+        connect: Makes a client with connections of its own, for one question. Takes the level of its warnings.
     """
 
-    def __init__(self, group_id: str, connect: Callable[[], AdminClient]) -> None:
+    def __init__(self, group_id: str, connect: Callable[[int], AdminClient]) -> None:
         self._group_id = group_id
         self._connect = connect
+        self._warning_level = logging.INFO
+
+    @contextmanager
+    def logging_warnings(self) -> Iterator[None]:
+        """Log brokers that cannot be reached as warnings in the block, for questions that nobody knows of.
+
+        Otherwise they are logged at the level `INFO`: the caller waits for the answer, and gets the error.
+        """
+        self._warning_level = logging.WARNING
+        try:
+            yield
+        finally:
+            self._warning_level = logging.INFO
 
     async def lag(self, topics: Iterable[str], timeout_ms: int) -> GroupLag:
         """Return the lag of the group (KIP-1226).
@@ -87,7 +102,7 @@ class ShareGroupInfo:
         return described[topic]
 
     async def _answer(self, question: Callable[[Asking], Awaitable[T]], timeout_ms: int) -> T:
-        client = self._connect()
+        client = self._connect(self._warning_level)
         try:
             return await question(client.within(timeout_ms))
         finally:

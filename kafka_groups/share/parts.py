@@ -65,5 +65,9 @@ def put_together(config: ShareConsumerConfig, environment: Environment) -> Parts
     assembly = Assembly(config, environment, errors)
     client = ShareClient(config, assembly, inbox)
     timeout_ms = config.request_timeout_ms
-    group = ShareGroupInfo(config.group_id, lambda: AdminClient(assembly.another(), request_timeout_ms=timeout_ms))
+
+    def connect(warning_level: int) -> AdminClient:
+        return AdminClient(assembly.another(), request_timeout_ms=timeout_ms, warning_level=warning_level)
+
+    group = ShareGroupInfo(config.group_id, connect)
     return Parts(config, clock, inbox, Application(config, inbox, errors, clock), client, group)

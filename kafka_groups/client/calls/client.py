@@ -27,13 +27,15 @@ class AdminClient:
     Args:
         assembly: What all clients are made of.
         request_timeout_ms: How long a request waits for its response.
+        warning_level: The level at which it logs what would be warnings, such as brokers that cannot be reached. By
+            default `logging.INFO`, because the caller gets the error.
     """
 
-    def __init__(self, assembly: Assembly, *, request_timeout_ms: int) -> None:
+    def __init__(self, assembly: Assembly, *, request_timeout_ms: int, warning_level: int = logging.INFO) -> None:
         self._assembly = assembly
         self._clock = assembly.clock
         self._request_timeout_ms = request_timeout_ms
-        assembly.logbook.level = logging.INFO  # the caller gets the error
+        assembly.logbook.level = warning_level
         self._manager = CallManager()
         self._engine = assembly.engine((self._manager,), self._after_turn)
         self._is_closed = False

@@ -11,7 +11,7 @@ from kafka_groups.client.assembly import Environment
 from kafka_groups.client.logbook import Logbook
 from kafka_groups.config.clients.share import share_consumer_config
 from kafka_groups.errors import ConfigurationError
-from kafka_groups.share.aio import AsyncKafkaShareConsumer
+from kafka_groups.share.aio import AsyncKafkaShareConsumer, hooks_of
 from kafka_groups.share.delivery.records import AnyRecord
 from kafka_groups.share.workers.handlers import HandlerSpec, record_key
 from kafka_groups.share.workers.health import Health
@@ -154,7 +154,8 @@ class WorkerRuntime:
         settings = self._settings
         consumer = worker_consumer(settings)
         try:
-            group = await preflight(consumer, settings.group_id, spec)
+            with hooks_of(consumer).group.logging_warnings():  # without them a start without brokers is silent
+                group = await preflight(consumer, settings.group_id, spec)
             rules = handling_rules(spec, group)
         except BaseException:
             await consumer.close()

@@ -1,10 +1,13 @@
 """The end of a worker's runtime: its health, and the log of errors that stop it."""
 
+import asyncio
 import logging
 
 import pytest
 
+from kafka_groups.errors import BootstrapError
 from kafka_groups.share import OnError, Worker
+from kafka_groups.share.aio import hooks_of
 from kafka_groups.share.workers.health import Health
 from kafka_groups.share.workers.running.driver import HandlerDriver
 from kafka_groups.share.workers.running.runtime import WorkerRuntime
@@ -86,5 +89,31 @@ def test_a_worker_that_was_told_to_stop_is_live_and_not_ready() -> None:
         async with world.running(with_two_handlers(world)) as runtime:
             await reach(lambda: runtime.health.is_ready)
         assert runtime.health == Health(is_live=True, is_ready=False, reasons=("the worker has stopped",))
+
+    simulate(program)
+
+
+def test_a_start_without_brokers_warns_from_the_first_failure_on(caplog: pytest.LogCaptureFixture) -> None:
+    async def program(world: WorkerWorld) -> None:
+        runtime = world.runtime(with_two_handlers(world), {"bootstrap_servers": "nobody:9092"})
+        starting = asyncio.create_task(runtime.start())
+        await asyncio.sleep(1)
+        [warning] = [each for each in caplog.records if each.levelno >= logging.WARNING]
+        assert warning.name == "kafka_groups.network"
+        assert "Cannot reach a broker: Could not resolve the host name of nobody:9092" in warning.getMessage()
+        with pytest.raises(BootstrapError, match="No broker has answered for 30000 ms"):
+            await starting
+
+    simulate(program)
+
+
+def test_questions_of_a_program_do_not_warn_because_it_gets_the_error(caplog: pytest.LogCaptureFixture) -> None:
+    async def program(world: WorkerWorld) -> None:
+        async with world.consumer(bootstrap_servers="nobody:9092") as consumer:
+            with hooks_of(consumer).group.logging_warnings():
+                pass
+            with pytest.raises(BootstrapError):
+                await consumer.group_config(timeout=10)
+        assert not [each for each in caplog.records if each.levelno >= logging.WARNING]
 
     simulate(program)
