@@ -56,7 +56,7 @@ class TracedAttempt(Protocol):
 
     @property
     def client_id(self) -> str:
-        """The `client.id` of the consumer."""
+        """The `client.id` that the program has set; empty if it has set none."""
 
     @property
     def number(self) -> int:
@@ -80,8 +80,9 @@ def attempt_attributes(attempt: TracedAttempt) -> dict[str, str]:
         conventions.OPERATION_NAME: conventions.PROCESS,
         conventions.OPERATION_TYPE: conventions.PROCESS,
         conventions.CONSUMER_GROUP_NAME: attempt.group,
-        conventions.CLIENT_ID: attempt.client_id,
     }
+    if attempt.client_id:
+        found[conventions.CLIENT_ID] = attempt.client_id
     topic = _only({record.topic for record in attempt.records})
     return found if topic is None else {**found, conventions.DESTINATION_NAME: topic}
 

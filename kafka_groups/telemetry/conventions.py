@@ -13,6 +13,7 @@ __all__ = [
     "DESTINATION_NAME",
     "DESTINATION_PARTITION_ID",
     "ERROR_TYPE",
+    "EXCEPTION_TYPE",
     "KAFKA",
     "KAFKA_MESSAGE_KEY",
     "KAFKA_OFFSET",
@@ -37,6 +38,7 @@ KAFKA_OFFSET = "messaging.kafka.offset"
 KAFKA_MESSAGE_KEY = "messaging.kafka.message.key"
 BATCH_MESSAGE_COUNT = "messaging.batch.message_count"
 ERROR_TYPE = "error.type"
+EXCEPTION_TYPE = "exception.type"
 
 KAFKA = "kafka"
 """The value of `messaging.system`."""

@@ -1,8 +1,12 @@
 """Interfaces for the durations of client operations. A worker finds them among its middleware."""
 
+import sys
+from functools import lru_cache
 from typing import Protocol, runtime_checkable
 
 __all__ = ["ClientOperations", "MeasuresOperations", "error_type"]
+
+_OURS = __name__.partition(".")[0]
 
 
 class ClientOperations(Protocol):
@@ -30,6 +34,24 @@ class MeasuresOperations(Protocol):
 
 
 def error_type(error: BaseException) -> str:
-    """Return the class of an error with its module, unless that is Python's own."""
-    cls = type(error)
-    return cls.__qualname__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__qualname__}"
+    """Return the class of an error with its module, unless that is Python's own.
+
+    A class of kafka_groups has the path by which programs import it, such as `kafka_groups.Reject`. Where it is defined
+    may change with any release.
+    """
+    return _path_of(type(error))
+
+
+@lru_cache(maxsize=256)  # programs may make classes without end
+def _path_of(cls: type[BaseException]) -> str:
+    if cls.__module__ == "builtins":
+        return cls.__qualname__
+    parts = cls.__module__.split(".")
+    packages = (".".join(parts[:end]) for end in range(1, len(parts) + 1)) if parts[0] == _OURS else ()
+    public = (package for package in packages if _exports(package, cls.__qualname__))
+    return f"{next(public, cls.__module__)}.{cls.__qualname__}"
+
+
+def _exports(package: str, name: str) -> bool:
+    """Return whether a package or module exports a name. All around a class that exists are imported already."""
+    return name in getattr(sys.modules.get(package), "__all__", ())

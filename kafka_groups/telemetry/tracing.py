@@ -149,9 +149,9 @@ class _AttemptSpan(AbstractContextManager[None]):
         self._meters.processed(self._timer() - self._started_s, self._attributes)
 
     def _note(self, error: BaseException) -> None:
-        self._attributes[conventions.ERROR_TYPE] = error_type(error)
-        self._span.record_exception(error)
-        self._span.set_attribute(conventions.ERROR_TYPE, error_type(error))
+        cls = self._attributes[conventions.ERROR_TYPE] = error_type(error)
+        self._span.record_exception(error, {conventions.EXCEPTION_TYPE: cls})
+        self._span.set_attribute(conventions.ERROR_TYPE, cls)
         self._span.set_status(Status(StatusCode.ERROR, f"{type(error).__name__}: {error}"))
 
 

@@ -7,11 +7,11 @@ from itertools import pairwise
 import pytest
 from opentelemetry.semconv._incubating.attributes import messaging_attributes
 from opentelemetry.semconv._incubating.metrics import messaging_metrics
-from opentelemetry.semconv.attributes import error_attributes
+from opentelemetry.semconv.attributes import error_attributes, exception_attributes
 
 from kafka_groups.telemetry import conventions
 
-MODULES = (messaging_attributes, messaging_metrics, error_attributes)
+MODULES = (messaging_attributes, messaging_metrics, error_attributes, exception_attributes)
 VALUES = {"KAFKA", "PROCESS", "RECEIVE", "SEND", "SETTLE"}
 NAMES = sorted(set(conventions.__all__) - VALUES)
 

@@ -13,11 +13,14 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanKind, StatusCode
 
+from kafka_groups import Reject, Retry
+from kafka_groups.errors import DeliveryFailedError
 from kafka_groups.share.delivery.records import ShareRecord
 from kafka_groups.share.workers.running.attempts import Attempt
 from kafka_groups.telemetry.attempts import TracedAttempt, TracedRecord
 from kafka_groups.telemetry.meters import MessagingMeters
 from kafka_groups.telemetry.tracing import Tracing, tracing
+from kafka_groups.testing.worker_driver.errors import WorkerTestError
 from kafka_groups.types import Header
 
 TRACE = "0af7651916cd43dd8448eb211c80319c"
@@ -223,8 +226,12 @@ class BankClosedError(Exception):
         (ValueError("negative total"), "ValueError"),
         (BankClosedError("until 9"), f"{__name__}.BankClosedError"),
         (asyncio.CancelledError(), "asyncio.exceptions.CancelledError"),
+        (Reject("bad"), "kafka_groups.Reject"),
+        (Retry("later"), "kafka_groups.Retry"),
+        (DeliveryFailedError("no", failed=1, unanswered=0), "kafka_groups.errors.DeliveryFailedError"),
+        (WorkerTestError("no"), "kafka_groups.testing.WorkerTestError"),
     ],
-    ids=["python", "own", "cancelled"],
+    ids=["python", "own", "cancelled", "reject", "retry", "errors", "testing"],
 )
 def test_what_ends_an_attempt_is_its_error(error: BaseException, name: str, telemetry: Telemetry) -> None:
     with pytest.raises(type(error)) as raised, telemetry.tracing(Call()):
@@ -234,9 +241,18 @@ def test_what_ends_an_attempt_is_its_error(error: BaseException, name: str, tele
     assert span.attributes is not None
     assert span.attributes["error.type"] == name
     assert span.status.status_code is StatusCode.ERROR
-    assert [event.name for event in span.events] == ["exception"]
+    (event,) = span.events
+    assert (event.name, (event.attributes or {})["exception.type"]) == ("exception", name)
     (point,) = telemetry.points("messaging.process.duration")
     assert point.attributes == SHARED | {"error.type": name}
+
+
+def test_an_empty_client_id_is_left_out(telemetry: Telemetry) -> None:
+    with telemetry.tracing(Call(client_id="")):
+        pass
+    (point,) = telemetry.points("messaging.process.duration")
+    assert "messaging.client.id" not in (telemetry.span.attributes or {})
+    assert "messaging.client.id" not in (point.attributes or {})
 
 
 async def test_a_span_is_current_in_an_asynchronous_handler_alone(telemetry: Telemetry) -> None:
