@@ -17,7 +17,13 @@ if TYPE_CHECKING:
     from kafka_groups.share.workers.batch import Batch
     from kafka_groups.share.workers.health import Health
     from kafka_groups.share.workers.rules.failures.backoffs import Backoff
-    from kafka_groups.share.workers.rules.failures.signals import Reject, Retry
+    from kafka_groups.share.workers.rules.failures.signals import (
+        AttemptCancelledError,
+        AttemptTimeoutError,
+        HandlerResultError,
+        Reject,
+        Retry,
+    )
     from kafka_groups.share.workers.rules.failures.verdicts import OnError
     from kafka_groups.share.workers.running.attempts import Attempt, current_attempt
     from kafka_groups.share.workers.worker import Worker
@@ -27,12 +33,15 @@ __all__ = [
     "ArchivedRecords",
     "AsyncKafkaShareConsumer",
     "Attempt",
+    "AttemptCancelledError",
+    "AttemptTimeoutError",
     "Backoff",
     "Batch",
     "CommitResult",
     "CommitTicket",
     "ConsumerCounts",
     "DeserializationContext",
+    "HandlerResultError",
     "Health",
     "KafkaShareConsumer",
     "OnError",
@@ -49,12 +58,15 @@ _MODULES = MappingProxyType({
     "ArchivedRecords": "delivery.returned",
     "AsyncKafkaShareConsumer": "aio",
     "Attempt": "workers.running.attempts",
+    "AttemptCancelledError": "workers.rules.failures.signals",
+    "AttemptTimeoutError": "workers.rules.failures.signals",
     "Backoff": "workers.rules.failures.backoffs",
     "Batch": "workers.batch",
     "CommitResult": "delivery.commits",
     "CommitTicket": "delivery.commits",
     "ConsumerCounts": "delivery.counts",
     "DeserializationContext": ".serdes.contexts",
+    "HandlerResultError": "workers.rules.failures.signals",
     "Health": "workers.health",
     "KafkaShareConsumer": "consumer",
     "OnError": "workers.rules.failures.verdicts",

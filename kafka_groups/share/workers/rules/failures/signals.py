@@ -1,8 +1,10 @@
 """Exceptions with which a handler decides about its record, and those that the worker raises for it."""
 
-from kafka_groups.errors import ConfigurationError
+from typing import Self
 
-__all__ = ["AttemptTimeoutError", "HandlerResultError", "ParseError", "Reject", "Retry"]
+from kafka_groups.errors import ConfigurationError, KafkaGroupsError
+
+__all__ = ["AttemptCancelledError", "AttemptTimeoutError", "HandlerResultError", "ParseError", "Reject", "Retry"]
 
 _LONGEST_RETRY_S = 3_600.0
 
@@ -52,10 +54,11 @@ class ParseError(Exception):
         self.error = error
 
 
-class AttemptTimeoutError(Exception):
-    """An attempt took longer than the handler's `timeout`, and was cancelled. It counts as a failure.
+class AttemptTimeoutError(TimeoutError):
+    """An attempt of an `async def` handler took longer than the handler's `timeout`, and was cancelled.
 
-    Not a `TimeoutError`, which handlers raise for their sinks.
+    It counts as a failure. In `errors`, rules for this class and for `TimeoutError` match it. In `outages`, only this
+    class does: by default an exceeded `timeout` is not the fault of another system, and it uses a retry.
 
     Args:
         seconds: The timeout.
@@ -63,7 +66,22 @@ class AttemptTimeoutError(Exception):
 
     def __init__(self, seconds: float) -> None:
         super().__init__(f"the attempt took longer than timeout={seconds:g} s and was cancelled")
+        self.seconds = seconds
+
+    def __reduce__(self) -> tuple[type[Self], tuple[float]]:  # a worker process may send it to its parent
+        return type(self), (self.seconds,)
 
 
-class HandlerResultError(ConfigurationError):
-    """A handler returned work that is not done, such as a coroutine or a generator. The worker stops."""
+class AttemptCancelledError(Exception):
+    """A handler raised `asyncio.CancelledError`, although the worker did not cancel the attempt.
+
+    Something that the handler waited for was cancelled, such as a task that it shares with others. It counts as a
+    failure.
+    """
+
+
+class HandlerResultError(KafkaGroupsError):
+    """A handler returned work that is not done, such as a coroutine or a generator, or it raised `SystemExit`.
+
+    The worker stops, and raises this error.
+    """

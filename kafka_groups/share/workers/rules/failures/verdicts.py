@@ -8,7 +8,13 @@ from types import MappingProxyType
 from attrs import field, frozen
 
 from kafka_groups.share.workers.rules.failures.backoffs import Backoff
-from kafka_groups.share.workers.rules.failures.signals import HandlerResultError, ParseError, Reject, Retry
+from kafka_groups.share.workers.rules.failures.signals import (
+    AttemptTimeoutError,
+    HandlerResultError,
+    ParseError,
+    Reject,
+    Retry,
+)
 
 __all__ = ["Again", "Decision", "FailureRules", "OnError", "tells_of_sink"]
 
@@ -81,7 +87,8 @@ class FailureRules:
     Attributes:
         retries: The waits between attempts.
         errors: Error class → what to do; the nearest class in the error's method resolution order wins.
-        outages: Errors that are the sink's fault: they use no retry for an hour.
+        outages: Errors that are the sink's fault: they use no retry for an hour. `AttemptTimeoutError` is one only if
+            it is named itself.
         exhausted: What happens to a record that failed too often, or whose value cannot be parsed.
     """
 
@@ -105,10 +112,16 @@ class FailureRules:
             return Decision(rule, _named(error))
         if rule is not None:
             return Again(rule)
-        return Again(self.retries, is_counted=not isinstance(error, self.outages), tells_of_sink=True)
+        return Again(self.retries, is_counted=not self._is_outage(error), tells_of_sink=True)
 
     def _rule_of(self, error: Exception) -> "OnError | Backoff | None":
         return next((self.errors[kind] for kind in type(error).__mro__ if kind in self.errors), None)
+
+    def _is_outage(self, error: Exception) -> bool:
+        """Return whether the error is the sink's fault. An exceeded timeout is a `TimeoutError`, but not the sink's."""
+        if isinstance(error, AttemptTimeoutError):
+            return AttemptTimeoutError in self.outages
+        return isinstance(error, self.outages)
 
     def gives_up(self, error: Exception) -> Decision:
         """Return the decision about a record that has used all its retries."""
