@@ -4,7 +4,6 @@
 field for whatever spelling of a key a user may have written.
 """
 
-import difflib
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -14,6 +13,7 @@ import attrs
 from attrs import field, frozen
 
 from kafka_groups.config.keys import Key
+from kafka_groups.config.suggestions import did_you_mean, near_names
 from kafka_groups.errors import ConfigurationError, KafkaGroupsError
 
 __all__ = [
@@ -31,17 +31,12 @@ __all__ = [
 ]
 
 _KEY = "kafka_groups.key"
-_NOT_A_LETTER = re.compile(r"[^a-z0-9]")
 _SECRET = re.compile(r"passw|secret|token|credential|jaas|\bkey\.pem|private", re.IGNORECASE)
 
 
 def _read(value: object, field: "attrs.Attribute[Any]") -> object:
     key: Key = field.metadata[_KEY]
     return key.parse(value, named=field.name)
-
-
-def _plain(name: str) -> str:
-    return _NOT_A_LETTER.sub("", name.lower())
 
 
 def _hidden(value: object) -> str:
@@ -103,13 +98,12 @@ class KeyTable:
         """Return a sentence that names the closest keys in the same style, or says where all keys are listed."""
         near = self._near(spelling)
         if near:
-            return f"Did you mean {' or '.join(map(repr, near))}?"
+            return did_you_mean(near)
         return "Remove it; the configuration reference lists all keys."
 
     def _near(self, spelling: str) -> list[str]:
         dotted = "." in spelling
-        plain = {_plain(name): name for name in self._by_spelling if ("." in name) is dotted}
-        return [plain[name] for name in difflib.get_close_matches(_plain(spelling), plain, n=3, cutoff=0.75)]
+        return near_names(spelling, [name for name in self._by_spelling if ("." in name) is dotted])
 
     def _spellings(self) -> Iterable[tuple[str, str]]:
         for attribute, key in self._keys.items():

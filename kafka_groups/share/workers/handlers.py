@@ -14,6 +14,7 @@ from kafka_groups.serdes.serde import Serde
 from kafka_groups.share.delivery.records import AnyRecord, ShareRecord
 from kafka_groups.share.workers.batch import Batch
 from kafka_groups.share.workers.rules.failures.backoffs import Backoff
+from kafka_groups.share.workers.rules.failures.signals import HandlerResultError, ParseError, Reject, Retry
 from kafka_groups.share.workers.rules.failures.verdicts import OnError
 from kafka_groups.share.workers.rules.limits import BatchSizes
 
@@ -27,6 +28,7 @@ __all__ = [
     "check_middleware",
     "checked_batch",
     "checked_handler",
+    "checked_topics",
     "record_key",
 ]
 
@@ -89,22 +91,25 @@ class HandlerKeywords(TypedDict, total=False):
     """The number of records to acquire ahead. By default as many as run at once, or what they finish in 100 ms."""
 
     timeout: float | None
-    """The longest time of an attempt, in seconds. An `async def` is cancelled, which counts as a failure. A thread
-    cannot be stopped: the process reports it, finishes its other work, and exits with status 70."""
+    """The longest time of an attempt, in seconds. An `async def` is cancelled, which counts as a failure with
+    `AttemptTimeoutError`. A thread cannot be stopped: the process reports it, finishes its other work, and exits with
+    status 70."""
 
     order_by: OrderBy | None
     """`"key"`, or a function of the record that returns a key: within this process, records of one key run one by one,
-    in the order of their offsets."""
+    in the order of their offsets. Not for batch handlers."""
 
     retries: Backoff
     """The waits between attempts, and how many retries there are with each delivery."""
 
     errors: Mapping[type[Exception], OnError | Backoff]
-    """Rules for certain errors. The nearest class in the error's method resolution order wins."""
+    """Rules for certain errors. The nearest class in the error's method resolution order wins. Errors with a rule never
+    count for the breaker. `Reject` and `Retry` have no rules: they decide themselves."""
 
     outages: Sequence[type[Exception]]
-    """Errors that are the fault of the sink: they use no retry for an hour. By default ConnectionError and
-    TimeoutError. Jobs that call many different hosts set `()`."""
+    """Errors that are the fault of the sink: they use no retry during the first hour after the record's first failure.
+    They count for the breaker, like all errors without a rule in `errors`, so `()` does not keep it closed. By default
+    ConnectionError and TimeoutError, but an exceeded `timeout` only if `AttemptTimeoutError` itself is named."""
 
     exhausted: OnError | None
     """The rule for records that failed too often, or whose value cannot be parsed. By default they become dead
@@ -182,13 +187,11 @@ def checked_handler(
     is_async = _is_async(function)
     most, default = (_MOST_TASKS, DEFAULT_TASKS) if is_async else (_MOST_THREADS, DEFAULT_THREADS)
     default = default if batch is None else 1
-    if batch is not None and options.get("order_by") is not None:
-        raise ConfigurationError("order_by is for handlers of single records: a batch has records of many keys")
     buffer = options.get("buffer")
     return HandlerSpec(
         name=_checked_name(options.get("name"), function),
         function=function,
-        topics=_checked_handler_topics(topics),
+        topics=checked_topics(topics),
         is_async=is_async,
         wants_record=arguments > 1,
         value=_checked_value(value),
@@ -269,7 +272,12 @@ def _name_of(function: Callable[..., object]) -> str:
 # -------------------------------------------------------------------------------------------- the options
 
 
-def _checked_handler_topics(topics: object) -> tuple[str, ...]:
+def checked_topics(topics: object) -> tuple[str, ...]:
+    """Return the topics of a handler.
+
+    Raises:
+        ConfigurationError: They are not one name, or several.
+    """
     listed = [topics] if isinstance(topics, str) else topics
     if not isinstance(listed, Sequence) or isinstance(listed, bytes) or not listed:
         raise ConfigurationError(f"topics={topics!r}: give the name of a topic, or a list of names")
@@ -344,6 +352,7 @@ def _checked_errors(errors: object) -> Mapping[type[Exception], OnError | Backof
             raise ConfigurationError(f"errors: {kind!r} is not a class of errors: give a subclass of Exception")
         if not isinstance(rule, OnError | Backoff):
             raise ConfigurationError(f"errors[{kind.__name__}]={rule!r}: give an OnError or a Backoff")
+        _check_may_have_rule("errors", kind)
     return MappingProxyType(dict(errors))
 
 
@@ -354,7 +363,24 @@ def _is_error_class(kind: object) -> bool:
 def _checked_outages(outages: object) -> tuple[type[Exception], ...]:
     if isinstance(outages, type) or not isinstance(outages, Sequence) or not all(map(_is_error_class, outages)):
         raise ConfigurationError(f"outages={outages!r}: give a sequence of error classes, or () for none")
+    for kind in outages:
+        _check_may_have_rule("outages", kind)
     return tuple(outages)
+
+
+_DECIDED: Mapping[type[Exception], str] = MappingProxyType({
+    Reject: "it rejects its record, whatever the handler's rules are",
+    Retry: "it retries its record after its own `after`, or as `retries` says",
+    ParseError: "the record is not retried; use exhausted= for values that cannot be parsed",
+    HandlerResultError: "it stops the worker",
+})  # fmt: skip
+
+
+def _check_may_have_rule(option: str, kind: type[Exception]) -> None:
+    """Refuse classes of errors whose meaning is fixed, so that a rule for them would never be used."""
+    for decided, meaning in _DECIDED.items():
+        if issubclass(kind, decided):
+            raise ConfigurationError(f"{option}: a rule for {kind.__name__} would never be used: {meaning}")
 
 
 def _checked_rule(name: str, rule: object) -> OnError | None:

@@ -1,12 +1,15 @@
-"""The keyword arguments of a `Worker`: those of a share consumer that the worker does not decide itself."""
+"""The keyword arguments of a `Worker` and of its decorators: a worker refuses those that it decides itself."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Literal
 
 from kafka_groups.config.clients.keywords import ClientKeywords
+from kafka_groups.config.suggestions import did_you_mean, near_names
 from kafka_groups.errors import ConfigurationError
+from kafka_groups.share.workers.handlers import HandlerKeywords, checked_topics
 
-__all__ = ["WorkerKeywords", "check_worker_keys"]
+__all__ = ["WorkerKeywords", "check_declaration", "check_worker_keys"]
 
 _OWNED = {
     "acknowledgement_mode": "share.acknowledgement.mode",
@@ -73,3 +76,49 @@ def check_worker_keys(given: Mapping[str, object]) -> None:
             raise ConfigurationError(f"{key}={given[key]!r}: a worker decides this itself; {remedy}")
         if key in ("group_id", "group.id"):
             raise ConfigurationError(f"{key}={given[key]!r}: give the group as the first argument of Worker")
+
+
+# -------------------------------------------------------------------------------------------- decorators
+
+_OF_HANDLERS = ("value", *HandlerKeywords.__annotations__)
+_OF_BATCHES = ("max_records", "max_wait")
+_OPTIONS: Mapping[str, Sequence[str]] = MappingProxyType({
+    "handler": _OF_HANDLERS,
+    "batch_handler": (*_OF_BATCHES, *(name for name in _OF_HANDLERS if name != "order_by")),
+})  # fmt: skip
+_LEAST_SIMILAR = 0.6
+
+
+def check_declaration(decorator: str, topics: object, given: Mapping[str, object]) -> None:
+    """Refuse the call of a decorator without topics, or with options that it does not have.
+
+    Args:
+        decorator: The name of the decorator: "handler" or "batch_handler".
+        topics: Its topics.
+        given: Its other options.
+
+    Raises:
+        ConfigurationError: There is no topic, or an option does not exist.
+    """
+    unknown = [name for name in given if name not in _OPTIONS[decorator] and not _is_unset_order(name, given)]
+    if unknown:
+        listed = f"The options are topics, {', '.join(_OPTIONS[decorator])}."
+        raise ConfigurationError(" ".join([*_refusals(decorator, unknown), listed]))
+    if callable(topics) or topics == ():
+        raise ConfigurationError(f'@worker.{decorator} without a topic: write @worker.{decorator}("topic")')
+    checked_topics(topics)
+
+
+def _is_unset_order(name: str, given: Mapping[str, object]) -> bool:
+    return name == "order_by" and given[name] is None
+
+
+def _refusals(decorator: str, unknown: Sequence[str]) -> Iterator[str]:
+    for name in unknown:
+        if name in _OF_BATCHES:
+            yield f"{name} is for batch handlers, and this one gets single records: use @worker.batch_handler."
+        elif name in _OF_HANDLERS:
+            yield f"{name} is for handlers of single records: a batch has records of many keys."
+        else:
+            near = near_names(name, ["topics", *_OPTIONS[decorator]], most=1, cutoff=_LEAST_SIMILAR)
+            yield f"Unknown option {name!r} of @worker.{decorator}. {did_you_mean(near) if near else 'Remove it.'}"

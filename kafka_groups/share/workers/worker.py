@@ -26,7 +26,7 @@ from kafka_groups.share.workers.handlers import (
     checked_handler,
 )
 from kafka_groups.share.workers.health import Health
-from kafka_groups.share.workers.keywords import WorkerKeywords, check_worker_keys
+from kafka_groups.share.workers.keywords import WorkerKeywords, check_declaration, check_worker_keys
 from kafka_groups.share.workers.running.attempts import Middleware
 from kafka_groups.share.workers.running.garbage import collect_less_often
 from kafka_groups.share.workers.running.runtime_settings import RuntimeSettings
@@ -139,7 +139,7 @@ class Worker:
     ) -> HandlerDecorator[bytes]: ...
 
     def handler(
-        self, topics: str | Sequence[str], *, value: Serde[Any] | None = None, **options: Unpack[HandlerKeywords]
+        self, topics: str | Sequence[str] = (), *, value: Serde[Any] | None = None, **options: Unpack[HandlerKeywords]
     ) -> HandlerDecorator[Any]:
         """Declare the handler of some topics: a function of the value, or of the value and the record.
 
@@ -151,9 +151,10 @@ class Worker:
             **options: The other options; see `HandlerKeywords`.
 
         Raises:
-            ConfigurationError: An option is invalid. The decorator raises it for a function that does not fit, and for
-                a topic that has a handler already.
+            ConfigurationError: There is no topic, or an option is unknown or invalid. The decorator raises it for a
+                function that does not fit, and for a topic that has a handler already.
         """
+        check_declaration("handler", topics, options)
 
         def declare(function: Callable[..., Any]) -> Callable[..., Any]:
             self._add(checked_handler(function, topics, value=value, options=options))
@@ -185,7 +186,7 @@ class Worker:
 
     def batch_handler(
         self,
-        topics: str | Sequence[str],
+        topics: str | Sequence[str] = (),
         *,
         value: Serde[Any] | None = None,
         max_records: int = 500,
@@ -202,12 +203,13 @@ class Worker:
             value: Parses the values; without it they are bytes.
             max_records: The most records of a batch.
             max_wait: How long the first record of a batch waits for others, in seconds.
-            **options: The other options; see `HandlerKeywords`. `concurrency` counts batches.
+            **options: The other options but `order_by`; see `HandlerKeywords`. `concurrency` counts batches.
 
         Raises:
-            ConfigurationError: An option is invalid. The decorator raises it for a function that does not fit, and for
-                a topic that has a handler already.
+            ConfigurationError: There is no topic, or an option is unknown or invalid. The decorator raises it for a
+                function that does not fit, and for a topic that has a handler already.
         """
+        check_declaration("batch_handler", topics, options)
         limits = checked_batch(max_records, max_wait)
 
         def declare(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -10,10 +10,12 @@ from typing import Any
 
 import pytest
 
+import kafka_groups
 from kafka_groups.errors import ConfigurationError, IllegalStateError
 from kafka_groups.serdes import json, nullable, string
-from kafka_groups.share import Attempt, Backoff, Batch, OnError, Worker, current_attempt
-from kafka_groups.share.workers.rules.failures.signals import HandlerResultError, Retry
+from kafka_groups.share import Attempt, Backoff, Batch, OnError, Reject, Retry, Worker, current_attempt
+from kafka_groups.share.workers.handlers import HandlerKeywords
+from kafka_groups.share.workers.rules.failures.signals import HandlerResultError, ParseError
 from kafka_groups.share.workers.running.results import check_done
 
 SERVERS = "localhost:9092"
@@ -142,6 +144,76 @@ def test_a_topic_has_one_handler_and_a_name_stands_once(worker: Worker) -> None:
 def test_options_that_are_refused(worker: Worker, options: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
         worker.handler("orders", **options)(handle)
+
+
+UNKNOWN = {"dead_letter": "dead_letters", "retry": "retries", "time_out": "timeout", "topic": "topics", "dlq": None}
+
+
+@pytest.mark.parametrize(("option", "meant"), UNKNOWN.items())
+@pytest.mark.parametrize("decorator", ["handler", "batch_handler"])
+def test_unknown_options_are_refused_with_a_suggestion(
+    worker: Worker, decorator: str, option: str, meant: str | None
+) -> None:
+    with pytest.raises(ConfigurationError) as refused:
+        getattr(worker, decorator)("orders", **{option: None})
+    text = str(refused.value)
+    remedy = "Remove it." if meant is None else f"Did you mean {meant!r}?"
+    assert f"Unknown option {option!r} of @worker.{decorator}. {remedy} The options are topics, " in text
+    assert all(name in text for name in ("value", "dead_letters", "timeout", "on_blocked"))
+    assert ("max_wait" in text, "order_by" in text) == (decorator == "batch_handler", decorator == "handler")
+
+
+def test_all_unknown_options_are_named(worker: Worker) -> None:
+    options: Any = UNKNOWN
+    with pytest.raises(ConfigurationError) as refused:
+        worker.handler("orders", **options)
+    assert [name for name in UNKNOWN if f"Unknown option {name!r}" in str(refused.value)] == list(UNKNOWN)
+
+
+@pytest.mark.parametrize("option", ["max_records", "max_wait"])
+def test_options_of_batches_are_refused_for_single_records(worker: Worker, option: str) -> None:
+    options: Any = {option: 5}
+    with pytest.raises(ConfigurationError, match=rf"{option} is for batch handlers.* use @worker\.batch_handler"):
+        worker.handler("orders", **options)
+
+
+def test_every_option_that_exists_is_accepted(worker: Worker) -> None:
+    options: Any = {name: None for name in HandlerKeywords.__annotations__ if name not in ("concurrency", "outages")}
+    worker.handler("orders", value=None, concurrency=1, outages=(), **options)(handle)
+    one_batch: Any = handle
+    worker.batch_handler("more", max_records=1, max_wait=1, **{**options, "name": "batch"})(one_batch)
+    assert [spec.name for spec in worker.handlers] == ["handle", "batch"]
+
+
+@pytest.mark.parametrize("decorator", ["handler", "batch_handler"])
+@pytest.mark.parametrize(
+    "topics", [(), (handle,), (handle_async,), (Handler(),)], ids=["none", "def", "async", "object"]
+)
+def test_a_decorator_without_topics_is_refused(worker: Worker, decorator: str, topics: tuple[Any, ...]) -> None:
+    message = rf'@worker\.{decorator} without a topic: write @worker\.{decorator}\("topic"\)'
+    with pytest.raises(ConfigurationError, match=message):
+        getattr(worker, decorator)(*topics)
+
+
+class Broken(Reject):
+    """A decision of a user's own class."""
+
+
+@pytest.mark.parametrize("kind", [Reject, Retry, Broken, ParseError, HandlerResultError])
+def test_rules_that_would_never_be_used_are_refused(worker: Worker, kind: type[Exception]) -> None:
+    message = f"a rule for {kind.__name__} would never be used: "
+    with pytest.raises(ConfigurationError, match=f"errors: {message}"):
+        worker.handler("orders", errors={ValueError: OnError.HOLD, kind: OnError.HOLD})(handle)
+    with pytest.raises(ConfigurationError, match=f"outages: {message}"):
+        worker.handler("orders", outages=(ConnectionError, kind))(handle)
+
+
+def test_errors_of_attempts_are_public_and_may_have_rules(worker: Worker) -> None:
+    rules = {kafka_groups.AttemptTimeoutError: OnError.REJECT, kafka_groups.AttemptCancelledError: OnError.HOLD}
+    worker.handler("orders", errors=rules, outages=(kafka_groups.AttemptTimeoutError,))(handle)
+    assert issubclass(kafka_groups.AttemptTimeoutError, TimeoutError)
+    assert kafka_groups.HandlerResultError is kafka_groups.share.HandlerResultError is HandlerResultError
+    assert not issubclass(HandlerResultError, ConfigurationError), "the configuration is right, the program is wrong"
 
 
 @pytest.mark.parametrize("topics", [[], "", 5, None, [5]], ids=repr)
