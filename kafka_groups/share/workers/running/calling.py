@@ -15,7 +15,7 @@ from kafka_groups.share.workers.rules.failures.signals import ParseError
 from kafka_groups.share.workers.rules.steps import FailedRecord, RecordRun
 from kafka_groups.share.workers.running.attempts import Attempt, Middleware, set_current
 from kafka_groups.share.workers.running.parsing import parsed_record, value_reader
-from kafka_groups.share.workers.running.results import RunResult, check_done, handler_exit
+from kafka_groups.share.workers.running.results import RunResult, check_done, handler_cancelled, handler_exit
 
 __all__ = ["CallContext", "HandlerCalls", "RunCancellations"]
 
@@ -102,6 +102,8 @@ class HandlerCalls:
                     check_done(result)
             except Exception as error:  # the rules decide what it means
                 failures.append(FailedRecord(index, error))
+            except asyncio.CancelledError as error:  # threads are not cancelled, so it is the handler's own
+                failures.append(FailedRecord(index, handler_cancelled(error)))
             except BaseException as error:
                 failures.append(FailedRecord(index, handler_exit(error)))
                 return failures
@@ -114,6 +116,8 @@ class HandlerCalls:
                 self._call(run, index, record)
             except Exception as error:  # the rules decide what it means
                 failures.append(FailedRecord(index, error))
+            except asyncio.CancelledError as error:  # threads are not cancelled, so it is the handler's own
+                failures.append(FailedRecord(index, handler_cancelled(error)))
             except BaseException as error:
                 failures.append(FailedRecord(index, handler_exit(error)))
                 break
@@ -146,6 +150,9 @@ class HandlerCalls:
         except Exception as error:  # the rules decide what it means
             batch.end()
             return failures, error
+        except asyncio.CancelledError as error:  # as for single records
+            batch.end()
+            return failures, handler_cancelled(error)
         except BaseException as error:
             batch.end()
             return failures, handler_exit(error)
@@ -193,26 +200,41 @@ class HandlerCalls:
         return failures
 
     async def _guarded(self, run: RecordRun[AnyRecord], call: Coroutine[Any, Any, None]) -> None:
-        """Await a call, and raise the reason if the worker cancels it."""
+        """Await a call. A cancellation by the worker raises its reason, and one of the handler's own is a failure."""
+        before = _cancellations()
         try:
             await call
-        except asyncio.CancelledError:
-            reason = self.cancellations.take(run)
-            task = asyncio.current_task()
-            if reason is None or task is None:
-                raise
+        except asyncio.CancelledError as error:
+            if (reason := self._reason(run)) is not None:
+                raise reason from None
+            if _cancellations() > before:
+                raise  # the program cancels the task, because its loop ends
+            raise handler_cancelled(error) from error
+        finally:
+            self._reason(run)  # a handler that ignores a cancellation does not pass it on to the next record
+
+    def _reason(self, run: RecordRun[AnyRecord]) -> Exception | None:
+        """Return why the worker cancelled the call, and end the cancellation; None if it did not cancel it."""
+        reason = self.cancellations.take(run)
+        task = asyncio.current_task()
+        if reason is not None and task is not None:
             task.uncancel()
-            raise reason from None
+        return reason
 
     async def _async_call(self, run: RecordRun[AnyRecord], index: int, record: AnyRecord) -> None:
         value = self._value_of(record)
         arguments = (value, parsed_record(record, value)) if self._spec.wants_record else (value,)
         if not self._context.middleware:
-            await self._function(*arguments)
+            await self._awaited(*arguments)
             return
         async with AsyncExitStack() as stack:
             await self._async_enter(stack, self._attempt(run, index, [record]))
-            await self._function(*arguments)
+            await self._awaited(*arguments)
+
+    async def _awaited(self, *arguments: object) -> None:
+        result = await self._function(*arguments)
+        if result is not None:
+            check_done(result)
 
     async def _async_enter(self, stack: AsyncExitStack, attempt: Attempt) -> None:
         for middleware in self._context.middleware:
@@ -239,7 +261,7 @@ class HandlerCalls:
     async def _async_batch_call(self, run: RecordRun[AnyRecord], batch: Batch[Any]) -> None:
         async with AsyncExitStack() as stack:
             await self._async_enter(stack, self._attempt(run, 0, batch.records))
-            await self._function(batch)
+            await self._awaited(batch)
 
     # ---------------------------------------------------------------------------------------- attempts
 
@@ -254,6 +276,12 @@ class HandlerCalls:
         before = run.opened[index].attempts if run.opened is not None else 0
         context = self._context
         return Attempt(self._spec.name, context.group, context.client_id, records, before + 1, run.is_batch, run)
+
+
+def _cancellations() -> int:
+    """Return how many cancellations of this task are under way."""
+    task = asyncio.current_task()
+    return 0 if task is None else task.cancelling()
 
 
 def _taken(run: RecordRun[AnyRecord]) -> Iterator[AnyRecord]:

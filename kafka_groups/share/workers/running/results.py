@@ -1,5 +1,6 @@
-"""The result of a run, and the refusal of handlers that return work which is not done."""
+"""The result of a run, and the errors of handlers that return undone work, or raise what is not an `Exception`."""
 
+import asyncio
 import reprlib
 import threading
 from collections.abc import Sequence
@@ -9,10 +10,10 @@ from attrs import field, frozen
 
 from kafka_groups.functions import undone_work
 from kafka_groups.share.delivery.records import AnyRecord
-from kafka_groups.share.workers.rules.failures.signals import HandlerResultError
+from kafka_groups.share.workers.rules.failures.signals import AttemptCancelledError, HandlerResultError
 from kafka_groups.share.workers.rules.steps import FailedRecord, RecordRun
 
-__all__ = ["RunResult", "check_done", "handler_exit"]
+__all__ = ["RunResult", "check_done", "handler_cancelled", "handler_exit"]
 
 
 @frozen(eq=False)
@@ -46,7 +47,7 @@ def check_done(result: Any) -> None:
 
 
 def handler_exit(error: BaseException) -> HandlerResultError:
-    """Return the error for a handler that raised an exception that ends programs or tasks. It stops the worker.
+    """Return the error for a handler that raised an exception that ends programs. It stops the worker.
 
     The record is not lost: the thread of a slot reports it instead of ending silently. Ctrl-C in the main
     thread is not the handler's, and is raised.
@@ -56,3 +57,13 @@ def handler_exit(error: BaseException) -> HandlerResultError:
     stop = HandlerResultError(f"the handler raised {type(error).__name__}, which ends programs: {error}")
     stop.__cause__ = error
     return stop
+
+
+def handler_cancelled(error: asyncio.CancelledError) -> AttemptCancelledError:
+    """Return the error for a handler that raised CancelledError by itself. Its record failed; the worker continues."""
+    failed = AttemptCancelledError(
+        "the handler raised CancelledError, but the worker did not cancel it: something that the handler waited for was"
+        " cancelled, such as a task that it shares with others"
+    )
+    failed.__cause__ = error
+    return failed

@@ -3,7 +3,8 @@
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from concurrent.futures import Future
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any
 
 import pytest
@@ -13,7 +14,12 @@ from kafka_groups.protocol.record_builder import BatchOptions, NewRecord, build_
 from kafka_groups.serdes import int64, nullable, string
 from kafka_groups.share import Attempt, Batch, ShareRecord, Worker, current_attempt
 from kafka_groups.share.delivery.decoding import Decoder
-from kafka_groups.share.workers.rules.failures.signals import AttemptTimeoutError, HandlerResultError, ParseError
+from kafka_groups.share.workers.rules.failures.signals import (
+    AttemptCancelledError,
+    AttemptTimeoutError,
+    HandlerResultError,
+    ParseError,
+)
 from kafka_groups.share.workers.rules.steps import OpenRecord, RecordRun
 from kafka_groups.share.workers.running.calling import CallContext, HandlerCalls
 from kafka_groups.share.workers.running.slots import Mailbox, TaskSlots, ThreadSlots
@@ -46,6 +52,12 @@ def calls(worker: Worker, *middleware: Any) -> HandlerCalls:
 @pytest.fixture
 def worker() -> Worker:
     return Worker("g", bootstrap_servers="localhost:9092")
+
+
+@contextmanager
+def entered(attempt: Attempt) -> Iterator[None]:
+    """Middleware that changes nothing."""
+    yield
 
 
 def test_failures_have_the_positions_of_their_records(worker: Worker) -> None:
@@ -159,6 +171,148 @@ async def test_asynchronous_handlers_too(worker: Worker) -> None:
     assert log == ["entered", "a 0", "left", "entered", "exit 1"]
     assert [failure.index for failure in result.failures] == [1]
     assert run.unstarted == 1
+
+
+WORK = {
+    "coroutine": lambda: asyncio.sleep(0),
+    "task": lambda: asyncio.ensure_future(asyncio.sleep(0)),
+    "future of a thread": Future,
+    "generator": lambda: (each for each in [1]),
+}
+
+
+@pytest.mark.parametrize("middleware", [(), (entered,)], ids=["plain", "middleware"])
+@pytest.mark.parametrize("made", WORK.values(), ids=WORK)
+async def test_undone_work_of_asynchronous_handlers_is_refused(
+    worker: Worker, made: Callable[[], object], middleware: tuple[Any, ...]
+) -> None:
+    work = made()
+
+    @worker.handler("orders")
+    async def handle(value: bytes) -> object:
+        return work if value == b"undone" else True
+
+    result = await calls(worker, *middleware).in_task(run_of(b"done", b"undone"))
+    assert [(failure.index, type(failure.error)) for failure in result.failures] == [(1, HandlerResultError)]
+    assert "its record would be accepted" in str(result.failures[0].error)
+    if isinstance(work, asyncio.Task):
+        await work
+
+
+@pytest.mark.parametrize("made", WORK.values(), ids=WORK)
+async def test_undone_work_of_asynchronous_batch_handlers_is_refused(
+    worker: Worker, made: Callable[[], object]
+) -> None:
+    work = made()
+
+    async def handle(batch: Batch[bytes]) -> object:
+        return work
+
+    any_function: Any = handle
+    worker.batch_handler("orders")(any_function)
+    result = await calls(worker).in_task(run_of(b"a", b"b", is_batch=True))
+    assert isinstance(result.failed, HandlerResultError)
+    if isinstance(work, asyncio.Task):
+        await work
+
+
+# ---------------------------------------------------------------------------------------------- cancellations
+
+
+async def cancelled_elsewhere() -> None:
+    """Wait for a task that somebody has cancelled, as handlers do that share one."""
+    shared = asyncio.ensure_future(asyncio.sleep(60))
+    shared.cancel()
+    await shared
+
+
+@pytest.mark.parametrize("middleware", [(), (entered,)], ids=["plain", "middleware"])
+async def test_what_a_handler_awaits_may_be_cancelled(worker: Worker, middleware: tuple[Any, ...]) -> None:
+    @worker.handler("orders")
+    async def handle(value: bytes) -> None:
+        if value == b"bad":
+            await cancelled_elsewhere()
+
+    run = run_of(b"a", b"bad", b"b")
+    result = await calls(worker, *middleware).in_task(run)
+    assert [(failure.index, type(failure.error)) for failure in result.failures] == [(1, AttemptCancelledError)]
+    assert isinstance(result.failures[0].error.__cause__, asyncio.CancelledError)
+    assert run.unstarted == 0
+
+
+async def test_what_a_batch_handler_awaits_may_be_cancelled(worker: Worker) -> None:
+    @worker.batch_handler("orders")
+    async def handle(batch: Batch[bytes]) -> None:
+        batch.reject(0)
+        await cancelled_elsewhere()
+
+    result = await calls(worker).in_task(run_of(b"a", b"b", is_batch=True))
+    assert (type(result.failed), list(result.failures)) == (AttemptCancelledError, [])
+
+
+@pytest.mark.parametrize("middleware", [(), (entered,)], ids=["plain", "middleware"])
+def test_what_a_handler_in_a_thread_waits_for_may_be_cancelled(worker: Worker, middleware: tuple[Any, ...]) -> None:
+    @worker.handler("orders")
+    def handle(value: bytes) -> None:
+        if value == b"bad":
+            raise asyncio.CancelledError
+
+    run = run_of(b"a", b"bad", b"b")
+    result = calls(worker, *middleware).in_thread(run)
+    assert [(failure.index, type(failure.error)) for failure in result.failures] == [(1, AttemptCancelledError)]
+    assert run.unstarted == 0
+
+
+def test_what_a_batch_handler_in_a_thread_waits_for_may_be_cancelled(worker: Worker) -> None:
+    @worker.batch_handler("orders")
+    def handle(batch: Batch[bytes]) -> None:
+        raise asyncio.CancelledError
+
+    result = calls(worker).in_thread(run_of(b"a", b"b", is_batch=True))
+    assert isinstance(result.failed, AttemptCancelledError)
+
+
+async def test_a_task_that_the_program_cancels_ends_its_run(worker: Worker) -> None:
+    begun = asyncio.Event()
+
+    @worker.handler("orders")
+    async def handle(value: bytes) -> None:
+        begun.set()
+        await asyncio.Event().wait()
+
+    run = run_of(b"a", b"b")
+    task = asyncio.ensure_future(calls(worker).in_task(run))
+    await begun.wait()
+    task.cancel()
+    result = await task
+    assert [(failure.index, type(failure.error)) for failure in result.failures] == [(0, HandlerResultError)]
+    assert run.unstarted == 1
+
+
+async def test_a_cancellation_that_a_handler_ignores_is_not_that_of_the_next_record(worker: Worker) -> None:
+    begun = asyncio.Event()
+
+    @worker.handler("orders")
+    async def handle(value: bytes) -> None:
+        if value == b"slow":
+            begun.set()
+            with suppress(asyncio.CancelledError):
+                await asyncio.Event().wait()
+        else:
+            await cancelled_elsewhere()
+
+    made = calls(worker)
+    run = run_of(b"slow", b"next")
+    task = asyncio.ensure_future(made.in_task(run))
+    await begun.wait()
+    made.cancellations.note(run, AttemptTimeoutError(2))
+    task.cancel()
+    result = await task
+    assert [(failure.index, type(failure.error)) for failure in result.failures] == [(1, AttemptCancelledError)]
+    assert task.cancelling() == 0
+
+
+# --------------------------------------------------------------------------------------------------- batches
 
 
 def test_batches_leave_out_what_cannot_be_parsed(worker: Worker) -> None:
