@@ -246,6 +246,8 @@ class DrivenHandler:
     def look(self, now_ms: int) -> None:
         """Look after timeouts and windows, and log what happened."""
         self._watch.look(self.handling.running, now_ms)
+        if self.handling.is_past_grace(now_ms):
+            self._watch.end(self.handling.running, now_ms)
         self.handling.measure_windows(now_ms)
         self._report.take_events(self.handling)
 

@@ -198,6 +198,26 @@ def test_records_that_run_are_settled_although_their_time_is_over(scene: WorkerS
     assert left_for_another(scene) == {}
 
 
+def test_the_worker_ends_without_threads_that_outlast_their_time(
+    scene: WorkerScene, caplog: pytest.LogCaptureFixture
+) -> None:
+    worker, calls, go_on, clock = scene.worker(shutdown_timeout=0.5), Calls(), threading.Event(), SystemClock()
+
+    @worker.handler(scene.name)
+    def handle(value: bytes) -> None:
+        calls.add(value)
+        go_on.wait(PATIENCE_S)
+
+    scene.send(b"1")
+    with worker:
+        calls.wait_for(1)
+        began_ms = clock.now_ms()
+    assert clock.now_ms() - began_ms < 1000 * PATIENCE_S / 3
+    assert "still runs after shutdown_timeout" in caplog.text
+    assert left_for_another(scene) == {b"1": 2}
+    go_on.set()
+
+
 async def test_asynchronous_records_that_run_are_accepted_at_the_end(scene: WorkerScene) -> None:
     worker, calls, begun, go_on = scene.worker(), Calls(), asyncio.Event(), asyncio.Event()
 

@@ -20,6 +20,8 @@ LAST_DELIVERIES = "on one of its last deliveries"
 """The reason for a copy that is written before the record is processed."""
 
 _REMEMBERED = 10_000
+_LONGEST = 2_000
+"""The most characters of a header."""
 
 
 def place_of(record: AnyRecord) -> RecordId:
@@ -37,7 +39,12 @@ def dead_letter_headers(record: AnyRecord, group_id: str, reason: str) -> list[H
         "delivery.count": record.delivery_count,
         "message": reason,
     }
-    return [(f"__dlq.errors.{name}", str(value).encode()) for name, value in values.items()]
+    return [(f"__dlq.errors.{name}", _encoded(str(value))) for name, value in values.items()]
+
+
+def _encoded(text: str) -> bytes:
+    """Return a text as bytes that fit into a header: reasons may be long, or have parts that are not Unicode."""
+    return text[:_LONGEST].encode(errors="backslashreplace")
 
 
 @define

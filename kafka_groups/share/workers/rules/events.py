@@ -4,6 +4,7 @@ import enum
 
 from attrs import frozen
 
+from kafka_groups.share.workers.rules.failures.verdicts import Decision
 from kafka_groups.types import RecordId
 
 __all__ = ["EventKind", "HandlingEvent"]
@@ -32,9 +33,11 @@ class HandlingEvent:
         place: The record, or None.
         text: The reason.
         error: The error behind it, or None.
+        decision: What was decided about the record, or None.
     """
 
     kind: EventKind
     place: RecordId | None = None
     text: str = ""
     error: Exception | None = None
+    decision: Decision | None = None

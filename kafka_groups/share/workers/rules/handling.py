@@ -15,6 +15,7 @@ from kafka_groups.share.workers.rules.choosing import RunChoice
 from kafka_groups.share.workers.rules.events import EventKind, HandlingEvent
 from kafka_groups.share.workers.rules.failures.breaker import Breaker
 from kafka_groups.share.workers.rules.failures.outages import Outage, Waits
+from kafka_groups.share.workers.rules.failures.stops import WorkerStoppedError
 from kafka_groups.share.workers.rules.failures.verdicts import Again, Decision, OnError, tells_of_sink
 from kafka_groups.share.workers.rules.holdings import Holdings
 from kafka_groups.share.workers.rules.limits import HandlingRules
@@ -161,6 +162,10 @@ class RecordHandling(Generic[R]):
         if self._stop_ms is not None and self._is_over(now_ms):
             self._release_held(now_ms)
             return self._steps.popleft() if self._steps else None
+        while (unordered := self._holdings.unordered.take_due(now_ms)) is not None:
+            self._order(unordered, now_ms)
+        if self._steps:
+            return self._steps.popleft()
         if (due := self._holdings.copies.take_due(now_ms)) is not None:
             self._copying[due.place] = due
             return CopyLetters(due)
@@ -204,7 +209,8 @@ class RecordHandling(Generic[R]):
         """
         holdings = self._holdings
         times = [holdings.copies.next_due_ms, self._stop_ms, holdings.suspects.others_resume_ms]
-        times += [holdings.waiting.due_after(self._asked_ms), self._choice.batch_due_ms]
+        times += [part.due_after(self._asked_ms) for part in (holdings.waiting, holdings.unordered)]
+        times.append(self._choice.batch_due_ms)
         if self.breaker.is_open and (holdings.held or holdings.waiting):
             times.append(self.breaker.next_probe_ms)
         return min((time for time in times if time is not None and time > self._asked_ms), default=None)
@@ -294,7 +300,8 @@ class RecordHandling(Generic[R]):
         for index, own_error in errors.items():
             if not self._was_lost(run, opened[index], now_ms, has_succeeded=False):
                 self._failed(opened[index], own_error, now_ms, is_probe=run.is_probe)
-        if len(kept) == 1 or isinstance(self._rules.failures.judge(error), Decision):
+        is_decided = isinstance(error, WorkerStoppedError) or isinstance(self._rules.failures.judge(error), Decision)
+        if len(kept) == 1 or is_decided:
             for each in kept:
                 self._failed(each, error, now_ms, is_probe=run.is_probe)
         elif kept:
@@ -310,6 +317,9 @@ class RecordHandling(Generic[R]):
     # ---------------------------------------------------------------------------------------- failures
 
     def _failed(self, opened: OpenRecord[R], error: Exception, now_ms: int, *, is_probe: bool = False) -> None:
+        if isinstance(error, WorkerStoppedError):
+            self._end(opened, AcknowledgeType.RELEASE, now_ms)
+            return
         opened.attempts += 1
         opened.error = error
         self._note_failure(opened, now_ms)
@@ -333,6 +343,18 @@ class RecordHandling(Generic[R]):
         else:
             opened.retries += 1
             self._wait(opened, again.wait_ms(opened.retries, self._rng), now_ms)
+
+    def _order(self, opened: OpenRecord[R], now_ms: int) -> None:
+        """Ask for the key of a record again. Without one it ends, as if its value could not be parsed."""
+        if self._holdings.orders(opened, now_ms):
+            return
+        decision = Decision(self._rules.failures.exhausted, str(opened.error))
+        if decision.on_error is OnError.HOLD:
+            self._tell(EventKind.HOLDS, opened, opened.error, decision.reason)
+            opened.due_ms = now_ms + round(1000 * self._rules.failures.retries.most)
+            self._holdings.hold_unordered(opened, now_ms)
+        else:
+            self._decide(opened, decision, now_ms)
 
     def _note_failure(self, opened: OpenRecord[R], now_ms: int) -> None:
         if opened.failing_since_ms is None:
@@ -535,7 +557,9 @@ class RecordHandling(Generic[R]):
         self._release_delayed(now_ms)
 
     def _release_delayed(self, now_ms: int) -> None:
-        for opened in self._holdings.waiting.remove(lambda _: True):
+        for opened in chain(
+            *(part.remove(lambda _: True) for part in (self._holdings.waiting, self._holdings.unordered))
+        ):
             self._end(opened, AcknowledgeType.RELEASE, now_ms)
 
     def _is_over(self, now_ms: int) -> bool:
@@ -551,9 +575,18 @@ class RecordHandling(Generic[R]):
     @property
     def is_done(self) -> bool:
         """True once nothing is in hand: no record runs, waits or needs a confirmation."""
+        return self.has_only_runs and not self._runs
+
+    @property
+    def has_only_runs(self) -> bool:
+        """True once only records that run are in hand."""
         holdings = self._holdings
         is_empty = holdings.held == 0 and holdings.delayed == 0 and not holdings.finished and not self._copying
-        return is_empty and self._is_quiet
+        return is_empty and not self._settling and not self._steps
+
+    def is_past_grace(self, now_ms: int) -> bool:
+        """Return whether the records in hand have had their time to end after a stop."""
+        return self._stop_ms is not None and now_ms >= self._stop_ms
 
     # ---------------------------------------------------------------------------------------- figures
 
@@ -564,7 +597,7 @@ class RecordHandling(Generic[R]):
         return {
             "held": holdings.held + len(holdings.keys),
             "running": sum(len(run.records) for run in self._runs),
-            "waiting": len(holdings.waiting),
+            "waiting": len(holdings.waiting) + len(holdings.unordered),
             "copying": sum(not opened.is_aside for opened in self.copying),
         }
 

@@ -6,7 +6,7 @@ from itertools import chain
 from typing import Generic, TypeVar
 
 from kafka_groups.share.workers.rules.in_hand import FreshRecords, WaitingRecords
-from kafka_groups.share.workers.rules.keys import KeyOrder
+from kafka_groups.share.workers.rules.keys import KeyOrder, OrderKeyError
 from kafka_groups.share.workers.rules.limits import HandlingRules
 from kafka_groups.share.workers.rules.lost import LostRecords
 from kafka_groups.share.workers.rules.steps import OpenRecord
@@ -34,6 +34,7 @@ class Holdings(Generic[R]):
         lost: Records whose locks were lost while they ran.
         finished: Redelivered records that this process has processed already: to be accepted.
         halves: Parts of a failed batch, each to run as a batch.
+        unordered: Records whose key is not known, until it is asked for again.
     """
 
     def __init__(self, rules: HandlingRules[R]) -> None:
@@ -47,6 +48,7 @@ class Holdings(Generic[R]):
         self.lost: LostRecords[R] = LostRecords()
         self.finished: list[OpenRecord[R]] = []
         self.halves: deque[list[OpenRecord[R]]] = deque()
+        self.unordered: WaitingRecords[R] = WaitingRecords()
 
     @property
     def held(self) -> int:
@@ -56,7 +58,7 @@ class Holdings(Generic[R]):
     @property
     def delayed(self) -> int:
         """Records that cannot run now."""
-        return len(self.waiting) + len(self.copies) + len(self.keys)
+        return len(self.waiting) + len(self.copies) + len(self.keys) + len(self.unordered)
 
     # ---------------------------------------------------------------------------------------- arriving
 
@@ -92,12 +94,40 @@ class Holdings(Generic[R]):
         return bool(named) and self._rules.place_of(record) in named
 
     def _entered(self, record: R, delivery_count: int, now_ms: int) -> OpenRecord[R] | None:
-        key = None if self._rules.key_of is None else self._rules.key_of(record)
-        opened = OpenRecord(record, self._rules.place_of(record), delivery_count, key)
-        if key is None or self.keys.enters(key, opened):
-            return opened
+        opened = OpenRecord(record, self._rules.place_of(record), delivery_count, due_ms=now_ms)
+        if not self._knows_key(opened):
+            self.unordered.add(opened)
+            return None
+        return opened if self._has_turn(opened, now_ms) else None
+
+    def _knows_key(self, opened: OpenRecord[R]) -> bool:
+        """Ask for the key of a record. Returns False, and notes the error, if the user's function raises."""
+        try:
+            opened.key = None if self._rules.key_of is None else self._rules.key_of(opened.record)
+            hash(opened.key)
+        except Exception as error:  # a function of the user's may fail in any way
+            opened.key, opened.error = None, OrderKeyError(error)
+            return False
+        return True
+
+    def _has_turn(self, opened: OpenRecord[R], now_ms: int) -> bool:
+        if opened.key is None or self.keys.enters(opened.key, opened):
+            return True
         self._copy_aside(opened, now_ms)
-        return None
+        return False
+
+    def orders(self, opened: OpenRecord[R], now_ms: int) -> bool:
+        """Ask again for the key of a record that was held without one. Returns whether the key is known now."""
+        if not self._knows_key(opened):
+            return False
+        if self._has_turn(opened, now_ms):
+            self.admit([opened], now_ms)
+        return True
+
+    def hold_unordered(self, opened: OpenRecord[R], now_ms: int) -> None:
+        """Hold a record whose key is not known until its time."""
+        self._copy_aside(opened, now_ms)
+        self.unordered.add(opened)
 
     def _sort_in(self, opened: OpenRecord[R], suspects: list[OpenRecord[R]], now_ms: int) -> None:
         if opened.delivery_count > 1 and self.lost.was_finished(opened.place):
@@ -163,7 +193,7 @@ class Holdings(Generic[R]):
             return matches(opened.record)
 
         gone = [self._opened(record) for record in self.fresh.remove(matches)]
-        gone += self._blocked_gone(opened_matches)
+        gone += self._blocked_gone(opened_matches) + self.unordered.remove(opened_matches)
         ends = self._ready_gone(opened_matches)
         for part in (self.suspects, self.waiting, self.copies):
             ends += (opened for opened in part.remove(opened_matches) if not opened.is_aside)
@@ -193,5 +223,5 @@ class Holdings(Generic[R]):
         yield from map(self._rules.place_of, self.fresh.firsts())
         halves = (opened for half in self.halves for opened in half)
         several = (self.ready, self.suspects, self.waiting, self.copies, halves)
-        blocked = (self.keys.all_blocked(), self.lost.held_back())
+        blocked = (self.keys.all_blocked(), self.lost.held_back(), self.unordered)
         yield from (opened.place for opened in chain.from_iterable((*several, *blocked)))

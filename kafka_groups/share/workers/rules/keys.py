@@ -4,9 +4,24 @@ from collections import deque
 from collections.abc import Hashable
 from typing import Generic, TypeVar
 
-__all__ = ["KeyOrder"]
+from kafka_groups.share.workers.rules.failures.named_errors import named
+from kafka_groups.share.workers.rules.failures.signals import ParseError
+
+__all__ = ["KeyOrder", "OrderKeyError"]
 
 T = TypeVar("T")
+
+
+class OrderKeyError(ParseError):
+    """The key of a record, which `order_by` returns, is not known, so its handler was not called. It is not retried.
+
+    Args:
+        error: What `order_by` raised, or why its result is no key.
+    """
+
+    def __init__(self, error: Exception) -> None:
+        Exception.__init__(self, f"order_by has no key for the record: {named(error)}")
+        self.error = error
 
 
 class KeyOrder(Generic[T]):

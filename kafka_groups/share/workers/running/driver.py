@@ -143,7 +143,9 @@ class HandlerDriver:
     def _is_over(self) -> bool:
         if not self._is_stopping or self._writing:
             return False
-        return self._handling.is_done or (self._watch.is_hung and not self._commits.is_waiting)
+        if self._watch.is_hung and not self._commits.is_waiting:
+            return True
+        return self._handling.has_only_runs and all(run in self._watch.left for run in self._handling.running)
 
     def stop(self, grace_ms: int) -> None:
         """Stop fetching, run the held records for at most `grace_ms`, and release the rest.
@@ -173,6 +175,8 @@ class HandlerDriver:
         self._commits.take_answers()
         self._look_after(now_ms)
         self._do_steps(now_ms)
+        if self._handling.is_past_grace(now_ms):
+            self._watch.end(self._handling.running, now_ms)
         self._send(now_ms)
         self._report.take_events(self._handling)
         if self._handling.stopped_by is not None and not self._is_stopping:
@@ -235,7 +239,10 @@ class HandlerDriver:
         letters = [LetterCopy(each.record, each.reason, each.failed_copies > 0) for each in opened]
         assert self._letters is not None  # noqa: S101 - the rules copy only if there is a topic
         begun_s = self._times.timer()
-        error = await self._letters.write(letters)
+        try:
+            error = await self._letters.write(letters)
+        except Exception as fault:  # a record that cannot be written is held, and the report says why
+            error = fault
         self._times.sent(begun_s, self._spec.dead_letters or "", len(letters), error)
         now_ms = self._clock.now_ms()
         for copy in copies:

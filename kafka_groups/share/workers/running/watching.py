@@ -1,18 +1,27 @@
-"""Watch runs: attempts that exceed the timeout are cancelled, or reported as hung."""
+"""Watch runs: attempts that exceed the timeout, or outlast the worker, are cancelled, or reported."""
 
+import logging
 from collections.abc import Iterable, Sequence
 
 from attrs import define
 
 from kafka_groups.share.workers.handlers import HandlerSpec
+from kafka_groups.share.workers.rules.dead_letters import place_of
 from kafka_groups.share.workers.rules.failures.signals import AttemptTimeoutError
+from kafka_groups.share.workers.rules.failures.stops import WorkerStoppedError
 from kafka_groups.share.workers.running.reporting import HandlerReport
 from kafka_groups.share.workers.running.slots import AnyRun, HandlerSlots
 
 __all__ = ["RunWatch"]
 
+_LOG = logging.getLogger("kafka_groups.worker")
+
 _TIME_TO_CANCEL_MS = 5_000
 """A task that is still running this long after it was cancelled ignores the cancellation."""
+
+
+_TIME_TO_END_MS = 1_000
+"""Attempts that outlast the time to stop have this much longer to end. Tasks are cancelled; threads cannot be."""
 
 
 class LostLockError(Exception):
@@ -37,6 +46,7 @@ class RunWatch:
 
     Attributes:
         hung: The runs whose attempts cannot be stopped.
+        left: The runs that the worker does not wait for any longer.
     """
 
     def __init__(self, spec: HandlerSpec, slots: HandlerSlots, report: HandlerReport) -> None:
@@ -45,6 +55,8 @@ class RunWatch:
         self._report = report
         self._watched: dict[AnyRun, _Watched] = {}
         self.hung: Sequence[AnyRun] = ()
+        self.left: Sequence[AnyRun] = ()
+        self._ending: dict[AnyRun, tuple[int, int]] = {}
 
     @property
     def is_hung(self) -> bool:
@@ -75,6 +87,29 @@ class RunWatch:
                 watched.unstarted, watched.since_ms, watched.cancelled_ms = run.unstarted, now_ms, None
             elif now_ms - watched.since_ms >= self._spec.timeout_ms:
                 self._exceeded(run, watched, now_ms)
+
+    def end(self, runs: Iterable[AnyRun], now_ms: int) -> None:
+        """Cancel the attempts under way: the worker has stopped, and their time is over.
+
+        It does not wait for threads, which cannot be cancelled, nor for tasks that ignore it.
+        """
+        for run in runs:
+            unstarted, until_ms = self._ending.get(run, (None, 0))
+            if unstarted != run.unstarted:
+                self._slots.cancel(run, WorkerStoppedError())
+                until_ms = now_ms + _TIME_TO_END_MS
+                self._ending[run] = run.unstarted, until_ms
+            if now_ms >= until_ms and run not in self.left:
+                self._leave(run)
+
+    def _leave(self, run: AnyRun) -> None:
+        self.left = [*self.left, run]
+        _LOG.warning(
+            "Handler %s: the attempt for %s@%d still runs after shutdown_timeout, so the worker ends without it. Its"
+            " record is delivered again",
+            self._spec.name,
+            *place_of(run.records[max(0, len(run.records) - run.unstarted - 1)]),
+        )
 
     def _exceeded(self, run: AnyRun, watched: _Watched, now_ms: int) -> None:
         if watched.cancelled_ms is None:

@@ -26,6 +26,18 @@ def test_the_headers_are_those_of_kafkas_own_queues() -> None:
     }
 
 
+def test_any_reason_fits_into_a_header() -> None:
+    (delivery,) = decoded(Decoder(), acquired((4, 5, 3)), batch(4, 5))
+    assert isinstance(delivery, DeliveredRecords)
+    record = next(iter(delivery))
+
+    def message(reason: str) -> bytes | None:
+        return dict(dead_letter_headers(record, "g", reason))["__dlq.errors.message"]
+
+    assert message("no file \udcff.txt") == b"no file \\udcff.txt"
+    assert message(2_000_000 * "x") == 2_000 * b"x"
+
+
 def test_copies_are_remembered_by_topic_id_and_offset() -> None:
     copied = CopiedRecords()
     copied.add([(PARTITION, 1)])

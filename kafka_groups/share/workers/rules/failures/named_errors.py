@@ -1,0 +1,18 @@
+"""Texts of errors. The classes of users may raise in `__str__`, or have no end."""
+
+__all__ = ["named"]
+
+_LONGEST = 2_000
+
+
+def named(error: BaseException) -> str:
+    """Return the class and the text of an error, at most 2,000 characters."""
+    return f"{type(error).__name__}: {_text_of(error)}"
+
+
+def _text_of(error: BaseException) -> str:
+    try:
+        text = str(error)
+    except Exception as fault:  # whatever a user's class does there
+        return f"its text cannot be shown, because str() of it raises {type(fault).__name__}"
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
