@@ -39,17 +39,18 @@ def error_type(error: BaseException) -> str:
     A class of kafka_groups has the path by which programs import it, such as `kafka_groups.Reject`. Where it is defined
     may change with any release.
     """
-    return _path_of(type(error))
+    cls = type(error)
+    return _path_of(cls.__module__, cls.__qualname__)
 
 
 @lru_cache(maxsize=256)  # programs may make classes without end
-def _path_of(cls: type[BaseException]) -> str:
-    if cls.__module__ == "builtins":
-        return cls.__qualname__
-    parts = cls.__module__.split(".")
+def _path_of(module: str, name: str) -> str:
+    if module == "builtins":
+        return name
+    parts = module.split(".")
     packages = (".".join(parts[:end]) for end in range(1, len(parts) + 1)) if parts[0] == _OURS else ()
-    public = (package for package in packages if _exports(package, cls.__qualname__))
-    return f"{next(public, cls.__module__)}.{cls.__qualname__}"
+    public = (package for package in packages if _exports(package, name))
+    return f"{next(public, module)}.{name}"
 
 
 def _exports(package: str, name: str) -> bool:

@@ -195,7 +195,6 @@ class DrivenHandler:
             )
         for record in run.records:
             self._progress_of(record).attempts += 1
-        self._report.started(run, self._stage.clock)
         self._slots.submit(run)
 
     def _take_results(self, now_ms: int) -> bool:
@@ -203,7 +202,7 @@ class DrivenHandler:
         while (result := self._mailbox.take()) is not None:
             has_taken = True
             self._watch.ended(result.run)
-            self._report.ran(result)
+            self._report.ran(result, self._stage.clock.wall_ms())
             self._note_errors(result)
             self.handling.ran(result.run, result.failures, now_ms, failed=result.failed)
         return has_taken

@@ -306,6 +306,9 @@ class RecordHandling(Generic[R]):
                 self._failed(each, error, now_ms, is_probe=run.is_probe)
         elif kept:
             self._tried(kept[0], error, now_ms, is_probe=run.is_probe)
+            for each in kept:
+                each.attempts += 1
+                each.halvings += 1
             half = (len(kept) + 1) // 2
             self._holdings.halves.extendleft((list(kept[half:]), list(kept[:half])))
 
@@ -337,7 +340,7 @@ class RecordHandling(Generic[R]):
         if again.tells_of_sink and self.breaker.is_open:
             self._wait(opened, 0, now_ms)  # the breaker says when, and no retry is used
         elif not self._uses_retry(opened, again, now_ms):
-            self._wait(opened, again.wait_ms(opened.attempts, self._rng), now_ms)
+            self._wait(opened, again.wait_ms(opened.attempts - opened.halvings, self._rng), now_ms)
         elif opened.retries >= again.backoff.times:
             self._decide(opened, self._rules.failures.gives_up(error), now_ms)
         else:
@@ -350,7 +353,7 @@ class RecordHandling(Generic[R]):
             return
         decision = Decision(self._rules.failures.exhausted, str(opened.error))
         if decision.on_error is OnError.HOLD:
-            self._tell(EventKind.HOLDS, opened, opened.error, decision.reason)
+            self._tell(EventKind.HOLDS, opened, opened.error, decision.reason, decision)
             opened.due_ms = now_ms + round(1000 * self._rules.failures.retries.most)
             self._holdings.hold_unordered(opened, now_ms)
         else:
@@ -392,10 +395,10 @@ class RecordHandling(Generic[R]):
     def _decide(self, opened: OpenRecord[R], decision: Decision, now_ms: int) -> None:
         on_error = decision.on_error
         if on_error is OnError.HOLD:
-            self._tell(EventKind.HOLDS, opened, opened.error, decision.reason)
+            self._tell(EventKind.HOLDS, opened, opened.error, decision.reason, decision)
             self._wait(opened, round(1000 * self._rules.failures.retries.most), now_ms)
             return
-        self._tell(EventKind.GAVE_UP, opened, opened.error, decision.reason)
+        self._tell(EventKind.GAVE_UP, opened, opened.error, decision.reason, decision)
         if on_error is OnError.STOP:
             self.stopped_by = self.stopped_by or opened.error
             self._tell(EventKind.STOPS, opened, opened.error, decision.reason)
@@ -631,6 +634,7 @@ class RecordHandling(Generic[R]):
         opened: OpenRecord[R] | None = None,
         error: Exception | None = None,
         text: str = "",
+        decision: Decision | None = None,
     ) -> None:
         place = None if opened is None else opened.place
-        self.events.append(HandlingEvent(kind, place, text, error))
+        self.events.append(HandlingEvent(kind, place, text, error, decision))

@@ -22,6 +22,7 @@ class OpenRecord(Generic[R]):
         place: Its partition and offset.
         delivery_count: The number of its deliveries, this one included.
         attempts: Attempts that have ended.
+        halvings: Those of them that were calls with a batch, which was then halved.
         retries: Those of them that used a retry.
         due_ms: When to try it again.
         failing_since_ms: When its first attempt failed; None before.
@@ -41,6 +42,7 @@ class OpenRecord(Generic[R]):
     delivery_count: int
     key: Hashable = None
     attempts: int = 0
+    halvings: int = 0
     retries: int = 0
     due_ms: int = 0
     failing_since_ms: int | None = None

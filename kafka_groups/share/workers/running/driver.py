@@ -130,6 +130,7 @@ class HandlerDriver:
             await self._windows.close()
             self._commits.give_up()
             self._note_figures()
+            self._report.stopped()
         if self._handling.stopped_by is not None:
             raise self._handling.stopped_by
 
@@ -153,6 +154,7 @@ class HandlerDriver:
         A second call may shorten the time.
         """
         self._is_stopping = True
+        self._report.stopping(grace_ms)
         now_ms = self._clock.now_ms()
         self._handling.stop(now_ms, now_ms + grace_ms)
         self._must_pause = True
@@ -191,14 +193,13 @@ class HandlerDriver:
             elif isinstance(step, CopyLetters):
                 self._copies.append(step)
             else:
-                self._report.started(step, self._clock)
                 self._slots.submit(step)
         if self._copies:
             self._write_letters()
 
     def _ran(self, result: RunResult, now_ms: int) -> None:
         self._watch.ended(result.run)
-        self._report.ran(result)
+        self._report.ran(result, self._clock.wall_ms())
         self._handling.pace.ran(len(result.run.records), 1000 * result.busy_s)
         self._handling.ran(result.run, result.failures, now_ms, failed=result.failed)
 

@@ -2,17 +2,18 @@
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from kafka_groups.client.logbook import Logbook
-from kafka_groups.net.clock import Clock
 from kafka_groups.share.delivery.records import AnyRecord
 from kafka_groups.share.workers.handlers import HandlerSpec
 from kafka_groups.share.workers.rules.dead_letters import place_of
-from kafka_groups.share.workers.rules.events import EventKind, HandlingEvent
+from kafka_groups.share.workers.rules.events import EventKind
+from kafka_groups.share.workers.rules.failures.signals import ParseError
 from kafka_groups.share.workers.rules.handling import RecordHandling
 from kafka_groups.share.workers.rules.steps import OpenRecord, RecordRun
 from kafka_groups.share.workers.rules.window import NOT_READY_AT, WARN_AT, WindowUse
+from kafka_groups.share.workers.running.event_log import HandlerLog
 from kafka_groups.share.workers.running.results import RunResult
 from kafka_groups.telemetry.workers import WorkerObserver
 from kafka_groups.types import AcknowledgeType, ConsumerState, TopicIdPartition
@@ -47,53 +48,53 @@ class HandlerReport:
     def __init__(self, spec: HandlerSpec, observer: WorkerObserver, logbook: Logbook, record_locks: int) -> None:
         self._spec = spec
         self._observer = observer
-        self._logbook = logbook
+        self._log = HandlerLog(spec, logbook)
         self._record_locks = record_locks
         self._copy_error: Exception | None = None
         self.unready: Sequence[str] = (f"handler {spec.name} has not started",)
         self.is_live = True
         self.on_hang: Callable[[], None] | None = None
+        self._is_stopping = False
+        self._released = 0
 
     # ------------------------------------------------------------------------------------------ figures
 
-    def started(self, run: RecordRun[AnyRecord], clock: Clock) -> None:
-        """Note that a run starts: how long its records waited for their first attempt, since the first was produced."""
-        is_first = run.opened is None or not run.opened[0].attempts
-        timestamp = run.records[0].timestamp if is_first else None
-        if timestamp is not None:
-            wait_s = max(0, clock.wall_ms() - timestamp) / 1000
-            self._observer.waited([wait_s] * len(run.records))
+    def ran(self, result: RunResult, wall_ms: int) -> None:
+        """Count the calls of a run that has ended, and how long its records waited for their first one.
 
-    def ran(self, result: RunResult) -> None:
-        """Count attempts."""
-        calls = 1 if result.run.is_batch else len(result.run.records)
-        results: Counter[tuple[str, str]] = Counter()
-        for failure in result.failures:
-            results["failed", type(failure.error).__name__] += 1
-        if result.failed is not None:
-            results["failed", type(result.failed).__name__] += 1
-        succeeded = max(0, calls - results.total())
-        if succeeded:
-            results["succeeded", ""] += succeeded
+        Call it before the rules get the result, which then count these attempts.
+
+        Args:
+            result: The result.
+            wall_ms: The time of day.
+        """
+        self._log.failures(result)
+        results, calls = _counted(result)
         self._observer.ran(results, [result.busy_s / max(1, calls)] * calls)
+        first = _first_attempts(result.run)
+        if first and first[0].timestamp is not None:  # one wait for all: they were produced and began together
+            wait_s = max(0.0, (wall_ms - first[0].timestamp) / 1000 - result.busy_s)
+            self._observer.waited([wait_s] * len(first))
 
     def settled(self, kind: AcknowledgeType, count: int) -> None:
         """Count records that the brokers confirmed."""
         if count:
             self._observer.settled(_OUTCOMES[kind], count)
+        if self._is_stopping and kind is AcknowledgeType.RELEASE:
+            self._released += count
 
     def refused(self, count: int, error: Exception) -> None:
         """Log records whose acknowledgement was refused."""
-        self._warn("refused", "%d records will be delivered again: %s", count, error)
+        self._log.warn("refused", "%d records will be delivered again: %s", count, error)
 
     def copied(self, opened: Sequence[OpenRecord[AnyRecord]], error: Exception | None) -> None:
         """Count dead letters, or log that they cannot be written."""
         self._copy_error = error
         if error is None:
-            self._logbook.settled(self._subject("copies"))
+            self._log.settled("copies")
             self._observer.dead_letters("before processing" if opened[0].is_before else "given up", len(opened))
             return
-        self._warn(
+        self._log.warn(
             "copies",
             "dead letters cannot be written to %s; their records are held until they can be: %s",
             self._spec.dead_letters,
@@ -152,42 +153,13 @@ class HandlerReport:
         while handling.events:
             event = handling.events.popleft()
             lost += event.kind is EventKind.LOST
-            self._log(event)
+            self._log.event(event)
         if lost:
             self._observer.locks_lost(lost)
-            self._warn("lost", "the locks of %d records were lost: they will be delivered again", lost)
-
-    def _log(self, event: HandlingEvent) -> None:
-        place = f"{event.place[0]}@{event.place[1]}" if event.place is not None else ""
-        if event.kind is EventKind.BREAKER_OPENED:
-            _LOG.error(
-                "Handler %s: the breaker is open after failures of different records in a row. One record is tried at"
-                " a time until one succeeds; the others are held. Last error: %s",
-                self._spec.name,
-                _named(event.error),
-            )
-        elif event.kind is EventKind.BREAKER_CLOSED:
-            self._logbook.settled(self._subject("probe"))
-            _LOG.info("Handler %s: the breaker is closed, as a record has succeeded.", self._spec.name)
-        elif event.kind is EventKind.PROBE_FAILED:
-            self._warn("probe", "the breaker stays open, as %s failed: %s", place, _named(event.error))
-        elif event.kind is EventKind.GAVE_UP:
-            self._warn("gave up", "gave up %s: %s", place, event.text)
-        elif event.kind is EventKind.HOLDS:
-            self._warn(
-                "holds",
-                "%s keeps failing and is held, because there is no topic for dead letters: %s. Set dead_letters,"
-                " exhausted or errors of the handler",
-                place,
-                event.text,
-            )
-        elif event.kind is EventKind.STOPS:
-            _LOG.error("Handler %s: the worker stops because of %s: %s", self._spec.name, place, event.text)
-        elif event.kind is EventKind.RETRIED:
-            self._warn("retries", "%s failed and is tried again: %s", place, _named(event.error))
+            self._log.warn("lost", "the locks of %d records were lost: they will be delivered again", lost)
 
     def _warn_of_window(self, use: WindowUse) -> None:
-        self._warn(
+        self._log.warn(
             "window",
             "offset %d holds back %s: %.0f %% of the window of %d records are used. Use shorter waits (retries,"
             " on_blocked) or more partitions before it stops",
@@ -199,7 +171,7 @@ class HandlerReport:
 
     def windows_unknown(self, error: Exception) -> None:
         """Log that only this member's own records count for the windows."""
-        self._warn("windows", "cannot ask how full the windows are, so only its own records count: %s", error)
+        self._log.warn("windows", "cannot ask how full the windows are, so only its own records count: %s", error)
 
     def hangs(self, run: RecordRun[AnyRecord], stack: str) -> None:
         """Log an attempt that cannot be stopped."""
@@ -217,11 +189,11 @@ class HandlerReport:
 
     def survived(self, error: Exception) -> None:
         """Log an error after which the worker continues."""
-        self._warn(f"survived {type(error).__name__}", "continues after an error: %s", error)
+        self._log.warn("survived", "continues after an error: %s", error, kind=type(error).__name__)
 
     def released_unrenewable(self, count: int, partition: TopicIdPartition) -> None:
         """Log records that were released because their locks cannot be renewed."""
-        self._warn(
+        self._log.warn(
             "unrenewable",
             "released %d records of %s before their locks end, because the locks cannot be renewed: use Kafka 4.2 or"
             " newer with share.renew.acknowledge.enable, shorter waits, or a smaller buffer",
@@ -229,12 +201,40 @@ class HandlerReport:
             partition,
         )
 
-    def _warn(self, subject: str, message: str, *arguments: object) -> None:
-        self._logbook.warn(_LOG, self._subject(subject), f"Handler %s: {message}", self._spec.name, *arguments)
+    # --------------------------------------------------------------------------------------------- the end
 
-    def _subject(self, subject: str) -> str:
-        return f"{subject} {self._spec.name}"
+    def stopping(self, grace_ms: int) -> None:
+        """Log that the handler stops."""
+        self._is_stopping = True
+        self._log.stopping(grace_ms)
+
+    def stopped(self) -> None:
+        """Log that the handler has stopped."""
+        self._log.stopped(self._released)
 
 
-def _named(error: Exception | None) -> str:
-    return f"{type(error).__name__}: {error}"
+def _counted(result: RunResult) -> tuple[Mapping[tuple[str, str], int], int]:
+    """Return how many attempts had each result and class of error, and how often the handler was called.
+
+    A batch is one call: it has succeeded if the handler returned, whatever it decided about single records. Values
+    that cannot be parsed are failed attempts of their own, as in a handler of single records.
+    """
+    run = result.run
+    tried = len(run.records) - run.unstarted
+    counted = [each.error for each in result.failures if not run.is_batch or isinstance(each.error, ParseError)]
+    calls = min(1, tried - len(counted)) if run.is_batch else tried
+    if result.failed is not None:
+        counted.append(result.failed)
+    results: Counter[tuple[str, str]] = Counter(("failed", type(error).__name__) for error in counted)
+    succeeded = calls - (result.failed is not None if run.is_batch else len(counted))
+    if succeeded > 0:
+        results["succeeded", ""] = succeeded
+    return results, calls
+
+
+def _first_attempts(run: RecordRun[AnyRecord]) -> Sequence[AnyRecord]:
+    """Return the records of a run that were tried for the first time since their delivery."""
+    tried = len(run.records) - run.unstarted
+    if run.opened is None:
+        return run.records[:tried]
+    return [opened.record for opened in run.opened[:tried] if not opened.attempts]

@@ -69,10 +69,12 @@ class Decision:
     Attributes:
         on_error: What to do.
         reason: Why, for the dead letter's header and the log.
+        is_by_class: Whether the rule for the class of the error has decided, and not that for records given up.
     """
 
     on_error: OnError
     reason: str
+    is_by_class: bool = field(default=False, eq=False, kw_only=True)
 
 
 def tells_of_sink(judged: Again | Decision | None) -> bool:
@@ -109,7 +111,7 @@ class FailureRules:
             return Decision(OnError.STOP, str(error))
         rule = self._rule_of(error)
         if isinstance(rule, OnError):
-            return Decision(rule, _named(error))
+            return Decision(rule, _named(error), is_by_class=True)
         if rule is not None:
             return Again(rule)
         return Again(self.retries, is_counted=not self._is_outage(error), tells_of_sink=True)
