@@ -1,0 +1,177 @@
+"""The log of a handler: what happened to its records, and why."""
+
+import logging
+
+from kafka_groups.client.logbook import Logbook
+from kafka_groups.share.workers.handlers import HandlerSpec
+from kafka_groups.share.workers.rules.dead_letters import place_of
+from kafka_groups.share.workers.rules.events import EventKind, HandlingEvent
+from kafka_groups.share.workers.rules.failures.named_errors import named
+from kafka_groups.share.workers.rules.failures.signals import AttemptTimeoutError, Reject, Retry
+from kafka_groups.share.workers.rules.failures.verdicts import Decision, OnError
+from kafka_groups.share.workers.running.results import RunResult
+from kafka_groups.types import RecordId
+
+__all__ = ["HandlerLog"]
+
+_LOG = logging.getLogger("kafka_groups.worker")
+
+_MOST_TRACED = 100
+"""The most classes of errors that are logged with a traceback, as programs may make classes without end."""
+
+_PROBE = "probe"
+
+
+class HandlerLog:
+    """Logs the events of one handler. Warnings of one kind about one class of errors repeat at growing intervals.
+
+    Args:
+        spec: The handler.
+        logbook: Leaves out repeats.
+    """
+
+    def __init__(self, spec: HandlerSpec, logbook: Logbook) -> None:
+        self._spec = spec
+        self._logbook = logbook
+        self._traced: set[type[BaseException]] = set()
+
+    # ------------------------------------------------------------------------------------------ warnings
+
+    def warn(
+        self, subject: str, message: str, *arguments: object, kind: str = "", error: BaseException | None = None
+    ) -> None:
+        """Log a warning, unless one with the same subject, kind and class of error was logged recently.
+
+        Args:
+            subject: Identifies repeats of the warning.
+            message: The text, with `%s` for the arguments.
+            *arguments: The arguments.
+            kind: Tells warnings of one subject apart.
+            error: What a handler raised. The first of each class is logged with its traceback, unless it is expected.
+        """
+        trace = None if error is None or not self._is_worth_a_trace(error) else error
+        is_logged = self._logbook.warn(
+            _LOG,
+            self._subject(subject),
+            f"Handler %s: {message}",
+            self._spec.name,
+            *arguments,
+            kind=kind if error is None else f"{kind} {type(error).__qualname__}",
+            trace=trace,
+        )
+        if is_logged and trace is not None:
+            self._traced.add(type(trace))
+
+    def _is_worth_a_trace(self, error: BaseException) -> bool:
+        if type(error) in self._traced or len(self._traced) >= _MOST_TRACED:
+            return False
+        return not isinstance(error, (Reject, Retry, AttemptTimeoutError, *self._spec.outages))
+
+    def settled(self, subject: str) -> None:
+        """Note that a problem is solved, so that the next warning about it is logged at once."""
+        self._logbook.settled(self._subject(subject))
+
+    def _subject(self, subject: str) -> str:
+        return f"{subject} {self._spec.name}"
+
+    # ------------------------------------------------------------------------------------------ attempts
+
+    def failures(self, result: RunResult) -> None:
+        """Log the tracebacks of a run's failures at DEBUG."""
+        if not (result.failures or result.failed) or not _LOG.isEnabledFor(logging.DEBUG):
+            return
+        records = result.run.records
+        for each in result.failures:
+            place = _text(place_of(records[each.index]))
+            _LOG.debug("Handler %s: the attempt for %s failed", self._spec.name, place, exc_info=each.error)
+        if result.failed is not None:
+            first = _text(place_of(records[0]))
+            message = "Handler %s: the attempt for %d records, the first of them %s, failed"
+            _LOG.debug(message, self._spec.name, len(records), first, exc_info=result.failed)
+
+    # -------------------------------------------------------------------------------------------- events
+
+    def event(self, event: HandlingEvent) -> None:
+        """Log an event of the rules."""
+        place = "" if event.place is None else _text(event.place)
+        if event.kind is EventKind.BREAKER_OPENED:
+            _LOG.error(
+                "Handler %s: the breaker is open after failures of different records in a row. One record is tried at"
+                " a time until one succeeds; the others are held. Last error: %s",
+                self._spec.name,
+                _last(event),
+            )
+        elif event.kind is EventKind.BREAKER_CLOSED:
+            self.settled(_PROBE)
+            _LOG.info("Handler %s: the breaker is closed, as a record has succeeded.", self._spec.name)
+        elif event.kind is EventKind.PROBE_FAILED:
+            message = "the breaker stays open, as %s failed: %s"
+            self.warn(_PROBE, message, place, _last(event), error=event.error)
+        elif event.kind is EventKind.STOPS:
+            _LOG.error("Handler %s: the worker stops because of %s: %s", self._spec.name, place, event.text)
+        elif event.kind is EventKind.RETRIED:
+            message = "%s failed and is tried again: %s"
+            self.warn("retries", message, place, _last(event), error=event.error)
+        else:
+            self._decided(event, place)
+
+    def _decided(self, event: HandlingEvent, place: str) -> None:
+        decision = event.decision
+        if decision is None or decision.on_error is OnError.STOP:  # the event STOPS says more
+            return
+        if decision.on_error is OnError.HOLD:
+            self._holds(decision, place, event.error)
+        else:
+            fate = self._fate(decision.on_error, place)
+            self.warn("gave up", "%s: %s", fate, decision.reason, kind=decision.on_error.value, error=event.error)
+
+    def _fate(self, on_error: OnError, place: str) -> str:
+        """Return what becomes of a record that is not tried again."""
+        if on_error is OnError.ACCEPT:
+            return f"accepted {place} in spite of its error"
+        if on_error is OnError.RELEASE:
+            return f"gave up {place}, which is released"
+        if on_error is OnError.REJECT:
+            return f"gave up {place}, which is rejected for good"
+        if self._spec.dead_letters is None:
+            return f"gave up {place}, which is rejected, and copied if the group has a topic for dead letters"
+        return f"gave up {place}, which is copied to {self._spec.dead_letters} and rejected"
+
+    def _holds(self, decision: Decision, place: str, error: Exception | None) -> None:
+        if decision.is_by_class:
+            why = "as errors of the handler says"
+        elif self._spec.exhausted is OnError.HOLD:
+            why = "as exhausted of the handler says"
+        else:
+            why = "because there is no topic for dead letters"
+        remedy = "" if why.startswith("as ") else ". Set dead_letters, exhausted or errors of the handler"
+        message = "%s keeps failing and is held, %s: %s%s"
+        self.warn("holds", message, place, why, decision.reason, remedy, kind=why, error=error)
+
+    # --------------------------------------------------------------------------------------------- the end
+
+    def stopping(self, grace_ms: int) -> None:
+        """Log that the handler stops."""
+        if grace_ms > 0:
+            message = "Handler %s: stops. It runs the records in hand for at most %g s, and releases the rest"
+            _LOG.info(message, self._spec.name, grace_ms / 1000)
+        else:
+            _LOG.info("Handler %s: stops at once, and releases the records in hand", self._spec.name)
+
+    def stopped(self, released: int) -> None:
+        """Log that the handler has stopped, how many records it has released for that, and what was left out before."""
+        self._logbook.end()
+        if released:
+            message = "Handler %s: has stopped, and has released %d records. Each of them has used a delivery"
+            _LOG.warning(message, self._spec.name, released)
+        else:
+            _LOG.info("Handler %s: has stopped", self._spec.name)
+
+
+def _text(place: RecordId) -> str:
+    return f"{place[0]}@{place[1]}"
+
+
+def _last(event: HandlingEvent) -> str:
+    """Return the class and the text of the error of an event about a failure, which always has one."""
+    return "" if event.error is None else named(event.error)
