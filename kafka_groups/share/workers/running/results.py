@@ -10,6 +10,7 @@ from attrs import field, frozen
 
 from kafka_groups.functions import undone_work
 from kafka_groups.share.delivery.records import AnyRecord
+from kafka_groups.share.workers.rules.failures.named_errors import text_of
 from kafka_groups.share.workers.rules.failures.signals import AttemptCancelledError, HandlerResultError
 from kafka_groups.share.workers.rules.steps import FailedRecord, RecordRun
 
@@ -54,7 +55,7 @@ def handler_exit(error: BaseException) -> HandlerResultError:
     """
     if isinstance(error, KeyboardInterrupt) and threading.current_thread() is threading.main_thread():
         raise error
-    stop = HandlerResultError(f"the handler raised {type(error).__name__}, which ends programs: {error}")
+    stop = HandlerResultError(f"the handler raised {type(error).__name__}, which ends programs: {text_of(error)}")
     stop.__cause__ = error
     return stop
 

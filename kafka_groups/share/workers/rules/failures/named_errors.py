@@ -1,16 +1,17 @@
 """Texts of errors. The classes of users may raise in `__str__`, or have no end."""
 
-__all__ = ["named"]
+__all__ = ["named", "text_of"]
 
 _LONGEST = 2_000
 
 
 def named(error: BaseException) -> str:
     """Return the class and the text of an error, at most 2,000 characters."""
-    return f"{type(error).__name__}: {_text_of(error)}"
+    return f"{type(error).__name__}: {text_of(error)}"
 
 
-def _text_of(error: BaseException) -> str:
+def text_of(error: BaseException) -> str:
+    """Return the text of an error, at most 2,000 characters."""
     try:
         text = str(error)
     except Exception as fault:  # whatever a user's class does there

@@ -3,6 +3,7 @@
 from typing import Self
 
 from kafka_groups.errors import ConfigurationError, KafkaGroupsError
+from kafka_groups.share.workers.rules.failures.named_errors import text_of
 
 __all__ = ["AttemptCancelledError", "AttemptTimeoutError", "HandlerResultError", "ParseError", "Reject", "Retry"]
 
@@ -50,7 +51,7 @@ class ParseError(Exception):
     """
 
     def __init__(self, error: Exception) -> None:
-        super().__init__(f"the value cannot be parsed: {error}")
+        super().__init__(f"the value cannot be parsed: {text_of(error)}")
         self.error = error
 
 

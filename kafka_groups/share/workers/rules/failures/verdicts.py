@@ -8,6 +8,7 @@ from types import MappingProxyType
 from attrs import field, frozen
 
 from kafka_groups.share.workers.rules.failures.backoffs import Backoff
+from kafka_groups.share.workers.rules.failures.named_errors import named
 from kafka_groups.share.workers.rules.failures.signals import (
     AttemptTimeoutError,
     HandlerResultError,
@@ -111,7 +112,7 @@ class FailureRules:
             return Decision(OnError.STOP, str(error))
         rule = self._rule_of(error)
         if isinstance(rule, OnError):
-            return Decision(rule, _named(error), is_by_class=True)
+            return Decision(rule, named(error), is_by_class=True)
         if rule is not None:
             return Again(rule)
         return Again(self.retries, is_counted=not self._is_outage(error), tells_of_sink=True)
@@ -127,9 +128,5 @@ class FailureRules:
 
     def gives_up(self, error: Exception) -> Decision:
         """Return the decision about a record that has used all its retries."""
-        reason = error.reason if isinstance(error, Retry) else _named(error)
+        reason = error.reason if isinstance(error, Retry) else named(error)
         return Decision(self.exhausted, reason)
-
-
-def _named(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}"

@@ -5,8 +5,8 @@ import pickle
 import pytest
 
 from kafka_groups.share.workers.rules.failures.backoffs import Backoff
-from kafka_groups.share.workers.rules.failures.signals import AttemptTimeoutError
-from kafka_groups.share.workers.rules.failures.verdicts import Again, Decision, FailureRules, OnError
+from kafka_groups.share.workers.rules.failures.signals import AttemptTimeoutError, ParseError
+from kafka_groups.share.workers.rules.failures.verdicts import Again, Decision, FailureRules, OnError, tells_of_sink
 
 TOO_LONG = AttemptTimeoutError(2)
 
@@ -41,6 +41,27 @@ def test_a_timeout_of_the_sink_is_an_outage() -> None:
     judged = rules().judge(TimeoutError("the sink does not respond"))
     assert isinstance(judged, Again)
     assert not judged.is_counted
+
+
+@pytest.mark.parametrize("outages", [(), (ConnectionError,)], ids=["none", "default"])
+def test_a_rule_keeps_errors_from_the_breaker_but_outages_do_not(outages: tuple[type[Exception], ...]) -> None:
+    error = ConnectionRefusedError("one of many hosts")
+    assert tells_of_sink(rules(outages=outages).judge(error))
+    assert not tells_of_sink(rules({ConnectionError: Backoff(most=600)}, outages).judge(error))
+
+
+class WithoutTextError(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+
+def test_errors_without_a_text_are_judged() -> None:
+    error = WithoutTextError()
+    reason = "its text cannot be shown, because str() of it raises RuntimeError"
+    given_up = Decision(OnError.DEAD_LETTER, f"WithoutTextError: {reason}")
+    assert rules().gives_up(error) == given_up
+    assert rules({Exception: OnError.DEAD_LETTER}).judge(error) == given_up
+    assert rules().judge(ParseError(error)) == Decision(OnError.DEAD_LETTER, f"the value cannot be parsed: {reason}")
 
 
 @pytest.mark.parametrize("kind", [AttemptTimeoutError, TimeoutError, OSError, Exception])
