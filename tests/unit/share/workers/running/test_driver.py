@@ -316,6 +316,28 @@ def test_a_record_without_a_key_for_its_order_is_held_and_asked_for_again() -> N
     simulate(program)
 
 
+class WithoutTextError(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+
+def test_an_error_without_a_text_is_an_error_like_others() -> None:
+    async def program(world: WorkerWorld) -> None:
+        worker = world.worker()
+
+        @worker.handler(TOPIC, dead_letters=DEAD, retries=QUICK, errors={LookupError: OnError.REJECT})
+        async def handle(value: bytes) -> None:
+            raise WithoutTextError
+
+        await world.produce([b"1"])
+        async with world.running(worker) as runtime:
+            await reach(lambda: world.letters.written)
+            await reach(lambda: runtime.health.is_ready)
+        assert world.letters.written[0].reason.startswith("WithoutTextError: its text cannot be shown")
+
+    simulate(program)
+
+
 def test_dead_letters_that_cannot_be_made_are_tried_again_and_reported(caplog: pytest.LogCaptureFixture) -> None:
     async def program(world: WorkerWorld) -> None:
         worker = world.worker()
