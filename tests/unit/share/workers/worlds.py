@@ -15,7 +15,7 @@ from kafka_groups.share.workers.running.runtime import WorkerRuntime
 from kafka_groups.share.workers.running.runtime_settings import RuntimeSettings
 from kafka_groups.telemetry.workers import WorkerTelemetry
 from kafka_groups.testing.simulation import Simulation, run_simulated
-from tests.unit.share.clusters import World
+from tests.unit.share.clusters import TOPIC, World
 
 Program = Callable[["WorkerWorld"], Awaitable[None]]
 
@@ -98,6 +98,17 @@ async def reach(condition: Callable[[], object], limit_s: float = 600.0) -> None
 def has(things: Sized, count: int) -> bool:
     """Return whether there are so many things."""
     return len(things) == count
+
+
+async def values_left(world: WorkerWorld) -> list[bytes]:
+    """The values that another member of the group still gets."""
+    async with world.consumer() as consumer:
+        await consumer.subscribe([TOPIC])
+        return [record.value or b"" for record in await consumer.poll(timeout=5)]
+
+
+def reasons(runtime: WorkerRuntime) -> str:
+    return "; ".join(runtime.health.reasons)
 
 
 def simulate(program: Program, *, seed: int = 1, limit_s: int = 7200, **world: Any) -> None:

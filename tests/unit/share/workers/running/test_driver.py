@@ -3,10 +3,8 @@
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Sequence
-from contextlib import suppress
 from functools import partial
-from itertools import count, pairwise
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -16,26 +14,10 @@ from kafka_groups.errors import ConfigurationError
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.serdes import string
 from kafka_groups.share import Backoff, Batch, OnError, Reject, Retry, ShareRecord, current_attempt
-from kafka_groups.share.workers.running.letters import LetterCopy
-from kafka_groups.share.workers.running.runtime import WorkerRuntime
 from tests.unit.share.clusters import TOPIC
-from tests.unit.share.workers.worlds import DEAD, WorkerWorld, has, reach, simulate
+from tests.unit.share.workers.worlds import DEAD, WorkerWorld, has, reach, reasons, simulate, values_left
 
 QUICK = Backoff(first=0.1, most=1.0, times=3)
-
-
-KEYS: dict[bytes, Any] = {b"ann": "ann", b"bob": "bob", b"list": []}
-
-
-async def values_left(world: WorkerWorld) -> list[bytes]:
-    """The values that another member of the group still gets."""
-    async with world.consumer() as consumer:
-        await consumer.subscribe([TOPIC])
-        return [record.value or b"" for record in await consumer.poll(timeout=5)]
-
-
-def reasons(runtime: WorkerRuntime) -> str:
-    return "; ".join(runtime.health.reasons)
 
 
 def test_each_record_is_handled_once_and_accepted() -> None:
@@ -178,191 +160,6 @@ def test_a_dead_letter_that_cannot_be_written_keeps_its_record() -> None:
         assert await values_left(world) == []
 
     simulate(program)
-
-
-def test_a_record_that_waits_is_released_at_the_end() -> None:
-    async def program(world: WorkerWorld) -> None:
-        failed: list[bytes] = []
-        worker = world.worker()
-
-        @worker.handler(TOPIC, retries=Backoff(first=600, most=600))
-        async def handle(value: bytes) -> None:
-            failed.append(value)
-            raise ValueError(value)
-
-        await world.produce([b"later"])
-        async with world.running(worker):
-            await reach(lambda: failed)
-        assert await values_left(world) == [b"later"]
-
-    simulate(program)
-
-
-def test_running_handlers_finish_within_the_grace_or_are_cancelled_and_others_are_released() -> None:
-    async def program(world: WorkerWorld) -> None:
-        done: list[bytes] = []
-        started: list[bytes] = []
-        cancelled: list[bytes] = []
-        worker = world.worker()
-
-        @worker.handler(TOPIC, concurrency=1, buffer=2, errors={Exception: OnError.REJECT})
-        async def handle(value: bytes) -> None:
-            started.append(value)
-            try:
-                await asyncio.sleep(3)
-            except asyncio.CancelledError:
-                cancelled.append(value)
-                raise
-            done.append(value)
-
-        await world.produce([b"1", b"2", b"3"])
-        async with world.running(worker, grace_s=4):
-            await reach(lambda: started)
-        assert (done, cancelled) == ([b"1"], [b"2"]), "the second outlasts the grace of four seconds"
-        assert await values_left(world) == [b"2", b"3"]
-
-    simulate(program)
-
-
-def test_a_batch_that_outlasts_the_grace_is_cancelled_and_released() -> None:
-    async def program(world: WorkerWorld) -> None:
-        started: list[int] = []
-        worker = world.worker()
-
-        @worker.batch_handler(TOPIC, max_records=3, max_wait=0.1)
-        async def store(batch: Batch[bytes]) -> None:
-            started.append(len(batch))
-            await asyncio.sleep(3600)
-
-        await world.produce([b"1", b"2", b"3"])
-        async with world.running(worker, grace_s=4):
-            await reach(lambda: started)
-            begun_s = asyncio.get_running_loop().time()
-        assert asyncio.get_running_loop().time() - begun_s < 6
-        assert await values_left(world) == [b"1", b"2", b"3"]
-
-    simulate(program)
-
-
-def test_a_task_that_ignores_its_end_is_left_behind(caplog: pytest.LogCaptureFixture) -> None:
-    async def program(world: WorkerWorld) -> None:
-        started, may_end = asyncio.Event(), asyncio.Event()
-        worker = world.worker()
-
-        @worker.handler(TOPIC)
-        async def handle(value: bytes) -> None:
-            started.set()
-            while not may_end.is_set():
-                with suppress(asyncio.CancelledError):
-                    await may_end.wait()
-
-        await world.produce([b"1"])
-        async with world.running(worker, grace_s=4):
-            await reach(started.is_set)
-            begun_s = asyncio.get_running_loop().time()
-        assert asyncio.get_running_loop().time() - begun_s < 7
-        may_end.set()
-        assert await values_left(world) == [b"1"]
-
-    simulate(program)
-    assert "orders-0@0 still runs after shutdown_timeout" in caplog.text
-
-
-def test_a_record_without_a_key_for_its_order_becomes_a_dead_letter() -> None:
-    async def program(world: WorkerWorld) -> None:
-        seen: list[bytes] = []
-        worker = world.worker()
-
-        @worker.handler(TOPIC, dead_letters=DEAD, order_by=lambda record: KEYS[record.value or b""])
-        async def handle(value: bytes) -> None:
-            seen.append(value)
-
-        await world.produce([b"ann", b"nobody", b"list", b"bob"])
-        async with world.running(worker) as runtime:
-            await reach(lambda: has(world.letters.written, 2) and has(seen, 2))
-            await reach(lambda: runtime.health.is_ready)
-        assert seen == [b"ann", b"bob"]
-        assert [(letter.record.value, letter.reason) for letter in world.letters.written] == [
-            (b"nobody", "order_by has no key for the record: KeyError: b'nobody'"),
-            (b"list", "order_by has no key for the record: TypeError: unhashable type: 'list'"),
-        ]
-        assert await values_left(world) == []
-
-    simulate(program)
-
-
-def test_a_record_without_a_key_for_its_order_is_held_and_asked_for_again() -> None:
-    async def program(world: WorkerWorld) -> None:
-        seen: list[bytes] = []
-        keys: dict[bytes | None, str] = {b"1": "ann"}
-        worker = world.worker()
-
-        @worker.handler(TOPIC, order_by=lambda record: keys[record.value])
-        async def handle(value: bytes) -> None:
-            seen.append(value)
-
-        await world.produce([b"1", b"2"])
-        async with world.running(worker) as runtime:
-            await reach(lambda: seen)
-            await asyncio.sleep(100)
-            assert seen == [b"1"]
-            assert runtime.health.is_ready
-            keys[b"2"] = "bob"
-            await reach(lambda: has(seen, 2))
-            await world.produce([b"3"])
-            await asyncio.sleep(1)
-        assert await values_left(world) == [b"3"], "it is released at the end"
-
-    simulate(program)
-
-
-class WithoutTextError(Exception):
-    def __str__(self) -> str:
-        raise RuntimeError("no text")
-
-
-def test_an_error_without_a_text_is_an_error_like_others() -> None:
-    async def program(world: WorkerWorld) -> None:
-        worker = world.worker()
-
-        @worker.handler(TOPIC, dead_letters=DEAD, retries=QUICK, errors={LookupError: OnError.REJECT})
-        async def handle(value: bytes) -> None:
-            raise WithoutTextError
-
-        await world.produce([b"1"])
-        async with world.running(worker) as runtime:
-            await reach(lambda: world.letters.written)
-            await reach(lambda: runtime.health.is_ready)
-        assert world.letters.written[0].reason.startswith("WithoutTextError: its text cannot be shown")
-
-    simulate(program)
-
-
-def test_dead_letters_that_cannot_be_made_are_tried_again_and_reported(caplog: pytest.LogCaptureFixture) -> None:
-    async def program(world: WorkerWorld) -> None:
-        worker = world.worker()
-
-        @worker.handler(TOPIC, dead_letters=DEAD)
-        async def handle(value: bytes) -> None:
-            raise Reject("no")
-
-        write, tries = world.letters.write, count()
-
-        async def failing(letters: Sequence[LetterCopy]) -> Exception | None:
-            if next(tries) < 3:
-                raise ValueError("a header of the record is no text")
-            return await write(letters)
-
-        world.letters.write = failing  # type: ignore[method-assign]
-        await world.produce([b"1"])
-        async with world.running(worker) as runtime:
-            await reach(lambda: "is no text" in reasons(runtime))
-            await reach(lambda: world.letters.written)
-            await reach(lambda: runtime.health.is_ready)
-        assert await values_left(world) == []
-
-    simulate(program)
-    assert "dead letters cannot be written" in caplog.text
 
 
 def test_a_lost_lock_cancels_the_handler_and_starts_no_second_one_meanwhile() -> None:
