@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from kafka_groups import (
-    Attempt, Backoff, Batch, OnError, Reject, Retry, ShareRecord, Worker, current_attempt, serdes,
+    Attempt, AttemptTimeoutError, Backoff, Batch, OnError, Reject, Retry, ShareRecord, Worker, current_attempt, serdes,
 )
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ def invoice(order: Order) -> None:
         raise Reject("negative total")
 
 @worker.handler(["payments", "refunds"], value=payments, concurrency=1000, timeout=60, order_by="key",
-                retries=Backoff(first=1, most=30, times=5), outages=(TimeoutError, ConnectionError),
+                retries=Backoff(first=1, most=30, times=5), outages=(AttemptTimeoutError, ConnectionError),
                 errors={ValueError: OnError.DEAD_LETTER, Busy: Backoff(first=5, most=60)})
 async def pay(payment: Payment, record: ShareRecord[bytes, Payment]) -> None:
     if payment.total > 5 and not current_attempt().lock_lost:
@@ -80,6 +80,10 @@ WRONG = (
     "@worker.batch_handler('a', value=orders)\ndef many(batch: Batch[Payment]) -> None: ...",
     "@worker.batch_handler('a', value=orders)\ndef one(order: Order) -> None: ...",
     "worker.handler('a', concurency=5)",
+    "@worker.handler\ndef bare(value: bytes) -> None: ...",
+    "worker.handler()",
+    "worker.batch_handler()",
+    "worker.handler('a', max_records=5)",
     "worker.handler('a', retries=5)",
     "worker.handler('a', errors={ValueError: 'reject'})",
     "worker.handler('a', order_by='value')",

@@ -13,7 +13,12 @@ import pytest
 from kafka_groups import Attempt, Backoff, Batch, OnError, Reject, Retry, ShareRecord, Worker, current_attempt, serdes
 from kafka_groups.errors import ConfigurationError, IllegalStateError
 from kafka_groups.errors.local import SerializationError
-from kafka_groups.share.workers.rules.failures.signals import AttemptTimeoutError, HandlerResultError, ParseError
+from kafka_groups.share.workers.rules.failures.signals import (
+    AttemptCancelledError,
+    AttemptTimeoutError,
+    HandlerResultError,
+    ParseError,
+)
 from kafka_groups.testing import DeliveryState, Outcome, RawValue, WorkerTestDriver, WorkerTestError
 
 LOST_AND_FOUND = "orders.dead"
@@ -531,12 +536,10 @@ def test_stopping_runs_what_is_held_and_releases_what_waits() -> None:
         waiting = test.deliver("orders", b"bad")
         held = test.deliver_batch("orders", [b"1", b"2", b"3", b"4"])
         test.stop()
-        assert [delivery.outcome for delivery in held] == [Outcome.ACCEPTED, Outcome.ACCEPTED, None, Outcome.RELEASED]
-        assert held[2].state is DeliveryState.RUNNING
+        assert [delivery.outcome for delivery in held] == 2 * [Outcome.ACCEPTED] + 2 * [Outcome.RELEASED]
+        assert [delivery.attempts for delivery in held] == [1, 1, 1, 0], "the third is cancelled after ten seconds"
         with pytest.raises(IllegalStateError, match="the worker has stopped: it takes no more records"):
             test.redeliver(waiting)
-        test.advance(4)
-        assert held[2].outcome is Outcome.ACCEPTED
     assert waiting.outcome is Outcome.RELEASED
 
 
@@ -547,6 +550,23 @@ def test_a_handler_that_exits_stops_the_worker(worker: Worker) -> None:
 
     with WorkerTestDriver(worker) as test, pytest.raises(HandlerResultError, match="raised SystemExit"):
         test.deliver("orders", b"1")
+
+
+def test_a_handler_whose_shared_task_is_cancelled_is_called_again(worker: Worker) -> None:
+    @worker.handler("orders", retries=QUICK, dead_letters=LOST_AND_FOUND)
+    async def invoice(order: bytes) -> None:
+        if order == b"never" or current_attempt().number == 1:
+            shared = asyncio.ensure_future(asyncio.sleep(60))
+            shared.cancel()
+            await shared
+
+    with WorkerTestDriver(worker) as test:
+        once, never = test.deliver("orders", b"once"), test.deliver("orders", b"never")
+        test.advance(60)
+        assert (once.outcome, once.attempts, never.outcome) == (Outcome.ACCEPTED, 2, Outcome.REJECTED)
+        assert {type(error) for error in never.errors} == {AttemptCancelledError}
+        (letter,) = test.dead_letters(LOST_AND_FOUND)
+        assert letter.reason.startswith("AttemptCancelledError: the handler raised CancelledError")
 
 
 def test_ctrl_c_leaves_the_driver(worker: Worker) -> None:
