@@ -225,14 +225,16 @@ HANDLER_FAMILIES: Mapping[str, Family] = MappingProxyType({
     "attempts": _worker(
         "attempts_total", MetricKind.COUNTER, (*_HANDLER, "result", "error_type"), "attempts",
         "Calls of the handler that ended, by result (succeeded or failed) and by the class of the error, which is empty"
-        " after a success.",
+        " after a success. A batch is one call, which succeeds when the handler returns. Each value that cannot be"
+        " parsed is a failed call.",
     ),
     "handler_seconds": _worker(
         "handler_seconds", MetricKind.HISTOGRAM, _HANDLER, "s", "How long calls of the handler took.", _SECONDS
     ),
     "waiting_seconds": _worker(
         "waiting_seconds", MetricKind.HISTOGRAM, _HANDLER, "s",
-        "How long records waited for their first call, from their timestamp on.", _SECONDS,
+        "How long records waited for the first call of each delivery, from their timestamp on. Counted when that call"
+        " has ended.", _SECONDS,
     ),
     "records_in_hand": _worker(
         "records_in_hand", MetricKind.GAUGE, (*_HANDLER, "state"), "records",

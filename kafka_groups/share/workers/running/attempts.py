@@ -25,7 +25,8 @@ class Attempt:
         group: The share group.
         client_id: The client id of the worker's consumer.
         records: The record, or the records of a batch.
-        number: 1 for the first attempt with this delivery, 2 for the first retry, and so on.
+        number: 1 for the first attempt with this delivery, 2 for the next, and so on. Halves of a
+            failed batch are further attempts.
         is_batch: Whether the handler gets a batch.
     """
 
