@@ -104,6 +104,8 @@ class RunWatch:
 
     def _leave(self, run: AnyRun) -> None:
         self.left = [*self.left, run]
+        if not run.records:  # it has started none, and all were taken back
+            return
         _LOG.warning(
             "Handler %s: the attempt for %s@%d still runs after shutdown_timeout, so the worker ends without it. Its"
             " record is delivered again",
