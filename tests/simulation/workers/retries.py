@@ -10,7 +10,8 @@ from attrs import define, field
 
 from kafka_groups.share.workers.handlers import DEFAULT_OUTAGES
 from kafka_groups.share.workers.rules.failures.breaker import OPENS_AT
-from kafka_groups.share.workers.rules.failures.signals import Reject, Retry
+from kafka_groups.share.workers.rules.failures.signals import AttemptTimeoutError, Reject, Retry
+from kafka_groups.share.workers.rules.failures.stops import WorkerStoppedError
 from kafka_groups.share.workers.rules.handling import RecordHandling
 from kafka_groups.share.workers.rules.steps import FailedRecord, RecordRun
 from kafka_groups.testing.simulation.checks.ledger import shown
@@ -67,10 +68,12 @@ class RetryBook:
         row = self._in_a_row[handling_id]
         self._errors[key] = error
         self._first_failed.setdefault(key, self._successes[handling_id])
+        if isinstance(error, WorkerStoppedError):
+            return
         if not isinstance(error, (Reject, Retry, *ERROR_RULES)):
             if len(row) >= OPENS_AT or not self._is_bad(key):
                 row.add(place)
-            self._counted[key] += len(row) < OPENS_AT and not isinstance(error, DEFAULT_OUTAGES)
+            self._counted[key] += len(row) < OPENS_AT and not _is_outage(error)
         elif isinstance(error, Retry | FlakyError):
             self._counted[key] += len(row) < OPENS_AT
 
@@ -90,3 +93,7 @@ class RetryBook:
                 f"{life.name}: gave up {shown(place)} after {self._counted[key]} failures that count, and {times}"
                 f" retries: {reason}"
             )
+
+
+def _is_outage(error: Exception) -> bool:
+    return isinstance(error, DEFAULT_OUTAGES) and not isinstance(error, AttemptTimeoutError)
