@@ -162,8 +162,9 @@ class HandlerLog:
         """Log that the handler has stopped, how many records it has released for that, and what was left out before."""
         self._logbook.end()
         if released:
-            message = "Handler %s: has stopped, and has released %d records. Each of them has used a delivery"
-            _LOG.warning(message, self._spec.name, released)
+            several = "records. Each of them" if released > 1 else "record, which"
+            message = "Handler %s: has stopped, and has released %d %s has used a delivery"
+            _LOG.warning(message, self._spec.name, released, several)
         else:
             _LOG.info("Handler %s: has stopped", self._spec.name)
 
