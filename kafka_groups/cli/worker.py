@@ -12,7 +12,7 @@ from kafka_groups.cli.importing import imported_module, told
 from kafka_groups.cli.output import console_for_people
 from kafka_groups.errors import ConfigurationError, KafkaGroupsError
 from kafka_groups.share.workers.running.checking import HandlerCheck
-from kafka_groups.share.workers.worker import Worker
+from kafka_groups.share.workers.worker import Worker, has_handled
 
 __all__ = ["run_worker"]
 
@@ -49,6 +49,8 @@ def run_worker(worker: str, *, processes: int, probe_address: str | None, check:
             sys.exit(0 if _is_passed(found) else _FAILED)
         found.run(processes, probe_address)
     except ConfigurationError as error:
+        if has_handled(found):
+            raise click.ClickException(str(error)) from error  # of a handler, for example
         raise click.UsageError(str(error)) from error
     except KafkaGroupsError as error:
         raise click.ClickException(str(error)) from error

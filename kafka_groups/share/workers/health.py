@@ -2,7 +2,10 @@
 
 from attrs import frozen
 
-__all__ = ["Health"]
+__all__ = ["HAS_STOPPED", "Health"]
+
+HAS_STOPPED = "the worker has stopped"
+"""The reason why a worker that was told to stop is not ready."""
 
 
 @frozen

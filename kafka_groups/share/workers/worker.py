@@ -3,9 +3,8 @@
 import asyncio
 import logging
 import signal
-import threading
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AbstractContextManager, AsyncExitStack
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, AsyncExitStack, nullcontext, suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar, Unpack, overload
 
@@ -41,8 +40,9 @@ if TYPE_CHECKING:
     from kafka_groups.share.workers.processes.supervisor import ChildSupervisor
     from kafka_groups.share.workers.running.checking import HandlerCheck
     from kafka_groups.share.workers.running.embedding import BackgroundWorker
+    from kafka_groups.share.workers.running.stop_signals import StopSignals
 
-__all__ = ["DeclaredWorker", "Lifespan", "Worker", "enter_lifespan", "parts_of"]
+__all__ = ["DeclaredWorker", "Lifespan", "Worker", "enter_lifespan", "has_handled", "parts_of"]
 
 V = TypeVar("V")
 
@@ -53,6 +53,7 @@ ended: for the connections that handlers share."""
 EXIT_HUNG = 70
 """The status of a process that ends because an attempt hangs and cannot be stopped."""
 
+_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 _TIME_TO_EXIT_S = 5.0
 _MOST_PROCESSES = 200
 """Kafka's default of `group.share.max.size`: the members of a group."""
@@ -119,8 +120,9 @@ class Worker:
         self._supervisor: ChildSupervisor | None = None
         self._exit_stack: AsyncExitStack | None = None
         self._background: LoopThread | None = None
+        self._stop_signals: StopSignals | None = None
         self._signals = 0
-        self._is_hung = self._exits_when_hung = False
+        self._is_hung = self._exits_when_hung = self._has_handled = False
 
     def __repr__(self) -> str:
         handlers = ", ".join(spec.name for spec in self._specs)
@@ -243,8 +245,9 @@ class Worker:
         """Run until SIGTERM, SIGINT or `stop`. Blocks; call it in the main thread.
 
         The first signal stops the worker: it fetches no more, runs what it holds for `shutdown_timeout`, and releases
-        the rest. A second signal releases at once. Handlers declared with `async def` run on a loop of this thread.
-        As the process is the worker's, garbage is collected less often than by Python's default (`gc.set_threshold`).
+        the rest. A second signal releases at once. A signal during the start ends the start. Handlers declared with
+        `async def` run on a loop of this thread. As the process is the worker's, garbage is collected less often than
+        by Python's default (`gc.set_threshold`).
 
         With several processes, this one only watches them. It starts another process for one that dies, and a record
         that ran in the dead process runs alone when it is redelivered. Each process imports the worker and enters its
@@ -259,12 +262,15 @@ class Worker:
         Raises:
             ConfigurationError: There is no handler, a handler does not fit the group, the address cannot be used, or
                 other processes cannot import the worker.
+            IllegalStateError: The worker is running already, or this thread runs an event loop.
             Exception: The error of a handler whose rule is `OnError.STOP`.
             SystemExit: With status 70, if an attempt exceeded its timeout and could not be stopped. With several
                 processes, only the process of that attempt is replaced.
         """
         count = _checked_processes(processes)
+        _check_may_block("run", "`async with worker`")
         self._check_may_begin()
+        self._has_handled = False
         # Imported here: programs import workers to declare and to test them as well.
         from kafka_groups.share.workers.running.probe import answering_probes  # noqa: PLC0415
 
@@ -275,22 +281,28 @@ class Worker:
                 self._supervise(count)
 
     async def _serve(self, link: "ParentLink | None" = None) -> None:
-        loop = asyncio.get_running_loop()
-        signals = (signal.SIGTERM, signal.SIGINT) if threading.current_thread() is threading.main_thread() else ()
+        from kafka_groups.share.workers.running.stop_signals import StartInterrupted, StopSignals  # noqa: PLC0415
+
         self._exits_when_hung = True
         collect_less_often()
-        async with self:
-            for number in signals if link is None else signals[:1]:
-                loop.add_signal_handler(number, self._signalled, link)
-            try:
-                if link is not None:
-                    link.begin(self._controls())
-                await self.wait()
-            finally:
-                for number in signals:
-                    loop.remove_signal_handler(number)
+        with StopSignals(_SIGNALS if link is None else _SIGNALS[:1], lambda: self._signalled(link)) as signals:
+            self._stop_signals = signals
+            if link is not None:
+                link.starting()
+            with suppress(StartInterrupted):
+                async with self:
+                    await self._serve_started(link, signals)
         if self._is_hung:
             self._exit_hung()
+
+    async def _serve_started(self, link: "ParentLink | None", signals: "StopSignals") -> None:
+        try:
+            self._has_handled = self._current.has_started
+            if link is not None and self._has_handled:
+                link.begin(self._controls())
+            await self.wait()
+        finally:
+            signals.close()
 
     def _exit_hung(self) -> NoReturn:
         from kafka_groups.share.workers.processes.child import exit_at_the_latest  # noqa: PLC0415 - as in `run`
@@ -311,6 +323,7 @@ class Worker:
         try:
             supervisor.run()
         finally:
+            self._has_handled = supervisor.has_any_started
             self._supervisor = None
             supervisor.close()
 
@@ -336,14 +349,16 @@ class Worker:
 
         Raises:
             ConfigurationError: There is no handler.
+            IllegalStateError: The worker is running already, or this thread runs an event loop.
         """
+        _check_may_block("check", "`await asyncio.to_thread(worker.check)`")
         self._check_may_begin()
         from kafka_groups.share.workers.running.checking import check_handlers  # noqa: PLC0415 - as in `run`
 
         return asyncio.run(check_handlers(self._settings, self._specs))
 
     def stop(self, timeout: float | None = None) -> None:
-        """Begin to stop; does not wait. Any thread and any handler may call it.
+        """Begin to stop; does not wait. Any thread and any handler may call it. Ends a start that is under way, too.
 
         Args:
             timeout: How long records in hand may run on, in seconds; None is `shutdown_timeout`.
@@ -387,13 +402,26 @@ class Worker:
         self._begin()
         try:
             async with AsyncExitStack() as stack:
-                await enter_lifespan(stack, self._lifespan)
-                await asyncio.to_thread(self._current.start, asyncio.get_running_loop())
+                await enter_lifespan(stack, self._lifespan, self._stop_signals)
+                await self._start(self._current)
                 self._exit_stack = stack.pop_all()
         except BaseException:
             self._running = None
             raise
+        finally:
+            self._stop_signals = None
         return self
+
+    async def _start(self, running: "BackgroundWorker") -> None:
+        """Start in another thread. If this is cancelled, the start ends before the lifespan is left."""
+        starting = asyncio.ensure_future(asyncio.to_thread(running.start, asyncio.get_running_loop()))
+        try:
+            await asyncio.shield(starting)
+        except asyncio.CancelledError:
+            running.begin_stop(0)
+            await asyncio.wait([starting])
+            await asyncio.to_thread(running.close)
+            raise
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -471,15 +499,28 @@ def parts_of(worker: Worker) -> DeclaredWorker:
     return DeclaredWorker(worker._settings, worker.handlers, worker._lifespan)
 
 
-async def enter_lifespan(stack: AsyncExitStack, lifespan: Lifespan | None) -> None:
-    """Enter a worker's lifespan, to be left with a stack of context managers. For other parts of this package only."""
+async def enter_lifespan(
+    stack: AsyncExitStack, lifespan: Lifespan | None, signals: "StopSignals | None" = None
+) -> None:
+    """Enter a worker's lifespan, to be left with a stack of context managers. For other parts of this package only.
+
+    Raises:
+        StartInterrupted: One of the signals has come.
+    """
     if lifespan is None:
         return
-    manager: Any = lifespan()
-    if hasattr(manager, "__aenter__"):
+    with nullcontext() if signals is None else signals.interrupting_code():
+        manager: Any = lifespan()
+        if not hasattr(manager, "__aenter__"):
+            stack.enter_context(manager)
+            return
+    with nullcontext() if signals is None else signals.interrupting_awaits():
         await stack.enter_async_context(manager)
-    else:
-        stack.enter_context(manager)
+
+
+def has_handled(worker: Worker) -> bool:
+    """Return whether the last `run` of a worker got past its start. For other parts of this package only."""
+    return worker._has_handled
 
 
 def _run_child(program: "ChildProgram", pipe: "Connection", memory: Any) -> None:
@@ -496,6 +537,19 @@ def _run_child(program: "ChildProgram", pipe: "Connection", memory: Any) -> None
             suspects=program.suspects,
         )
         asyncio.run(worker._serve(link))
+
+
+def _check_may_block(method: str, instead: str) -> None:
+    """Check that this thread runs no event loop.
+
+    Raises:
+        IllegalStateError: It does.
+    """
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return
+    raise IllegalStateError(f"worker.{method}() blocks, and this thread runs an event loop: use {instead}")
 
 
 def _checked_processes(processes: object) -> int:

@@ -94,7 +94,8 @@ class ParentLink:
         self._controls: ChildControls | None = None
         self._early: queue.SimpleQueue[NameSuspects] = queue.SimpleQueue()
         self._has_ended = threading.Event()
-        self._was_terminated = False
+        self._was_terminated = self._handles_signals = False
+        self._orphaning = threading.Lock()
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the parent, too, which stops its processes
         signal.pthread_sigmask(signal.SIG_UNBLOCK, BLOCKED_SIGNALS)
         number = program.number
@@ -141,6 +142,10 @@ class ParentLink:
             raise
         else:
             self._end(ChildEnded(was_terminated=self._was_terminated))
+
+    def starting(self) -> None:
+        """Note that SIGTERM now ends the start, and leaves the lifespan."""
+        self._handles_signals = True
 
     def begin(self, controls: ChildControls) -> None:
         """Tell the parent that the worker has started, and let it control the worker from now on."""
@@ -194,13 +199,20 @@ class ParentLink:
     def _obey(self, message: StopChild | NameSuspects) -> None:
         controls = self._controls
         if isinstance(message, StopChild):
-            if controls is None:
-                os._exit(0)  # it is still starting, and holds no records
-            controls.stop(message.grace_ms / 1000)
+            self._stop_start() if controls is None else controls.stop(message.grace_ms / 1000)
         elif controls is None:
             self._early.put(message)
         else:
             controls.suspect(message.ranges)
+
+    def _stop_start(self) -> None:
+        """Stop a process that is still starting, and holds no records."""
+        if self._was_terminated:
+            return  # it leaves the lifespan already
+        main = threading.main_thread().ident
+        if not self._handles_signals or main is None:
+            os._exit(0)
+        signal.pthread_kill(main, signal.SIGTERM)  # a signal ends also blocking code of the lifespan
 
     def _watch_parent(self) -> None:
         """End this process after its parent. The pipe alone is not enough: other processes may hold its end."""
@@ -211,7 +223,8 @@ class ParentLink:
         self._orphaned()
 
     def _orphaned(self) -> None:
-        if self._has_ended.is_set():
+        """End soon. Both threads that notice the end of the parent call this; the second call does nothing."""
+        if self._has_ended.is_set() or not self._orphaning.acquire(blocking=False):
             return
         _LOG.warning("The parent process has ended, so process %d ends too", self.program.number)
         if self._controls is None:

@@ -102,6 +102,11 @@ class ChildSupervisor:
             os.close(end)
 
     @property
+    def has_any_started(self) -> bool:
+        """True once a process has handled records."""
+        return self._has_any_started
+
+    @property
     def health(self) -> Health:
         """The health of all processes together. Any thread may read it."""
         now_ms = self._clock.now_ms()

@@ -14,7 +14,7 @@ from kafka_groups.errors import ConfigurationError
 from kafka_groups.share.aio import AsyncKafkaShareConsumer, hooks_of
 from kafka_groups.share.delivery.records import AnyRecord
 from kafka_groups.share.workers.handlers import HandlerSpec, record_key
-from kafka_groups.share.workers.health import Health
+from kafka_groups.share.workers.health import HAS_STOPPED, Health
 from kafka_groups.share.workers.rules.dead_letters import place_of
 from kafka_groups.share.workers.rules.failures.verdicts import FailureRules, OnError
 from kafka_groups.share.workers.rules.handling import RecordHandling
@@ -259,6 +259,6 @@ class WorkerRuntime:
         reports = [running.report for running in self._running]
         is_live = all(report.is_live for report in reports)
         if self._running and all(running.has_ended for running in self._running):
-            return Health(is_live, is_ready=False, reasons=("the worker has stopped",))
+            return Health(is_live, is_ready=False, reasons=(HAS_STOPPED,))
         reasons = [reason for report in reports for reason in report.unready]
         return Health(is_live, is_live and not reasons, tuple(reasons))

@@ -1,0 +1,93 @@
+"""Signals that stop a worker: while it runs, and while its start waits for a lifespan or for brokers."""
+
+import asyncio
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any, Self
+
+__all__ = ["StartInterrupted", "StopSignals"]
+
+
+class StartInterrupted(BaseException):
+    """A signal came while a lifespan was being entered. Like `KeyboardInterrupt`, it is not an `Exception`."""
+
+
+class StopSignals:
+    """Calls a function on the running loop for each signal, from the beginning of a `with` block until `close`.
+
+    Does nothing on threads other than the main one, as Python handles signals only there.
+
+    Args:
+        numbers: The signals.
+        on_signal: The function.
+    """
+
+    def __init__(self, numbers: Sequence[signal.Signals], on_signal: Callable[[], None]) -> None:
+        self._numbers = numbers if threading.current_thread() is threading.main_thread() else ()
+        self._on_signal = on_signal
+        self._loop = asyncio.get_running_loop()
+        self._entering: asyncio.Task[Any] | None = None
+        self._was_cancelled = False
+
+    def __repr__(self) -> str:
+        return f"<StopSignals {', '.join(number.name for number in self._numbers) or 'none'}>"
+
+    def __enter__(self) -> Self:
+        for number in self._numbers:
+            self._loop.add_signal_handler(number, self._came)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Handle signals no longer."""
+        for number in self._numbers:
+            self._loop.remove_signal_handler(number)
+        self._numbers = ()
+
+    def _came(self) -> None:
+        self._on_signal()
+        if self._entering is not None and not self._was_cancelled:
+            self._was_cancelled = True
+            self._entering.cancel()
+
+    @contextmanager
+    def interrupting_awaits(self) -> Iterator[None]:
+        """Cancel the block's task if a signal comes.
+
+        Raises:
+            StartInterrupted: A signal has come.
+        """
+        task = self._entering = asyncio.current_task()
+        try:
+            yield
+        except asyncio.CancelledError:
+            if self._was_cancelled:
+                raise StartInterrupted from None
+            raise
+        finally:
+            self._entering = None
+            if task is not None and self._was_cancelled:
+                task.uncancel()
+
+    @contextmanager
+    def interrupting_code(self) -> Iterator[None]:
+        """Raise an exception in the block if a signal comes. The loop cannot call anything while the block runs.
+
+        Raises:
+            StartInterrupted: A signal has come.
+        """
+        before = {number: signal.signal(number, self._interrupt) for number in self._numbers}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _interrupt(self, _number: int, _frame: FrameType | None) -> None:
+        self._on_signal()
+        raise StartInterrupted
