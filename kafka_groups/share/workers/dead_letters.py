@@ -8,9 +8,11 @@ from kafka_groups.share.delivery.records import AnyRecord
 from kafka_groups.share.workers.rules.dead_letters import CopiedRecords, dead_letter_headers, place_of
 from kafka_groups.types import Header
 
-__all__ = ["DeadLetters", "LetterBox", "write_copies"]
+__all__ = ["DeadLetters", "LetterBox", "letter_box", "write_copies"]
 
 _FLUSH_SECONDS = 30.0
+_NO_LIMIT_HERE = {"message.max.bytes": 1_000_000_000}
+"""The topic's `max.message.bytes` decides how large a copy may be, and not the producer's default of 1,000,000."""
 
 
 class LetterBox(Protocol):
@@ -27,6 +29,11 @@ class LetterBox(Protocol):
             DeliveryFailedError: Some were not confirmed.
         """
         ...
+
+
+def letter_box(config: Mapping[str, object]) -> LetterBox:
+    """Return a producer for copies, given the keys of a share consumer of the same cluster."""
+    return DurableProducer({**_NO_LIMIT_HERE, **config})
 
 
 def write_copies(box: LetterBox, topic: str, copies: Iterable[tuple[AnyRecord, Iterable[Header]]]) -> None:
@@ -55,7 +62,7 @@ class DeadLetters:
     def __init__(self, topic: str, group_id: str, config: Mapping[str, object], box: LetterBox | None = None) -> None:
         self._topic = topic
         self._group_id = group_id
-        self._box: LetterBox = box or DurableProducer(config)
+        self._box: LetterBox = box or letter_box(config)
         self._copied = CopiedRecords()
 
     def __repr__(self) -> str:

@@ -84,6 +84,20 @@ def test_a_rejected_record_is_copied_with_its_headers_and_not_retried(scene: Wor
     assert [message.key() for message in scene.broker.messages(scene.dead)] == [b"key"]
 
 
+def test_a_record_that_its_topic_takes_is_not_too_large_for_a_dead_letter(scene: WorkerScene) -> None:
+    worker, large = scene.worker(), 1_040_000 * b"x"
+
+    @worker.handler(scene.name, dead_letters=scene.dead)
+    def handle(value: bytes) -> None:
+        raise Reject("too many x")
+
+    scene.send(large)
+    with worker:
+        scene.wait_until_done()
+    (letter,) = scene.letters()
+    assert letter.value == large
+
+
 def test_a_retry_comes_after_the_time_that_the_handler_asked_for(scene: WorkerScene) -> None:
     worker, calls, clock = scene.worker(), Calls(), SystemClock()
     times_ms: list[int] = []

@@ -6,10 +6,9 @@ from typing import Protocol
 
 from attrs import frozen
 
-from kafka_groups.data_plane.producing import DurableProducer
 from kafka_groups.errors import DeliveryFailedError
 from kafka_groups.share.delivery.records import AnyRecord
-from kafka_groups.share.workers.dead_letters import LetterBox, write_copies
+from kafka_groups.share.workers.dead_letters import LetterBox, letter_box, write_copies
 from kafka_groups.share.workers.rules.dead_letters import CopiedRecords, dead_letter_headers, place_of
 from kafka_groups.types import Header, RecordId
 
@@ -66,7 +65,7 @@ class LetterWriter:
     ) -> None:
         self._topic = topic
         self._group_id = group_id
-        self._box: LetterBox = box or DurableProducer(config)
+        self._box: LetterBox = box or letter_box(config)
         self._in_thread = in_thread
         self._copied = CopiedRecords()
         self._under_way: dict[RecordId, asyncio.Event] = {}
