@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.conditions import wait_until
 from tests.support.workers.worker_brokers import WorkerBroker
-from tests.support.workers.worker_programs import StartedWorker, is_alive, start_worker
+from tests.support.workers.worker_programs import StartedWorker, free_port, is_alive, start_worker
 from tests.support.workers.worker_scenes import WorkerScene
 
 Start = Callable[..., StartedWorker]
@@ -27,6 +27,23 @@ from shop import worker
 
 {guard}
     worker.run(processes=2)
+"""
+
+LONELY = """
+import os
+from contextlib import contextmanager
+from kafka_groups import Worker
+
+@contextmanager
+def lifespan():
+    print("entered", flush=True)
+    yield
+    print("left", flush=True)
+
+worker = Worker(os.environ["GROUP"], bootstrap_servers=os.environ["SERVERS"], lifespan=lifespan)
+
+@worker.handler(os.environ["TOPIC"])
+def handle(value): ...
 """
 
 STUBBORN = """
@@ -114,6 +131,20 @@ def test_four_processes_share_the_records_and_stop_together(broker: WorkerBroker
     assert worker.stopped(within_s=shutdown_s) == 0
     assert not any(map(is_alive, worker.pids))
     assert Counter(worker.values("begins")) == Counter(worker.values())
+    assert "Traceback" not in worker.log
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("processes", ["1", "2"])
+def test_a_signal_during_the_start_ends_it_and_leaves_the_lifespans(
+    broker: WorkerBroker, start: Start, tmp_path: Path, processes: str, number: signal.Signals
+) -> None:
+    (tmp_path / "lonely.py").write_text(LONELY, encoding="utf-8")
+    nowhere = f"127.0.0.1:{free_port()}"
+    worker = start(WorkerScene(broker), "lonely:worker", "--processes", processes, environment={"SERVERS": nowhere})
+    wait_until(lambda: worker.log.count("Cannot reach a broker") >= int(processes), 30, lambda: worker.log)
+    assert worker.stopped(number, within_s=20) == 0
+    assert worker.out.split() == ["entered"] * int(processes) + ["left"] * int(processes)
     assert "Traceback" not in worker.log
 
 
@@ -268,6 +299,19 @@ def test_an_error_that_stops_a_process_ends_all(broker: WorkerBroker, start: Sta
     assert "Error: The worker was stopped by an error: ZeroDivisionError: division by zero" in worker.log
     assert "shop.py" in worker.log
     assert worker.log.count("has process id") == 2
+
+
+@pytest.mark.parametrize("processes", ["1", pytest.param("2", marks=pytest.mark.slow)])
+def test_a_handler_that_returns_undone_work_is_an_error_and_no_wrong_use_of_the_command(
+    broker: WorkerBroker, start: Start, processes: str
+) -> None:
+    scene = wide(broker, 1)
+    worker = start(scene, "shop:worker", "--processes", processes)
+    scene.send(b"undone")
+    assert worker.ended() == 1
+    assert "Error: " in worker.log
+    assert "which nobody iterates over" in worker.log
+    assert "Usage" not in worker.log
 
 
 @pytest.mark.slow

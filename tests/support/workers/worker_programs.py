@@ -44,7 +44,7 @@ def note(what: str, value: bytes, record: ShareRecord) -> None:
 
 
 @worker.handler(os.environ["TOPIC"], dead_letters=DEAD, timeout=TIMEOUT, errors={ZeroDivisionError: OnError.STOP})
-def handle(value: bytes, record: ShareRecord) -> None:
+def handle(value: bytes, record: ShareRecord) -> object:
     note("begins", value, record)
     word = value.decode().split("-")[0]
     if word == "poison":
@@ -61,6 +61,8 @@ def handle(value: bytes, record: ShareRecord) -> None:
         1 / 0
     elif word == "stop":
         worker.stop()
+    elif word == "undone":
+        return iter(())
     note("ends", value, record)
 
 
