@@ -1,0 +1,64 @@
+"""A worker process's link to its parent."""
+
+import logging
+import os
+import signal
+from collections.abc import Iterator
+from multiprocessing import Pipe
+
+import pytest
+
+from kafka_groups.share.workers.health import Health
+from kafka_groups.share.workers.processes import child
+from kafka_groups.share.workers.processes.address import WorkerAddress
+from kafka_groups.share.workers.processes.child import ChildControls, ChildProgram, ParentLink
+from kafka_groups.share.workers.processes.messages import StopChild
+from tests.unit.share.workers.processes.child_programs import LAYOUT
+
+
+class Exited(BaseException):
+    """The process would have ended here."""
+
+
+@pytest.fixture
+def link(monkeypatch: pytest.MonkeyPatch) -> Iterator[ParentLink]:
+    """A link whose threads do not run, in a process that stays as it is."""
+
+    def leave(status: int) -> None:
+        raise Exited(status)
+
+    monkeypatch.setattr(ParentLink, "_start", lambda *_: None)
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    monkeypatch.setattr(signal, "pthread_sigmask", lambda *_: None)
+    monkeypatch.setattr(logging, "basicConfig", lambda **_: None)
+    monkeypatch.setattr(child, "exit_at_the_latest", lambda *_: None)
+    monkeypatch.setattr(os, "_exit", leave)
+    ours, theirs = Pipe()
+    with ours, theirs:
+        yield ParentLink(ChildProgram(WorkerAddress("shop", "worker"), LAYOUT, logging.INFO, 3), theirs)
+
+
+def test_both_threads_that_notice_the_end_of_the_parent_end_the_process_once(
+    link: ParentLink, caplog: pytest.LogCaptureFixture
+) -> None:
+    stops: list[float] = []
+    link.begin(ChildControls(stops.append, lambda _: None, dict, Health))
+    for _ in range(2):
+        link._orphaned()
+    assert len(stops) == 1
+    assert [each.getMessage() for each in caplog.records] == ["The parent process has ended, so process 3 ends too"]
+
+
+def test_an_order_to_stop_is_a_signal_while_the_process_starts(
+    link: ParentLink, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[int] = []
+    monkeypatch.setattr(signal, "pthread_kill", lambda _thread, number: sent.append(number))
+    with pytest.raises(Exited):
+        link._obey(StopChild(0))  # it has not imported the worker yet
+    link.starting()
+    link._obey(StopChild(0))
+    assert sent == [signal.SIGTERM]
+    link.terminated()
+    link._obey(StopChild(0))  # it would end the process, which leaves its lifespan
+    assert sent == [signal.SIGTERM]
