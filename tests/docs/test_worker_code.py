@@ -110,7 +110,10 @@ def test_dead_letters_of_the_page_are_written_and_sent_again(cluster: EmbeddedCl
     process = start(worker, cluster.bootstrap_servers, tmp_path)
     cluster.group(GROUP).wait_until_rejected(1, timeout=60)
     process.send_signal(signal.SIGTERM)
-    assert "gave up orders-0@3, which is copied to orders.dead and rejected: the order has no customer" in ended(process)[1]
+    assert (
+        "gave up orders-0@3, which is copied to orders.dead and rejected: the order has no customer"
+        in ended(process)[1]
+    )
     (letter,) = cluster.records(DEAD_LETTERS)
     assert dict(letter.headers)["__dlq.errors.message"] == b"the order has no customer"
     resending = start(resender, cluster.bootstrap_servers, tmp_path)

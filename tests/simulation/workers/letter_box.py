@@ -31,6 +31,7 @@ class LetterBook:
         is_strict: Whether every copy after the first has to say that it may be one.
         confirmed: The letters whose process knows that they are written.
         written: How often each record was copied.
+        refused: The records of which some copy was refused or not confirmed.
         down_until_ms: Until when nothing is written.
     """
 
@@ -39,6 +40,7 @@ class LetterBook:
     is_strict: bool
     confirmed: set[tuple[Life, RecordId]] = field(factory=set)
     written: Counter[RecordId] = field(factory=Counter)
+    refused: set[RecordId] = field(factory=set)
     down_until_ms: int = 0
 
     def wrote(self, life: Life, place: RecordId, headers: dict[str, str], *, is_confirmed: bool) -> None:
@@ -91,6 +93,7 @@ class UnreliableBox:
         queued, self._queued = self._queued, []
         is_down = self.book.down_until_ms > self.world.clock.now_ms() or not self.world._has_leaders(LETTERS)
         if is_down or self._strikes("letter refused", _REFUSED):
+            self.book.refused.update(self._place(headers) for _, _, headers in queued)
             raise DeliveryFailedError("refused", failed=len(queued), unanswered=0)
         is_confirmed = not self._strikes("letter not confirmed", _UNCONFIRMED)
         for letter in queued:
@@ -102,10 +105,19 @@ class UnreliableBox:
         return self.world._stage.draws.strikes(self.life.rng, name, probability)
 
     def _write(self, key: bytes | None, value: bytes | None, headers: list[Header], *, is_confirmed: bool) -> None:
-        texts = {name: (text or b"").decode() for name, text in headers}
-        place = self.partition_of(int(texts[_PLACE.format("partition")])), int(texts[_PLACE.format("offset")])
+        texts, place = _texts(headers), self._place(headers)
+        if not is_confirmed:
+            self.book.refused.add(place)
         self.world.note(self.life.name, "copied", place[0].partition, place[1], is_confirmed)
         self.world.cluster.produce(
             LETTERS, [value], keys=[key], headers=[(name, text or b"") for name, text in headers]
         )
         self.book.wrote(self.life, place, texts, is_confirmed=is_confirmed)
+
+    def _place(self, headers: list[Header]) -> RecordId:
+        texts = _texts(headers)
+        return self.partition_of(int(texts[_PLACE.format("partition")])), int(texts[_PLACE.format("offset")])
+
+
+def _texts(headers: list[Header]) -> dict[str, str]:
+    return {name: (text or b"").decode() for name, text in headers}

@@ -22,7 +22,10 @@ def judge_results(world: SimulatedWorld, plan: Plan, settlements: Settlements, l
         world.struck["archived without a copy"] += plan.has_letters and not is_copied
         if plan.profile is Profile.OUTAGES or (plan.profile is Profile.KILLS and not is_spent):
             _violation(world, place, f"was archived, and {spent} of {plan.delivery_limit} deliveries were spent")
-        if plan.profile is Profile.KILLS and plan.has_letters and not is_copied:
+        must_be_copied = (
+            plan.has_letters and place not in letters.refused
+        )  # if it was, each process may have died first
+        if plan.profile is Profile.KILLS and must_be_copied and not is_copied:
             _violation(world, place, "was archived, and has no dead letter")
 
 

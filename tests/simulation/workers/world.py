@@ -32,7 +32,7 @@ __all__ = ["run_workers_world"]
 GROUP, BROKERS = "workers", 3
 SHUTDOWN_S, CLOSE_S = 8.0, 12.0
 """How long a stopped worker may run on what it holds, and how long its consumer may need to leave the group."""
-SETTLING_S = 240
+SETTLING_S = 600
 SETTINGS = {
     "group.share.min.record.lock.duration.ms": "1000",
     "group.share.min.session.timeout.ms": "1000",
