@@ -16,6 +16,7 @@ from kafka_groups.share.delivery.records import AnyRecord
 from kafka_groups.share.workers.handlers import HandlerSpec, record_key
 from kafka_groups.share.workers.health import HAS_STOPPED, Health
 from kafka_groups.share.workers.rules.dead_letters import place_of
+from kafka_groups.share.workers.rules.failures.named_errors import named
 from kafka_groups.share.workers.rules.failures.verdicts import FailureRules, OnError
 from kafka_groups.share.workers.rules.handling import RecordHandling
 from kafka_groups.share.workers.rules.limits import HandlingRules
@@ -250,7 +251,7 @@ class WorkerRuntime:
     def health(self) -> Health:
         """The health of all handlers. Any thread may read it."""
         failed = [
-            f"handler {each.spec.name}: the worker was stopped by {type(each.error).__name__}: {each.error}"
+            f"handler {each.spec.name}: the worker was stopped by {named(each.error)}"
             for each in self._running
             if each.error is not None
         ]
