@@ -45,6 +45,9 @@ class RunCancellations:
     def __init__(self) -> None:
         self._reasons: dict[RecordRun[AnyRecord], Exception] = {}
 
+    def __bool__(self) -> bool:
+        return bool(self._reasons)
+
     def note(self, run: RecordRun[AnyRecord], reason: Exception) -> None:
         """Note why a run is about to be cancelled."""
         self._reasons[run] = reason
@@ -211,7 +214,8 @@ class HandlerCalls:
                 raise  # the program cancels the task, because its loop ends
             raise handler_cancelled(error) from error
         finally:
-            self._reason(run)  # a handler that ignores a cancellation does not pass it on to the next record
+            if self.cancellations:  # a handler that ignores a cancellation does not pass it on to the next record
+                self._reason(run)
 
     def _reason(self, run: RecordRun[AnyRecord]) -> Exception | None:
         """Return why the worker cancelled the call, and end the cancellation; None if it did not cancel it."""
@@ -225,7 +229,9 @@ class HandlerCalls:
         value = self._value_of(record)
         arguments = (value, parsed_record(record, value)) if self._spec.wants_record else (value,)
         if not self._context.middleware:
-            await self._awaited(*arguments)
+            result = await self._function(*arguments)  # as `_awaited`, without a coroutine of its own
+            if result is not None:
+                check_done(result)
             return
         async with AsyncExitStack() as stack:
             await self._async_enter(stack, self._attempt(run, index, [record]))
