@@ -544,7 +544,8 @@ class RecordHandling(Generic[R]):
 
     def _unblock(self, place: RecordId, on_blocked: OnError, now_ms: int) -> None:
         reason = str(FullWindow(f"it has held back {place[0]} for too long"))
-        for opened in self._holdings.waiting.remove(lambda opened: opened.place == place):
+        held = (self._holdings.waiting, self._holdings.unordered)
+        for opened in chain(*(part.remove(lambda each: each.place == place and not each.is_aside) for part in held)):
             self._decide(opened, Decision(on_blocked, reason), now_ms)
 
     # ---------------------------------------------------------------------------------------- stopping

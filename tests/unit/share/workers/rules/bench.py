@@ -42,6 +42,7 @@ class Bench:
         outcomes: How each record was acknowledged.
         started: The offsets of each run, in the order in which they began.
         letters: The offset and the reason of each dead letter.
+        unknown: The keys for which `order_by` raises.
     """
 
     def __init__(
@@ -60,6 +61,7 @@ class Bench:
         on_blocked: OnError | None = None,
         queued: int = 0,
     ) -> None:
+        self.unknown: set[str | None] = set()
         retries = Backoff(first=1, most=4, times=times, jitter=0)
         rules: HandlingRules[Job] = HandlingRules(
             failures=FailureRules(retries=retries, exhausted=exhausted, errors=errors, outages=(ConnectionError,)),
@@ -69,7 +71,7 @@ class Bench:
             copies=copies,
             record_locks=locks,
             place_of=place_of,
-            key_of=(lambda job: job.key) if is_keyed else None,
+            key_of=self._key_of if is_keyed else None,
             batch=batch,
             on_blocked=on_blocked,
             queued=queued,
@@ -84,6 +86,11 @@ class Bench:
         self.outcomes: dict[Job, AcknowledgeType] = {}
         self.started: list[list[int]] = []
         self.letters: list[tuple[int, str]] = []
+
+    def _key_of(self, job: Job) -> str | None:
+        if job.key in self.unknown:
+            raise LookupError(job.key)
+        return job.key
 
     # ------------------------------------------------------------------------------------------ records
 
