@@ -40,6 +40,7 @@ class SuspectRecords(Generic[R]):
         self._portion: deque[OpenRecord[R]] = deque()
         self._since_ms: int | None = None
         self._is_shared = False
+        self._has_begun = False
 
     def __len__(self) -> int:
         return len(self._portion) + sum(map(len, self._portions)) + len(self._named_portions)
@@ -84,7 +85,7 @@ class SuspectRecords(Generic[R]):
             is_quiet: Whether nothing runs, and nothing waits for the broker's confirmation.
         """
         if is_quiet and not self._portion:
-            self._since_ms, self._is_shared = None, False
+            self._since_ms, self._is_shared, self._has_begun = None, False, False
         if not self._portion and not self._has_portions and self._since_ms is None:
             return False
         if self._since_ms is None:
@@ -111,6 +112,7 @@ class SuspectRecords(Generic[R]):
         """
         if not self._portion and self._has_portions and (is_quiet or self._is_overdue(now_ms)):
             self._portion.extend(self._next_portion())
+        self._has_begun |= bool(self._portion)
         return self._portion.popleft() if self._portion else None
 
     def _is_overdue(self, now_ms: int) -> bool:
@@ -143,6 +145,8 @@ class SuspectRecords(Generic[R]):
             self._portion = deque(_others(self._portion, matches))
             self._portions = _portions_left(self._portions, matches)
             self._named_portions = _portions_left(self._named_portions, matches)
+        if not self and not self._has_begun:  # so that the next one does not inherit their wait
+            self._since_ms, self._is_shared = None, False
         return removed
 
 

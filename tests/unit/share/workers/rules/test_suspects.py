@@ -123,6 +123,22 @@ def test_slow_handlers_do_not_keep_suspects_from_running() -> None:
     assert first in bench.running
 
 
+def test_a_suspect_does_not_inherit_the_wait_of_one_that_was_lost() -> None:
+    bench = Bench(concurrency=2)
+    (slow,) = bench.take(0)
+    (lost,) = bench.arrive([job(1, 2)])
+    bench.advance(LONGEST_ALONE_MS - 1)
+    bench.lose(lost)
+    bench.advance(10)
+    (suspect,) = bench.arrive([job(2, 2)])
+    assert bench.running == [slow], "it waits until nothing runs"
+    (other,) = bench.take(3)
+    bench.succeed(slow)
+    assert bench.running == [suspect]
+    bench.succeed(suspect)
+    assert bench.running == [other]
+
+
 def test_nothing_is_fetched_beside_suspects() -> None:
     bench = Bench()
     again = bench.take(0, count=2)[0]
