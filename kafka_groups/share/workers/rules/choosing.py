@@ -46,7 +46,7 @@ class RunChoice(Generic[R]):
             probes: Whether a probe is under way.
         """
         if self._breaker.is_open:
-            self._holdings.suspects.begin_anew()
+            self._holdings.suspects.begin_anew(now_ms)
             return None if probes or not self._breaker.may_probe(now_ms) else self._probe(now_ms)
         if self._holdings.suspects.is_alone(now_ms, is_quiet=is_quiet):
             return self._suspect(now_ms, is_quiet=is_quiet)

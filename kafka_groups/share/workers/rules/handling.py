@@ -170,7 +170,7 @@ class RecordHandling(Generic[R]):
             self._copying[due.place] = due
             return CopyLetters(due)
         if self._has_records_at_risk:
-            self._holdings.suspects.begin_anew()
+            self._holdings.suspects.begin_anew(now_ms)
             return None
         return self._next_run(now_ms) if len(self._runs) < self._most_runs else None
 

@@ -92,9 +92,12 @@ class SuspectRecords(Generic[R]):
             self._since_ms = now_ms
         return not self._is_shared and now_ms - self._since_ms < LONGEST_ALONE_MS
 
-    def begin_anew(self) -> None:
-        """Have the portion wait again until everything is quiet: an open breaker stops all, and lets probes through."""
-        self._since_ms, self._is_shared = None, False
+    def begin_anew(self, now_ms: int) -> None:
+        """Have the portion wait again until everything is quiet: an open breaker stops all, and lets probes through.
+
+        Others still wait for a suspect that has begun, for as long as if it began now.
+        """
+        self._since_ms, self._is_shared = now_ms if self._has_begun else None, False
         if self._portion:
             self._portions.appendleft(list(self._portion))
             self._portion.clear()

@@ -139,6 +139,19 @@ def test_a_suspect_does_not_inherit_the_wait_of_one_that_was_lost() -> None:
     assert bench.running == [other]
 
 
+def test_others_wait_for_a_suspect_although_a_copy_comes_in_between() -> None:
+    bench = Bench(concurrency=3)
+    (suspect,) = bench.arrive([job(1, 2)])
+    at_risk, other = bench.arrive([job(2, 4), job(3, 1)])
+    assert bench.running == [suspect]
+    bench.lose(at_risk)
+    bench.write()
+    bench.go()
+    assert bench.running == [suspect]
+    bench.succeed(suspect)
+    assert bench.running == [other]
+
+
 def test_nothing_is_fetched_beside_suspects() -> None:
     bench = Bench()
     again = bench.take(0, count=2)[0]
