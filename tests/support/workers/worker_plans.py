@@ -82,8 +82,13 @@ class StrikePlan:
 
     @property
     def counts_hold(self) -> bool:
-        """Whether delivery counts only grow: a broker that is killed forgets those of records in hand."""
-        return BlowKind.BROKER_OUTAGE not in self.blows
+        """Whether delivery counts only grow. Brokers store them with the end of a delivery, and forget others.
+
+        A broker that is killed forgets those of records in hand. It also forgets a group with its last connection, and
+        does not release records of partitions that their member is no longer assigned. So a delivery may not count if
+        all processes are killed.
+        """
+        return not {BlowKind.BROKER_OUTAGE, BlowKind.KILL_ALL} & set(self.blows)
 
     @property
     def timeout_s(self) -> float | None:
