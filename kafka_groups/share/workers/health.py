@@ -5,7 +5,7 @@ from attrs import frozen
 __all__ = ["HAS_STOPPED", "Health"]
 
 HAS_STOPPED = "the worker has stopped"
-"""The reason why a worker that was told to stop is not ready."""
+"""The reason why a worker is not ready after `stop` or a signal."""
 
 
 @frozen

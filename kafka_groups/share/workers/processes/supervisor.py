@@ -74,7 +74,7 @@ class ChildSupervisor:
         return f"<ChildSupervisor of {len(self._places)} processes of {self._program.address}>"
 
     def run(self) -> None:
-        """Start the processes, and run until they are told to stop, or an error ends them. Call it once.
+        """Start the processes, and run until a signal or `stop` ends them, or an error does. Call it once.
 
         Raises:
             ConfigurationError: The worker cannot start.

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from attrs import define, field
 
 from kafka_groups.share.delivery.records import AnyRecord, delivery_of
+from kafka_groups.share.workers.rules.failures.named_errors import LONGEST_TEXT
 from kafka_groups.types import Header, RecordId
 
 __all__ = ["FAILED", "LAST_DELIVERIES", "REJECTED", "CopiedRecords", "dead_letter_headers", "place_of"]
@@ -20,8 +21,6 @@ LAST_DELIVERIES = "on one of its last deliveries"
 """The reason for a copy that is written before the record is processed."""
 
 _REMEMBERED = 10_000
-_LONGEST = 2_000
-"""The most characters of a header."""
 
 
 def place_of(record: AnyRecord) -> RecordId:
@@ -44,7 +43,7 @@ def dead_letter_headers(record: AnyRecord, group_id: str, reason: str) -> list[H
 
 def _encoded(text: str) -> bytes:
     """Return a text as bytes that fit into a header: reasons may be long, or have parts that are not Unicode."""
-    return text[:_LONGEST].encode(errors="backslashreplace")
+    return text[:LONGEST_TEXT].encode(errors="backslashreplace")
 
 
 @define

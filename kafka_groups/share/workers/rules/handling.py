@@ -159,7 +159,7 @@ class RecordHandling(Generic[R]):
         self._accept_finished(now_ms)
         if self._steps:
             return self._steps.popleft()
-        if self._stop_ms is not None and self._is_over(now_ms):
+        if self._is_over(now_ms):
             self._release_held(now_ms)
             return self._steps.popleft() if self._steps else None
         while (unordered := self._holdings.unordered.take_due(now_ms)) is not None:
@@ -544,8 +544,7 @@ class RecordHandling(Generic[R]):
 
     def _unblock(self, place: RecordId, on_blocked: OnError, now_ms: int) -> None:
         reason = str(FullWindow(f"it has held back {place[0]} for too long"))
-        held = (self._holdings.waiting, self._holdings.unordered)
-        for opened in chain(*(part.remove(lambda each: each.place == place and not each.is_aside) for part in held)):
+        for opened in self._holdings.remove_waiting(lambda each: each.place == place and not each.is_aside):
             self._decide(opened, Decision(on_blocked, reason), now_ms)
 
     # ---------------------------------------------------------------------------------------- stopping
@@ -561,13 +560,11 @@ class RecordHandling(Generic[R]):
         self._release_delayed(now_ms)
 
     def _release_delayed(self, now_ms: int) -> None:
-        for opened in chain(
-            *(part.remove(lambda _: True) for part in (self._holdings.waiting, self._holdings.unordered))
-        ):
+        for opened in self._holdings.remove_waiting(lambda _: True):
             self._end(opened, AcknowledgeType.RELEASE, now_ms)
 
     def _is_over(self, now_ms: int) -> bool:
-        return self._stop_ms is not None and (now_ms >= self._stop_ms or self.breaker.is_open)
+        return self.is_past_grace(now_ms) or (self._stop_ms is not None and self.breaker.is_open)
 
     def _release_held(self, now_ms: int) -> None:
         for run in list(self._runs):

@@ -202,6 +202,10 @@ class Holdings(Generic[R]):
             self.leave(opened, now_ms)
         return gone + ends
 
+    def remove_waiting(self, matches: Callable[[OpenRecord[R]], bool]) -> list[OpenRecord[R]]:
+        """Remove the records that match, and that wait for a retry or are held without a known key."""
+        return [opened for part in (self.waiting, self.unordered) for opened in part.remove(matches)]
+
     def _opened(self, record: R) -> OpenRecord[R]:
         return OpenRecord(record, self._rules.place_of(record), 1)
 

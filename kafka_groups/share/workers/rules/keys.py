@@ -16,7 +16,7 @@ class OrderKeyError(ParseError):
     """The key of a record, which `order_by` returns, is not known, so its handler was not called. It is not retried.
 
     Args:
-        error: What `order_by` raised, or why its result is no key.
+        error: What `order_by` raised, or why its result cannot be a key.
     """
 
     def __init__(self, error: Exception) -> None:

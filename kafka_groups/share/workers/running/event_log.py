@@ -126,7 +126,7 @@ class HandlerLog:
             self.warn("gave up", "%s: %s", fate, decision.reason, kind=decision.on_error.value, error=event.error)
 
     def _fate(self, on_error: OnError, place: str) -> str:
-        """Return what becomes of a record that is not tried again."""
+        """Return what happens to a record that is not tried again."""
         if on_error is OnError.ACCEPT:
             return f"accepted {place} in spite of its error"
         if on_error is OnError.RELEASE:
@@ -138,13 +138,14 @@ class HandlerLog:
         return f"gave up {place}, which is copied to {self._spec.dead_letters} and rejected"
 
     def _holds(self, decision: Decision, place: str, error: Exception | None) -> None:
+        remedy = ""
         if decision.is_by_class:
             why = "as errors of the handler says"
         elif self._spec.exhausted is OnError.HOLD:
             why = "as exhausted of the handler says"
         else:
             why = "because there is no topic for dead letters"
-        remedy = "" if why.startswith("as ") else ". Set dead_letters, exhausted or errors of the handler"
+            remedy = ". Set dead_letters, exhausted or errors of the handler"
         message = "%s keeps failing and is held, %s: %s%s"
         self.warn("holds", message, place, why, decision.reason, remedy, kind=why, error=error)
 

@@ -1,8 +1,9 @@
 """Texts of errors. The classes of users may raise in `__str__`, or have no end."""
 
-__all__ = ["named", "text_of"]
+__all__ = ["LONGEST_TEXT", "named", "text_of"]
 
-_LONGEST = 2_000
+LONGEST_TEXT = 2_000
+"""The most characters of an error's text, and of a header of a dead letter."""
 
 
 def named(error: BaseException) -> str:
@@ -16,4 +17,4 @@ def text_of(error: BaseException) -> str:
         text = str(error)
     except Exception as fault:  # whatever a user's class does there
         return f"its text cannot be shown, because str() of it raises {type(fault).__name__}"
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    return text if len(text) <= LONGEST_TEXT else f"{text[:LONGEST_TEXT]}…"
