@@ -9,9 +9,10 @@ import asyncio
 import atexit
 import contextlib
 import gc
+import logging
 import warnings
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextvars import Context, ContextVar
 from typing import Any
 
@@ -122,13 +123,25 @@ def bury() -> None:
     run were checked, so it happens before the next run, and when Python ends.
     """
     if _graves:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of consumers that were not closed
+        with _unheard():
             while _graves:
                 for task in _graves.pop():
                     task._log_destroy_pending = False  # type: ignore[attr-defined] # as asyncio does itself
                     _close(task.get_coro())
             gc.collect()
+
+
+@contextlib.contextmanager
+def _unheard() -> Iterator[None]:
+    """Keep what `finally` blocks say from whoever reads the warnings and the log now: their process is long over."""
+    disabled = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of consumers that were not closed
+            yield
+    finally:
+        logging.disable(disabled)
 
 
 def _close(coroutine: Any) -> None:

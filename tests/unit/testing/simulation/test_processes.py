@@ -2,6 +2,8 @@
 
 import asyncio
 import gc
+import logging
+import warnings
 from collections.abc import AsyncIterator, Callable
 
 import pytest
@@ -77,6 +79,28 @@ def test_nothing_of_a_killed_process_goes_on() -> None:
     assert noted == ["beat"]
     bury()
     assert noted == ["beat", "finally"]  # only now, when nobody looks any more
+
+
+def test_nobody_hears_what_a_killed_process_says_while_it_is_let_go(caplog: pytest.LogCaptureFixture) -> None:
+    async def complain(noted: list[object]) -> None:
+        try:
+            await asyncio.sleep(100)
+        finally:
+            logging.getLogger("kafka_groups").critical("cannot go on")
+            warnings.warn("not closed", ResourceWarning, stacklevel=1)
+            noted.append("complained")
+
+    async def program(noted: list[object]) -> None:
+        process = SimulatedProcess("p", lambda: complain(noted), ignore)
+        process.start()
+        await asyncio.sleep(1)
+        process.kill()
+
+    noted = simulated(program)
+    bury()
+    assert (noted, caplog.records) == (["complained"], [])
+    logging.getLogger("kafka_groups").critical("heard again")
+    assert caplog.messages == ["heard again"]
 
 
 async def tick(noted: list[object]) -> None:
