@@ -10,6 +10,7 @@ import atexit
 import contextlib
 import gc
 import logging
+import threading
 import warnings
 import weakref
 from collections.abc import Callable, Iterator
@@ -115,7 +116,6 @@ def _run(handle: asyncio.Handle) -> None:
         handle._run()
 
 
-@atexit.register
 def bury() -> None:
     """Let go of all tasks of lives that are over.
 
@@ -123,12 +123,20 @@ def bury() -> None:
     run were checked, so it happens before the next run, and when Python ends.
     """
     if _graves:
-        with _unheard():
-            while _graves:
-                for task in _graves.pop():
-                    task._log_destroy_pending = False  # type: ignore[attr-defined] # as asyncio does itself
-                    _close(task.get_coro())
-            gc.collect()
+        # In the main thread, asyncio would make an event loop for a block that calls `gather`, and nobody closes it.
+        thread = threading.Thread(target=_let_go, name="simulation-burial")
+        thread.start()
+        thread.join()
+
+
+@atexit.register  # not `bury`: threads can no longer start then
+def _let_go() -> None:
+    with _unheard():
+        while _graves:
+            for task in _graves.pop():
+                task._log_destroy_pending = False  # type: ignore[attr-defined] # as asyncio does itself
+                _close(task.get_coro())
+        gc.collect()
 
 
 @contextlib.contextmanager

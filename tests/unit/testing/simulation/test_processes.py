@@ -4,7 +4,7 @@ import asyncio
 import gc
 import logging
 import warnings
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 
 import pytest
 
@@ -101,6 +101,45 @@ def test_nobody_hears_what_a_killed_process_says_while_it_is_let_go(caplog: pyte
     assert (noted, caplog.records) == (["complained"], [])
     logging.getLogger("kafka_groups").critical("heard again")
     assert caplog.messages == ["heard again"]
+
+
+@pytest.fixture
+def made_loops(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[asyncio.AbstractEventLoop]]:
+    """Return the event loops that a main thread makes in which nothing has used asyncio before."""
+    made: list[asyncio.AbstractEventLoop] = []
+    policy = asyncio.get_event_loop_policy()
+    fresh = asyncio.DefaultEventLoopPolicy()
+    make = fresh.new_event_loop
+
+    def new_event_loop() -> asyncio.AbstractEventLoop:
+        made.append(make())
+        return made[-1]
+
+    monkeypatch.setattr(fresh, "new_event_loop", new_event_loop)
+    asyncio.set_event_loop_policy(fresh)
+    yield made
+    asyncio.set_event_loop_policy(policy)
+    for loop in made:
+        loop.close()
+
+
+def test_a_killed_process_makes_no_event_loop_while_it_is_let_go(made_loops: list[asyncio.AbstractEventLoop]) -> None:
+    async def clean_up(noted: list[object]) -> None:
+        try:
+            await asyncio.sleep(100)
+        finally:
+            noted.append("finally")
+            await asyncio.gather(asyncio.sleep(1))
+
+    async def program(noted: list[object]) -> None:
+        process = SimulatedProcess("p", lambda: clean_up(noted), ignore)
+        process.start()
+        await asyncio.sleep(1)
+        process.kill()
+
+    noted = simulated(program)
+    bury()
+    assert (noted, made_loops) == (["finally"], [])
 
 
 async def tick(noted: list[object]) -> None:
