@@ -116,7 +116,7 @@ class DrivenHandler:
         self.handling: RecordHandling[AnyRecord] = RecordHandling(handling_rules(spec, stage.group), stage.rng)
         self._mailbox = Mailbox(stage.loop, _wake_nobody)
         self._slots = self._made_slots()
-        self._report = HandlerReport(spec, NoFigures(), Logbook(stage.clock), stage.group.record_locks)
+        self._report = HandlerReport(spec, NoFigures(), Logbook(stage.clock), stage.group)
         self._watch = RunWatch(spec, self._slots, self._report)
         topic, group_id = spec.dead_letters, stage.settings.group_id
         self._letters = None if topic is None else stage.letters.writer(topic, group_id)

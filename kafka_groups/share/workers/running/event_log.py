@@ -28,10 +28,12 @@ class HandlerLog:
     Args:
         spec: The handler.
         logbook: Leaves out repeats.
+        brokers_topic: Where the brokers copy what is rejected (Kafka 4.4); None if they don't.
     """
 
-    def __init__(self, spec: HandlerSpec, logbook: Logbook) -> None:
+    def __init__(self, spec: HandlerSpec, logbook: Logbook, brokers_topic: str | None) -> None:
         self._spec = spec
+        self._brokers_topic = brokers_topic
         self._logbook = logbook
         self._traced: set[type[BaseException]] = set()
 
@@ -131,11 +133,11 @@ class HandlerLog:
             return f"accepted {place} in spite of its error"
         if on_error is OnError.RELEASE:
             return f"gave up {place}, which is released"
-        if on_error is OnError.REJECT:
-            return f"gave up {place}, which is rejected for good"
-        if self._spec.dead_letters is None:
-            return f"gave up {place}, which is rejected, and copied if the group has a topic for dead letters"
-        return f"gave up {place}, which is copied to {self._spec.dead_letters} and rejected"
+        if on_error is OnError.DEAD_LETTER and self._spec.dead_letters is not None:
+            return f"gave up {place}, which is copied to {self._spec.dead_letters} and rejected"
+        if self._brokers_topic is not None:
+            return f"gave up {place}, which is rejected, so that the brokers copy it to {self._brokers_topic}"
+        return f"gave up {place}, which is rejected for good"
 
     def _holds(self, decision: Decision, place: str, error: Exception | None) -> None:
         remedy = ""

@@ -14,6 +14,7 @@ from kafka_groups.share.workers.rules.handling import RecordHandling
 from kafka_groups.share.workers.rules.steps import OpenRecord, RecordRun
 from kafka_groups.share.workers.rules.window import NOT_READY_AT, WARN_AT, WindowUse
 from kafka_groups.share.workers.running.event_log import HandlerLog
+from kafka_groups.share.workers.running.preflight import HandlerGroup
 from kafka_groups.share.workers.running.results import RunResult
 from kafka_groups.telemetry.workers import WorkerObserver
 from kafka_groups.types import AcknowledgeType, ConsumerState, TopicIdPartition
@@ -37,7 +38,7 @@ class HandlerReport:
         spec: The handler.
         observer: Takes the figures.
         logbook: Repeats warnings at growing intervals.
-        record_locks: The group's `share.partition.max.record.locks`.
+        group: The facts about the group.
 
     Attributes:
         unready: Why the handler is not ready; empty if it is.
@@ -45,11 +46,11 @@ class HandlerReport:
         is_live: False if an attempt hangs and cannot be stopped.
     """
 
-    def __init__(self, spec: HandlerSpec, observer: WorkerObserver, logbook: Logbook, record_locks: int) -> None:
+    def __init__(self, spec: HandlerSpec, observer: WorkerObserver, logbook: Logbook, group: HandlerGroup) -> None:
         self._spec = spec
         self._observer = observer
-        self._log = HandlerLog(spec, logbook)
-        self._record_locks = record_locks
+        self._log = HandlerLog(spec, logbook, group.dead_letter_topic)
+        self._record_locks = group.record_locks
         self._copy_error: Exception | None = None
         self.unready: Sequence[str] = (f"handler {spec.name} has not started",)
         self.is_live = True

@@ -162,7 +162,7 @@ class WorkerRuntime:
             await consumer.close()
             raise
         observer = self._telemetry.handler(spec.name)
-        report = HandlerReport(spec, observer, Logbook(self._clock), group.record_locks)
+        report = HandlerReport(spec, observer, Logbook(self._clock), group)
         report.on_hang = self._hangs
         parts = DriverParts(
             spec=spec,

@@ -96,9 +96,19 @@ def test_without_a_topic_for_dead_letters_a_rejected_record_is_not_said_to_be_co
     worker.handler("t", value=serdes.int64)(raising(Reject("bad")))
     with WorkerTestDriver(worker) as test:
         test.deliver("t", 0)
-    assert texts(caplog) == [
-        "gave up t-0@0, which is rejected, and copied if the group has a topic for dead letters: bad"
-    ]
+    assert texts(caplog) == ["gave up t-0@0, which is rejected for good: bad"]
+
+
+@pytest.mark.parametrize("error", [Reject("bad"), KeyError("bad")])
+def test_the_log_names_the_topic_to_which_the_brokers_copy_a_rejected_record(
+    error: Exception, caplog: pytest.LogCaptureFixture
+) -> None:
+    worker = Worker("g", bootstrap_servers="x:1")
+    worker.handler("t", value=serdes.int64, errors={KeyError: OnError.REJECT})(raising(error))
+    with WorkerTestDriver(worker, group_dead_letters="g.dead") as test:
+        test.deliver("t", 0)
+    (text,) = texts(caplog)
+    assert text.startswith("gave up t-0@0, which is rejected, so that the brokers copy it to g.dead: ")
 
 
 def test_each_class_and_each_outcome_is_logged_although_others_were_logged_before(
