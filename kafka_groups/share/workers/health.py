@@ -1,8 +1,12 @@
 """The health of a worker, for probes and programs."""
 
+from collections.abc import Mapping
+
 from attrs import frozen
 
-__all__ = ["HAS_STOPPED", "Health"]
+from kafka_groups.share.workers.rules.failures.named_errors import named
+
+__all__ = ["HAS_STOPPED", "Health", "stopped_health"]
 
 HAS_STOPPED = "the worker has stopped"
 """The reason why a worker is not ready after `stop` or a signal."""
@@ -22,3 +26,9 @@ class Health:
     is_live: bool = True
     is_ready: bool = True
     reasons: tuple[str, ...] = ()
+
+
+def stopped_health(errors: Mapping[str, Exception]) -> Health:
+    """Return the health of a worker that errors have stopped, by the names of their handlers."""
+    reasons = [f"handler {name}: the worker was stopped by {named(error)}" for name, error in errors.items()]
+    return Health(is_live=False, is_ready=False, reasons=tuple(reasons))

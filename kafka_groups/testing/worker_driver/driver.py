@@ -12,7 +12,7 @@ from typing import Self
 from kafka_groups.config.clients.timeouts import checked_seconds
 from kafka_groups.errors import ConfigurationError, IllegalStateError
 from kafka_groups.share.delivery.records import AnyRecord
-from kafka_groups.share.workers.health import Health
+from kafka_groups.share.workers.health import HAS_STOPPED, Health, stopped_health
 from kafka_groups.share.workers.running.preflight import HandlerGroup, check_group_letters
 from kafka_groups.share.workers.worker import Worker, enter_lifespan, parts_of
 from kafka_groups.testing.clock import VirtualClock
@@ -425,8 +425,14 @@ class WorkerTestDriver:
 
     def health(self) -> Health:
         """Return the worker's health, as `Worker.health` does."""
-        reasons = tuple(reason for handler in self._each_handler for reason in handler.unready)
-        is_live = all(handler.is_live for handler in self._each_handler)
+        handlers = self._each_handler
+        errors = {each.spec.name: error for each in handlers if (error := each.handling.stopped_by) is not None}
+        if errors:
+            return stopped_health(errors)
+        is_live = all(handler.is_live for handler in handlers)
+        if self._running.is_stopped:
+            return Health(is_live, is_ready=False, reasons=(HAS_STOPPED,))
+        reasons = tuple(reason for handler in handlers for reason in handler.unready)
         return Health(is_live, is_live and not reasons, reasons)
 
     def is_breaker_open(self, topic: str) -> bool:

@@ -14,9 +14,8 @@ from kafka_groups.errors import ConfigurationError
 from kafka_groups.share.aio import AsyncKafkaShareConsumer, hooks_of
 from kafka_groups.share.delivery.records import AnyRecord
 from kafka_groups.share.workers.handlers import HandlerSpec, record_key
-from kafka_groups.share.workers.health import HAS_STOPPED, Health
+from kafka_groups.share.workers.health import HAS_STOPPED, Health, stopped_health
 from kafka_groups.share.workers.rules.dead_letters import place_of
-from kafka_groups.share.workers.rules.failures.named_errors import named
 from kafka_groups.share.workers.rules.failures.verdicts import FailureRules, OnError
 from kafka_groups.share.workers.rules.handling import RecordHandling
 from kafka_groups.share.workers.rules.limits import HandlingRules
@@ -250,13 +249,9 @@ class WorkerRuntime:
     @property
     def health(self) -> Health:
         """The health of all handlers. Any thread may read it."""
-        failed = [
-            f"handler {each.spec.name}: the worker was stopped by {named(each.error)}"
-            for each in self._running
-            if each.error is not None
-        ]
-        if failed:
-            return Health(is_live=False, is_ready=False, reasons=tuple(failed))
+        errors = {each.spec.name: each.error for each in self._running if each.error is not None}
+        if errors:
+            return stopped_health(errors)
         reports = [running.report for running in self._running]
         is_live = all(report.is_live for report in reports)
         if self._running and all(running.has_ended for running in self._running):

@@ -10,7 +10,19 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 import pytest
 
-from kafka_groups import Attempt, Backoff, Batch, OnError, Reject, Retry, ShareRecord, Worker, current_attempt, serdes
+from kafka_groups import (
+    Attempt,
+    Backoff,
+    Batch,
+    Health,
+    OnError,
+    Reject,
+    Retry,
+    ShareRecord,
+    Worker,
+    current_attempt,
+    serdes,
+)
 from kafka_groups.errors import ConfigurationError, IllegalStateError
 from kafka_groups.errors.local import SerializationError
 from kafka_groups.share.workers.rules.failures.signals import (
@@ -187,6 +199,9 @@ def test_a_rule_that_stops_the_worker(worker: Worker, sink: Sink) -> None:
         delivery = test.deliver("orders", b"stop")
         assert (delivery.outcome, waiting.outcome) == (Outcome.RELEASED, Outcome.RELEASED)
         assert test.stopped_by is sink.errors[b"stop"]
+        assert test.health() == Health(
+            is_live=False, is_ready=False, reasons=("handler take: the worker was stopped by KeyError: 'ann'",)
+        )
         with pytest.raises(IllegalStateError, match="the worker has stopped because of KeyError"):
             test.deliver("bills", b"1")
 
@@ -538,6 +553,7 @@ def test_stopping_runs_what_is_held_and_releases_what_waits() -> None:
         test.stop()
         assert [delivery.outcome for delivery in held] == 2 * [Outcome.ACCEPTED] + 2 * [Outcome.RELEASED]
         assert [delivery.attempts for delivery in held] == [1, 1, 1, 0], "the third is cancelled after ten seconds"
+        assert test.health() == Health(is_ready=False, reasons=("the worker has stopped",))
         with pytest.raises(IllegalStateError, match="the worker has stopped: it takes no more records"):
             test.redeliver(waiting)
     assert waiting.outcome is Outcome.RELEASED
