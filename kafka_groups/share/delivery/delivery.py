@@ -220,7 +220,12 @@ class Delivery:
 
     def let_go(self) -> None:
         """Take all records out of hand: this is a copy, or the application has unsubscribed."""
-        m.replace(self.marks, bytes([m.OPEN]), m.SENT)
+        m.replace(self.marks, _OPEN, m.SENT)
+
+    def let_go_range(self, first_offset: int, last_offset: int) -> None:
+        """Take the open records of a range out of hand, so that their locks are not renewed for this delivery."""
+        start, end = self._positions(first_offset, last_offset)
+        m.replace(self.marks, _OPEN, m.SENT, start, end)
 
     def take_acknowledged(self) -> bytes:
         """Return the marks, and count the acknowledgements in them as sent."""

@@ -30,7 +30,7 @@ __all__ = ["SimulatedHandler", "Sink"]
 
 _PACES_S = (0, 0, 0, 0.01, 0.1, 0.5)
 _SLOW_S = (1, 12)
-_STUBBORN_S = (2, 8)
+_STUBBORN_S = 2
 _FOR_EVER_S = 3_600
 
 
@@ -144,7 +144,7 @@ class SimulatedHandler:
         elif job.kind is JobKind.SLOW:
             await asyncio.sleep(rng.uniform(*_SLOW_S))
         elif job.kind is JobKind.STUBBORN:
-            await self._ignore_cancelling(rng.uniform(*_STUBBORN_S))
+            await self._ignore_cancelling(rng.uniform(_STUBBORN_S, self.life.options.most_stubborn_s))
         elif job.kind is JobKind.HANGING and self.life.options.timeout is not None and not self.is_mended():
             await asyncio.sleep(_FOR_EVER_S)
         elif pace_s := rng.choice(_PACES_S):

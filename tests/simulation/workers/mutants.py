@@ -6,6 +6,7 @@ from kafka_groups.share.workers.rules.dead_letters import CopiedRecords
 from kafka_groups.share.workers.rules.failures import breaker
 from kafka_groups.share.workers.rules.failures.breaker import Breaker
 from kafka_groups.share.workers.rules.handling import RecordHandling
+from kafka_groups.share.workers.rules.holdings import Holdings
 from kafka_groups.share.workers.rules.keys import KeyOrder
 from kafka_groups.share.workers.rules.lost import LostRecords
 from kafka_groups.share.workers.rules.policy import DeliveryPolicy
@@ -148,8 +149,14 @@ def lost_deliveries_run_on(patch: Patch) -> None:
 
 
 def lost_records_have_two_handlers(patch: Patch) -> None:
-    """A redelivered record does not wait for the handler of its earlier delivery."""
+    """A redelivered record waits neither for the handler of its earlier delivery nor, as a suspect, for all others."""
+    is_suspect = Holdings._is_suspect
     patch.setattr(LostRecords, "holds_back", lambda _self, _opened: False)
+    patch.setattr(
+        Holdings,
+        "_is_suspect",
+        lambda self, opened: opened.place not in self.lost._running and is_suspect(self, opened),
+    )
 
 
 def deliveries_of_old_leaders_go_on(patch: Patch) -> None:

@@ -31,21 +31,31 @@ class Profile(enum.Enum):
     EVERYTHING = "everything"
     KILLS = "kills"
     """Processes are killed and stopped. Brokers and network work, so that each spent delivery is accounted for."""
+    LOCKS = "locks"
+    """The only process lives on, but loses locks: leaders move, connections break, and it stands still."""
     OUTAGES = "outages"
     """Only the sink and the topic for dead letters are down at times: nothing may spend a delivery."""
 
 
-_PROFILES = (Profile.EVERYTHING, Profile.OUTAGES, Profile.EVERYTHING, Profile.KILLS)
+_PROFILES = tuple(
+    other
+    for each in (Profile.EVERYTHING, Profile.LOCKS)
+    for other in (Profile.EVERYTHING, Profile.OUTAGES, each, Profile.KILLS)
+)
 _FAULTS: Mapping[Profile, SeededFaults] = MappingProxyType({
     Profile.EVERYTHING: SeededFaults(
         seconds=FAULTY_S, process_killed=2, process_stopped=2, process_stalled=2, leader_moved=3, broken_connection=2
     ),
     Profile.KILLS: SeededFaults.only(seconds=FAULTY_S, process_killed=1.5, process_stopped=1),
+    Profile.LOCKS: SeededFaults.only(
+        seconds=FAULTY_S, process_stalled=4, leader_moved=4, broken_connection=4, half_dead_connection=2
+    ),
     Profile.OUTAGES: SeededFaults.only(seconds=FAULTY_S),
 })  # fmt: skip
 _PROCESSES: Mapping[Profile, tuple[int, ...]] = MappingProxyType({
     Profile.EVERYTHING: (1, 3),
     Profile.KILLS: (3,),
+    Profile.LOCKS: (1,),
     Profile.OUTAGES: (3,),
 })  # fmt: skip
 
@@ -105,6 +115,16 @@ class Plan:
         return _FAULTS[self.profile]
 
     @property
+    def ends_processes(self) -> bool:
+        """Whether records may end a process or ask for another delivery."""
+        return self.profile in {Profile.EVERYTHING, Profile.KILLS}
+
+    @property
+    def keeps_locks(self) -> bool:
+        """Whether no process loses a lock while it lives."""
+        return self.profile in {Profile.KILLS, Profile.OUTAGES}
+
+    @property
     def gives_up(self) -> bool:
         """Whether a poison record ends by itself. If not, it is mended when the faults have ended."""
         return (self.has_letters and self.exhausted is None) or self.is_unblocked
@@ -138,6 +158,7 @@ class LifeOptions:
         retries: Waits between attempts.
         timeout: Of an attempt, in seconds.
         batch: Limits of a batch.
+        most_stubborn_s: For how long records are handled at most whose handler ignores that it is cancelled.
     """
 
     concurrency: int
@@ -145,17 +166,20 @@ class LifeOptions:
     retries: Backoff
     timeout: float | None
     batch: BatchSizes | None
+    most_stubborn_s: float
 
     @classmethod
     def drawn(cls, plan: Plan, rng: random.Random) -> Self:
         """Draw the options of a life."""
         batch = checked_batch(rng.choice((2, 5, 20)), rng.choice((0.1, 1.0)))
+        is_patient = plan.profile is Profile.LOCKS
         return cls(
             concurrency=rng.choice(_CONCURRENCIES[plan.is_batch][plan.processes == 1 :]),
             buffer=rng.choice((None, 10, 60) if plan.is_batch else (None, 1, 10, 60)),
             retries=Backoff(first=rng.choice((0.2, 1)), most=rng.choice((2, 5)), times=rng.choice((1, 2, 5))),
-            timeout=rng.choice((None, 8)),
+            timeout=None if is_patient else rng.choice((None, 8)),
             batch=batch if plan.is_batch else None,
+            most_stubborn_s=45 if is_patient else 8,
         )
 
     def keywords(self, plan: Plan) -> HandlerKeywords:

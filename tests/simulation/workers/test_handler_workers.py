@@ -18,7 +18,7 @@ pytestmark = pytest.mark.simulation
 _ALWAYS_STRUCK = ("sink outage", "letters refused", "everything runs", "outages runs", "kills runs")
 _OFTEN_STRUCK = (
     *("process_killed", "process_stopped", "process_stalled", "process_failed", "leader_moved", "broker_killed"),
-    *("letter refused", "letter not confirmed", "archived", "late_append", "broken_connection"),
+    *("locks runs", "letter refused", "letter not confirmed", "archived", "late_append", "broken_connection"),
 )
 _DEFECTS_IN_CI = 10
 _SEEDS_FOR_ALWAYS, _SEEDS_FOR_OFTEN_ONES = 4, 40
@@ -45,7 +45,7 @@ def test_every_class_of_fault_struck(
     pytestconfig: pytest.Config,
 ) -> None:
     record_property("to_show", f"faults that struck handler workers: {dict(workers_struck)}")
-    runs = sum(workers_struck[f"{name} runs"] for name in ("everything", "outages", "kills"))
+    runs = sum(workers_struck[f"{name} runs"] for name in ("everything", "locks", "outages", "kills"))
     wanted = [(_SEEDS_FOR_ALWAYS, _ALWAYS_STRUCK), (_SEEDS_FOR_OFTEN_ONES, _OFTEN_STRUCK)]
     assert [name for least, names in wanted if runs >= least for name in names if not workers_struck[name]] == []
 

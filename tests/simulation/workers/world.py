@@ -22,7 +22,7 @@ from tests.simulation.workers.jobs import FatalError, Job, JobKind
 from tests.simulation.workers.journal import HandlerJournal
 from tests.simulation.workers.letter_box import LetterBook, UnreliableBox
 from tests.simulation.workers.life import Life
-from tests.simulation.workers.plan import FAULTY_S, LETTERS, TOPIC, LifeOptions, Plan, Profile
+from tests.simulation.workers.plan import FAULTY_S, LETTERS, TOPIC, LifeOptions, Plan
 from tests.simulation.workers.retries import RetryBook
 from tests.simulation.workers.settlements import Settlements, watch_settlements
 from tests.simulation.workers.verdict import judge_results
@@ -79,7 +79,7 @@ class WorkersRun:
         settlements = watch_settlements(world, GROUP, plan)
         journal = HandlerJournal(plan, now_ms, violations, settlements)
         retries = RetryBook(violations)
-        letters = LetterBook(violations, retries.judge, is_strict=plan.profile is not Profile.EVERYTHING)
+        letters = LetterBook(violations, retries.judge, is_strict=plan.keeps_locks)
         settlements.journal, settlements.letters = journal, letters
         return cls(world, plan, journal, settlements, letters, retries)
 
@@ -276,10 +276,9 @@ async def _break_letters(run: WorkersRun) -> None:
 
 async def _produce(run: WorkersRun) -> None:
     end_ms = run.world.clock.now_ms() + FAULTY_S * 900
-    spends = run.plan.profile is not Profile.OUTAGES
     while run.world.clock.now_ms() < end_ms:
         await asyncio.sleep(run.rng.uniform(0.3, 9) / run.plan.processes)
-        jobs = [Job.drawn(run.rng, spends_deliveries=spends) for _ in range(run.rng.choice(_BURSTS))]
+        jobs = [Job.drawn(run.rng, spends_deliveries=run.plan.ends_processes) for _ in range(run.rng.choice(_BURSTS))]
         await _append(run, jobs, run.rng.randrange(run.plan.partitions))
 
 

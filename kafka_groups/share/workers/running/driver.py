@@ -334,12 +334,20 @@ class HandlerDriver:
                 self._end_ranges(earlier, delivery.ranges, now_ms)
 
     def _end_ranges(self, earlier: Delivery, ranges: Sequence[AcquiredRecords], now_ms: int) -> None:
-        """End the offsets of a delivery that one of these ranges has."""
+        """End the offsets of a delivery that one of these ranges has.
+
+        They must not be renewed any more: the member would keep its locks even after it has lost the later delivery.
+        """
         first, last = earlier.first_offset, earlier.last_offset
         again = [each for each in ranges if each.first_offset <= last and first <= each.last_offset]
-        if again:
-            self._handling.lost(lambda record: delivery_of(record) is earlier and _is_in(record, again), now_ms)
-            self._watch.lost(self._handling.running)
+        if not again:
+            return
+        if self._commits.has_unsent:  # of this delivery, perhaps
+            self._send_now(with_next_fetch=False)
+        self._handling.lost(lambda record: delivery_of(record) is earlier and _is_in(record, again), now_ms)
+        self._watch.lost(self._handling.running)
+        for each in again:
+            earlier.let_go_range(each.first_offset, each.last_offset)
 
     def _session_ended(self, session: SessionId) -> None:
         for delivery in self._hooks.inbox.in_hand:

@@ -4,8 +4,9 @@ import asyncio
 
 import pytest
 
+from kafka_groups import Retry
 from tests.unit.share.clusters import TOPIC
-from tests.unit.share.workers.worlds import WorkerWorld, simulate
+from tests.unit.share.workers.worlds import WorkerWorld, has, reach, simulate
 
 _WORK_S = 8.0
 
@@ -49,3 +50,29 @@ def test_a_record_that_the_next_leader_delivers_has_no_second_handler(is_other: 
         assert ended
 
     simulate(program, partitions=1, brokers=2)
+
+
+def test_a_record_comes_again_although_the_lock_of_what_the_next_leader_delivered_is_lost_too() -> None:
+    """The earlier delivery is not renewed: the member would hold a record that no handler of it knows."""
+
+    async def program(world: WorkerWorld) -> None:
+        calls: list[bytes] = []
+        worker = world.worker()
+
+        @worker.handler(TOPIC)
+        async def handle(value: bytes) -> None:
+            calls.append(value)
+            if len(calls) < 3:
+                raise Retry("busy", after=300)
+
+        await world.produce([b"a"])
+        async with world.running(worker) as runtime:
+            await reach(lambda: calls)
+            world.cluster.move_leader(TOPIC, 0, world.cluster.leader_of(TOPIC, 0))
+            await reach(lambda: has(calls, 2))
+            driver = runtime._running[0].driver
+            driver._lost(driver._hooks.inbox.in_hand[-1], world.clock.now_ms())
+            await reach(lambda: has(calls, 3), 120)
+            await reach(lambda: driver._hooks.inbox.in_hand == ())
+
+    simulate(program, partitions=1, brokers=1)
