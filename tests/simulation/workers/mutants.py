@@ -19,7 +19,7 @@ from tests.support.planted_defects import Patch, by_name
 
 __all__ = ["MUTANTS", "SEEDS"]
 
-SEEDS = range(1, 17)
+SEEDS = range(1, 25)
 
 # ----------------------------------------------------------------------------------------- settling
 
