@@ -76,7 +76,8 @@ class MixedApplication:
         self.application_id, self.source, self.sink = unique(kind), unique("lines"), unique("results")
         self.lines: list[Line] = []
         self._begun_ms = SystemClock().wall_ms() - _AGE_MS
-        self._producer = Producer({"bootstrap.servers": bootstrap_servers, "linger.ms": 1})
+        # Idempotent: when the broker crashes, no line may be written twice.
+        self._producer = Producer({"bootstrap.servers": bootstrap_servers, "linger.ms": 1, "enable.idempotence": True})
         self._command: list[str] = []
         self._java: LineProgram | None = None
         self._python: KafkaStreams | None = None
