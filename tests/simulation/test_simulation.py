@@ -12,6 +12,7 @@ import pytest
 
 from kafka_groups.net.clock import SystemClock
 from kafka_groups.testing.simulation.faults.seeded_faults import FAULT_NAMES
+from kafka_groups.testing.simulation.lives import bury
 from kafka_groups.testing.simulation.trace import Trace
 from tests.simulation.coincidences import COINCIDENCES
 from tests.simulation.elsewhere import is_caught, run_elsewhere
@@ -79,6 +80,7 @@ def test_a_seed_makes_the_same_run_again_in_another_process() -> None:
 
 
 def test_runs_read_no_clock_and_draw_no_number_but_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    bury()  # of runs before: that takes a thread
     for owner, name in _OUTSIDE:
         monkeypatch.setattr(owner, name, refused(name))
 
