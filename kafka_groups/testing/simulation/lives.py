@@ -141,7 +141,7 @@ def _let_go() -> None:
 
 @contextlib.contextmanager
 def _unheard() -> Iterator[None]:
-    """Keep what `finally` blocks say from whoever reads the warnings and the log now: their process is long over."""
+    """Drop what `finally` blocks log and warn of: their process ended before, perhaps in another test."""
     disabled = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
     try:

@@ -37,10 +37,9 @@ class Profile(enum.Enum):
     """Only the sink and the topic for dead letters are down at times: nothing may spend a delivery."""
 
 
-_PROFILES = tuple(
-    other
-    for each in (Profile.EVERYTHING, Profile.LOCKS)
-    for other in (Profile.EVERYTHING, Profile.OUTAGES, each, Profile.KILLS)
+_PROFILES = (
+    *(Profile.EVERYTHING, Profile.OUTAGES, Profile.EVERYTHING, Profile.KILLS),
+    *(Profile.EVERYTHING, Profile.OUTAGES, Profile.LOCKS, Profile.KILLS),
 )
 _FAULTS: Mapping[Profile, SeededFaults] = MappingProxyType({
     Profile.EVERYTHING: SeededFaults(

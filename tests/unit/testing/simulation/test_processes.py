@@ -4,7 +4,8 @@ import asyncio
 import gc
 import logging
 import warnings
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from typing import Any
 
 import pytest
 
@@ -81,6 +82,20 @@ def test_nothing_of_a_killed_process_goes_on() -> None:
     assert noted == ["beat", "finally"]  # only now, when nobody looks any more
 
 
+def noted_by_a_killed_process(work: Callable[[list[object]], Coroutine[Any, Any, None]]) -> list[object]:
+    """What a process notes that is killed after a second and then let go."""
+
+    async def program(noted: list[object]) -> None:
+        process = SimulatedProcess("p", lambda: work(noted), ignore)
+        process.start()
+        await asyncio.sleep(1)
+        process.kill()
+
+    noted = simulated(program)
+    bury()
+    return noted
+
+
 def test_nobody_hears_what_a_killed_process_says_while_it_is_let_go(caplog: pytest.LogCaptureFixture) -> None:
     async def complain(noted: list[object]) -> None:
         try:
@@ -90,14 +105,7 @@ def test_nobody_hears_what_a_killed_process_says_while_it_is_let_go(caplog: pyte
             warnings.warn("not closed", ResourceWarning, stacklevel=1)
             noted.append("complained")
 
-    async def program(noted: list[object]) -> None:
-        process = SimulatedProcess("p", lambda: complain(noted), ignore)
-        process.start()
-        await asyncio.sleep(1)
-        process.kill()
-
-    noted = simulated(program)
-    bury()
+    noted = noted_by_a_killed_process(complain)
     assert (noted, caplog.records) == (["complained"], [])
     logging.getLogger("kafka_groups").critical("heard again")
     assert caplog.messages == ["heard again"]
@@ -131,14 +139,7 @@ def test_a_killed_process_makes_no_event_loop_while_it_is_let_go(made_loops: lis
             noted.append("finally")
             await asyncio.gather(asyncio.sleep(1))
 
-    async def program(noted: list[object]) -> None:
-        process = SimulatedProcess("p", lambda: clean_up(noted), ignore)
-        process.start()
-        await asyncio.sleep(1)
-        process.kill()
-
-    noted = simulated(program)
-    bury()
+    noted = noted_by_a_killed_process(clean_up)
     assert (noted, made_loops) == (["finally"], [])
 
 
