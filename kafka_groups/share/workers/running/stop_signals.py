@@ -18,6 +18,7 @@ class StartInterrupted(BaseException):
 class StopSignals:
     """Calls a function on the running loop for each signal, from the beginning of a `with` block until `close`.
 
+    Then the program's own handlers are in place again, which asyncio would replace by Python's default ones.
     Does nothing on threads other than the main one, as Python handles signals only there.
 
     Args:
@@ -28,6 +29,7 @@ class StopSignals:
     def __init__(self, numbers: Sequence[signal.Signals], on_signal: Callable[[], None]) -> None:
         self._numbers = numbers if threading.current_thread() is threading.main_thread() else ()
         self._on_signal = on_signal
+        self._before: dict[signal.Signals, Any] = {}
         self._loop = asyncio.get_running_loop()
         self._entering: asyncio.Task[Any] | None = None
         self._was_cancelled = False
@@ -37,6 +39,7 @@ class StopSignals:
 
     def __enter__(self) -> Self:
         for number in self._numbers:
+            self._before[number] = signal.getsignal(number)
             self._loop.add_signal_handler(number, self._came)
         return self
 
@@ -45,9 +48,11 @@ class StopSignals:
 
     def close(self) -> None:
         """Handle signals no longer."""
-        for number in self._numbers:
+        for number, handler in self._before.items():
             self._loop.remove_signal_handler(number)
-        self._numbers = ()
+            if handler is not None:  # one that Python did not set cannot be set by it again
+                signal.signal(number, handler)
+        self._numbers, self._before = (), {}
 
     def _came(self) -> None:
         self._on_signal()

@@ -91,6 +91,22 @@ def test_a_signal_while_no_broker_answers_ends_the_start_and_leaves_the_lifespan
 
 
 @pytest.mark.parametrize("number", SIGNALS)
+def test_the_program_has_its_own_signal_handlers_again(number: signal.Signals) -> None:
+    came: list[int] = []
+    before = [signal.signal(each, lambda number, _: came.append(number)) for each in SIGNALS]
+    try:
+        with at_the_first_warning(lambda: os.kill(os.getpid(), number)):
+            made().run()
+        assert came == []
+        for each in SIGNALS:
+            os.kill(os.getpid(), each)
+        assert came == SIGNALS
+    finally:
+        for each, handler in zip(SIGNALS, before, strict=True):
+            signal.signal(each, handler)
+
+
+@pytest.mark.parametrize("number", SIGNALS)
 def test_a_signal_ends_a_lifespan_that_blocks(number: signal.Signals) -> None:
     events: list[str] = []
 

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from kafka_groups import Worker
+from kafka_groups import Worker, telemetry
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.share.workers.health import Health
 from kafka_groups.share.workers.running.probe import answering_probes, checked_probe_address
@@ -66,8 +66,9 @@ def test_metrics_are_those_of_the_worker(worker: FixedHealth) -> None:
 def test_without_prometheus_the_answer_says_what_to_install(
     worker: FixedHealth, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delitem(sys.modules, "kafka_groups.telemetry.prometheus", raising=False)
-    monkeypatch.delattr("kafka_groups.telemetry.prometheus", raising=False)
+    assert telemetry.prometheus  # whose first use would import it again after it is taken out
+    monkeypatch.delattr(telemetry, "prometheus")
+    monkeypatch.delitem(sys.modules, "kafka_groups.telemetry.prometheus")
     monkeypatch.setitem(sys.modules, "prometheus_client", None)
     status, _, text = asked(worker, "/metrics")
     assert status == 501
