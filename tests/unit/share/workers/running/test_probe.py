@@ -66,7 +66,7 @@ def test_metrics_are_those_of_the_worker(worker: FixedHealth) -> None:
 def test_without_prometheus_the_answer_says_what_to_install(
     worker: FixedHealth, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert telemetry.prometheus  # whose first use would import it again after it is taken out
+    assert telemetry.prometheus is not None  # whose first use would import it again after it is taken out
     monkeypatch.delattr(telemetry, "prometheus")
     monkeypatch.delitem(sys.modules, "kafka_groups.telemetry.prometheus")
     monkeypatch.setitem(sys.modules, "prometheus_client", None)
