@@ -45,6 +45,7 @@ class Broker:
 
     servers: str
     restart: Callable[[], None]
+    is_real: bool = False
 
 
 def cases() -> Iterator[Any]:
@@ -65,7 +66,7 @@ def broker(request: pytest.FixtureRequest) -> Iterator[Broker]:
     else:
         settings = {name: str(value) for name, value in SHORT_SESSIONS.items()}
         with KafkaProcess(request.getfixturevalue("real_kafka").version, settings) as kafka:
-            yield Broker(kafka.bootstrap_servers, lambda: _crash(kafka))
+            yield Broker(kafka.bootstrap_servers, lambda: _crash(kafka), is_real=True)
 
 
 def _restart(cluster: EmbeddedCluster) -> None:

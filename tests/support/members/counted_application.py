@@ -11,6 +11,7 @@ from confluent_kafka import Consumer, KafkaError, Message
 from confluent_kafka import TopicPartition as Position
 
 from kafka_groups.streams import KafkaStreams, StreamsBuilder, Topology, serdes
+from kafka_groups.types import TopicPartition
 from tests.support.kafka.mixed_application import PARTITIONS, Guarantee, MixedApplication
 from tests.support.kafka.real_kafka import unique
 
@@ -98,6 +99,16 @@ class CountedApplication(MixedApplication):
         """What the changelog says of each word."""
         found = self._numbers(f"{self.application_id}-{STORE}-changelog")
         return {word: counts[-1] for word, counts in found.items()}
+
+    def transactional_partitions(self) -> list[TopicPartition]:
+        """The partitions that its transactions write to. A test's broker has one partition of offsets."""
+        repartitions, changelog = (
+            f"{self.application_id}-{STORE}-repartition",
+            f"{self.application_id}-{STORE}-changelog",
+        )
+        topics = (self.sink, repartitions, changelog)
+        written = [TopicPartition(topic, partition) for topic in topics for partition in range(PARTITIONS)]
+        return [*written, TopicPartition("__consumer_offsets", 0)]
 
     def _numbers(self, topic: str) -> dict[str, list[int]]:
         found: defaultdict[str, list[int]] = defaultdict(list)
