@@ -1,12 +1,12 @@
 """`KafkaStreams`: an application that runs a topology."""
 
 import signal
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from types import FrameType, TracebackType
+from collections.abc import Callable, Mapping
+from types import TracebackType
 from typing import Self, Unpack
 
 from kafka_groups.config.clients.keywords import StreamsKeywords
+from kafka_groups.net.signal_handlers import signals_handled
 from kafka_groups.streams.application import _Application
 from kafka_groups.streams.member.rules.member_events import GroupMembershipOperation
 from kafka_groups.streams.runtime.restore_listeners import (
@@ -109,7 +109,7 @@ class KafkaStreams(_Application):
         Raises:
             StreamsError: The application ended with an error, which is the cause.
         """
-        with _signals(self._life.ask_to_end):
+        with signals_handled((signal.SIGINT, signal.SIGTERM), lambda *_: self._life.ask_to_end()):
             self.start()
             self._life.wait_to_end()
         self._life.enter(StreamsState.PENDING_SHUTDOWN)
@@ -164,18 +164,3 @@ class KafkaStreams(_Application):
         """
         is_in_time = self._life.wait_for(self._has_come_to_run, timeout)
         self._check_runs(is_in_time=is_in_time, timeout=timeout)
-
-
-@contextmanager
-def _signals(stop: Callable[[], None]) -> Iterator[None]:
-    """Call a function at Ctrl-C and SIGTERM."""
-
-    def told(_signal: int, _frame: FrameType | None) -> None:
-        stop()
-
-    before = {number: signal.signal(number, told) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

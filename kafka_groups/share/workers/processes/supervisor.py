@@ -5,16 +5,16 @@ import os
 import signal
 import threading
 from collections import deque
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
 from multiprocessing.connection import wait
 from types import FrameType
-from typing import Any
 
 from attrs import evolve
 
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.net.clock import SystemClock
+from kafka_groups.net.signal_handlers import signals_handled
 from kafka_groups.share.workers.health import Health
 from kafka_groups.share.workers.processes.child import ChildProgram
 from kafka_groups.share.workers.processes.fates import ChildExit, ChildFate, fate_of, health_of
@@ -114,17 +114,10 @@ class ChildSupervisor:
 
     # ------------------------------------------------------------------------------------------ signals
 
-    @contextmanager
-    def _signals_handled(self) -> Iterator[None]:
+    def _signals_handled(self) -> AbstractContextManager[None]:
         if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-        before: dict[signal.Signals, Any] = {number: signal.signal(number, self._signalled) for number in _SIGNALS}
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
+            return nullcontext()
+        return signals_handled(_SIGNALS, self._signalled)
 
     def _signalled(self, _number: int, _frame: FrameType | None) -> None:
         self._signals += 1

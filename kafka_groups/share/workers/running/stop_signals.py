@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any, Self
 
+from kafka_groups.net.signal_handlers import put_back, signals_handled
+
 __all__ = ["StartInterrupted", "StopSignals"]
 
 
@@ -48,10 +50,9 @@ class StopSignals:
 
     def close(self) -> None:
         """Handle signals no longer."""
-        for number, handler in self._before.items():
+        for number in self._before:
             self._loop.remove_signal_handler(number)
-            if handler is not None:  # one that Python did not set cannot be set by it again
-                signal.signal(number, handler)
+        put_back(self._before)
         self._numbers, self._before = (), {}
 
     def _came(self) -> None:
@@ -86,12 +87,8 @@ class StopSignals:
         Raises:
             StartInterrupted: A signal has come.
         """
-        before = {number: signal.signal(number, self._interrupt) for number in self._numbers}
-        try:
+        with signals_handled(self._numbers, self._interrupt):
             yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
 
     def _interrupt(self, _number: int, _frame: FrameType | None) -> None:
         self._on_signal()
