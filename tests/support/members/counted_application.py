@@ -102,11 +102,8 @@ class CountedApplication(MixedApplication):
 
     def transactional_partitions(self) -> list[TopicPartition]:
         """The partitions that its transactions write to. A test's broker has one partition of offsets."""
-        repartitions, changelog = (
-            f"{self.application_id}-{STORE}-repartition",
-            f"{self.application_id}-{STORE}-changelog",
-        )
-        topics = (self.sink, repartitions, changelog)
+        counting = f"{self.application_id}-{STORE}"
+        topics = (self.sink, f"{counting}-repartition", f"{counting}-changelog")
         written = [TopicPartition(topic, partition) for topic in topics for partition in range(PARTITIONS)]
         return [*written, TopicPartition("__consumer_offsets", 0)]
 

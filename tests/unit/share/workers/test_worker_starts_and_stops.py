@@ -15,6 +15,7 @@ from kafka_groups.client.assembly import Environment
 from kafka_groups.errors import IllegalStateError
 from kafka_groups.net.clock import SystemClock
 from kafka_groups.net.memory import MemoryNetwork
+from kafka_groups.net.signal_handlers import signals_handled
 from kafka_groups.share import Worker
 from kafka_groups.share.workers.health import Health
 from kafka_groups.share.workers.worker import has_handled
@@ -93,17 +94,13 @@ def test_a_signal_while_no_broker_answers_ends_the_start_and_leaves_the_lifespan
 @pytest.mark.parametrize("number", SIGNALS)
 def test_the_program_has_its_own_signal_handlers_again(number: signal.Signals) -> None:
     came: list[int] = []
-    before = [signal.signal(each, lambda number, _: came.append(number)) for each in SIGNALS]
-    try:
+    with signals_handled(SIGNALS, lambda number, _: came.append(number)):
         with at_the_first_warning(lambda: os.kill(os.getpid(), number)):
             made().run()
         assert came == []
         for each in SIGNALS:
             os.kill(os.getpid(), each)
         assert came == SIGNALS
-    finally:
-        for each, handler in zip(SIGNALS, before, strict=True):
-            signal.signal(each, handler)
 
 
 @pytest.mark.parametrize("number", SIGNALS)
