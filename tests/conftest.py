@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from tests.support.open_clusters import open_clusters
 from tests.support.open_transports import follow_transports, left_open
 from tests.support.processes import GroupScheduling, groups_of, longest_first
 from tests.support.stopped_runs import StoppedRun, announce
@@ -129,14 +130,19 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_teardown() -> Generator[None]:
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None]:
     """Fail a test that leaves something behind which others would stumble over, in whatever order.
 
-    Loggers with another level, and connections that are open although their event loop is closed.
+    Loggers with another level, connections that are open although their event loop is closed, and, after the last test
+    of a module, embedded brokers: tests of other modules put clocks and defects of their own into the classes.
     """
     result = yield
     transports = left_open()
     assert not transports, "\n".join(["the test left connections open:", *transports])
+    if nextitem is None or nextitem.path != item.path:
+        assert not open_clusters(), (
+            f"embedded clusters outlive the tests of {item.path.name}: give their fixture a smaller scope"
+        )
     changed = [logger for logger in _package_loggers() if logger.level]
     for logger in changed:
         logger.setLevel(logging.NOTSET)

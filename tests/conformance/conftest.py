@@ -1,8 +1,8 @@
-"""The clusters behind the fixture `target`: made anew in memory, and shared by the whole run over TCP."""
+"""The clusters behind the fixture `target`: an embedded one for each test, a real Kafka for the whole run."""
 
 import logging
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import AsyncExitStack, ExitStack
+from contextlib import AsyncExitStack, ExitStack, contextmanager
 from typing import Any
 
 import pytest
@@ -32,27 +32,18 @@ from tests.support.three_brokers import TRIO_SETTINGS, EmbeddedTrio, KafkaTrio, 
 BROKERS = ("memory", "tcp", pytest.param("kafka", marks=[pytest.mark.real_kafka, pytest.mark.long]))
 
 
-class SharedClusters:
-    """Clusters over TCP: one of each kind for all tests that ask for the same.
+class SharedKafkas:
+    """Real Kafkas, one for all tests that ask for the same.
 
-    Embedded ones and a real Kafka with the usual settings live until the end of the run. Of those with other settings
-    only the last one lives, as each takes 300 MB and some percent of a core while it is idle.
+    One with the usual settings lives until the end of the run. Of those with other settings only the last one lives,
+    as each takes 300 MB and some percent of a core while it is idle.
     """
 
     def __init__(self, request: pytest.FixtureRequest, until_the_end: ExitStack) -> None:
         self._request = request
-        self._until_the_end = until_the_end
-        self._embedded: dict[TargetSpec, EmbeddedCluster] = {}
         self._processes: dict[TargetSpec, KafkaProcess] = {}
         self._warm: set[str] = set()
         until_the_end.callback(self._end_others)
-
-    def embedded(self, spec: TargetSpec) -> EmbeddedCluster:
-        """The embedded cluster with these settings, on a thread of its own."""
-        if spec not in self._embedded:
-            cluster = EmbeddedCluster(settings=_settings(spec))
-            self._embedded[spec] = self._until_the_end.enter_context(cluster)
-        return self._embedded[spec]
 
     def address(self, spec: TargetSpec) -> str:
         """Where the real Kafka of that kind and with these settings is."""
@@ -92,10 +83,10 @@ class SharedClusters:
 
 
 @pytest.fixture(scope="session")
-def shared_clusters(request: pytest.FixtureRequest) -> Iterator[SharedClusters]:
-    """The clusters that tests share."""
+def shared_kafkas(request: pytest.FixtureRequest) -> Iterator[SharedKafkas]:
+    """The real Kafkas that tests share."""
     with ExitStack() as until_the_end:
-        yield SharedClusters(request, until_the_end)
+        yield SharedKafkas(request, until_the_end)
 
 
 @pytest.fixture(autouse=True)
@@ -105,7 +96,7 @@ def logs_of_a_failure(caplog: pytest.LogCaptureFixture) -> None:
 
 
 @pytest.fixture
-async def target(request: pytest.FixtureRequest, shared_clusters: SharedClusters) -> AsyncIterator[Target]:
+async def target(request: pytest.FixtureRequest, shared_kafkas: SharedKafkas) -> AsyncIterator[Target]:
     """The cluster that the test runs on."""
     spec: TargetSpec = request.param
     async with AsyncExitStack() as until_the_test_ends:
@@ -115,13 +106,12 @@ async def target(request: pytest.FixtureRequest, shared_clusters: SharedClusters
             await until_the_test_ends.enter_async_context(cluster)
             made = _target(spec, cluster.bootstrap_servers, network, _cut_by_the_broker(cluster))
         elif spec.kind == EMBEDDED_TCP:
-            shared = shared_clusters.embedded(spec)
-            until_the_test_ends.callback(_nothing_failed, shared)
-            made = _target(spec, shared.bootstrap_servers, TcpNetwork(), _cut_by_a_proxy(shared.bootstrap_servers))
-        else:
-            address = shared_clusters.address(spec)
+            address = until_the_test_ends.enter_context(_embedded_over_tcp(spec))
             made = _target(spec, address, TcpNetwork(), _cut_by_a_proxy(address))
-            await shared_clusters.warm_up(made)
+        else:
+            address = shared_kafkas.address(spec)
+            made = _target(spec, address, TcpNetwork(), _cut_by_a_proxy(address))
+            await shared_kafkas.warm_up(made)
         until_the_test_ends.push_async_callback(made.close)
         yield made
 
@@ -135,8 +125,12 @@ def _target(spec: TargetSpec, address: str, network: Network, cutting: Callable[
     return Target(spec.kind, host, int(port), network, cutting, ClusterClient(network, host, int(port)))
 
 
-def _nothing_failed(cluster: EmbeddedCluster) -> None:
-    assert cluster.unexpected_errors == ()
+@contextmanager
+def _embedded_over_tcp(spec: TargetSpec) -> Iterator[str]:
+    """The address of an embedded cluster on a thread of its own, which fails the test if something fails in it."""
+    with EmbeddedCluster(settings=_settings(spec)) as cluster:
+        yield cluster.bootstrap_servers
+        assert cluster.unexpected_errors == ()
 
 
 def _cut_by_the_broker(cluster: EmbeddedCluster) -> Callable[[int], CutFetches]:

@@ -1,4 +1,4 @@
-"""The brokers of these tests: one of each kind for all of them."""
+"""The brokers of these tests: an embedded one for each, a real Kafka for all of them."""
 
 from collections.abc import Iterator
 
@@ -8,18 +8,12 @@ from tests.support.workers.worker_brokers import WorkerBroker, embedded_broker, 
 from tests.support.workers.worker_scenes import WorkerScene
 
 
-@pytest.fixture(scope="session")
-def shared_embedded() -> Iterator[WorkerBroker]:
-    """An embedded broker."""
-    with embedded_broker() as broker:
-        yield broker
-
-
 @pytest.fixture(params=["embedded", pytest.param("kafka", marks=[pytest.mark.real_kafka, pytest.mark.slow])])
 def broker(request: pytest.FixtureRequest) -> Iterator[WorkerBroker]:
     """An embedded broker; in the slow tests also a real Kafka."""
     if request.param == "embedded":
-        yield request.getfixturevalue("shared_embedded")
+        with embedded_broker() as embedded:
+            yield embedded
     else:
         with kafka_broker(request.getfixturevalue("real_kafka"), is_shared=True) as kafka:
             yield kafka
