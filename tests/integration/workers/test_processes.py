@@ -99,6 +99,7 @@ def flat(text: str) -> str:
 # ------------------------------------------------------------------------------------------- sharing and stopping
 
 
+@pytest.mark.slow
 def test_four_processes_share_the_records_and_stop_together(broker: WorkerBroker, start: Start) -> None:
     scene = wide(broker)
     shutdown_s = 15
@@ -204,6 +205,7 @@ def test_what_a_killed_process_was_running_runs_alone_in_another(broker: WorkerB
     assert worker.stopped() == 0
 
 
+@pytest.mark.slow
 def test_a_record_that_kills_processes_becomes_a_dead_letter(broker: WorkerBroker, start: Start) -> None:
     scene = wide(broker, 2, **{"share.delivery.count.limit": "3", **SHORT_LOCKS})
     worker = start(scene, *TWO, has_letters=True)

@@ -85,6 +85,7 @@ def test_stories_have_every_step_after_the_first_rebalance(method: str) -> None:
     assert has_it(find(assignor_stories(), has_it, settings=GENERATING))
 
 
+@pytest.mark.slow
 def test_a_story_that_fails_shrinks() -> None:
     def moves(story: AssignorStory) -> bool:
         test = AssignorTest(HighAvailabilityTaskAssignor)
@@ -96,6 +97,7 @@ def test_a_story_that_fails_shrinks() -> None:
     assert len(story.steps) <= 8
 
 
+@pytest.mark.slow
 def test_a_state_that_fails_shrinks() -> None:
     def has_two(state: ApplicationState) -> bool:
         return len(state.kafka_streams_states(compute_task_lags=False)) > 1
