@@ -134,15 +134,14 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
     """Fail a test that leaves something behind which others would stumble over, in whatever order.
 
     Loggers with another level, connections that are open although their event loop is closed, and, after the last test
-    of a module, embedded brokers: tests of other modules put clocks and defects of their own into the classes.
+    of a folder, embedded brokers: tests elsewhere put clocks and defects of their own into the classes.
     """
     result = yield
     transports = left_open()
     assert not transports, "\n".join(["the test left connections open:", *transports])
-    if nextitem is None or nextitem.path != item.path:
-        assert not open_clusters(), (
-            f"embedded clusters outlive the tests of {item.path.name}: give their fixture a smaller scope"
-        )
+    folder = item.path.parent
+    if nextitem is None or not nextitem.path.is_relative_to(folder):
+        assert not open_clusters(), f"clusters outlive the tests of {folder.name}: give their fixture a smaller scope"
     changed = [logger for logger in _package_loggers() if logger.level]
     for logger in changed:
         logger.setLevel(logging.NOTSET)

@@ -1,6 +1,6 @@
-"""No embedded cluster outlives the tests of its module.
+"""No embedded cluster outlives the tests of its folder.
 
-Tests of other modules put clocks and defects of their own into the package's classes, for the whole process.
+Tests elsewhere put clocks and defects of their own into the package's classes, for the whole process.
 """
 
 import pytest
@@ -27,11 +27,14 @@ def test_clusters_are_found_while_they_run() -> None:
     assert open_clusters() == []
 
 
-def test_a_test_is_told_that_its_cluster_outlives_the_module(pytester: pytest.Pytester) -> None:
+def test_a_test_is_told_that_its_cluster_outlives_the_folder(pytester: pytest.Pytester) -> None:
     pytester.makeconftest(f"from tests.conftest import pytest_runtest_teardown\n{_CLUSTERS_OF_THE_SESSION}")
-    pytester.makepyfile(test_one=_TEST, test_two=_TEST)
+    for name in ("one/test_first", "one/test_last", "two/test_other"):
+        file = pytester.path / f"{name}.py"
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(_TEST, encoding="utf-8")
 
     ended = pytester.runpytest_inprocess("-p", "no:asyncio")
 
-    ended.assert_outcomes(passed=2, errors=1)
-    ended.stdout.fnmatch_lines(["*embedded clusters outlive the tests of test_one.py*"])
+    ended.assert_outcomes(passed=3, errors=1)
+    ended.stdout.fnmatch_lines(["*ERROR at teardown of test_something*", "*clusters outlive the tests of one:*"])

@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -75,6 +76,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
 
     yield begun
     for worker in started:
+        sys.stdout.write(worker.out + worker.log)  # pytest shows it if the test has failed
         worker.process.kill()
         worker.process.wait(20)
         wait_until(lambda worker=worker: not any(map(is_alive, worker.pids)), 30)  # type: ignore[misc]
