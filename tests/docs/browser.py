@@ -67,9 +67,9 @@ class Browser:
         """Load a page and wait until it is complete."""
         self._call("POST", "/url", {"url": url})
 
-    def evaluate(self, script: str) -> Any:
-        """Run a function body in the page and return its result."""
-        return self._call("POST", "/execute/sync", {"script": script, "args": []})
+    def evaluate(self, script: str, *arguments: str) -> Any:
+        """Run a function body in the page and return its result, or that of the promise that it returns."""
+        return self._call("POST", "/execute/sync", {"script": script, "args": arguments})
 
     def screenshot(self) -> bytes:
         """Return what the window shows, as PNG."""

@@ -21,6 +21,10 @@ SHORT_SESSIONS = {"share.session.timeout.ms": "2000"}
 """The partitions of a killed process go to others soon."""
 SHORT_LOCKS = {"share.record.lock.duration.ms": "15000"}
 """Kafka keeps the locks of a killed process on partitions that it lost before: until they expire."""
+NEEDS_NO_KAFKA = pytest.mark.parametrize(
+    "broker", ["embedded", pytest.param("kafka", marks=[pytest.mark.real_kafka, pytest.mark.long])], indirect=True
+)
+"""For tests of processes and commands alone: they run on a real Kafka in the long tests."""
 
 SCRIPT = """
 import sys
@@ -139,6 +143,7 @@ def test_four_processes_share_the_records_and_stop_together(broker: WorkerBroker
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("processes", ["1", "2"])
+@NEEDS_NO_KAFKA
 def test_a_signal_during_the_start_ends_it_and_leaves_the_lifespans(
     broker: WorkerBroker, start: Start, tmp_path: Path, processes: str, number: signal.Signals
 ) -> None:
@@ -152,6 +157,7 @@ def test_a_signal_during_the_start_ends_it_and_leaves_the_lifespans(
 
 
 @pytest.mark.slow
+@NEEDS_NO_KAFKA
 def test_a_second_signal_stops_at_once(broker: WorkerBroker, start: Start) -> None:
     scene = wide(broker, 1)
     worker = start(scene, *TWO, environment={"TIMEOUT": ""})
@@ -166,6 +172,7 @@ def test_a_second_signal_stops_at_once(broker: WorkerBroker, start: Start) -> No
 
 
 @pytest.mark.slow
+@NEEDS_NO_KAFKA
 def test_a_handler_may_stop_the_worker(broker: WorkerBroker, start: Start) -> None:
     scene = wide(broker, 1)
     worker = start(scene, *TWO)
@@ -229,6 +236,7 @@ def test_a_record_that_kills_processes_becomes_a_dead_letter(broker: WorkerBroke
 
 
 @pytest.mark.slow
+@NEEDS_NO_KAFKA
 def test_a_process_with_a_handler_that_hangs_is_replaced(broker: WorkerBroker, start: Start) -> None:
     scene = wide(broker, 1)
     worker = start(scene, *TWO)
@@ -246,6 +254,7 @@ def test_a_process_with_a_handler_that_hangs_is_replaced(broker: WorkerBroker, s
 
 
 @pytest.mark.slow
+@NEEDS_NO_KAFKA
 def test_a_task_that_ignores_its_cancellation_ends_the_process(
     broker: WorkerBroker, start: Start, tmp_path: Path
 ) -> None:
@@ -258,6 +267,7 @@ def test_a_task_that_ignores_its_cancellation_ends_the_process(
 
 
 @pytest.mark.slow
+@NEEDS_NO_KAFKA
 def test_a_handler_that_exits_is_a_death(broker: WorkerBroker, start: Start) -> None:
     scene = wide(broker, 1, **{"share.delivery.count.limit": "2"})
     worker = start(scene, *TWO, has_letters=True)
@@ -269,6 +279,7 @@ def test_a_handler_that_exits_is_a_death(broker: WorkerBroker, start: Start) -> 
 
 
 @pytest.mark.slow
+@NEEDS_NO_KAFKA
 def test_a_process_that_is_terminated_alone_finishes_and_is_replaced(broker: WorkerBroker, start: Start) -> None:
     scene = wide(broker, 1)
     worker = start(scene, *TWO)
@@ -281,6 +292,7 @@ def test_a_process_that_is_terminated_alone_finishes_and_is_replaced(broker: Wor
 
 
 @pytest.mark.slow
+@NEEDS_NO_KAFKA
 def test_processes_end_with_their_parent(broker: WorkerBroker, start: Start) -> None:
     scene = wide(broker, 1)
     worker = start(scene, *TWO)
@@ -294,6 +306,7 @@ def test_processes_end_with_their_parent(broker: WorkerBroker, start: Start) -> 
 
 
 @pytest.mark.slow
+@NEEDS_NO_KAFKA
 def test_an_error_that_stops_a_process_ends_all(broker: WorkerBroker, start: Start) -> None:
     scene = wide(broker, 1)
     worker = start(scene, *TWO)
@@ -305,6 +318,7 @@ def test_an_error_that_stops_a_process_ends_all(broker: WorkerBroker, start: Sta
 
 
 @pytest.mark.parametrize("processes", ["1", pytest.param("2", marks=pytest.mark.slow)])
+@NEEDS_NO_KAFKA
 def test_a_handler_that_returns_undone_work_is_an_error_and_no_wrong_use_of_the_command(
     broker: WorkerBroker, start: Start, processes: str
 ) -> None:
@@ -318,6 +332,7 @@ def test_a_handler_that_returns_undone_work_is_an_error_and_no_wrong_use_of_the_
 
 
 @pytest.mark.slow
+@NEEDS_NO_KAFKA
 def test_a_configuration_that_does_not_fit_ends_all(broker: WorkerBroker, start: Start) -> None:
     worker = start(wide(broker, 1), "shop:unfit", "--processes", "2")
     assert worker.ended() == 2
@@ -326,6 +341,7 @@ def test_a_configuration_that_does_not_fit_ends_all(broker: WorkerBroker, start:
 
 
 @pytest.mark.slow
+@NEEDS_NO_KAFKA
 def test_a_script_may_run_several_processes(broker: WorkerBroker, start: Start, tmp_path: Path) -> None:
     scene = wide(broker, 1)
     (tmp_path / "script.py").write_text(SCRIPT.format(guard='if __name__ == "__main__":'), encoding="utf-8")
@@ -336,6 +352,7 @@ def test_a_script_may_run_several_processes(broker: WorkerBroker, start: Start, 
 
 
 @pytest.mark.slow
+@NEEDS_NO_KAFKA
 def test_a_script_that_runs_itself_again_is_told_why_not(broker: WorkerBroker, start: Start, tmp_path: Path) -> None:
     (tmp_path / "script.py").write_text(SCRIPT.format(guard="if True:"), encoding="utf-8")
     worker = start(wide(broker, 1), command=["script.py"])
@@ -371,6 +388,7 @@ def test_a_check_reports_what_is_missing(broker: WorkerBroker, start: Start) -> 
         (["shop:worker", "--probe-address", "8081"], 2, "probe_address='8081'"),
     ],
 )
+@NEEDS_NO_KAFKA
 def test_what_the_command_cannot_run_is_refused(
     broker: WorkerBroker, start: Start, arguments: list[str], status: int, said: str
 ) -> None:

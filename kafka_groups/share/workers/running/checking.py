@@ -12,7 +12,7 @@ from kafka_groups.share.workers.running.runtime_settings import RuntimeSettings
 
 __all__ = ["HandlerCheck", "check_handlers"]
 
-_TIMEOUT_S = 10.0
+_TIMEOUT_S = 30.0
 
 
 @frozen

@@ -62,17 +62,18 @@ class WorkerWorld(World):
         self, worker: Worker, given: Mapping[str, object] = MappingProxyType({}), **settings: Any
     ) -> WorkerRuntime:
         """The runtime of a worker on this loop, with more keys of its consumers."""
-        given = {"bootstrap_servers": self.cluster.bootstrap_servers, **given}
-        environment = Environment(self.network, self.clock, self.simulation.rng)
-        made = RuntimeSettings(
+        return WorkerRuntime(self.settings(given, **settings), worker.handlers, None, self.telemetry)
+
+    def settings(self, given: Mapping[str, object] = MappingProxyType({}), **settings: Any) -> RuntimeSettings:
+        """The settings of a worker on this loop, with more keys of its consumers."""
+        return RuntimeSettings(
             group_id="g",
-            given=given,
-            environment=environment,
+            given={"bootstrap_servers": self.cluster.bootstrap_servers, **given},
+            environment=Environment(self.network, self.clock, self.simulation.rng),
             letters=lambda _: self.letters,
             timer=asyncio.get_running_loop().time,
             **settings,
         )
-        return WorkerRuntime(made, worker.handlers, None, self.telemetry)
 
     @asynccontextmanager
     async def running(self, worker: Worker, grace_s: float = 5.0, **settings: Any) -> AsyncIterator[WorkerRuntime]:
