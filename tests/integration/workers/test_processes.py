@@ -302,6 +302,20 @@ def test_processes_end_with_their_parent(broker: WorkerBroker, start: Start) -> 
     wait_until(lambda: not any(map(is_alive, pids)), 30)
 
 
+@pytest.mark.slow
+@NEEDS_NO_KAFKA
+def test_processes_that_are_starting_leave_their_lifespans_when_their_parent_ends(
+    broker: WorkerBroker, start: Start, tmp_path: Path
+) -> None:
+    (tmp_path / "lonely.py").write_text(LONELY, encoding="utf-8")
+    nowhere = f"127.0.0.1:{free_port()}"
+    worker = start(WorkerScene(broker), "lonely:worker", "--processes", "2", environment={"SERVERS": nowhere})
+    wait_until(lambda: worker.log.count("Cannot reach a broker") >= 2, 30, lambda: worker.log)
+    worker.process.kill()
+    wait_until(lambda: worker.out.split() == ["entered"] * 2 + ["left"] * 2, 30, lambda: (worker.out, worker.log))
+    assert "Traceback" not in worker.log
+
+
 # ------------------------------------------------------------------------------------------- errors
 
 

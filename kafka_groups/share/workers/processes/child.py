@@ -199,11 +199,15 @@ class ParentLink:
     def _obey(self, message: StopChild | NameSuspects) -> None:
         controls = self._controls
         if isinstance(message, StopChild):
-            self._stop_start() if controls is None else controls.stop(message.grace_ms / 1000)
+            self._stop(message.grace_ms / 1000)
         elif controls is None:
             self._early.put(message)
         else:
             controls.suspect(message.ranges)
+
+    def _stop(self, grace_s: float) -> None:
+        controls = self._controls
+        self._stop_start() if controls is None else controls.stop(grace_s)
 
     def _stop_start(self) -> None:
         """Stop a process that is still starting, and holds no records."""
@@ -227,10 +231,8 @@ class ParentLink:
         if self._has_ended.is_set() or not self._orphaning.acquire(blocking=False):
             return
         _LOG.warning("The parent process has ended, so process %d ends too", self.program.number)
-        if self._controls is None:
-            os._exit(1)
         exit_at_the_latest(1, _ORPHAN_GRACE_S + _ORPHAN_CLOSE_S)
-        self._controls.stop(_ORPHAN_GRACE_S)
+        self._stop(_ORPHAN_GRACE_S)
 
 
 def exit_at_the_latest(status: int, after_s: float) -> None:

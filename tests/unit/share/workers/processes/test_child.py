@@ -49,6 +49,21 @@ def test_both_threads_that_notice_the_end_of_the_parent_end_the_process_once(
     assert [each.getMessage() for each in caplog.records] == ["The parent process has ended, so process 3 ends too"]
 
 
+def test_a_process_that_is_starting_when_its_parent_ends_leaves_its_lifespan(
+    link: ParentLink, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[int] = []
+    monkeypatch.setattr(signal, "pthread_kill", lambda _thread, number: sent.append(number))
+    link.starting()
+    link._orphaned()
+    assert sent == [signal.SIGTERM]
+
+
+def test_a_process_that_has_not_imported_its_worker_when_its_parent_ends_exits(link: ParentLink) -> None:
+    with pytest.raises(Exited):
+        link._orphaned()
+
+
 def test_an_order_to_stop_is_a_signal_while_the_process_starts(
     link: ParentLink, monkeypatch: pytest.MonkeyPatch
 ) -> None:
