@@ -136,7 +136,7 @@ class Moves:
         self._cluster.move_leader(topic, self._rng.randrange(partitions), self._rng.randint(1, 3))
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
 def test_committed_transactions_are_whole_and_aborted_ones_are_not_seen(seed: int) -> None:
     rng = random.Random(seed)
     with EmbeddedCluster(brokers=3, settings=SETTINGS) as cluster:

@@ -43,7 +43,7 @@ def store(batch: ShareBatch) -> None:
     SINK.stored |= {(record.partition, record.offset) for record in batch}
 
 
-@pytest.fixture(params=[5, 3, 2])
+@pytest.fixture(params=[*(pytest.param(limit, marks=pytest.mark.slow) for limit in (5, 3)), 2])
 def cluster(request: pytest.FixtureRequest) -> Iterator[EmbeddedCluster]:
     SINK.__init__()  # type: ignore[misc]
     with EmbeddedCluster(settings=QUICK) as cluster:

@@ -176,7 +176,7 @@ def test_a_lost_lock_is_counted_and_the_records_come_again(cluster: EmbeddedClus
     assert again.max_delivery_count == 2
 
 
-@pytest.mark.parametrize("on_error", ["release", "per_record"])
+@pytest.mark.parametrize("on_error", [pytest.param("release", marks=pytest.mark.slow), "per_record"])
 def test_only_the_bad_record_ends_as_a_dead_letter(cluster: EmbeddedCluster, on_error: str) -> None:
     produce(cluster, 30, per_batch=30)
     made = workers(
