@@ -1,17 +1,26 @@
-"""What excuses a run in which Kafka lost the end of a transaction: only a transaction that nobody can end any more."""
+"""What excuses a run in which Kafka lost the end of a transaction: only a transaction that nobody can end any more.
+
+Until then tests wait, also for offsets that an open transaction has committed.
+"""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 from unittest.mock import create_autospec
 
 import pytest
-from confluent_kafka import Producer
+from confluent_kafka import Consumer, Producer
+from confluent_kafka import TopicPartition as Position
 
 from kafka_groups.admin import KafkaAdmin
 from kafka_groups.admin.rules.transaction_values import PartitionProducer, TransactionList
 from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.types import TopicPartition
+from tests.support.conditions import wait_until
+from tests.support.kafka import mixed_application
 from tests.support.kafka.lost_markers import lost_markers
+from tests.support.members.counted_application import CountedApplication
 
 FIRST, SECOND = TopicPartition("out", 0), TopicPartition("out", 1)
 
@@ -35,6 +44,33 @@ def test_a_transaction_that_times_out_is_waited_for(cluster: EmbeddedCluster) ->
         assert admin.describe_producers([FIRST])[FIRST][0].transaction_start_offset == 0
         assert lost_markers(admin, [FIRST, SECOND]) == []
         assert admin.describe_producers([FIRST])[FIRST][0].transaction_start_offset is None
+
+
+def test_offsets_of_an_open_transaction_are_waited_for(
+    cluster: EmbeddedCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mixed_application, "_ASK_S", 0.2)
+    servers = {"bootstrap.servers": cluster.bootstrap_servers}
+    app = CountedApplication(cluster.bootstrap_servers, tmp_path)
+    ask, answers = app._ask_committed, []
+
+    def noted(consumer: Consumer, found: list[int]) -> bool:
+        answers.append(ask(consumer, found))
+        return answers[-1]
+
+    monkeypatch.setattr(app, "_ask_committed", noted)
+    producer = Producer({**servers, "transactional.id": "open"})
+    producer.init_transactions(30)
+    producer.begin_transaction()
+    reader = Consumer({**servers, "group.id": app.application_id})
+    producer.send_offsets_to_transaction([Position(app.source, 0, 3)], reader.consumer_group_metadata(), 30)
+    with ThreadPoolExecutor(1) as pool:
+        committed = pool.submit(app.committed)
+        wait_until(lambda: len(answers) >= 2, 30)
+        producer.commit_transaction(30)
+        assert committed.result(30) == 3
+    assert answers[:2] == [False, False]
+    reader.close()
 
 
 def test_a_transaction_that_no_coordinator_knows_is_found() -> None:

@@ -34,7 +34,12 @@ _SERDE = "org.apache.kafka.common.serialization.Serdes$StringSerde"
 _IN_MEMORY = "org.apache.kafka.streams.state.BuiltInDslStoreSuppliers$InMemoryDslStoreSuppliers"
 _AGE_MS, _STEP_MS, _TIMES, _HIGHEST = 5_000_000, 500, 4_000, 20
 _PACE_S = 0.03
-_OF_A_RESTART = {KafkaError.NOT_COORDINATOR, KafkaError.COORDINATOR_LOAD_IN_PROGRESS, KafkaError._TRANSPORT}
+_PASSING = {
+    *(KafkaError.NOT_COORDINATOR, KafkaError.COORDINATOR_LOAD_IN_PROGRESS, KafkaError._TRANSPORT),
+    KafkaError._TIMED_OUT,
+}
+"""While a broker restarts, and while a transaction is open that has committed offsets."""
+_ASK_S = 5.0
 _FIRST = 0
 Guarantee = Literal["at_least_once", "exactly_once_v2"]
 AT_LEAST_ONCE: Guarantee = "at_least_once"
@@ -246,17 +251,17 @@ class MixedApplication:
         return found
 
     def committed(self) -> int:
-        """Return how many records of the source the group has committed. Waits for a broker that restarts."""
+        """Return how many records of the source the group has committed. Waits until its offsets can be read."""
         found: list[int] = []
         with self._consumer(self.application_id) as consumer:
-            wait_until(lambda: self._ask_committed(consumer, found), PATIENCE_S)
+            wait_until(lambda: self._ask_committed(consumer, found), 2 * PATIENCE_S)
         return found[0]
 
     def _ask_committed(self, consumer: Consumer, found: list[int]) -> bool:
         try:
-            places = consumer.committed(_places(self.source), PATIENCE_S)
+            places = consumer.committed(_places(self.source), _ASK_S)
         except KafkaException as error:
-            if error.args[0].code() not in _OF_A_RESTART:
+            if error.args[0].code() not in _PASSING:
                 raise
             return False
         found.append(sum(map(_position, places)))
