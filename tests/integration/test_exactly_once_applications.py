@@ -53,12 +53,14 @@ def _unless_kafka_loses_markers(app: CountedApplication) -> Iterator[None]:
     """
     try:
         yield
-    except AssertionError:
+    except AssertionError as error:
         if any(results != [*range(1, count + 1)][: len(results)] for count, results in _wrong(app).values()):
             raise
+        partitions = app.transactional_partitions()
         with KafkaAdmin(bootstrap_servers=app.servers) as admin:
-            lost = lost_markers(admin, app.transactional_partitions())
+            lost = lost_markers(admin, partitions)
         if not lost:
+            error.add_note(f"Kafka has lost no marker. Ends of committed and of all records: {app.ends(partitions)}")
             raise
         pytest.skip(f"Kafka has ended a transaction without its markers in {', '.join(map(str, lost))}")
 

@@ -64,9 +64,13 @@ def test_offsets_of_an_open_transaction_are_waited_for(
     producer.begin_transaction()
     reader = Consumer({**servers, "group.id": app.application_id})
     producer.send_offsets_to_transaction([Position(app.source, 0, 3)], reader.consumer_group_metadata(), 30)
+    result = TopicPartition(app.sink, 0)
+    producer.produce(app.sink, b"open", partition=0)
+    assert producer.flush(30) == 0
     with ThreadPoolExecutor(1) as pool:
         committed = pool.submit(app.committed)
         wait_until(lambda: len(answers) >= 2, 30)
+        assert app.ends([result]) == {result: (0, 1)}
         producer.commit_transaction(30)
         assert committed.result(30) == 3
     assert answers[:2] == [False, False]

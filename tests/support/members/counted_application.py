@@ -1,7 +1,7 @@
 """An application that counts words: exactly once, its results of each word are 1, 2, 3 and so on, each of them once."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from kafka_groups.streams import KafkaStreams, StreamsBuilder, Topology, serdes
 from kafka_groups.types import TopicPartition
 from tests.support.kafka.mixed_application import PARTITIONS, Guarantee, MixedApplication
 from tests.support.kafka.real_kafka import unique
+from tests.support.members.confluent_reader import PATIENCE_S
 
 __all__ = ["CountedApplication", "CountedInstance"]
 
@@ -107,11 +108,26 @@ class CountedApplication(MixedApplication):
         written = [TopicPartition(topic, partition) for topic in topics for partition in range(PARTITIONS)]
         return [*written, TopicPartition("__consumer_offsets", 0)]
 
+    def ends(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, tuple[int, int]]:
+        """Where partitions end for readers of committed records, and for others."""
+        committed, written = (partial(_end, self.servers, level) for level in ("read_committed", "read_uncommitted"))
+        return {partition: (committed(partition), written(partition)) for partition in partitions}
+
     def _numbers(self, topic: str) -> dict[str, list[int]]:
         found: defaultdict[str, list[int]] = defaultdict(list)
         for message in _committed(self.servers, topic):
             found[(message.key() or b"").decode()].append(int.from_bytes(message.value() or b"", "big"))
         return dict(found)
+
+
+def _end(servers: str, level: str, partition: TopicPartition) -> int:
+    consumer = Consumer({"bootstrap.servers": servers, "group.id": unique("check"), "isolation.level": level})
+    place = Position(partition.topic, partition.partition)
+    try:
+        _, end = consumer.get_watermark_offsets(place, PATIENCE_S)
+        return int(end)
+    finally:
+        consumer.close()
 
 
 def _committed(servers: str, topic: str) -> Iterator[Message]:
