@@ -4,15 +4,13 @@ from collections.abc import Sequence
 
 from attrs import frozen
 
-from kafka_groups.errors import BrokerError, KafkaGroupsError
+from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.share.workers.handlers import HandlerSpec
 from kafka_groups.share.workers.running.preflight import preflight
-from kafka_groups.share.workers.running.runtime import WorkerConsumer, handling_rules, worker_consumer
+from kafka_groups.share.workers.running.runtime import handling_rules, worker_consumer
 from kafka_groups.share.workers.running.runtime_settings import RuntimeSettings
 
 __all__ = ["HandlerCheck", "check_handlers"]
-
-_TIMEOUT_S = 30.0
 
 
 @frozen
@@ -45,7 +43,6 @@ async def check_handlers(settings: RuntimeSettings, specs: Sequence[HandlerSpec]
 async def _checked(settings: RuntimeSettings, spec: HandlerSpec) -> HandlerCheck:
     consumer = worker_consumer(settings)
     try:
-        unreadable = await _unreadable(consumer)
         group = await preflight(consumer, settings.group_id, spec)
         handling_rules(spec, group)
     except KafkaGroupsError as error:
@@ -54,17 +51,4 @@ async def _checked(settings: RuntimeSettings, spec: HandlerSpec) -> HandlerCheck
     finally:
         await consumer.close()
     missing = [f"The topic {topic} does not exist. Create it." for topic in group.missing]
-    return HandlerCheck(spec.name, spec.topics, missing, [*unreadable, *group.notes])
-
-
-async def _unreadable(consumer: WorkerConsumer) -> Sequence[str]:
-    """Return a warning if the brokers do not tell the group's settings.
-
-    Raises:
-        KafkaGroupsError: No broker answers.
-    """
-    try:
-        await consumer.group_config(timeout=_TIMEOUT_S)
-    except BrokerError as error:
-        return [f"The settings of the group cannot be read, so Kafka's defaults are assumed: {error}"]
-    return ()
+    return HandlerCheck(spec.name, spec.topics, missing, group.notes)

@@ -56,7 +56,7 @@ async def preflight(consumer: AnyConsumer, group_id: str, spec: HandlerSpec) -> 
         ConfigurationError: The topic for dead letters does not exist, or the group has one of its own as well.
         KafkaGroupsError: No broker answers. If the brokers only refuse to show the settings, Kafka's defaults apply.
     """
-    settings = await _settings(consumer, group_id)
+    settings, unreadable = await _settings(consumer, group_id)
     own = settings.dead_letter_topic or None
     check_group_letters(spec, group_id, own)
     if own is not None:
@@ -66,7 +66,7 @@ async def preflight(consumer: AnyConsumer, group_id: str, spec: HandlerSpec) -> 
             f"handler {spec.name}: the topic dead_letters={spec.dead_letters!r} does not exist. Create it"
         )
     missing = [topic for topic in spec.topics if await _is_missing(consumer, topic)]
-    notes = [*_notes(settings, group_id, spec), *await _order_note(consumer, group_id, spec)]
+    notes = [*unreadable, *_notes(settings, group_id, spec), *await _order_note(consumer, group_id, spec)]
     for note in (*(f"The topic {topic} does not exist. The worker waits for it." for topic in missing), *notes):
         _LOG.warning("Handler %s: %s", spec.name, note)
     limit = settings.delivery_limit or DEFAULT_DELIVERY_LIMIT
@@ -91,19 +91,16 @@ def check_group_letters(spec: HandlerSpec, group_id: str, own: str | None) -> No
         )
 
 
-async def _settings(consumer: AnyConsumer, group_id: str) -> GroupSettings:
+async def _settings(consumer: AnyConsumer, group_id: str) -> tuple[GroupSettings, Sequence[str]]:
+    """Return the group's settings; if the brokers refuse to show them, unknown ones and a warning."""
     try:
-        return GroupSettings.of(await consumer.group_config(timeout=_TIMEOUT_S))
+        return GroupSettings.of(await consumer.group_config(timeout=_TIMEOUT_S)), ()
     except BrokerError as error:
-        _LOG.warning(
-            "The settings of the share group %s cannot be read (%s). Kafka's defaults are assumed: %d deliveries, and"
-            " windows of %d records.",
-            group_id,
-            error,
-            DEFAULT_DELIVERY_LIMIT,
-            DEFAULT_RECORD_LOCKS,
+        note = (
+            f"The settings of the share group {group_id} cannot be read ({error}). Kafka's defaults are assumed:"
+            f" {DEFAULT_DELIVERY_LIMIT} deliveries, and windows of {DEFAULT_RECORD_LOCKS} records."
         )
-        return GroupSettings()
+        return GroupSettings(), (note,)
 
 
 async def _check_own_letters(consumer: AnyConsumer, group_id: str, own: str) -> None:

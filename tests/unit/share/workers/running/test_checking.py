@@ -2,6 +2,10 @@
 
 import asyncio
 
+from kafka_groups.broker.faults import answer
+from kafka_groups.protocol.apis import ApiKey
+from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.protocol.messages.describe_configs import DescribeConfigsResponse, DescribeConfigsResult
 from kafka_groups.share.workers.running.checking import HandlerCheck, check_handlers
 from tests.unit.share.clusters import TOPIC
 from tests.unit.share.workers.worlds import DEAD, WorkerWorld, simulate
@@ -34,6 +38,19 @@ def test_missing_topics_are_errors_and_settings_that_skip_records_are_warnings()
         check = await checked(world, TOPIC, dead_letters="missing")
         assert check.errors == ["the topic dead_letters='missing' does not exist. Create it"]
         assert not check.is_passed
+
+    simulate(program)
+
+
+def test_settings_that_brokers_refuse_to_show_are_a_warning() -> None:
+    async def program(world: WorkerWorld) -> None:
+        refused = DescribeConfigsResult(
+            error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED, error_message="no", resource_type=32, resource_name="g"
+        )
+        world.cluster.faults.on(ApiKey.DESCRIBE_CONFIGS, answer(DescribeConfigsResponse(results=(refused,))))
+        check = await checked(world, TOPIC)
+        assert check.is_passed
+        assert ["Kafka's defaults are assumed: 5 deliveries" in warning for warning in check.warnings] == [True]
 
     simulate(program)
 
