@@ -35,7 +35,9 @@ _IN_MEMORY = "org.apache.kafka.streams.state.BuiltInDslStoreSuppliers$InMemoryDs
 _AGE_MS, _STEP_MS, _TIMES, _HIGHEST = 5_000_000, 500, 4_000, 20
 _PACE_S = 0.03
 _PASSING = {
-    *(KafkaError.NOT_COORDINATOR, KafkaError.COORDINATOR_LOAD_IN_PROGRESS, KafkaError._TRANSPORT),
+    KafkaError.NOT_COORDINATOR,
+    KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+    KafkaError._TRANSPORT,
     KafkaError._TIMED_OUT,
 }
 """While a broker restarts, and while a transaction is open that has committed offsets."""
