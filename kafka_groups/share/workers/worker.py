@@ -5,6 +5,7 @@ import logging
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, AsyncExitStack, nullcontext, suppress
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar, Unpack, overload
 
@@ -526,15 +527,17 @@ def has_handled(worker: Worker) -> bool:
 def _run_child(program: "ChildProgram", pipe: "Connection", memory: Any) -> None:
     """Run a worker process; the parent starts it with this function."""
     from kafka_groups.share.workers.processes.child import ParentLink  # noqa: PLC0415 - as in `run`
+    from kafka_groups.share.workers.processes.notes import SharedNotes  # noqa: PLC0415
 
     link = ParentLink(program, pipe)
     with link.ending():
         worker = link.load(Worker, lambda found: found.handlers)
-        notes = memoryview(memory).cast("B")
+        notes = SharedNotes(program.layout, memoryview(memory).cast("B"))
         worker._settings = evolve(
             worker._settings,
-            notes=lambda spec: program.layout.notes_for(spec.name, notes),
+            notes=lambda spec: notes.notes_for(program.part, spec.name),
             suspects=program.suspects,
+            others=partial(notes.others, program.part),
         )
         asyncio.run(worker._serve(link))
 

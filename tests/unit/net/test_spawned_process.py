@@ -4,12 +4,12 @@ import os
 import signal
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
-from pathlib import Path
 
 import pytest
 
 from kafka_groups.net import spawned_process
 from kafka_groups.net.spawned_process import BLOCKED_SIGNALS, SpawnedProcess
+from tests.support.open_things import OpenThings
 
 WAIT_S = 30
 
@@ -28,10 +28,6 @@ def close_and_stay(pipe: Connection) -> None:
 
 def spawned_echo(count: int) -> SpawnedProcess:
     return SpawnedProcess(echo, lambda pipe: (pipe, count), "echo", daemon=True)
-
-
-def open_files() -> int:
-    return len(list(Path("/proc/self/fd").iterdir()))
 
 
 def wait_for_exit(process: SpawnedProcess) -> int | None:
@@ -81,9 +77,9 @@ def test_signals_are_as_before_and_the_pipe_is_closed_if_a_process_cannot_be_sta
     first = spawned_echo(0)  # starts the resource tracker
     first._process.join(WAIT_S)
     first.close()
-    before, files = signal.pthread_sigmask(signal.SIG_BLOCK, ()), open_files()
+    before, opened = signal.pthread_sigmask(signal.SIG_BLOCK, ()), OpenThings.now()
     monkeypatch.setattr(spawned_process.SPAWN.Process, "start", refused)
     with pytest.raises(BlockingIOError):
         spawned_echo(0)
     assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == before
-    assert open_files() == files
+    assert opened.new() == []

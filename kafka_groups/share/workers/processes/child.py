@@ -51,6 +51,7 @@ class ChildProgram:
         layout: The layout of the notes, to check that the child has the same handlers.
         log_level: The level of the parent's root logger.
         number: The number of the process, from 1.
+        part: The part of the shared notes that is its own.
         suspects: What processes were running when they were killed.
     """
 
@@ -58,6 +59,7 @@ class ChildProgram:
     layout: NotesLayout
     log_level: int
     number: int = 0
+    part: int = 0
     suspects: tuple[RunningRange, ...] = ()
 
 

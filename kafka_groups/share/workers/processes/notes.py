@@ -1,10 +1,13 @@
-"""Notes in shared memory of what each slot of a process runs, for the parent to read when the process was killed.
+"""Notes in memory that all processes of a worker share: what each slot runs.
 
-A slot makes one note for each run of records. The parent reads only after the process has died, so nothing is locked.
+A slot makes one note for each run of records. The parent reads the notes of a process that was killed. The other
+processes read them when a record arrives that was delivered before: brokers may be quicker than the parent. Nothing is
+locked. Notes that a living process is changing may be misread, which makes a suspect too many or too few.
 """
 
 import struct
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 from uuid import UUID
 
@@ -17,10 +20,11 @@ from kafka_groups.share.workers.rules.named_suspects import RunningRange
 from kafka_groups.share.workers.rules.steps import RecordRun
 from kafka_groups.types import TopicIdPartition
 
-__all__ = ["NotesLayout", "SlotNotes"]
+__all__ = ["NotesLayout", "SharedNotes", "SlotNotes"]
 
 _MOST_SLOTS = 1_024
 """Slots of a handler beyond this number make no notes."""
+_PARTS_OF_A_PLACE = 2
 _MOST_RANGES = 8
 """A slot notes at most this many partitions of one run; batches may have more."""
 _COUNT = struct.Struct("<q")
@@ -31,7 +35,7 @@ _SLOT_BYTES = _COUNT.size + _MOST_RANGES * _RANGE.size
 
 @frozen
 class NotesLayout:
-    """The places of all slots in the shared memory. Parent and child compute it from the same handlers.
+    """The places of all slots in the notes of a process. Parent and child compute it from the same handlers.
 
     Attributes:
         handlers: Name, number of slots and topics of each handler, in the order of their declaration.
@@ -46,7 +50,7 @@ class NotesLayout:
 
     @property
     def size(self) -> int:
-        """The size of the shared memory in bytes."""
+        """The size of the notes of a process in bytes."""
         return _SLOT_BYTES * sum(slots for _, slots, _ in self.handlers)
 
     @property
@@ -64,16 +68,80 @@ class NotesLayout:
         raise KeyError(name)
 
     def read(self, memory: memoryview) -> list[RunningRange]:
-        """Return what the slots of a process that has died were running."""
+        """Return what the slots of a process were running when they made their last notes."""
         topics = self._topics
-        return [found for start in range(0, self.size, _SLOT_BYTES) for found in _read_slot(memory, start, topics)]
+        counts = memory.cast("q")[:: _SLOT_BYTES // _COUNT.size].tolist()  # of all slots at once: most are idle
+        busy = (slot for slot, count in enumerate(counts) if count)
+        return [found for slot in busy for found in _read_slot(memory, slot * _SLOT_BYTES, topics)]
 
 
 def _read_slot(memory: memoryview, start: int, topics: Sequence[str]) -> Iterator[RunningRange]:
     (count,) = _COUNT.unpack_from(memory, start)
     for number in range(count):
         topic, partition, first, last, topic_id = _RANGE.unpack_from(memory, start + _COUNT.size + number * _RANGE.size)
-        yield RunningRange(TopicIdPartition(UUID(bytes=topic_id), partition, topics[topic]), first, last)
+        if topic < len(topics):  # otherwise a living process is writing it
+            yield RunningRange(TopicIdPartition(UUID(bytes=topic_id), partition, topics[topic]), first, last)
+
+
+class SharedNotes:
+    """The notes of all processes of a worker.
+
+    Each place of a process has two parts of the memory, which its processes use in turn. So the notes of one that was
+    killed stay until its second successor begins.
+
+    Args:
+        layout: The layout of a part.
+        memory: All parts.
+    """
+
+    def __init__(self, layout: NotesLayout, memory: memoryview) -> None:
+        self._layout = layout
+        self._memory = memory
+
+    @staticmethod
+    def size(layout: NotesLayout, places: int) -> int:
+        """Return the size in bytes of the memory for some places of processes."""
+        return _PARTS_OF_A_PLACE * places * layout.size
+
+    @staticmethod
+    def next_part(place: int, part: int | None) -> int:
+        """Return the part for the next process of a place.
+
+        Args:
+            place: The number of the place, from 0.
+            part: The part that its last process had, or None.
+        """
+        first = _PARTS_OF_A_PLACE * place
+        return first if part is None else first + (part - first + 1) % _PARTS_OF_A_PLACE
+
+    def clear(self, part: int) -> None:
+        """Remove the notes of a part, which a new process will have."""
+        self._part(part)[:] = bytes(self._layout.size)
+
+    def notes_for(self, part: int, name: str) -> "SlotNotes":
+        """Return the notes that the slots of a handler write."""
+        return self._layout.notes_for(name, self._part(part))
+
+    def read(self, part: int) -> list[RunningRange]:
+        """Return what a process runs, or was running when it died."""
+        return self._layout.read(self._part(part))
+
+    def others(self, own: int, partition: TopicIdPartition, first: int, last: int) -> list[RunningRange]:
+        """Return the runs of other processes, or of their predecessors, that have some of these offsets.
+
+        Args:
+            own: The part of the process that asks.
+            partition: The partition.
+            first: The first offset.
+            last: The last offset.
+        """
+        parts = len(self._memory) // max(1, self._layout.size)
+        found = chain.from_iterable(self.read(part) for part in range(parts) if part != own)
+        return [each for each in found if each.has_any(partition, first, last)]
+
+    def _part(self, part: int) -> memoryview:
+        size = self._layout.size
+        return self._memory[part * size : (part + 1) * size]
 
 
 class SlotNotes:

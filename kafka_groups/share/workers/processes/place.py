@@ -2,13 +2,13 @@
 
 import ctypes
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from multiprocessing.connection import Connection
-from typing import Any
+from typing import TypeAlias
 
 from attrs import define, evolve, field
 
-from kafka_groups.net.spawned_process import SPAWN, SpawnedProcess
+from kafka_groups.net.spawned_process import SpawnedProcess
 from kafka_groups.share.workers.health import Health
 from kafka_groups.share.workers.processes.child import ChildProgram
 from kafka_groups.share.workers.processes.fates import ChildExit, ChildState, RestartWaits
@@ -20,15 +20,18 @@ from kafka_groups.share.workers.processes.messages import (
     NameSuspects,
     StopChild,
 )
-from kafka_groups.share.workers.rules.named_suspects import RunningRange
+from kafka_groups.share.workers.processes.notes import SharedNotes
 from kafka_groups.telemetry.workers import ProcessSnapshot
 
-__all__ = ["ChildMain", "ChildPlace"]
+__all__ = ["ChildMain", "ChildPlace", "NotesMemory"]
 
 _LOG = logging.getLogger("kafka_groups.worker")
 
-ChildMain = Callable[[ChildProgram, Connection, "ctypes.Array[ctypes.c_ubyte]"], None]
-"""The program of a process: what it runs, the pipe to its parent, and the memory for its notes."""
+NotesMemory: TypeAlias = "ctypes.Array[ctypes.c_ubyte]"
+"""The memory for the notes of all processes."""
+
+ChildMain = Callable[[ChildProgram, Connection, NotesMemory], None]
+"""The program of a process: what it runs, the pipe to its parent, and the memory for the notes of all processes."""
 
 
 @define(eq=False)
@@ -39,7 +42,7 @@ class ChildPlace:
         number: Its number, from 1.
         waits: When the process is replaced.
         process: The process; None if there is none now.
-        memory: The notes of the process.
+        part: The part of the shared notes that its process has, or its last process had; None before the first.
         has_started: Whether the process handles records.
         last_words: Its report about its end.
         health: Its last report about its health.
@@ -52,7 +55,7 @@ class ChildPlace:
     number: int
     waits: RestartWaits = field(factory=RestartWaits)
     process: SpawnedProcess | None = None
-    memory: "ctypes.Array[ctypes.c_ubyte] | None" = None
+    part: int | None = None
     has_started: bool = False
     last_words: ChildEnded | None = None
     health: Health | None = None
@@ -71,16 +74,17 @@ class ChildPlace:
         """Objects to wait for: one becomes ready when the process sends a message or exits."""
         return [] if self.process is None else self.process.watched
 
-    def spawn(self, main: ChildMain, program: ChildProgram, now_ms: int) -> None:
+    def spawn(self, main: ChildMain, program: ChildProgram, memory: NotesMemory, now_ms: int) -> None:
         """Start a process.
 
         Raises:
             OSError: The system cannot start another process.
         """
-        memory: Any = SPAWN.RawArray("B", program.layout.size)
-        numbered = evolve(program, number=self.number)
-        self.process = SpawnedProcess(main, lambda pipe: (numbered, pipe, memory), f"worker-{self.number}")
-        self.memory = memory
+        part = SharedNotes.next_part(self.number - 1, self.part)
+        SharedNotes(program.layout, memoryview(memory).cast("B")).clear(part)
+        own = evolve(program, number=self.number, part=part)
+        self.process = SpawnedProcess(main, lambda pipe: (own, pipe, memory), f"worker-{self.number}")
+        self.part = part
         self.last_words = self.health = self.start_ms = None
         self.has_started, self.heard_ms = False, now_ms
         _LOG.info("Process %d has process id %s", self.number, self.process.pid)
@@ -113,16 +117,13 @@ class ChildPlace:
         figures, self.figures = self.figures, None
         return figures
 
-    def running(self, program: ChildProgram) -> Sequence[RunningRange]:
-        """Return what the process was running."""
-        return () if self.memory is None else program.layout.read(memoryview(self.memory).cast("B"))
-
-    def bury(self, status: int, program: ChildProgram) -> ChildExit:
+    def bury(self, status: int, notes: SharedNotes) -> ChildExit:
         """Forget the process, which has exited. Returns how it ended."""
-        ended = ChildExit(self.number, status, self.has_started, self.last_words, self.running(program))
+        running = () if self.part is None else notes.read(self.part)
+        ended = ChildExit(self.number, status, self.has_started, self.last_words, running)
         if self.process is not None:
             self.process.close()
-        self.process = self.kill_ms = self.memory = self.health = None
+        self.process = self.kill_ms = self.health = None
         return ended
 
     def kill_if_late(self, now_ms: int) -> None:

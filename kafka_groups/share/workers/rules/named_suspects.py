@@ -27,6 +27,10 @@ class RunningRange:
     first: int
     last: int
 
+    def has_any(self, partition: TopicIdPartition, first: int, last: int) -> bool:
+        """Return whether it has any of these offsets."""
+        return self.partition == partition and self.first <= last and first <= self.last
+
     def __str__(self) -> str:
         return f"{self.partition}@{self.first}" + (f" to {self.last}" if self.last > self.first else "")
 
@@ -54,4 +58,4 @@ class NamedSuspects:
 
     def covers(self, partition: TopicIdPartition, first: int, last: int) -> bool:
         """Return whether any of these offsets is a suspect."""
-        return any(each.partition == partition and each.first <= last and first <= each.last for each in self._ranges)
+        return any(each.has_any(partition, first, last) for each in self._ranges)

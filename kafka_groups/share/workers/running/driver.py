@@ -31,7 +31,7 @@ from kafka_groups.share.workers.running.results import RunResult
 from kafka_groups.share.workers.running.slots import HandlerSlots, Mailbox
 from kafka_groups.share.workers.running.watching import RunWatch
 from kafka_groups.share.workers.running.window_watch import WindowWatch
-from kafka_groups.types import RecordId
+from kafka_groups.types import RecordId, TopicIdPartition
 
 __all__ = ["POLL_AT_LEAST_MS", "DriverParts", "HandlerDriver"]
 
@@ -60,6 +60,7 @@ class DriverParts:
         report: Takes figures and events.
         times: Takes the durations of the operations of its clients.
         poll_at_least_ms: The longest time without a poll.
+        others: Returns what other processes of the worker run of some offsets, or ran when they were killed.
     """
 
     spec: HandlerSpec
@@ -70,6 +71,7 @@ class DriverParts:
     report: HandlerReport
     times: OperationTimes
     poll_at_least_ms: int = POLL_AT_LEAST_MS
+    others: Callable[[TopicIdPartition, int, int], Sequence[RunningRange]] | None = None
 
 
 class HandlerDriver:
@@ -90,6 +92,7 @@ class HandlerDriver:
         self._report = parts.report
         self._times = parts.times
         self._poll_at_least_ms = parts.poll_at_least_ms
+        self._others = parts.others
         self._woken = asyncio.Event()
         self._polling: asyncio.Task[AnyRecords] | None = None
         self._unsent_since_ms: int | None = None
@@ -314,12 +317,20 @@ class HandlerDriver:
             if not delivery.has_open:
                 continue  # its session has ended since the poll returned it
             self._end_earlier(delivery, now_ms)
+            self._look_at_others(delivery)
             is_suspect = self._handling.suspects_any(place, delivery.first_offset, last_offset)
             if delivery.max_delivery_count <= 1 and not is_suspect:
                 self._handling.arrived_first(place, delivery, last_offset, now_ms)
             else:
                 taken = list(delivery)
                 self._handling.arrived(place, taken, _counts(delivery, taken), last_offset, now_ms)
+
+    def _look_at_others(self, delivery: DeliveredRecords) -> None:
+        """Suspect what other processes were running: the brokers may redeliver it before their parent names it."""
+        if self._others is None or delivery.max_delivery_count <= 1:
+            return
+        if found := self._others(delivery.topic_partition, delivery.first_offset, delivery.last_offset):
+            self.suspect(found)
 
     # ------------------------------------------------------------------------------------------ locks
 

@@ -172,6 +172,7 @@ class WorkerRuntime:
             report=report,
             times=OperationTimes.of(settings.group_id, settings.timer, settings.middleware),
             poll_at_least_ms=_poll_at_least_ms(settings),
+            others=settings.others,
         )
         parts.handling.suspect(settings.suspects)
         driver = HandlerDriver(parts, lambda mailbox: self._slots(spec, mailbox))

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from kafka_groups.share.workers.handlers import HandlerSpec
     from kafka_groups.share.workers.processes.notes import SlotNotes
     from kafka_groups.share.workers.running.letters import LetterWriting
+    from kafka_groups.types import TopicIdPartition
 
 __all__ = ["RuntimeSettings"]
 
@@ -31,6 +32,8 @@ class RuntimeSettings:
         letters: Makes the writer of dead letters for a topic; None for a producer.
         notes: Returns what the slots of a handler note their runs with, for a parent process; None without one.
         suspects: What other processes of the worker were running when they were killed.
+        others: Returns what other processes run, or were running when they were killed, of some offsets of a partition.
+            The brokers deliver that again, perhaps before the parent has told what it was.
         timer: Returns seconds, for the durations of attempts; the pace of a handler is measured with it.
     """
 
@@ -42,4 +45,5 @@ class RuntimeSettings:
     letters: "Callable[[str], LetterWriting] | None" = None
     notes: "Callable[[HandlerSpec], SlotNotes] | None" = None
     suspects: Sequence[RunningRange] = ()
+    others: "Callable[[TopicIdPartition, int, int], Sequence[RunningRange]] | None" = None
     timer: Callable[[], float] = time.perf_counter

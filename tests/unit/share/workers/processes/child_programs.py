@@ -10,7 +10,7 @@ from uuid import UUID
 from kafka_groups.share.workers.health import Health
 from kafka_groups.share.workers.processes.child import ChildProgram
 from kafka_groups.share.workers.processes.messages import ChildEnded, ChildReport, ChildStarted, NameSuspects
-from kafka_groups.share.workers.processes.notes import NotesLayout
+from kafka_groups.share.workers.processes.notes import NotesLayout, SharedNotes
 from kafka_groups.share.workers.rules.steps import RecordRun
 from kafka_groups.types import TopicIdPartition
 
@@ -55,7 +55,7 @@ def dying_once(program: ChildProgram, pipe: Connection, memory: Any) -> None:
     pipe.send(ChildStarted())
     if program.number == 1 and not program.suspects:
         run: RecordRun[Any] = RecordRun([_Placed()])
-        program.layout.notes_for("handle", memoryview(memory).cast("B")).began(1, run)
+        SharedNotes(LAYOUT, memoryview(memory).cast("B")).notes_for(program.part, "handle").began(1, run)
         os._exit(3)
     told = list(map(str, program.suspects))
     message = pipe.recv()

@@ -9,7 +9,7 @@ import pytest
 from kafka_groups import Batch, Worker
 from kafka_groups.protocol.messages.share_fetch import AcquiredRecords
 from kafka_groups.share.delivery.delivery import Delivery, SessionId
-from kafka_groups.share.workers.processes.notes import NotesLayout
+from kafka_groups.share.workers.processes.notes import NotesLayout, SharedNotes
 from kafka_groups.share.workers.rules.dead_letters import place_of
 from kafka_groups.share.workers.rules.named_suspects import RunningRange
 from kafka_groups.share.workers.rules.steps import OpenRecord, RecordRun
@@ -92,6 +92,39 @@ def test_runs_that_were_taken_back_and_slots_without_room_note_nothing(layout: N
     notes.began(0, run)
     notes.began(2, run_of((partition("orders"), 1)))
     notes.ended(2)
+    assert read(layout, memory) == []
+
+
+def test_processes_find_what_others_run_of_some_offsets(layout: NotesLayout) -> None:
+    notes = SharedNotes(layout, memoryview(bytearray(SharedNotes.size(layout, 2))))
+    notes.notes_for(0, "<lambda>").began(1, run_of((partition("orders", 3), 5), (partition("orders", 3), 9)))
+    notes.notes_for(2, "store").began(0, run_of((partition("refunds"), 1)))
+    assert notes.others(2, partition("orders", 3), 9, 20) == [RunningRange(partition("orders", 3), 5, 9)]
+    assert notes.others(2, partition("orders", 3), 10, 20) == []
+    assert notes.others(2, partition("orders", 4), 5, 9) == []
+    assert notes.others(0, partition("orders", 3), 5, 9) == []
+    assert notes.others(1, partition("refunds"), 0, 1) == [RunningRange(partition("refunds"), 1, 1)]
+
+
+def test_notes_of_a_process_stay_until_its_second_successor_begins(layout: NotesLayout) -> None:
+    notes = SharedNotes(layout, memoryview(bytearray(SharedNotes.size(layout, 2))))
+    first = SharedNotes.next_part(1, None)
+    notes.notes_for(first, "store").began(0, run_of((partition("refunds"), 1)))
+    second = SharedNotes.next_part(1, first)
+    notes.clear(second)
+    assert notes.read(second) == []
+    assert notes.others(second, partition("refunds"), 1, 1) == notes.read(first) != []
+    assert SharedNotes.next_part(1, second) == first
+    notes.clear(first)
+    assert notes.read(first) == []
+    assert not {first, second} & {SharedNotes.next_part(0, None), SharedNotes.next_part(0, 0)}
+
+
+def test_a_note_that_is_just_being_written_may_name_no_topic(layout: NotesLayout, memory: memoryview) -> None:
+    layout.notes_for("store", memory).began(0, run_of((partition("refunds"), 1)))
+    assert read(layout, memory) == ["refunds-0@1"]
+    begins = memory.tobytes().index(b"\x01")
+    memory[begins + 9] = 1  # the second byte of the topic's number
     assert read(layout, memory) == []
 
 

@@ -14,6 +14,8 @@ from kafka_groups.errors import ConfigurationError
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.serdes import string
 from kafka_groups.share import Backoff, Batch, OnError, Reject, Retry, ShareRecord, current_attempt
+from kafka_groups.share.workers.rules.named_suspects import RunningRange
+from kafka_groups.types import TopicIdPartition
 from tests.unit.share.clusters import TOPIC
 from tests.unit.share.workers.worlds import DEAD, WorkerWorld, has, reach, reasons, simulate, values_left
 
@@ -386,6 +388,41 @@ def test_suspects_run_alone_and_are_copied_before_their_last_deliveries() -> Non
         assert set(together) == {1}
         assert {letter.reason for letter in world.letters.written} == {"before processing"}
         assert len(world.letters.written) == 21
+
+    simulate(program)
+
+
+def test_what_another_process_was_running_runs_alone_before_the_parent_names_it() -> None:
+    async def program(world: WorkerWorld) -> None:
+        await world.produce([b"%d" % n for n in range(6)])
+        async with world.consumer(acknowledgement_mode="explicit") as consumer:
+            await consumer.subscribe([TOPIC])
+            await consumer.poll(timeout=5)
+        asked: list[tuple[TopicIdPartition, int, int]] = []
+
+        def others(partition: TopicIdPartition, first: int, last: int) -> list[RunningRange]:
+            asked.append((partition, first, last))
+            return [RunningRange(partition, 1, 3)]
+
+        running: set[bytes] = set()
+        together: dict[bytes, set[bytes]] = {}
+        worker = world.worker()
+
+        @worker.handler(TOPIC, concurrency=8)
+        async def handle(value: bytes) -> None:
+            running.add(value)
+            for each in running:
+                together.setdefault(each, set()).update(running)
+            await asyncio.sleep(0.1)
+            running.discard(value)
+
+        async with world.running(worker, others=others):
+            await reach(lambda: len(together) == 6 and not running)
+            await world.produce([b"new"])
+            await reach(lambda: b"new" in together and not running)
+        alone = {value for value, others in together.items() if others == {value}}
+        assert alone == {b"1", b"2", b"3", b"new"}
+        assert [(first, last) for _, first, last in asked] == [(0, 5)], "records that are new are nobody's"
 
     simulate(program)
 
