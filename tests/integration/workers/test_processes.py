@@ -242,7 +242,7 @@ def test_a_record_that_kills_processes_becomes_a_dead_letter(broker: WorkerBroke
     assert all(letter.is_possible_duplicate for letter in letters)
     copied = {(letter.value or b"").decode() for letter in letters}
     assert {*worker.values(), *copied} == {"poison", *(f"slow-{number}" for number in range(1, 7))}
-    assert worker.log.count("killed by signal 9 (SIGKILL) while running") == 3
+    wait_until(lambda: worker.log.count("killed by signal 9 (SIGKILL) while running") == 3, 20, lambda: worker.log)
     worker.wait_until_ready()
     assert worker.stopped() == 0
 
