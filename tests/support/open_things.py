@@ -1,7 +1,7 @@
-"""What a test has left in its process: descriptors and threads that were not there before.
+"""What a check has left in its process, which is its own (`alone`): descriptors and threads that were not there before.
 
-A process runs many tests. What earlier ones left as garbage, or told to end, may go while another test runs. So fewer
-than before is no fault, and a count tells nothing: one more and one less look like none.
+What is left as garbage may go at any time, so fewer than before is no fault. A count would take one more and one less
+for none.
 """
 
 import threading

@@ -12,7 +12,9 @@ from tests.support.workers.worker_scenes import Calls, WorkerScene
 
 PATIENCE_S = 30
 NOT_RENEWED = {"share.record.lock.duration.ms": "1000", "share.renew.acknowledge.enable": "false"}
-SHORT_LOCKS = {"share.record.lock.duration.ms": "1000"}
+SHORT_LOCKS = {"share.record.lock.duration.ms": "2000"}
+"""Long enough for a busy machine to renew them in time."""
+LONGER_THAN_A_LOCK_S = 2.5
 WINDOW = 100
 NARROW = {"share.partition.max.record.locks": str(WINDOW)}
 BATCH = 10
@@ -94,10 +96,10 @@ def test_locks_are_renewed_while_a_record_runs_and_waits(broker: WorkerBroker) -
     worker = scene.worker()
     go_on = threading.Event()
 
-    @worker.handler(scene.name, retries=Backoff(first=1.5, most=1.5, times=2))
+    @worker.handler(scene.name, retries=Backoff(first=LONGER_THAN_A_LOCK_S, most=LONGER_THAN_A_LOCK_S, times=2))
     def handle(value: bytes) -> None:
         if calls.add(value) == 1:
-            go_on.wait(1.5)
+            go_on.wait(LONGER_THAN_A_LOCK_S)
             raise ValueError("not yet")
 
     scene.send(b"1")

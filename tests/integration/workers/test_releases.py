@@ -14,8 +14,9 @@ from tests.support.workers.worker_brokers import WorkerBroker, embedded_broker, 
 from tests.support.workers.worker_scenes import Calls, WorkerScene
 
 QUEUE = "errors.deadletterqueue.topic.name"
-SHORT_LOCKS = {"share.record.lock.duration.ms": "1000"}
-LONGER_THAN_A_LOCK = Backoff(first=1.5, most=1.5, times=1)
+SHORT_LOCKS = {"share.record.lock.duration.ms": "2000"}
+"""Long enough for a busy machine to renew them in time."""
+LONGER_THAN_A_LOCK = Backoff(first=2.5, most=2.5, times=1)
 
 
 # ------------------------------------------------------------------------------------------- earlier releases

@@ -3,7 +3,6 @@
 import asyncio
 import gc
 import threading
-import warnings
 from contextvars import ContextVar
 from typing import Any
 
@@ -35,6 +34,7 @@ from kafka_groups.protocol.messages.share_group_heartbeat import (
     ShareGroupHeartbeatResponse,
 )
 from kafka_groups.testing.simulation import Simulation, run_simulated
+from tests.support.alone import alone
 from tests.support.open_things import OpenThings
 
 
@@ -122,11 +122,14 @@ def test_ports_are_free_ones_or_those_asked_for() -> None:
 
 
 def running_loop_threads() -> int:
-    """Also those of clusters that other tests keep for the whole run."""
     return sum(isinstance(thing, LoopThread) and thing.is_running for thing in gc.get_objects())
 
 
 def test_fifty_clusters_leave_nothing_behind() -> None:
+    alone(fifty_clusters)
+
+
+def fifty_clusters() -> None:
     with EmbeddedCluster() as warm_up:
         metadata_over_tcp(warm_up)
     gc.collect()
@@ -138,13 +141,18 @@ def test_fifty_clusters_leave_nothing_behind() -> None:
                 metadata_over_tcp(cluster)
     assert opened.new() == []
     gc.collect()
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        gc.collect()
-    assert running_loop_threads() <= loops
+    assert running_loop_threads() == loops
 
 
-async def test_fifty_clusters_on_one_loop_leave_no_task() -> None:
+def test_fifty_clusters_on_one_loop_leave_no_task() -> None:
+    alone(fifty_clusters_on_one_loop)
+
+
+def fifty_clusters_on_one_loop() -> None:
+    asyncio.run(_fifty_clusters_on_one_loop())
+
+
+async def _fifty_clusters_on_one_loop() -> None:
     async with EmbeddedCluster() as warm_up:
         await ask(TcpNetwork(), warm_up.bootstrap_servers, MetadataRequest(), 12)
     before, opened = asyncio.all_tasks(), OpenThings.now()

@@ -2,14 +2,13 @@
 
 import os
 import signal
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import Connection, Pipe, wait
 from multiprocessing.process import BaseProcess
 
 import pytest
 
 from kafka_groups.net import spawned_process
 from kafka_groups.net.spawned_process import BLOCKED_SIGNALS, SpawnedProcess
-from tests.support.open_things import OpenThings
 
 WAIT_S = 30
 
@@ -74,12 +73,16 @@ def test_signals_are_as_before_and_the_pipe_is_closed_if_a_process_cannot_be_sta
     def refused(_process: BaseProcess) -> None:
         raise BlockingIOError(11, "Resource temporarily unavailable")
 
-    first = spawned_echo(0)  # starts the resource tracker
-    first._process.join(WAIT_S)
-    first.close()
-    before, opened = signal.pthread_sigmask(signal.SIG_BLOCK, ()), OpenThings.now()
+    ends: list[Connection] = []
+
+    def pipe() -> tuple[Connection, Connection]:
+        ends.extend(Pipe())
+        return ends[0], ends[1]
+
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    monkeypatch.setattr(spawned_process.SPAWN, "Pipe", pipe)
     monkeypatch.setattr(spawned_process.SPAWN.Process, "start", refused)
     with pytest.raises(BlockingIOError):
         spawned_echo(0)
     assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == before
-    assert opened.new() == []
+    assert [end.closed for end in ends] == [True, True]

@@ -468,9 +468,10 @@ class RecordHandling(Generic[R]):
             refused_places: More of them, by partition and offset.
         """
         self._settling -= 1
-        for place in (*map(self._rules.place_of, refused), *refused_places):
-            self._tell_lost(place)
-            if settle.kind == AcknowledgeType.ACCEPT:
+        places = [*map(self._rules.place_of, refused), *refused_places]
+        self._tell_lost(places)
+        if settle.kind == AcknowledgeType.ACCEPT:
+            for place in places:
                 self._holdings.lost.finished(place)
 
     # ---------------------------------------------------------------------------------------- lost locks
@@ -481,14 +482,15 @@ class RecordHandling(Generic[R]):
         Handlers that run for such records continue, but their results no longer count. Until they end, this process
         starts no second handler for these records.
         """
-        gone = len(self._removed(matches, now_ms))
+        gone = [opened.place for opened in self._removed(matches, now_ms)]
         for run in list(self._runs):
             gone += self._lost_of(run, matches, now_ms)
         for opened in [each for each in self._copying.values() if matches(each.record)]:
             del self._copying[opened.place]
             self._holdings.leave(opened, now_ms)
-            gone += 1
-        return gone
+            gone.append(opened.place)
+        self._tell_lost(gone)
+        return len(gone)
 
     def _removed(self, matches: Callable[[R], bool], now_ms: int) -> list[OpenRecord[R]]:
         """Remove the records that match and wait for something, and forget their copies that are being written."""
@@ -496,20 +498,19 @@ class RecordHandling(Generic[R]):
             del self._copying[opened.place]
         return self._holdings.remove(matches, now_ms)
 
-    def _lost_of(self, run: RecordRun[R], matches: Callable[[R], bool], now_ms: int) -> int:
+    def _lost_of(self, run: RecordRun[R], matches: Callable[[R], bool], now_ms: int) -> list[RecordId]:
         place_of = self._rules.place_of
         if not any(matches(record) and place_of(record) not in run.lost for record in run.records):
-            return 0
-        gone = 0 if run.is_batch else self._put_back_kept(run, matches, now_ms)
+            return []
+        gone = [] if run.is_batch else self._put_back_kept(run, matches, now_ms)
         places = {place_of(record) for record in run.records if matches(record)} - run.lost
         run.lost |= places
         for place in places:
             self._holdings.lost.lost_while_running(place)
-            self._tell_lost(place)
-        return gone + len(places)
+        return [*gone, *places]
 
-    def _put_back_kept(self, run: RecordRun[R], matches: Callable[[R], bool], now_ms: int) -> int:
-        """Take back what the run has not started, and drop what is lost of it. Returns how many that are."""
+    def _put_back_kept(self, run: RecordRun[R], matches: Callable[[R], bool], now_ms: int) -> list[RecordId]:
+        """Take back what the run has not started, and drop what is lost of it. Returns the latter's places."""
         opened = self._opened(run)
         rest = opened[len(opened) - len(run.take_back()) :]
         kept = [each for each in rest if not matches(each.record)]
@@ -517,13 +518,13 @@ class RecordHandling(Generic[R]):
             self._holdings.fresh.put_back([each.record for each in kept])
         else:
             self._holdings.put_back(kept)
-        for each in rest:
-            if matches(each.record):
-                self._holdings.leave(each, now_ms)
-        return len(rest) - len(kept)
+        gone = [each for each in rest if matches(each.record)]
+        for each in gone:
+            self._holdings.leave(each, now_ms)
+        return [each.place for each in gone]
 
-    def _tell_lost(self, place: RecordId) -> None:
-        self.events.append(HandlingEvent(EventKind.LOST, place))
+    def _tell_lost(self, places: Iterable[RecordId]) -> None:
+        self.events.extend(HandlingEvent(EventKind.LOST, place) for place in places)
 
     def release(self, matches: Callable[[R], bool], now_ms: int) -> int:
         """Release the records that match and do not run, for example because their locks cannot be renewed."""

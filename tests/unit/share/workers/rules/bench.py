@@ -193,8 +193,10 @@ class Bench:
             self.handling.settled(settle, [job for job in settle.records if job in refused])
 
     def lose(self, *jobs: Job) -> int:
-        """End the locks of records."""
+        """End the locks of records. Each of them is told."""
+        told = self.happened(EventKind.LOST)
         gone = self.handling.lost(lambda job: job in jobs, self.now_ms)
+        assert self.happened(EventKind.LOST) - told == gone
         self.go()
         return gone
 

@@ -1,6 +1,6 @@
 """Defects planted into the rules of handler workers. Random scenes must find each of them."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from kafka_groups.share.workers.rules import handling
@@ -13,7 +13,7 @@ from kafka_groups.share.workers.rules.keys import KeyOrder
 from kafka_groups.share.workers.rules.lost import LostRecords
 from kafka_groups.share.workers.rules.steps import CopyLetters, OpenRecord, RecordRun
 from kafka_groups.share.workers.rules.suspects import SuspectRecords
-from kafka_groups.types import AcknowledgeType
+from kafka_groups.types import AcknowledgeType, RecordId
 from tests.support.planted_defects import Patch, by_name
 
 __all__ = ["DEFECTS"]
@@ -139,6 +139,17 @@ def successes_after_a_loss_are_forgotten(patch: Patch) -> None:
     patch.setattr(LostRecords, "was_finished", lambda self, place: False)
 
 
+def only_losses_of_runs_are_told(patch: Patch) -> None:
+    """Records that wait when their locks are lost go without a word."""
+    tell_lost = RecordHandling._tell_lost
+
+    def tell(self: Handling, places: Iterable[RecordId]) -> None:
+        running = set().union(*(run.lost for run in self._runs))
+        tell_lost(self, [place for place in places if place in running])
+
+    patch.setattr(RecordHandling, "_tell_lost", tell)
+
+
 def lost_records_are_settled(patch: Patch) -> None:
     """A run whose lock was lost is settled all the same."""
     patch.setattr(RecordHandling, "_was_lost", lambda *arguments, **named: False)
@@ -147,7 +158,7 @@ def lost_records_are_settled(patch: Patch) -> None:
 def dropped_records_keep_their_key(patch: Patch) -> None:
     """Records that are lost before their slot starts them block those behind them."""
 
-    def put_back_kept(self: Handling, run: RecordRun[Any], matches: Callable[[Any], bool], now_ms: int) -> int:
+    def put_back_kept(self: Handling, run: RecordRun[Any], matches: Callable[[Any], bool], now_ms: int) -> Any:
         opened = self._opened(run)
         rest = opened[len(opened) - len(run.take_back()) :]
         kept = [each for each in rest if not matches(each.record)]
@@ -155,7 +166,7 @@ def dropped_records_keep_their_key(patch: Patch) -> None:
             self._holdings.fresh.put_back([each.record for each in kept])
         else:
             self._holdings.put_back(kept)
-        return len(rest) - len(kept)
+        return [each.place for each in rest if matches(each.record)]
 
     patch.setattr(RecordHandling, "_put_back_kept", put_back_kept)
 
@@ -291,6 +302,7 @@ DEFECTS = by_name(
     redeliveries_run_beside_lost_handlers,
     redeliveries_do_not_end_deliveries,
     successes_after_a_loss_are_forgotten,
+    only_losses_of_runs_are_told,
     lost_records_are_settled,
     dropped_records_keep_their_key,
     suspects_run_with_others,

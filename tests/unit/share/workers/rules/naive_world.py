@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable
 
 from attrs import frozen
 
+from kafka_groups.share.workers.rules.events import EventKind
 from kafka_groups.share.workers.rules.failures.signals import ParseError, Reject
 from kafka_groups.share.workers.rules.failures.verdicts import OnError
 from kafka_groups.share.workers.rules.handling import RecordHandling
@@ -245,8 +246,14 @@ class NaiveWorld:
             job.is_lost = job.is_lost or is_noticed
         if is_noticed and chosen:
             known = set(map(id, chosen))
-            self.handling.lost(lambda job: id(job) in known, self.now_ms)
+            told = self._losses_told
+            gone = self.handling.lost(lambda job: id(job) in known, self.now_ms)
+            assert self._losses_told - told == gone
             self.turn()
+
+    @property
+    def _losses_told(self) -> int:
+        return sum(event.kind is EventKind.LOST for event in self.handling.events)
 
     def release(self, choice: int) -> None:
         """Release a record whose lock cannot be renewed, unless it runs."""

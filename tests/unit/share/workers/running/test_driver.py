@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kafka_groups.broker.faults import DROP_CONNECTION
+from kafka_groups.broker.faults import DROP_CONNECTION, delay
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.serdes import string
@@ -361,6 +361,32 @@ def test_locks_that_cannot_be_renewed_are_released_before_they_end(caplog: pytes
     with caplog.at_level(logging.WARNING, "kafka_groups.worker"):
         simulate(program)
     assert any("cannot be renewed" in record.getMessage() for record in caplog.records)
+
+
+def test_a_lock_that_is_lost_while_its_record_waits_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    async def program(world: WorkerWorld) -> None:
+        world.cluster.alter_group_configs("g", {"share.record.lock.duration.ms": "15000"})
+        deliveries: list[int] = []
+        worker = world.worker()
+
+        @worker.handler(TOPIC, retries=Backoff(first=60, most=60))
+        async def handle(value: bytes, record: ShareRecord[bytes, bytes]) -> None:
+            deliveries.append(record.delivery_count)
+            if len(deliveries) == 1:
+                raise ValueError("not yet")
+
+        await world.produce([b"slow"])
+        async with world.running(worker):
+            await reach(lambda: deliveries)
+            late = world.cluster.faults.on(ApiKey.SHARE_ACKNOWLEDGE, delay(20_000), times=1)  # the renewal
+            await reach(lambda: late.hits and len(deliveries) == 2)
+            figures: Any = world.telemetry.snapshot()["handle"]
+        assert deliveries == [1, 2]
+        assert figures.locks_lost == 1
+
+    with caplog.at_level(logging.WARNING, "kafka_groups.worker"):
+        simulate(program)
+    assert "the locks of 1 records were lost: they will be delivered again" in caplog.text
 
 
 def test_suspects_run_alone_and_are_copied_before_their_last_deliveries() -> None:
