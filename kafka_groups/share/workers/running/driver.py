@@ -42,6 +42,8 @@ _SEND_AFTER_MS: Final = 10
 _WATCH_MS: Final = 100
 _BUSY_WATCH_MS: Final = 20
 _IDLE_MS: Final = 1_000
+_RELEASED_AT: Final = 0.25
+"""Records whose lock cannot be renewed are released when this part of it is left."""
 _FIGURES_MS: Final = 1_000
 POLL_AT_LEAST_MS: Final = 30_000
 """A consumer that does not poll for `max.poll.interval.ms` leaves its group."""
@@ -266,13 +268,21 @@ class HandlerDriver:
         timer.cancel()
 
     def _wait_ms(self, now_ms: int) -> int:
-        longest_ms = _IDLE_MS
+        longest_ms = self._idle_ms
         if self._handling.running:
             longest_ms = _BUSY_WATCH_MS if any(run.unstarted for run in self._handling.running) else _WATCH_MS
         if self._unsent_since_ms is not None:
             longest_ms = min(longest_ms, _SEND_AFTER_MS)
         due_ms = self._handling.wakes_ms()
         return longest_ms if due_ms is None else max(0, min(longest_ms, due_ms - now_ms))
+
+    @property
+    def _idle_ms(self) -> int:
+        """How long to wait if nothing runs: short enough to see that a lock ends which cannot be renewed."""
+        lock_s = self._consumer.acquisition_lock_timeout
+        if lock_s is None or not self._hooks.inbox.in_hand:
+            return _IDLE_MS
+        return min(_IDLE_MS, round(1000 * lock_s * _RELEASED_AT / 2))
 
     @property
     def _may_call(self) -> bool:
@@ -395,7 +405,7 @@ class HandlerDriver:
             left_ms = delivery.lock_deadline_ms - now_ms
             if left_ms <= 0 and delivery.has_open:
                 self._lost(delivery, now_ms)
-            elif not delivery.renewable and lock_s is not None and left_ms <= 1000 * lock_s / 4:
+            elif not delivery.renewable and lock_s is not None and left_ms <= 1000 * lock_s * _RELEASED_AT:
                 self._release_unrenewable(delivery, now_ms)
 
     def _release_unrenewable(self, delivery: Delivery, now_ms: int) -> None:

@@ -337,10 +337,13 @@ def test_without_a_rule_a_full_window_makes_the_worker_not_ready(caplog: pytest.
     assert any("offset 0 holds back" in record.getMessage() for record in caplog.records)
 
 
-def test_locks_that_cannot_be_renewed_are_released_before_they_end(caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("lock_s", [1, 15])
+def test_locks_that_cannot_be_renewed_are_released_before_they_end(
+    caplog: pytest.LogCaptureFixture, lock_s: int
+) -> None:
     async def program(world: WorkerWorld) -> None:
         world.cluster.alter_group_configs(
-            "g", {"share.renew.acknowledge.enable": "false", "share.record.lock.duration.ms": "15000"}
+            "g", {"share.renew.acknowledge.enable": "false", "share.record.lock.duration.ms": str(1000 * lock_s)}
         )
         deliveries: list[int] = []
         worker = world.worker()
@@ -353,14 +356,17 @@ def test_locks_that_cannot_be_renewed_are_released_before_they_end(caplog: pytes
 
         await world.produce([b"slow"])
         began = asyncio.get_running_loop().time()
-        async with world.running(worker):
+        async with world.running(worker, given={"fetch_max_wait_ms": 50}):
             await reach(lambda: len(deliveries) == 3)
         assert deliveries == [1, 2, 3]
-        assert asyncio.get_running_loop().time() - began < 45
+        assert asyncio.get_running_loop().time() - began < 3 * lock_s
+        figures: Any = world.telemetry.snapshot()["handle"]
+        assert figures.locks_lost == 0
 
     with caplog.at_level(logging.WARNING, "kafka_groups.worker"):
         simulate(program)
-    assert any("cannot be renewed" in record.getMessage() for record in caplog.records)
+    assert "before their locks end, because the locks cannot be renewed" in caplog.text
+    assert "were lost" not in caplog.text
 
 
 def test_a_lock_that_is_lost_while_its_record_waits_is_told(caplog: pytest.LogCaptureFixture) -> None:
