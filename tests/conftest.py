@@ -16,6 +16,7 @@ import pytest
 from hypothesis import settings
 
 from tests.support.open_clusters import open_clusters
+from tests.support.open_sockets import follow_sockets
 from tests.support.open_transports import follow_transports, left_open
 from tests.support.processes import GroupScheduling, groups_of, longest_first
 from tests.support.stopped_runs import StoppedRun, announce
@@ -67,6 +68,11 @@ def pytest_configure(config: pytest.Config) -> None:
     elif config.getoption("dist", "no") != "no":
         _processes(config).mkdir()
         config.pluginmanager.register(StoppedRun(config, _processes(config)))
+
+
+def pytest_sessionstart() -> None:
+    """Follow sockets, now that pytest has set its own hook for what cannot be raised."""
+    follow_sockets()
 
 
 @pytest.hookimpl(optionalhook=True)
