@@ -278,7 +278,7 @@ class HandlerDriver:
 
     @property
     def _idle_ms(self) -> int:
-        """How long to wait if nothing runs: short enough to see that a lock ends which cannot be renewed."""
+        """How long to wait if nothing runs. A lock that cannot be renewed must not end meanwhile."""
         lock_s = self._consumer.acquisition_lock_timeout
         if lock_s is None or not self._hooks.inbox.in_hand:
             return _IDLE_MS
