@@ -36,7 +36,7 @@ def test_committed_results_equal_a_computation(broker: Broker, tmp_path: Path, s
     app = CountedApplication(broker.servers, tmp_path)
     app.write(40)
     struck = Struck(app, broker, app.instance(WORKERS).run)
-    with _unless_kafka_loses_markers(app) if broker.is_real else nullcontext():
+    with _unless_kafka_loses_markers(app, broker) if broker.is_real else nullcontext():
         struck.strike_all(random.Random(seed))
         with app.instance().made() as last:
             wait_until(lambda: _sums(app) >= app.totals().total(), 2 * PATIENCE_S, lambda: (last.state, _wrong(app)))
@@ -46,7 +46,7 @@ def test_committed_results_equal_a_computation(broker: Broker, tmp_path: Path, s
 
 
 @contextmanager
-def _unless_kafka_loses_markers(app: CountedApplication) -> Iterator[None]:
+def _unless_kafka_loses_markers(app: CountedApplication, broker: Broker) -> Iterator[None]:
     """Skip the test if results are missing because Kafka ended a transaction without its markers (see `lost_markers`).
 
     Nothing else is excused: what readers see up to such a transaction must still be right.
@@ -61,6 +61,9 @@ def _unless_kafka_loses_markers(app: CountedApplication) -> Iterator[None]:
             lost = lost_markers(admin, partitions)
         if not lost:
             error.add_note(f"Kafka has lost no marker. Ends of committed and of all records: {app.ends(partitions)}")
+            error.add_note(
+                f"The end of Kafka's log, which may have stood still: {broker.log_tail and broker.log_tail()}"
+            )
             raise
         pytest.skip(f"Kafka has ended a transaction without its markers in {', '.join(map(str, lost))}")
 

@@ -41,11 +41,22 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @frozen
 class Broker:
-    """A broker that soon forgets members that were killed, and can be restarted."""
+    """A broker that soon forgets members that were killed, and can be restarted.
+
+    Attributes:
+        servers: Its address.
+        restart: Restarts it.
+        log_tail: Returns the end of its log; None for the embedded broker, which logs in this process.
+    """
 
     servers: str
     restart: Callable[[], None]
-    is_real: bool = False
+    log_tail: Callable[[], str] | None = None
+
+    @property
+    def is_real(self) -> bool:
+        """True for a Kafka."""
+        return self.log_tail is not None
 
 
 def cases() -> Iterator[Any]:
@@ -66,7 +77,7 @@ def broker(request: pytest.FixtureRequest) -> Iterator[Broker]:
     else:
         settings = {name: str(value) for name, value in SHORT_SESSIONS.items()}
         with KafkaProcess(request.getfixturevalue("real_kafka").version, settings) as kafka:
-            yield Broker(kafka.bootstrap_servers, lambda: _crash(kafka), is_real=True)
+            yield Broker(kafka.bootstrap_servers, lambda: _crash(kafka), kafka.log_tail)
 
 
 def _restart(cluster: EmbeddedCluster) -> None:
