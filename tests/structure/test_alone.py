@@ -1,6 +1,7 @@
 """Checks in processes of their own: what they raise is raised, and what a process has open is found."""
 
 import os
+import socket
 import threading
 import warnings
 
@@ -18,8 +19,15 @@ def warns() -> None:
     warnings.warn("take care", stacklevel=1)
 
 
-@pytest.mark.parametrize(("check", "said"), [(fails, "AssertionError"), (warns, "UserWarning: take care")])
-def test_an_error_or_a_warning_of_a_check_is_raised(check: object, said: str) -> None:
+def leaks() -> None:
+    socket.socket()
+
+
+@pytest.mark.parametrize(
+    ("check", "said"),
+    [(fails, "AssertionError"), (warns, "UserWarning: take care"), (leaks, "ResourceWarning: unclosed <socket")],
+)
+def test_an_error_a_warning_or_a_leak_of_a_check_is_raised(check: object, said: str) -> None:
     with pytest.raises(AssertionError, match=said):
         alone(check)  # type: ignore[arg-type]
 

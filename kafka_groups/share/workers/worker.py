@@ -532,7 +532,7 @@ def _run_child(program: "ChildProgram", pipe: "Connection", memory: Any) -> None
     link = ParentLink(program, pipe)
     with link.ending():
         worker = link.load(Worker, lambda found: found.handlers)
-        notes = SharedNotes(program.layout, memoryview(memory).cast("B"))
+        notes = SharedNotes(program.layout, memory)
         worker._settings = evolve(
             worker._settings,
             notes=lambda spec: notes.notes_for(program.part, spec.name),

@@ -91,12 +91,16 @@ class SharedNotes:
 
     Args:
         layout: The layout of a part.
-        memory: All parts.
+        memory: All parts, in an array or another buffer of bytes.
+
+    Attributes:
+        memory: The same.
     """
 
-    def __init__(self, layout: NotesLayout, memory: memoryview) -> None:
+    def __init__(self, layout: NotesLayout, memory: Any) -> None:
         self._layout = layout
-        self._memory = memory
+        self.memory = memory
+        self._bytes = memoryview(memory).cast("B")
 
     @staticmethod
     def size(layout: NotesLayout, places: int) -> int:
@@ -135,13 +139,13 @@ class SharedNotes:
             first: The first offset.
             last: The last offset.
         """
-        parts = len(self._memory) // max(1, self._layout.size)
+        parts = len(self._bytes) // max(1, self._layout.size)
         found = chain.from_iterable(self.read(part) for part in range(parts) if part != own)
         return [each for each in found if each.has_any(partition, first, last)]
 
     def _part(self, part: int) -> memoryview:
         size = self._layout.size
-        return self._memory[part * size : (part + 1) * size]
+        return self._bytes[part * size : (part + 1) * size]
 
 
 class SlotNotes:

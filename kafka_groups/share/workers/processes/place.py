@@ -4,7 +4,6 @@ import ctypes
 import logging
 from collections.abc import Callable
 from multiprocessing.connection import Connection
-from typing import TypeAlias
 
 from attrs import define, evolve, field
 
@@ -23,14 +22,11 @@ from kafka_groups.share.workers.processes.messages import (
 from kafka_groups.share.workers.processes.notes import SharedNotes
 from kafka_groups.telemetry.workers import ProcessSnapshot
 
-__all__ = ["ChildMain", "ChildPlace", "NotesMemory"]
+__all__ = ["ChildMain", "ChildPlace"]
 
 _LOG = logging.getLogger("kafka_groups.worker")
 
-NotesMemory: TypeAlias = "ctypes.Array[ctypes.c_ubyte]"
-"""The memory for the notes of all processes."""
-
-ChildMain = Callable[[ChildProgram, Connection, NotesMemory], None]
+ChildMain = Callable[[ChildProgram, Connection, "ctypes.Array[ctypes.c_ubyte]"], None]
 """The program of a process: what it runs, the pipe to its parent, and the memory for the notes of all processes."""
 
 
@@ -74,16 +70,16 @@ class ChildPlace:
         """Objects to wait for: one becomes ready when the process sends a message or exits."""
         return [] if self.process is None else self.process.watched
 
-    def spawn(self, main: ChildMain, program: ChildProgram, memory: NotesMemory, now_ms: int) -> None:
+    def spawn(self, main: ChildMain, program: ChildProgram, notes: SharedNotes, now_ms: int) -> None:
         """Start a process.
 
         Raises:
             OSError: The system cannot start another process.
         """
         part = SharedNotes.next_part(self.number - 1, self.part)
-        SharedNotes(program.layout, memoryview(memory).cast("B")).clear(part)
+        notes.clear(part)
         own = evolve(program, number=self.number, part=part)
-        self.process = SpawnedProcess(main, lambda pipe: (own, pipe, memory), f"worker-{self.number}")
+        self.process = SpawnedProcess(main, lambda pipe: (own, pipe, notes.memory), f"worker-{self.number}")
         self.part = part
         self.last_words = self.health = self.start_ms = None
         self.has_started, self.heard_ms = False, now_ms

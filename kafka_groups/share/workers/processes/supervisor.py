@@ -1,6 +1,5 @@
 """The parent of worker processes: it starts, watches, replaces and stops them."""
 
-import ctypes
 import logging
 import os
 import signal
@@ -22,7 +21,7 @@ from kafka_groups.share.workers.processes.child import ChildProgram
 from kafka_groups.share.workers.processes.fates import ChildExit, ChildFate, fate_of, health_of
 from kafka_groups.share.workers.processes.messages import NameSuspects, StopChild
 from kafka_groups.share.workers.processes.notes import SharedNotes
-from kafka_groups.share.workers.processes.place import ChildMain, ChildPlace, NotesMemory
+from kafka_groups.share.workers.processes.place import ChildMain, ChildPlace
 from kafka_groups.share.workers.rules.named_suspects import MOST_NAMED, RunningRange
 from kafka_groups.telemetry.workers import WorkerTelemetry
 
@@ -61,8 +60,7 @@ class ChildSupervisor:
         self._main = main
         self._program = program
         self._places = [ChildPlace(number) for number in range(1, count + 1)]
-        self._memory: NotesMemory = SPAWN.RawArray(ctypes.c_ubyte, SharedNotes.size(program.layout, count))
-        self._notes = SharedNotes(program.layout, memoryview(self._memory).cast("B"))
+        self._notes = SharedNotes(program.layout, SPAWN.RawArray("B", SharedNotes.size(program.layout, count)))
         self._telemetry = telemetry
         self._shutdown_ms = shutdown_ms
         self._close_ms = close_ms
@@ -153,7 +151,7 @@ class ChildSupervisor:
 
     def _spawn(self, place: ChildPlace, now_ms: int) -> None:
         try:
-            place.spawn(self._main, evolve(self._program, suspects=tuple(self._suspects)), self._memory, now_ms)
+            place.spawn(self._main, evolve(self._program, suspects=tuple(self._suspects)), self._notes, now_ms)
         except OSError as error:
             place.start_ms = place.waits.died(now_ms)
             _LOG.warning("Process %d cannot be started yet: %s", place.number, error)

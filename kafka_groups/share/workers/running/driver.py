@@ -278,7 +278,7 @@ class HandlerDriver:
 
     @property
     def _idle_ms(self) -> int:
-        """The longest wait while nothing runs. A lock that cannot be renewed does not end meanwhile."""
+        """The longest wait while nothing runs. It is over before a lock ends that cannot be renewed."""
         lock_s = self._consumer.acquisition_lock_timeout
         if lock_s is None or not self._hooks.inbox.in_hand:
             return _IDLE_MS

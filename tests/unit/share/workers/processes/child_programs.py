@@ -55,7 +55,7 @@ def dying_once(program: ChildProgram, pipe: Connection, memory: Any) -> None:
     pipe.send(ChildStarted())
     if program.number == 1 and not program.suspects:
         run: RecordRun[Any] = RecordRun([_Placed()])
-        SharedNotes(LAYOUT, memoryview(memory).cast("B")).notes_for(program.part, "handle").began(1, run)
+        SharedNotes(LAYOUT, memory).notes_for(program.part, "handle").began(1, run)
         os._exit(3)
     told = list(map(str, program.suspects))
     message = pipe.recv()

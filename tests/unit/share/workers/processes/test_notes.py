@@ -96,7 +96,7 @@ def test_runs_that_were_taken_back_and_slots_without_room_note_nothing(layout: N
 
 
 def test_processes_find_what_others_run_of_some_offsets(layout: NotesLayout) -> None:
-    notes = SharedNotes(layout, memoryview(bytearray(SharedNotes.size(layout, 2))))
+    notes = SharedNotes(layout, bytearray(SharedNotes.size(layout, 2)))
     notes.notes_for(0, "<lambda>").began(1, run_of((partition("orders", 3), 5), (partition("orders", 3), 9)))
     notes.notes_for(2, "store").began(0, run_of((partition("refunds"), 1)))
     assert notes.others(2, partition("orders", 3), 9, 20) == [RunningRange(partition("orders", 3), 5, 9)]
@@ -107,7 +107,7 @@ def test_processes_find_what_others_run_of_some_offsets(layout: NotesLayout) -> 
 
 
 def test_notes_of_a_process_stay_until_its_second_successor_begins(layout: NotesLayout) -> None:
-    notes = SharedNotes(layout, memoryview(bytearray(SharedNotes.size(layout, 2))))
+    notes = SharedNotes(layout, bytearray(SharedNotes.size(layout, 2)))
     first = SharedNotes.next_part(1, None)
     notes.notes_for(first, "store").began(0, run_of((partition("refunds"), 1)))
     second = SharedNotes.next_part(1, first)
