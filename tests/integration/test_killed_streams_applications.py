@@ -9,7 +9,7 @@ import os
 import random
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from itertools import product
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -24,6 +24,7 @@ from kafka_groups.testing.kafka_process import KafkaProcess
 from tests.support.conditions import wait_until
 from tests.support.kafka.java_word_count import SETTINGS
 from tests.support.kafka.mixed_application import MixedApplication, python_instance
+from tests.support.standing_still import standing_still
 
 pytestmark = pytest.mark.slow
 
@@ -148,7 +149,7 @@ class Struck:
         assert self.process is not None
         stopped = [self.process.pid, *_children(self.process.pid)]
         clock = SystemClock()
-        with _standing_still([each for each in stopped if each is not None]):
+        with standing_still(*(each for each in stopped if each is not None)):
             begun_ms = clock.now_ms()
             wait_until(lambda: clock.now_ms() - begun_ms >= STALL_MS, PATIENCE_S)
 
@@ -170,17 +171,6 @@ class Struck:
 
 
 BLOWS = (Struck.end, Struck.kill_worker, Struck.stall, Struck.restart_broker)
-
-
-@contextmanager
-def _standing_still(processes: list[int]) -> Iterator[None]:
-    for process in processes:
-        os.kill(process, signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        for process in processes:
-            os.kill(process, signal.SIGCONT)
 
 
 def _children(process: int | None) -> list[int]:

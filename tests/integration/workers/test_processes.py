@@ -6,12 +6,12 @@ import signal
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from tests.support.conditions import wait_until
+from tests.support.standing_still import standing_still
 from tests.support.workers.worker_brokers import WorkerBroker
 from tests.support.workers.worker_programs import StartedWorker, free_port, is_alive, start_worker
 from tests.support.workers.worker_scenes import WorkerScene
@@ -96,16 +96,6 @@ def send_everywhere(scene: WorkerScene, word: str, count: int, partitions: int =
     """Write records to all partitions."""
     for partition in range(partitions):
         scene.send(*(f"{word}-{partition}-{number}".encode() for number in range(count)), partition=partition)
-
-
-@contextmanager
-def stopped_for_a_while(pid: int) -> Iterator[None]:
-    """Stop a process during the block."""
-    os.kill(pid, signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        os.kill(pid, signal.SIGCONT)
 
 
 def flat(text: str) -> str:
@@ -206,7 +196,7 @@ def test_what_a_killed_process_was_running_runs_alone_in_another(broker: WorkerB
     worker.wait_for_calls(4, "begins")
     (pid,) = {call.pid for call in worker.calls if call.value == "held-1"}
     wait_until(lambda: scene.broker.lag(scene.group_id, scene.topic) == 3)
-    with stopped_for_a_while(worker.process.pid):
+    with standing_still(worker.process.pid):
         os.kill(pid, signal.SIGKILL)
         worker.wait_for_calls(4)
     worker.wait_for_log("killed by signal 9 (SIGKILL) while running")
