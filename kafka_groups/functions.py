@@ -2,12 +2,19 @@
 
 import functools
 import inspect
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from kafka_groups.errors import ConfigurationError
+from kafka_groups.errors.texts import text_of
 
-__all__ = ["check_function", "idle_kind", "undone_work"]
+__all__ = ["check_function", "has_wrong_arguments", "idle_kind", "mismatch", "undone_work"]
+
+_PACKAGE = __name__.partition(".")[0]
+
+_OF_ARGUMENTS = re.compile(r"\b(takes|expected|missing)\b.*\barguments?\b")
+"""The words of Python, and of functions written in C, about a call with too few or too many arguments."""
 
 
 def check_function(
@@ -35,8 +42,8 @@ def check_function(
         )
     if (kind := idle_kind(function)) is not None:
         raise fault(f"{name}={function!r} is {kind}: calling it does nothing; {remedy}")
-    if (mismatch := _mismatch(function, arguments)) is not None:
-        raise fault(f"{name}={function!r} cannot be called with {_number(arguments)} ({mismatch}): give {form}")
+    if (why := mismatch(function, arguments)) is not None:
+        raise fault(f"{name}={function!r} cannot be called with {_number(arguments)} ({why}): give {form}")
 
 
 def idle_kind(function: Callable[..., Any]) -> str | None:
@@ -74,7 +81,7 @@ def _without_partial(function: Any) -> Any:
     return function
 
 
-def _mismatch(function: Callable[..., Any], arguments: int) -> str | None:
+def mismatch(function: Callable[..., Any], arguments: int) -> str | None:
     """Return why a function cannot be called with this number of arguments; None if it can, or if that is unknown."""
     try:
         signature = inspect.signature(function)
@@ -85,6 +92,19 @@ def _mismatch(function: Callable[..., Any], arguments: int) -> str | None:
     except TypeError as error:
         return str(error)
     return None
+
+
+def has_wrong_arguments(error: BaseException) -> bool:
+    """Return whether a call from this package to a program's function failed because of the number of arguments.
+
+    The function has no frame in the traceback then. With one, the mistake is in a call that the function makes.
+    """
+    trace = error.__traceback__
+    if not isinstance(error, TypeError) or trace is None or not _OF_ARGUMENTS.search(text_of(error)):
+        return False
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+    return str(trace.tb_frame.f_globals.get("__name__")).startswith(f"{_PACKAGE}.")
 
 
 def _number(arguments: int) -> str:

@@ -3,6 +3,7 @@
 import base64
 import enum
 import random
+import re
 from typing import NamedTuple, Self
 from uuid import UUID
 
@@ -19,9 +20,12 @@ __all__ = [
     "TaskId",
     "TopicIdPartition",
     "TopicPartition",
+    "is_topic_name",
     "member_id_of",
     "random_uuid",
 ]
+
+_TOPIC_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 
 Header = tuple[str, bytes | None]
 """One record header: its key and its value (`None` is a null value)."""
@@ -164,6 +168,11 @@ def random_uuid(rng: random.Random) -> UUID:
 def uuid_text(uuid: UUID) -> str:
     """Return a UUID as Kafka writes it: 22 characters of URL-safe base64."""
     return base64.urlsafe_b64encode(uuid.bytes).rstrip(b"=").decode("ascii")
+
+
+def is_topic_name(name: str) -> bool:
+    """Return whether Kafka allows a topic with this name."""
+    return name not in (".", "..") and _TOPIC_NAME.fullmatch(name) is not None
 
 
 def member_id_of(uuid: UUID) -> str:

@@ -18,7 +18,7 @@ from hypothesis import settings
 from tests.support.open_clusters import open_clusters
 from tests.support.open_sockets import follow_sockets
 from tests.support.open_transports import follow_transports, left_open
-from tests.support.processes import GroupScheduling, groups_of, longest_first
+from tests.support.processes import GroupScheduling, OneFirst, groups_of, longest_first
 from tests.support.stopped_runs import StoppedRun, announce
 
 pytest_plugins = ["kafka_groups.testing.pytest_plugin", "pytester"]
@@ -42,7 +42,7 @@ _directory = pytest.StashKey["tempfile.TemporaryDirectory[str]"]()
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """How thorough the simulation and the runs with faults are."""
-    parser.addoption("--seeds", type=int, default=3, help="seeds of the simulation (3)")
+    parser.addoption("--seeds", type=int, default=1, help="seeds of the simulation (1)")
     parser.addoption("--fault-seeds", type=int, default=1, help="seeds of faults for each design (1)")
     parser.addoption("--fault-brokers", default="embedded", help="where they run (embedded), such as embedded,kafka")
     parser.addoption("--chaos-seconds", type=float, default=20, help="for how long processes are struck (20)")
@@ -50,7 +50,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--worker-seeds", type=int, default=1, help="seeds of faults of handler workers, for each broker (1)"
     )
-    parser.addoption("--lockstep-seeds", type=int, default=3, help="seeds of the runs in lock-step with Kafka (3)")
+    parser.addoption("--lockstep-seeds", type=int, default=1, help="seeds of the runs in lock-step with Kafka (1)")
     parser.addoption("--slow", action="store_true", help="also run the tests marked slow, as .ci/run does")
     parser.addoption("--long", action="store_true", help="also run those marked slow or long, as .ci/long does")
 
@@ -65,6 +65,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.add_cleanup(config.stash[_directory].cleanup)
     if hasattr(config, "workerinput"):
         announce(Path(config.workerinput[_PROCESSES]))
+        config.pluginmanager.register(OneFirst(Path(config.workerinput[_GROUPS_FILE]).with_name("first")))
     elif config.getoption("dist", "no") != "no":
         _processes(config).mkdir()
         config.pluginmanager.register(StoppedRun(config, _processes(config)))

@@ -1,10 +1,12 @@
-"""Draws state machines from their transition tables.
+"""Draws state machines from their transition tables, and gives pages with diagrams the script that draws them.
 
 A page contains lines of the form `<!-- diagram: NAME -->`. The build replaces each of them with a Mermaid diagram: text
-that the theme draws in the reader's browser.
+that the theme draws in the reader's browser, with Mermaid. The theme would load that from the internet. It does not if
+the page has loaded it.
 """
 
 import enum
+import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from html import escape
@@ -18,7 +20,10 @@ from kafka_groups.broker.coordinators.groups.streams.states import STREAMS_GROUP
 from kafka_groups.broker.coordinators.transactions.states import TRANSACTION_TRANSITIONS
 from kafka_groups.streams.member.rules.states import IN_GROUP, TRANSITIONS
 
-__all__ = ["DIAGRAMS", "on_page_markdown"]
+__all__ = ["DIAGRAMS", "on_page_markdown", "on_post_page"]
+
+_MERMAID = "javascripts/mermaid.tiny.js"
+_DIAGRAM = '<pre class="mermaid"'
 
 _MARK = re.compile(r"^<!-- diagram: (?P<name>[a-z-]+) -->$", re.MULTILINE)
 
@@ -98,6 +103,14 @@ DIAGRAMS: Mapping[str, Diagram] = {
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """Replace the marks on a page with diagrams."""
     return _MARK.sub(lambda match: _drawn(DIAGRAMS[match["name"]]), markdown)
+
+
+def on_post_page(output: str, page: Any, **_: Any) -> str:
+    """Load Mermaid on pages with diagrams, before the theme looks for it when the page is complete."""
+    if _DIAGRAM not in output:
+        return output
+    script = posixpath.relpath(_MERMAID, page.url or ".")
+    return output.replace("</head>", f'<script defer src="{script}"></script></head>', 1)
 
 
 def _drawn(diagram: Diagram) -> str:

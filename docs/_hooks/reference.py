@@ -38,7 +38,7 @@ from kafka_groups.broker.coordinators.transactions.states import (
 from kafka_groups.broker.metrics import METRICS as BROKER_METRICS
 from kafka_groups.broker.profile import DEFAULT_PROFILE, PROFILES, Profile
 from kafka_groups.broker.share_partitions import record_state
-from kafka_groups.broker.unbuilt import UNBUILT, Unbuilt, UnbuiltKind
+from kafka_groups.broker.unsupported import UNSUPPORTED, Unsupported, UnsupportedKind
 from kafka_groups.config.clients.admin import admin_keys
 from kafka_groups.config.clients.foreign import FORBIDDEN, FOREIGN
 from kafka_groups.config.clients.share import share_consumer_keys
@@ -57,9 +57,9 @@ from kafka_groups.spark.records.schema import RECORD_SCHEMA
 from kafka_groups.spark.source.options import source_option_keys
 from kafka_groups.spark.source.progress import Counts
 from kafka_groups.streams.member.rules import states as streams_states
-from kafka_groups.streams.member.rules.metrics import MEMBER_METRICS
+from kafka_groups.streams.member.rules.member_metrics import MEMBER_METRICS
 from kafka_groups.streams.workers.absent_metrics import ABSENT_METRICS
-from kafka_groups.streams.workers.metrics import METRIC_GROUPS
+from kafka_groups.streams.workers.application_metrics import METRIC_GROUPS
 from kafka_groups.telemetry.families import (
     HANDLER_FAMILIES,
     SPARK_FAMILIES,
@@ -339,23 +339,23 @@ def served_api() -> Iterator[str]:
         yield _row(name.split(" ")[0], str(int(key)), versions, f"{rest[0].upper()}{rest[1:]}")
 
 
-def unbuilt() -> Iterator[str]:
+def unsupported() -> Iterator[str]:
     """What a release of Kafka has and the embedded broker lacks, by what it belongs to."""
     yield from _table_head("What is missing", "APIs, features and configs")
     grouped: dict[str, list[str]] = {}
-    for entry in UNBUILT:
-        grouped.setdefault(entry.why, []).append(_UNBUILT_NAMES[entry.kind](entry))
+    for entry in UNSUPPORTED:
+        grouped.setdefault(entry.why, []).append(_UNSUPPORTED_NAMES[entry.kind](entry))
     for why, names in grouped.items():
         yield _row(why, ", ".join(names))
 
 
-_UNBUILT_NAMES: Mapping[UnbuiltKind, Callable[[Unbuilt], str]] = {
-    UnbuiltKind.API: lambda entry: f"{entry.name} ({entry.key})",
-    UnbuiltKind.API_VERSION: lambda entry: f"{entry.name} ({entry.key}) before v{entry.built}",
-    UnbuiltKind.FEATURE: lambda entry: f"`{entry.name}` above {entry.built}",
-    UnbuiltKind.GROUP_CONFIG: lambda entry: f"`{entry.name}` of groups",
-    UnbuiltKind.BROKER_CONFIG: lambda entry: f"`{entry.name}`",
-    UnbuiltKind.RESOURCE: lambda entry: f"configs of {entry.name}",
+_UNSUPPORTED_NAMES: Mapping[UnsupportedKind, Callable[[Unsupported], str]] = {
+    UnsupportedKind.API: lambda entry: f"{entry.name} ({entry.key})",
+    UnsupportedKind.API_VERSION: lambda entry: f"{entry.name} ({entry.key}) before v{entry.supported}",
+    UnsupportedKind.FEATURE: lambda entry: f"`{entry.name}` above {entry.supported}",
+    UnsupportedKind.GROUP_CONFIG: lambda entry: f"`{entry.name}` of groups",
+    UnsupportedKind.BROKER_CONFIG: lambda entry: f"`{entry.name}`",
+    UnsupportedKind.RESOURCE: lambda entry: f"configs of {entry.name}",
 }
 
 
@@ -528,7 +528,7 @@ _GENERATORS: dict[str, Callable[[], Iterator[str]]] = {
     "record-events": record_event,
     "record-transitions": record_transition,
     "served-apis": served_api,
-    "unbuilt": unbuilt,
+    "unsupported": unsupported,
     "spark-columns": spark_columns,
     "spark-source-options": spark_source_options,
     "spark-source-counts": spark_source_counts,

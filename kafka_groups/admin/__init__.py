@@ -11,7 +11,7 @@ from kafka_groups.lazy_exports import import_on_first_use
 if TYPE_CHECKING:
     from kafka_groups.admin.admin import KafkaAdmin
     from kafka_groups.admin.aio import AsyncKafkaAdmin
-    from kafka_groups.admin.rules.plans.values import (
+    from kafka_groups.admin.rules.plans.plan_values import (
         CopyBasis,
         PlannedLoad,
         PlannedMove,
@@ -22,6 +22,15 @@ if TYPE_CHECKING:
         TaskPlace,
     )
     from kafka_groups.admin.rules.plans.what_if import PlannedProcess
+    from kafka_groups.admin.rules.returned_values import (
+        GroupConfigValue,
+        ListedShareGroup,
+        RemovedMember,
+        ShareGroupDescription,
+        ShareGroupList,
+        ShareGroupMember,
+        ShareOffset,
+    )
     from kafka_groups.admin.rules.streams_values import (
         ListedStreamsGroup,
         StreamsGroupDescription,
@@ -39,15 +48,6 @@ if TYPE_CHECKING:
         TransactionDescription,
         TransactionList,
         TransactionListing,
-    )
-    from kafka_groups.admin.rules.values import (
-        GroupConfigValue,
-        ListedShareGroup,
-        RemovedMember,
-        ShareGroupDescription,
-        ShareGroupList,
-        ShareGroupMember,
-        ShareOffset,
     )
     from kafka_groups.client.calls.results import Results
 
@@ -89,35 +89,35 @@ __all__ = [
 
 _MODULES = MappingProxyType({
     "AsyncKafkaAdmin": "aio",
-    "CopyBasis": "rules.plans.values",
+    "CopyBasis": "rules.plans.plan_values",
     "FencedProducer": "rules.transaction_values",
-    "GroupConfigValue": "rules.values",
+    "GroupConfigValue": "rules.returned_values",
     "KafkaAdmin": "admin",
-    "ListedShareGroup": "rules.values",
+    "ListedShareGroup": "rules.returned_values",
     "ListedStreamsGroup": "rules.streams_values",
     "PartitionProducer": "rules.transaction_values",
-    "PlannedLoad": "rules.plans.values",
-    "PlannedMove": "rules.plans.values",
+    "PlannedLoad": "rules.plans.plan_values",
+    "PlannedMove": "rules.plans.plan_values",
     "PlannedProcess": "rules.plans.what_if",
-    "PlannedThread": "rules.plans.values",
-    "RackTraffic": "rules.plans.values",
-    "RemovedMember": "rules.values",
+    "PlannedThread": "rules.plans.plan_values",
+    "RackTraffic": "rules.plans.plan_values",
+    "RemovedMember": "rules.returned_values",
     "Results": ".client.calls.results",
-    "ShareGroupDescription": "rules.values",
-    "ShareGroupList": "rules.values",
-    "ShareGroupMember": "rules.values",
-    "ShareOffset": "rules.values",
+    "ShareGroupDescription": "rules.returned_values",
+    "ShareGroupList": "rules.returned_values",
+    "ShareGroupMember": "rules.returned_values",
+    "ShareOffset": "rules.returned_values",
     "StreamsGroupDescription": "rules.streams_values",
     "StreamsGroupList": "rules.streams_values",
     "StreamsGroupMemberDescription": "rules.streams_values",
     "StreamsGroupOffset": "rules.streams_values",
     "StreamsGroupTasks": "rules.streams_values",
     "StreamsInternalTopic": "rules.streams_values",
-    "StreamsPlan": "rules.plans.values",
+    "StreamsPlan": "rules.plans.plan_values",
     "StreamsSubtopologyDescription": "rules.streams_values",
     "StreamsTopologyDescription": "rules.streams_values",
-    "TaskCounts": "rules.plans.values",
-    "TaskPlace": "rules.plans.values",
+    "TaskCounts": "rules.plans.plan_values",
+    "TaskPlace": "rules.plans.plan_values",
     "TransactionDescription": "rules.transaction_values",
     "TransactionList": "rules.transaction_values",
     "TransactionListing": "rules.transaction_values",

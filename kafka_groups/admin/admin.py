@@ -10,7 +10,7 @@ from typing import Literal, Self
 
 from kafka_groups.admin.admin_streams import StreamsGroupCalls
 from kafka_groups.admin.rules.group_configs import ConfigChanges, GroupConfigValues
-from kafka_groups.admin.rules.values import RemovedMember, ShareGroupDescription, ShareGroupList, ShareOffset
+from kafka_groups.admin.rules.returned_values import RemovedMember, ShareGroupDescription, ShareGroupList, ShareOffset
 from kafka_groups.client.calls.results import Results
 from kafka_groups.types import TopicPartition
 
@@ -173,6 +173,7 @@ class KafkaAdmin(StreamsGroupCalls):
 
         Raises:
             NonEmptyGroupError: The group has members.
+            GroupIdNotFoundError: The group is of another type.
             UnknownTopicOrPartitionError: A topic does not exist.
             GroupAuthorizationFailedError: You may not change the group.
             KafkaGroupsError: The coordinator refused the group, or did not answer in time.

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Literal
 
 from kafka_groups.admin.admin_transactions import TransactionCalls
-from kafka_groups.admin.rules.plans.values import StreamsPlan
+from kafka_groups.admin.rules.plans.plan_values import StreamsPlan
 from kafka_groups.admin.rules.plans.what_if import PlannedProcess
 from kafka_groups.admin.rules.streams_values import StreamsGroupDescription, StreamsGroupList, StreamsGroupOffset
 from kafka_groups.client.calls.results import Results

@@ -47,7 +47,7 @@ class _AdminThread:
         """Run a call of the asynchronous client to its end."""
         try:
             self._start()
-        except BaseException:
+        except BaseException:  # also Ctrl-C: a coroutine that never runs must be closed
             coroutine.close()
             raise
         return self._thread.run(coroutine)

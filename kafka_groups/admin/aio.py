@@ -22,11 +22,11 @@ from kafka_groups.admin.rules.arguments import (
     split_topics,
 )
 from kafka_groups.admin.rules.group_configs import ConfigChanges, GroupConfigValues, alter_configs, describe_configs
-from kafka_groups.admin.rules.members import remove_everyone, remove_instances
-from kafka_groups.admin.rules.share_groups import check_empty, delete_groups, describe_groups, list_groups
+from kafka_groups.admin.rules.member_removal import remove_everyone, remove_instances
+from kafka_groups.admin.rules.returned_values import RemovedMember, ShareGroupDescription, ShareGroupList, ShareOffset
+from kafka_groups.admin.rules.share_groups import check_may_change, delete_groups, describe_groups, list_groups
 from kafka_groups.admin.rules.share_offsets import alter_offsets, delete_offsets, describe_offsets, reset_offsets
 from kafka_groups.admin.rules.topics import partitions_of_topics
-from kafka_groups.admin.rules.values import RemovedMember, ShareGroupDescription, ShareGroupList, ShareOffset
 from kafka_groups.client.assembly import Environment
 from kafka_groups.client.calls.client import AdminClient, admin_client
 from kafka_groups.client.calls.questions import Asking
@@ -230,6 +230,7 @@ class AsyncKafkaAdmin(AsyncStreamsGroupCalls, AsyncTransactionCalls):
 
         Raises:
             NonEmptyGroupError: The group has members.
+            GroupIdNotFoundError: The group is of another type.
             UnknownTopicOrPartitionError: A topic does not exist.
             GroupAuthorizationFailedError: You may not change the group.
             KafkaGroupsError: The coordinator refused the group, or did not answer in time.
@@ -237,7 +238,7 @@ class AsyncKafkaAdmin(AsyncStreamsGroupCalls, AsyncTransactionCalls):
         (group,) = checked_names([group_id], "group_id")
         timestamp, ask = checked_place(to), self._within(timeout)
         if dry_run:
-            await check_empty(ask, group)
+            await check_may_change(ask, group)
         return await reset_offsets(ask, group, await _partitions(ask, group, topics), timestamp, dry_run=dry_run)
 
     async def delete_share_group_offsets(

@@ -13,7 +13,7 @@ from kafka_groups.admin.rules.arguments import (
     split_topics,
 )
 from kafka_groups.admin.rules.plans.plan import plan_of_group
-from kafka_groups.admin.rules.plans.values import StreamsPlan
+from kafka_groups.admin.rules.plans.plan_values import StreamsPlan
 from kafka_groups.admin.rules.plans.what_if import PlannedProcess, checked_what_if
 from kafka_groups.admin.rules.reset_targets import checked_target
 from kafka_groups.admin.rules.streams_groups import delete_streams_groups, describe_streams_groups, list_streams_groups

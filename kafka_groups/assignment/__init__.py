@@ -26,15 +26,6 @@ if TYPE_CHECKING:
         StickyTaskAssignor,
     )
     from kafka_groups.assignment.application.configs import AssignmentConfigs, RackAwareStrategy
-    from kafka_groups.assignment.application.interface import (
-        AssignedMember,
-        AssignmentError,
-        GroupAssignment,
-        GroupSubscription,
-        MemberSubscription,
-        TaskAssignmentError,
-        TaskAssignor,
-    )
     from kafka_groups.assignment.application.process_ids import ProcessId
     from kafka_groups.assignment.application.rack_aware import (
         RackAwareOptimizationParams,
@@ -43,9 +34,19 @@ if TYPE_CHECKING:
     )
     from kafka_groups.assignment.application.registered import Registered
     from kafka_groups.assignment.application.states import ACTIVE_LAG, UNKNOWN_LAG, ApplicationState, KafkaStreamsState
+    from kafka_groups.assignment.application.task_assignment_validation import validate_task_assignment
+    from kafka_groups.assignment.application.task_assignor import (
+        AssignedMember,
+        AssignmentError,
+        GroupAssignment,
+        GroupSubscription,
+        MemberSubscription,
+        TaskAssignmentError,
+        TaskAssignor,
+    )
     from kafka_groups.assignment.application.tasks import TaskInfo, TaskTopicPartition
-    from kafka_groups.assignment.application.validation import validate_task_assignment
-    from kafka_groups.assignment.group.interface import (
+    from kafka_groups.assignment.group.group_assignment_validation import check_assignment
+    from kafka_groups.assignment.group.group_assignor import (
         DescribedSubtopology,
         GroupAssignorConfigs,
         GroupTaskAssignor,
@@ -59,7 +60,6 @@ if TYPE_CHECKING:
         TopologyDescriber,
     )
     from kafka_groups.assignment.group.sticky import StickyGroupAssignor
-    from kafka_groups.assignment.group.validation import check_assignment
     from kafka_groups.assignment.registry import BUILT_IN_ASSIGNORS, OfferedAssignor, TaskAssignors
 
 __all__ = [
@@ -115,51 +115,51 @@ __all__ = [
 _MODULES = MappingProxyType({
     "ACTIVE_LAG": "application.states",
     "ApplicationState": "application.states",
-    "AssignedMember": "application.interface",
+    "AssignedMember": "application.task_assignor",
     "AssignedTask": "application.assignments",
     "AssignedTaskType": "application.assignments",
     "AssignmentConfigs": "application.configs",
-    "AssignmentError": "application.interface",
+    "AssignmentError": "application.task_assignor",
     "BUILT_IN_ASSIGNORS": "registry",
-    "DescribedSubtopology": "group.interface",
-    "GroupAssignment": "application.interface",
-    "GroupAssignorConfigs": "group.interface",
-    "GroupSubscription": "application.interface",
-    "GroupTaskAssignor": "group.interface",
+    "DescribedSubtopology": "group.group_assignor",
+    "GroupAssignment": "application.task_assignor",
+    "GroupAssignorConfigs": "group.group_assignor",
+    "GroupSubscription": "application.task_assignor",
+    "GroupTaskAssignor": "group.group_assignor",
     "HighAvailabilityTaskAssignor": "application.built_in",
     "StickyTaskAssignor": "application.built_in",
     "LegacyStickyTaskAssignor": "application.built_in",
     "FallbackPriorTaskAssignor": "application.built_in",
     "KafkaStreamsAssignment": "application.assignments",
     "KafkaStreamsState": "application.states",
-    "MemberAssignment": "group.interface",
-    "MemberAssignments": "group.interface",
-    "MemberSubscription": "application.interface",
+    "MemberAssignment": "group.group_assignor",
+    "MemberAssignments": "group.group_assignor",
+    "MemberSubscription": "application.task_assignor",
     "OfferedAssignor": "registry",
-    "OffsetsBySubtopology": "group.interface",
+    "OffsetsBySubtopology": "group.group_assignor",
     "ProcessId": "application.process_ids",
     "RackAwareOptimizationParams": "application.rack_aware",
     "RackAwareStrategy": "application.configs",
     "Registered": "application.registered",
     "StickyGroupAssignor": "group.sticky",
-    "StreamsGroupSpec": "group.interface",
-    "StreamsMemberSpec": "group.interface",
+    "StreamsGroupSpec": "group.group_assignor",
+    "StreamsMemberSpec": "group.group_assignor",
     "TaskAssignment": "application.assignments",
-    "TaskAssignmentError": "application.interface",
-    "TaskAssignor": "application.interface",
-    "TaskAssignorError": "group.interface",
+    "TaskAssignmentError": "application.task_assignor",
+    "TaskAssignor": "application.task_assignor",
+    "TaskAssignorError": "group.group_assignor",
     "TaskAssignors": "registry",
     "TaskInfo": "application.tasks",
     "TaskTopicPartition": "application.tasks",
-    "TasksBySubtopology": "group.interface",
-    "TopologyDescriber": "group.interface",
+    "TasksBySubtopology": "group.group_assignor",
+    "TopologyDescriber": "group.group_assignor",
     "UNKNOWN_LAG": "application.states",
-    "check_assignment": "group.validation",
+    "check_assignment": "group.group_assignment_validation",
     "default_standby_task_assignment": "application.building_blocks",
     "identity_assignment": "application.building_blocks",
     "optimize_rack_aware_active_tasks": "application.rack_aware",
     "optimize_rack_aware_standby_tasks": "application.rack_aware",
-    "validate_task_assignment": "application.validation",
+    "validate_task_assignment": "application.task_assignment_validation",
 })  # fmt: skip
 
 if not TYPE_CHECKING:  # so that a type checker reports a name that does not exist

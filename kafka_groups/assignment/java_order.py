@@ -13,7 +13,17 @@ from operator import index
 from typing import TypeVar
 from uuid import UUID
 
-__all__ = ["copied", "grown", "in_hash_order", "in_timeline_order", "int_hash", "set_hash", "string_hash", "uuid_hash"]
+__all__ = [
+    "copied",
+    "grown",
+    "in_hash_order",
+    "in_timeline_order",
+    "int_hash",
+    "set_hash",
+    "string_hash",
+    "timeline_slots",
+    "uuid_hash",
+]
 
 T = TypeVar("T")
 
@@ -28,22 +38,28 @@ def in_hash_order(values: Collection[T], hash_of: Callable[[T], int], buckets: i
 
     def bucket(value: T) -> int:
         code = hash_of(value)
+        # `HashMap.hash` spreads the upper half of the code, and the table masks it.
         return (code ^ code >> 16) & buckets - 1
 
     return sorted(values, key=bucket)
 
 
-def in_timeline_order(values: Collection[T], hash_of: Callable[[T], int]) -> list[T]:
+def in_timeline_order(values: Collection[T], hash_of: Callable[[T], int], slots: int = 0) -> list[T]:
     """Return values, given in the order in which they were added, in the order of Kafka's table with snapshots.
 
-    Its buckets hold more values, and the one that was added last comes first. The table never shrinks: this is the
-    order of one that has never had many more values.
+    Its buckets hold more values, and the one that was added last comes first.
+
+    Args:
+        values: The values.
+        hash_of: Returns the hash code of a value.
+        slots: The number of buckets, a power of two. Without it, the values were added one by one to an empty table,
+            and none was replaced.
     """
-    places = (len(values) * 3 - 1) // 4
-    shift = 64 - max(1, places.bit_length())
+    shift = 65 - max(slots, timeline_slots(len(values))).bit_length()
 
     def bucket(value: T) -> int:
         code = hash_of(value)
+        # A Fibonacci hash of the signed code (`BaseHashTable.findSlot` in Kafka).
         return ((code - (code >> 31 << 32)) * _GOLDEN_RATIO & _LONG) >> shift
 
     newest_first = list(values)
@@ -51,18 +67,31 @@ def in_timeline_order(values: Collection[T], hash_of: Callable[[T], int]) -> lis
     return sorted(newest_first, key=bucket)
 
 
+def timeline_slots(count: int) -> int:
+    """Return the number of buckets of a table with snapshots to which so many values were added one by one.
+
+    The table never shrinks. As it grows before it looks whether a value is there already, a table of `count` values in
+    which one is replaced has as many as one of `count + 1` values (Kafka's `BaseHashTable.baseAddOrReplace`).
+    """
+    return 1 << max(1, ((count * 3 - 1) // 4).bit_length())
+
+
 def grown(count: int) -> int:
     """Return the number of buckets of a table that was empty when its values were added one by one."""
+    # A table doubles when it is more than three quarters full.
     return max(_SMALLEST, _power_of_two(-(-count * 4 // 3)))
 
 
 def copied(count: int) -> int:
     """Return the number of buckets of a table that was made as a copy of a collection."""
+    # `HashSet` computes the capacity for a copy with a fraction and 1 more, so it can be twice that of a table that
+    # grew.
     return max(_SMALLEST, _power_of_two(count * 4 // 3 + 1))
 
 
 def string_hash(text: str) -> int:
     """Return `String.hashCode`, as an unsigned number."""
+    # Java's characters are UTF-16 units, so one outside the basic plane counts as two.
     encoded = text.encode("utf-16-be", "surrogatepass")
     code = 0
     for high, low in zip(encoded[::2], encoded[1::2], strict=True):

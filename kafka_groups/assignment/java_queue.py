@@ -31,6 +31,7 @@ class JavaQueue(Generic[T]):
         """Return a queue that is made of a collection at once, which gives the array another order."""
         queue = cls(key)
         queue._heap = [(key(value), value) for value in values]
+        # As `PriorityQueue(Collection)`, which orders the whole array at once, from the middle to the front.
         for place in range(len(queue._heap) // 2 - 1, -1, -1):
             queue._sink(place)
         return queue
@@ -44,6 +45,15 @@ class JavaQueue(Generic[T]):
     def __iter__(self) -> Iterator[T]:
         """Go over the values as they are in the array."""
         return iter([value for _, value in self._heap])
+
+    @property
+    def first(self) -> T:
+        """The least value. It stays in the queue.
+
+        Raises:
+            IndexError: The queue is empty.
+        """
+        return self._heap[0][1]
 
     def offer(self, value: T) -> None:
         """Add a value."""
@@ -70,6 +80,7 @@ class JavaQueue(Generic[T]):
         """
         place = [each for _, each in self._heap].index(value)
         last = self._heap.pop()
+        # As `PriorityQueue.removeAt`: the last value takes the place, sinks, and rises only if it did not sink.
         if place < len(self._heap):
             self._heap[place] = last
             self._sink(place)

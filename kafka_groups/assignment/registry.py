@@ -8,9 +8,10 @@ from typing import Final, Self, cast
 from attrs import field, frozen
 
 from kafka_groups.assignment.application.registered import Registered, import_assignor, is_application_assignor
-from kafka_groups.assignment.group.interface import GroupTaskAssignor
+from kafka_groups.assignment.group.group_assignor import GroupTaskAssignor
 from kafka_groups.assignment.group.sticky import StickyGroupAssignor
 from kafka_groups.errors import ConfigurationError
+from kafka_groups.errors.texts import named, represented, sentences
 
 __all__ = ["BUILT_IN_ASSIGNORS", "OfferedAssignor", "TaskAssignors"]
 
@@ -60,7 +61,9 @@ class TaskAssignors:
         """
         assignors = tuple(map(_offered, entries))
         if not assignors:
-            raise ConfigurationError(f"No task assignors. Register at least one; built-in names: {_BUILT_IN_NAMES}.")
+            raise ConfigurationError(
+                f"There are no task assignors. Register at least one. Built-in names: {_BUILT_IN_NAMES}."
+            )
         for name in _duplicates(assignor.name for assignor in assignors):
             raise ConfigurationError(f"Two task assignors have the name '{name}'. Give each assignor its own name.")
         return cls(assignors)
@@ -94,6 +97,8 @@ class TaskAssignors:
 
 
 def _offered(entry: object) -> OfferedAssignor:
+    # There are four kinds of entries: a place in a module, a name of a built-in assignor, and objects of either
+    # interface. A class of one's own may have both methods' names, so KIP-924's interface is told by its base class.
     if isinstance(entry, str):
         return _at_place(entry) if ":" in entry else _built_in(entry)
     if isinstance(entry, Registered):
@@ -120,8 +125,8 @@ def _by_member(entry: object) -> GroupTaskAssignor:
     name, assign = getattr(assignor, "name", None), getattr(assignor, "assign", None)
     if not isinstance(name, str) or not name or not callable(assign):
         raise ConfigurationError(
-            f"{entry!r} is not a task assignor. Register a TaskAssignor or a function, an object with a name, which is "
-            f"text, and a method assign, or a built-in name: {_BUILT_IN_NAMES}."
+            f"{represented(entry)} is not a task assignor. Register a TaskAssignor or a function, an object with a "
+            f"name, which is text, and a method assign, or a built-in name: {_BUILT_IN_NAMES}."
         )
     if inspect.iscoroutinefunction(assign):
         raise ConfigurationError(
@@ -135,10 +140,9 @@ def _made(assignor_class: type[object]) -> object:
     try:
         return assignor_class()
     except Exception as error:  # the class may be anybody's
-        raise ConfigurationError(
-            f"Could not create the task assignor {assignor_class.__qualname__}: {error!r}. Register a class that can "
-            "be called without arguments, or an object."
-        ) from error
+        text = f"Could not create the task assignor {assignor_class.__qualname__}: {named(error)}"
+        remedy = "Register a class that can be called without arguments, or an object"
+        raise ConfigurationError(sentences(text, remedy)) from error
 
 
 def _duplicates(names: Iterable[str]) -> Iterator[str]:

@@ -48,7 +48,8 @@ class EmbeddedCluster:
         settings: The brokers' settings, with Kafka's dotted names or as `BrokerSettings`.
         security: TLS, SASL and the users. By default anyone can connect, in plain text.
         clock: The brokers' clock, which must agree with the event loop's time. The default is the system's clock.
-        seed: Seed of all randomness, which is used for ids.
+        seed: Seed of the randomness that is used for ids. In real time the cluster's own id is another one each time,
+            because clients tell clusters apart by their ids. With a clock in virtual time it depends on the seed, too.
         profile: The release of Kafka that the brokers act as: "4.2", "4.3" or "4.4". What a release does not have, they
             refuse as that release does.
 
@@ -134,7 +135,7 @@ class EmbeddedCluster:
         thread.start()
         try:
             thread.run(self._core.start())
-        except BaseException:
+        except BaseException:  # also Ctrl-C: nobody else could stop the thread
             thread.stop()
             raise
         self._thread = thread

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import cast
 
-from kafka_groups.broker.configs.groups import GroupConfigs
+from kafka_groups.broker.configs.group_configs import GroupConfigs
 from kafka_groups.broker.coordinators.groups.settings import GroupConfigSources
 from kafka_groups.broker.faults import Faults
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
@@ -69,7 +69,7 @@ class ClusterCore:
         try:
             for node_id in range(1, self.size + 1):
                 await self.start_node(node_id)
-        except BaseException:
+        except BaseException:  # also a cancellation: the brokers that have started must not run on
             await self.stop()
             raise
 
@@ -105,9 +105,12 @@ class ClusterCore:
         await self._running(node_id).kill()
         metadata = self.parts.metadata
         for topic in metadata.topics():
+            # Only coordinators' logs can have records that are not committed: in a simulation, their storage takes
+            # time. What clients produce is committed at once.
             for partition in topic.partitions if topic.is_internal else ():
                 if partition.leader_id == node_id:
                     self.parts.logs.drop_uncommitted(topic.topic_id, partition.partition)
+        # Until the controller's session with a dead broker ends, other brokers go on naming it as the leader.
         if noticed_after_ms:
             notice = partial(self._notice_death, node_id)
             self._unnoticed[node_id] = asyncio.get_running_loop().call_later(noticed_after_ms / 1000, notice)
@@ -160,7 +163,7 @@ class ClusterCore:
         if node_id is not None and node_id not in self.nodes:
             raise ValueError(f"Broker {node_id} is not running. Running brokers: {sorted(self.nodes)}.")
         nodes = self.nodes.values() if node_id is None else (self.nodes[node_id],)
-        return read_metrics(node.figures() for node in nodes)
+        return read_metrics(node.counters() for node in nodes)
 
     def alter_group_configs(self, group_id: str, changes: Mapping[str, str | None]) -> None:
         """Change a group's configuration."""
@@ -213,10 +216,13 @@ def cluster_parts(
     scram = ScramCredentials()
     scram.add_users(security, partial(random.Random(seed).randbytes, _SALT_BYTES))
     peer_login = _peer_login(security)
-    metadata = ClusterMetadata(random.Random(seed), features=profile.finalized_features())
+    is_simulated = not isinstance(clock, SystemClock)
+    # Clients tell clusters apart by their ids, so in real time two clusters with one seed must not share one.
+    identity = random.Random(seed) if is_simulated else random.Random()
+    metadata = ClusterMetadata(random.Random(seed), identity=identity, features=profile.finalized_features())
     faults, rng = Faults(), random.Random(f"{seed}/aside")
     return ClusterParts(
-        run_aside=in_thread if isinstance(clock, SystemClock) else in_virtual_time(rng, faults.assignor_ms),
+        run_aside=in_virtual_time(rng, faults.assignor_ms) if is_simulated else in_thread,
         faults=faults,
         network=network,
         clock=clock,

@@ -17,11 +17,11 @@ from kafka_groups.broker.metadata.placement import GROUP_TOPIC, SHARE_STATE_TOPI
 from kafka_groups.broker.requests.services import BrokerServices
 from kafka_groups.types import AcknowledgeType
 
-__all__ = ["METRICS", "BrokerFigures", "BrokerMetric", "read_metrics"]
+__all__ = ["METRICS", "BrokerGauges", "BrokerMetric", "read_metrics"]
 
 
 @frozen
-class BrokerFigures:
+class BrokerGauges:
     """The values that one broker's metrics are computed from, at one moment."""
 
     services: BrokerServices
@@ -56,13 +56,13 @@ class BrokerMetric:
     name: str
     unit: str
     doc: str
-    read: Callable[[BrokerFigures], int]
+    read: Callable[[BrokerGauges], int]
 
 
-def read_metrics(brokers: Iterable[BrokerFigures]) -> Mapping[str, int]:
+def read_metrics(brokers: Iterable[BrokerGauges]) -> Mapping[str, int]:
     """Return the sum over some brokers by name."""
-    figures = tuple(brokers)
-    return MappingProxyType({metric.name: sum(map(metric.read, figures)) for metric in METRICS})
+    counters = tuple(brokers)
+    return MappingProxyType({metric.name: sum(map(metric.read, counters)) for metric in METRICS})
 
 
 # ------------------------------------------------------------------------------------------------- the table
@@ -85,7 +85,7 @@ def _of_groups(kind: GroupType) -> Iterator[BrokerMetric]:
         f"{_GROUPS},protocol={kind.value}:group-count",
         "groups",
         f"Groups of the type {kind.value}, in whatever state.",
-        lambda figures: figures.groups_of(kind),
+        lambda counters: counters.groups_of(kind),
     )
     for state in _STATES[kind]:
         yield BrokerMetric(
@@ -101,7 +101,7 @@ def _by_older_names() -> Iterator[BrokerMetric]:
         f"{_MANAGER},name=NumGroups:Value",
         "groups",
         "Classic groups, by an older name.",
-        lambda figures: figures.groups_of(GroupType.CLASSIC),
+        lambda counters: counters.groups_of(GroupType.CLASSIC),
     )
     for state in _STATES[GroupType.CLASSIC]:
         yield BrokerMetric(
@@ -114,27 +114,27 @@ def _by_older_names() -> Iterator[BrokerMetric]:
         f"{_MANAGER},name=NumOffsets:Value",
         "offsets",
         "Committed offsets, by an older name.",
-        lambda figures: figures.offsets,
+        lambda counters: counters.offsets,
     )
 
 
-def _in_state(figures: BrokerFigures, kind: GroupType, state: str) -> int:
-    return figures.groups[kind, state]
+def _in_state(counters: BrokerGauges, kind: GroupType, state: str) -> int:
+    return counters.groups[kind, state]
 
 
 _OF_OFFSETS = (
-    BrokerMetric(f"{_GROUPS}:offset-count", "offsets", "Committed offsets.", lambda figures: figures.offsets),
+    BrokerMetric(f"{_GROUPS}:offset-count", "offsets", "Committed offsets.", lambda counters: counters.offsets),
     BrokerMetric(
         f"{_GROUPS}:offset-commit-count",
         "offsets",
         "Offsets that were committed.",
-        lambda figures: figures.services.coordinators.groups.figures.offset_commits,
+        lambda counters: counters.services.coordinators.groups.counters.offset_commits,
     ),
     BrokerMetric(
         f"{_GROUPS}:offset-deletion-count",
         "offsets",
         "Offsets that an administrator deleted.",
-        lambda figures: figures.services.coordinators.groups.figures.offset_deletions,
+        lambda counters: counters.services.coordinators.groups.counters.offset_deletions,
     ),
 )
 _OF_REBALANCES = (
@@ -142,25 +142,25 @@ _OF_REBALANCES = (
         f"{_GROUPS}:group-completed-rebalance-count",
         "rebalances",
         "Rebalances of classic groups that ended with assignments.",
-        lambda figures: figures.services.coordinators.groups.figures.classic_rebalances,
+        lambda counters: counters.services.coordinators.groups.counters.classic_rebalances,
     ),
     BrokerMetric(
         f"{_GROUPS}:consumer-group-rebalance-count",
         "rebalances",
         "Heartbeats of consumer groups that began a new epoch of the group. Members that leave do not count.",
-        lambda figures: figures.services.coordinators.groups.figures.consumer_rebalances,
+        lambda counters: counters.services.coordinators.groups.counters.consumer_rebalances,
     ),
     BrokerMetric(
         f"{_GROUPS}:share-group-rebalance-count",
         "rebalances",
         "Heartbeats of share groups that began a new epoch of the group. Members that leave do not count.",
-        lambda figures: figures.services.coordinators.groups.figures.share_rebalances,
+        lambda counters: counters.services.coordinators.groups.counters.share_rebalances,
     ),
     BrokerMetric(
         f"{_GROUPS}:streams-group-rebalance-count",
         "rebalances",
         "Heartbeats of streams groups that began a new epoch of the group. Members that leave do not count.",
-        lambda figures: figures.services.coordinators.groups.figures.streams_rebalances,
+        lambda counters: counters.services.coordinators.groups.counters.streams_rebalances,
     ),
 )
 _OF_DESCRIPTIONS = (
@@ -168,13 +168,13 @@ _OF_DESCRIPTIONS = (
         f"{_GROUPS}:streams-group-topology-description-set-success-count",
         "descriptions",
         "Descriptions of topologies that were stored (KIP-1331).",
-        lambda figures: figures.services.coordinators.groups.figures.descriptions_stored,
+        lambda counters: counters.services.coordinators.groups.counters.descriptions_stored,
     ),
     BrokerMetric(
         f"{_GROUPS}:streams-group-topology-description-get-success-count",
         "descriptions",
         "Descriptions of topologies that StreamsGroupDescribe has shown (KIP-1331).",
-        lambda figures: figures.services.coordinators.groups.figures.descriptions_shown,
+        lambda counters: counters.services.coordinators.groups.counters.descriptions_shown,
     ),
 )
 
@@ -184,13 +184,13 @@ def _of_coordinator(mbean: str, topic: str, coordinator: str) -> Iterator[Broker
         f"{mbean},state=active:num-partitions",
         "partitions",
         f"Partitions of `{topic}` that the {coordinator} leads and has loaded.",
-        lambda figures: len(figures.services.coordinators.hosted.runtimes[topic].active_shards()),
+        lambda counters: len(counters.services.coordinators.hosted.runtimes[topic].active_shards()),
     )
     yield BrokerMetric(
         f"{mbean},state=loading:num-partitions",
         "partitions",
         f"Partitions of `{topic}` that are being loaded.",
-        lambda figures: figures.services.coordinators.hosted.runtimes[topic].num_loading,
+        lambda counters: counters.services.coordinators.hosted.runtimes[topic].num_loading,
     )
 
 
@@ -198,20 +198,20 @@ _OF_WRITES = BrokerMetric(
     f"{_SHARE_STATE}:write-total",
     "writes",
     "Writes of the state of a share-partition.",
-    lambda figures: figures.services.coordinators.share.writes,
+    lambda counters: counters.services.coordinators.share.writes,
 )
 _OF_SESSIONS = (
     BrokerMetric(
         f"{_SESSIONS},name=ShareSessionsCount:Value",
         "sessions",
         "Share sessions.",
-        lambda figures: len(figures.services.share.sessions),
+        lambda counters: len(counters.services.share.sessions),
     ),
     BrokerMetric(
         f"{_SESSIONS},name=SharePartitionsCount:Value",
         "partitions",
         "Partitions in all share sessions. A partition counts in every session that has it.",
-        lambda figures: figures.services.share.sessions.num_partitions,
+        lambda counters: counters.services.share.sessions.num_partitions,
     ),
 )
 
@@ -227,8 +227,8 @@ def _of_acknowledgements() -> Iterator[BrokerMetric]:
         )
 
 
-def _acknowledgements(figures: BrokerFigures, kind: AcknowledgeType) -> int:
-    return figures.services.share.acknowledgements[kind]
+def _acknowledgements(counters: BrokerGauges, kind: AcknowledgeType) -> int:
+    return counters.services.share.acknowledgements[kind]
 
 
 METRICS: tuple[BrokerMetric, ...] = (

@@ -2,21 +2,21 @@
 
 from collections.abc import Callable, Iterable
 
-from kafka_groups.broker.api.context import ConnectionInfo
 from kafka_groups.broker.api.handlers import HANDLERS
 from kafka_groups.broker.log.batches import AppendResult
 from kafka_groups.broker.metadata.delta import MetadataDelta
 from kafka_groups.broker.metadata.image import MetadataImage
 from kafka_groups.broker.metadata.topics import BrokerEndpoint, TopicMetadata
-from kafka_groups.broker.metrics import BrokerFigures
+from kafka_groups.broker.metrics import BrokerGauges
 from kafka_groups.broker.requests.appending import append_batch
+from kafka_groups.broker.requests.context import ConnectionInfo
 from kafka_groups.broker.requests.services import BrokerServices
 from kafka_groups.broker.runtime.coordinators import Coordinators
 from kafka_groups.broker.runtime.log_cleaner import CleanedLog, LogCleaner
 from kafka_groups.broker.runtime.parts import BrokerParts, ClusterParts
+from kafka_groups.broker.runtime.scheduling.broker_timers import BrokerTimers
 from kafka_groups.broker.runtime.scheduling.expiry import BrokerRuntime, Expiring
 from kafka_groups.broker.runtime.scheduling.purgatory import Purgatory
-from kafka_groups.broker.runtime.scheduling.timers import BrokerTimers
 from kafka_groups.broker.server import BrokerServer
 from kafka_groups.broker.share_partitions.leader import SharePartitionLeader
 from kafka_groups.broker.share_partitions.partition import SharePartitionKey
@@ -72,9 +72,9 @@ class BrokerNode:
         """Number of connections from and to other brokers."""
         return self._peer_server.open_connections + len(self._coordinators.peers)
 
-    def figures(self) -> BrokerFigures:
+    def counters(self) -> BrokerGauges:
         """Return what the metrics of this broker are read from."""
-        return BrokerFigures(self._services)
+        return BrokerGauges(self._services)
 
     async def start(self, host: str, port: int) -> BrokerEndpoint:
         """Listen and join the cluster. Port 0 picks a free port.

@@ -1,8 +1,8 @@
 """Profiles of Kafka's releases: one for each release that the embedded broker can stand in for.
 
-A profile has what the release says. What the embedded broker can't do yet is in `unbuilt`, and is left out of what it
-offers: the methods here return what it offers. A test compares both with what the release was captured to answer
-(`python -m tests.recording.profile_capture`).
+A profile has what the release says. What the embedded broker does not support is in `unsupported`, and is left out of
+what it offers: the methods here return what it offers. A test compares both with what the release was captured to
+answer (`python -m tests.recording.profile_capture`).
 """
 
 from collections.abc import Iterable, Mapping
@@ -12,7 +12,7 @@ from typing import Any
 from attrs import evolve, field, frozen
 
 from kafka_groups.assignment import TaskAssignors
-from kafka_groups.broker.unbuilt import LEVELS_BUILT, LOWEST_VERSIONS_BUILT
+from kafka_groups.broker.unsupported import LOWEST_SUPPORTED_VERSIONS, SUPPORTED_LEVELS
 from kafka_groups.config.cluster.broker import BrokerSettings, broker_settings
 from kafka_groups.config.settings import KeyTable
 from kafka_groups.errors import InvalidConfigError
@@ -76,7 +76,7 @@ class Profile:
         versions = self.versions.get(key)
         if versions is None:
             return None
-        return VersionRange(max(versions.low, LOWEST_VERSIONS_BUILT.get(key, 0)), versions.high)
+        return VersionRange(max(versions.low, LOWEST_SUPPORTED_VERSIONS.get(key, 0)), versions.high)
 
     def served(self, key: ApiKey) -> VersionRange | None:
         """Return the versions of an API that are served: those advertised, without old ones that no client may use."""
@@ -121,6 +121,8 @@ class Profile:
         """
         fixed: dict[str, Any] = {_attribute(name): value for name, value in self.missing_broker_keys.items()}
         if isinstance(given, BrokerSettings):
+            # Settings that were given as an object have all keys. Those that still have the default of the newest
+            # release take the value by which this release acts.
             unchanged = {name: value for name, value in fixed.items() if _is_default(given, name)}
             settings = evolve(given, **unchanged)
         else:
@@ -132,7 +134,8 @@ class Profile:
 
 
 def _built(feature: str, level: int) -> int:
-    return min(level, LEVELS_BUILT.get(feature, level))
+    # A level that the embedded broker does not have is not offered, so that no client relies on it.
+    return min(level, SUPPORTED_LEVELS.get(feature, level))
 
 
 def _attribute(name: str) -> str:
@@ -248,6 +251,7 @@ _4_4 = Profile(
     ),
     lowest_metadata_level=33,
 )
+# Custom assignors of streams groups (KIP-1357), tags for racks, and descriptions of topologies (KIP-1331).
 _NEW_IN_4_4: Mapping[str, Any] = MappingProxyType({
     "group.streams.assignors": TaskAssignors(),
     "group.streams.rack.aware.assignment.tags": (),
@@ -267,6 +271,7 @@ _4_3 = evolve(
             TXN_OFFSET_COMMIT=(0, 5),
         ),
     },
+    # Level 2 of share.version, with dead-letter queues (KIP-1191), came with 4.4.
     features={**_4_4.features, **_features(metadata_version=(7, 30, 30), share_version=(0, 1, 1))},
     lowest_metadata_level=30,
     settles_empty_share_groups=False,
@@ -282,6 +287,8 @@ _4_2 = evolve(
     lowest_metadata_level=23,
     missing_broker_keys={
         **_NEW_IN_4_4,
+        # Before KIP-1263 in 4.3, assignments were computed with the change that needs them. An interval of 0 acts like
+        # that.
         "group.streams.assignment.interval.ms": 0,
         "group.streams.min.assignment.interval.ms": 0,
         "group.streams.max.assignment.interval.ms": 15_000,
@@ -291,6 +298,7 @@ _4_2 = evolve(
         "group.share.assignment.interval.ms": 0,
         "group.share.min.assignment.interval.ms": 0,
         "group.share.max.assignment.interval.ms": 15_000,
+        # KIP-1240 in 4.3 brought limits for each group, and these bounds. In 4.2 only the broker has limits.
         "group.share.min.delivery.count.limit": 2,
         "group.share.max.delivery.count.limit": 10,
         "group.share.min.partition.max.record.locks": 100,

@@ -33,7 +33,8 @@ __all__ = ["ANONYMOUS", "Authentication", "BrokerSecurity", "ScramCredentials"]
 ANONYMOUS = "User:ANONYMOUS"
 """The principal of clients that need not authenticate, or have not yet. See `RequestContext.principal`."""
 
-_MECHANISMS = (PLAIN, *SCRAM_MECHANISMS, OAUTHBEARER)
+_WITH_PASSWORDS = (PLAIN, *SCRAM_MECHANISMS)
+_MECHANISMS = (*_WITH_PASSWORDS, OAUTHBEARER)
 _NO_USERS: Mapping[str, str] = MappingProxyType({})
 _LEAST_MS_BETWEEN = 1_000
 """A client may authenticate again only so long after the last time."""
@@ -59,13 +60,20 @@ class BrokerSecurity:
             not valid. By default, unsigned JSON web tokens are valid until they expire, as in Kafka's own default.
 
     Raises:
-        ConfigurationError: A mechanism is unknown.
+        ConfigurationError: A mechanism is unknown, or there are users, and no mechanism that has passwords.
     """
 
     mechanisms: tuple[str, ...] = field(default=(), validator=_known)
     users: Mapping[str, str] = field(default=_NO_USERS, repr=lambda users: repr(sorted(users)))
     tls: ServerTls | None = None
     token_subject: Callable[[str], str] | None = None
+
+    def __attrs_post_init__(self) -> None:
+        if self.users and not set(self.mechanisms) & set(_WITH_PASSWORDS):
+            raise ConfigurationError(
+                f"There are users, and no SASL mechanism that asks for their passwords. Add one of "
+                f"{', '.join(_WITH_PASSWORDS)}, or leave the users out; without a mechanism, anyone may connect."
+            )
 
 
 class ScramCredentials:
@@ -156,6 +164,9 @@ class Authentication:
 
     def permits(self, api_key: int, now_ms: int) -> bool:
         """Return whether a request may be handled. If not, the connection must be closed."""
+        # Before authentication, ApiVersions comes first and then the handshake (KIP-152;
+        # SaslServerAuthenticator.handleKafkaRequest in Kafka). Afterwards, an expired session only takes a handshake,
+        # with which it is renewed (KIP-368).
         if self._state is not _State.AUTHENTICATED:
             return api_key in _ALLOWED[self._state]
         return self._ends_ms is None or now_ms < self._ends_ms or api_key == ApiKey.SASL_HANDSHAKE
@@ -163,8 +174,11 @@ class Authentication:
     def handshake(self, mechanism: str, now_ms: int) -> SaslHandshakeResponse:
         """Take the mechanism that the client chose."""
         offered = self.security.mechanisms
+        # A client may not authenticate again within a second (KafkaChannel.maybeBeginServerReauthentication in Kafka).
         if self._state is _State.AUTHENTICATED and now_ms - self._authenticated_ms < _LEAST_MS_BETWEEN:
             return SaslHandshakeResponse(error_code=ErrorCode.ILLEGAL_SASL_STATE, mechanisms=offered)
+        # A client that authenticates again has to use the same mechanism (SaslServerAuthenticator.createSaslServer and
+        # authenticate in Kafka).
         if mechanism not in offered or (self._identity is not None and mechanism != self._mechanism):
             self._state = _State.FAILED
             return SaslHandshakeResponse(error_code=ErrorCode.UNSUPPORTED_SASL_MECHANISM, mechanisms=offered)
@@ -182,10 +196,12 @@ class Authentication:
         self._exchange = self._exchange or self._begun(wall_ms)
         try:
             answer = self._exchange.evaluate(message)
+            # The mechanism needs another message.
             if self._exchange.identity is None:
                 return SaslAuthenticateResponse(auth_bytes=answer)
             lifetime_ms = self._succeeded(self._exchange.identity, now_ms)
         except RejectedError as error:
+            # The response tells the client why, before the connection is closed (KIP-152).
             self._state = _State.FAILED
             return SaslAuthenticateResponse(error_code=ErrorCode.SASL_AUTHENTICATION_FAILED, error_message=str(error))
         return SaslAuthenticateResponse(auth_bytes=answer, session_lifetime_ms=lifetime_ms)
@@ -200,10 +216,13 @@ class Authentication:
         return ScramServer(mechanism, lambda user: self.credentials.get(user, mechanism), self.nonce())
 
     def _succeeded(self, identity: Identity, now_ms: int) -> int:
+        # A connection belongs to one principal: what it does was authorized for that one (KIP-368).
         if self._identity is not None and identity.name != self._identity.name:
             raise RejectedError("Cannot change principals during re-authentication")
         self._identity, self._exchange = identity, None
         self._state, self._authenticated_ms = _State.AUTHENTICATED, now_ms
+        # The session ends with the token, or after `connections.max.reauth.ms`, whichever is sooner. Without either it
+        # does not end (KIP-368).
         limits = [limit for limit in (identity.lifetime_ms, self.max_session_ms or None) if limit is not None]
         self._ends_ms = now_ms + min(limits) if limits else None
         return min(limits, default=0)
@@ -216,6 +235,7 @@ def _identity_of(token: str, token_subject: Callable[[str], str] | None, wall_ms
         claims = claims_of(token)
         expires_ms, subject = float(claims["exp"]) * 1000, str(claims["sub"])
     except (ValueError, KeyError, TypeError):
+        # The token comes from a client and may be anything. Why it is not valid is told to nobody.
         raise RejectedError("invalid_token") from None
     if expires_ms <= wall_ms:
         raise RejectedError("invalid_token")

@@ -7,12 +7,12 @@ from collections.abc import Callable, Coroutine, Iterable, Mapping
 from typing import Any
 
 from kafka_groups.broker.api.api_versions import unsupported_version
-from kafka_groups.broker.api.context import ConnectionInfo, RequestContext
 from kafka_groups.broker.api.handlers import Handler
 from kafka_groups.broker.faults import Action, Delay, Drop, Respond
 from kafka_groups.broker.profile import Profile
+from kafka_groups.broker.requests.context import ConnectionInfo, RequestContext, UnansweredError
 from kafka_groups.broker.requests.services import BrokerServices
-from kafka_groups.broker.runtime.scheduling.turns import CHEAP, Turns
+from kafka_groups.broker.runtime.scheduling.cooperative_yield import CHEAP, CooperativeYield
 from kafka_groups.broker.security import ANONYMOUS, Authentication
 from kafka_groups.errors import MalformedFrameError, UnknownApiError
 from kafka_groups.net.certificate_subject import certificate_subject
@@ -41,7 +41,7 @@ class _NotAuthenticatedError(Exception):
 
 
 # What ends a connection without an answer.
-_CLOSES = (MalformedFrameError, UnknownApiError, _NotAuthenticatedError)
+_CLOSES = (MalformedFrameError, UnansweredError, UnknownApiError, _NotAuthenticatedError)
 
 
 class BrokerServer:
@@ -148,7 +148,7 @@ class _Connection:
         self._reading_paused = False
         self._muted = False
         self._lost_in_good_order = False
-        self._turns = Turns()
+        self._turns = CooperativeYield()
         self._is_over = False
         self._idle_ms = server.services.cluster.settings.connections_max_idle_ms
         self._used_ms = server.services.cluster.clock.now_ms()
@@ -216,7 +216,7 @@ class _Connection:
             try:
                 await self._serve_one(self._frames.popleft())
             except _CLOSES as error:
-                # As in Kafka: no response is certain to be understood by this client.
+                # As in Kafka: no response is certain to be understood by this client, or none is expected.
                 _log.debug("broker %d closes %s: %s", self._server.services.node_id, self.info, error)
                 self._drop()
                 return
@@ -245,22 +245,22 @@ class _Connection:
         self._transport.close()
 
     async def _response_to(self, frame: bytes) -> bytes | None:
-        self._turns = Turns()
+        self._turns = CooperativeYield()
         if len(frame) > _DECODED_AT_ONCE_BYTES:
             self._turns.expect_many()
         header = decode_request_header(frame)
+        context = RequestContext(header, self.info, self._server.services, self._turns)
         is_served = header.version in self._server.served.get(header.api_key, ())
+        # A client that is newer than the broker has to learn which versions there are. Version 0 of the response is one
+        # that every client understands (KIP-511).
         if header.api_key == ApiKey.API_VERSIONS and not is_served:
-            return encode_response(unsupported_version(self._server.services.cluster.profile), 0, header.correlation_id)
+            return encode_response(unsupported_version(context), 0, header.correlation_id)
         authentication = self.info.authentication
-        if authentication is not None and not authentication.permits(
-            header.api_key, self._server.services.cluster.clock.now_ms()
-        ):
+        if authentication is not None and not authentication.permits(header.api_key, context.now_ms):
             raise _NotAuthenticatedError(f"API key {header.api_key} from a client that is not authenticated")
         if not is_served:
             raise UnknownApiError(f"API key {header.api_key} is not supported in version {header.version}")
         handler = self._server.handlers[header.api_key]
-        context = RequestContext(header, self.info, self._server.services, self._turns)
         response = await self._handled(handler, frame, context)
         if response is None:
             return None

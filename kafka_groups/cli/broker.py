@@ -1,7 +1,9 @@
 """`kafka-groups broker`: an embedded cluster that runs until you stop it."""
 
 import asyncio
+import os
 import signal
+import stat
 import sys
 from typing import Any
 
@@ -10,6 +12,7 @@ import click
 from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.broker.profile import DEFAULT_PROFILE, PROFILES, profile_named
 from kafka_groups.cli.broker_security import SecurityOptions, security_options
+from kafka_groups.cli.key_value import keys_and_values
 from kafka_groups.cli.output import BOOTSTRAP_PREFIX, say
 from kafka_groups.cli.working_directory import import_from_here
 from kafka_groups.config.cluster.broker import BrokerSettings
@@ -17,9 +20,13 @@ from kafka_groups.errors import ConfigurationError, InvalidConfigError, NetworkE
 
 __all__ = ["broker"]
 
+_HIGHEST_PORT = 65_535
+
 
 @click.command()
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port of the first broker; 0 picks free ports.")
+@click.option(
+    "--port", type=click.IntRange(0, _HIGHEST_PORT), default=0, help="Port of the first broker; 0 picks free ports."
+)
 @click.option(
     "--brokers", type=click.IntRange(1, 100), default=1, help="Number of brokers. Their ports are consecutive."
 )
@@ -39,6 +46,11 @@ def broker(
     port: int, brokers: int, given: tuple[str, ...], profile: str, *, until_stdin_closes: bool, **security: Any
 ) -> None:
     """Run an embedded Kafka cluster on loopback until Ctrl-C. Data is kept in memory and lost on exit."""
+    if port and port + brokers - 1 > _HIGHEST_PORT:
+        raise click.BadParameter(
+            f"the brokers need ports {port} to {port + brokers - 1}, and {_HIGHEST_PORT} is the highest port.",
+            param_hint="--port",
+        )
     try:
         cluster = EmbeddedCluster(
             brokers,
@@ -70,6 +82,9 @@ async def _serve(cluster: EmbeddedCluster, *, until_stdin_closes: bool) -> None:
 async def _input_closed(stop: asyncio.Event) -> None:
     reader = asyncio.StreamReader()
     loop = asyncio.get_running_loop()
+    if not _can_be_awaited():
+        stop.set()
+        return
     transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
     try:
         while await reader.read(1024):
@@ -79,17 +94,18 @@ async def _input_closed(stop: asyncio.Event) -> None:
         transport.close()
 
 
+def _can_be_awaited() -> bool:
+    """Return whether standard input can close later. A file or /dev/null ends at once, and has no events."""
+    if sys.stdin is None or sys.stdin.closed:
+        return False
+    mode = os.fstat(sys.stdin.fileno()).st_mode
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(sys.stdin.fileno())
+
+
 def _settings(given: tuple[str, ...], profile: str) -> BrokerSettings:
-    pairs = dict(_pair(text) for text in given)
+    pairs: dict[str, object] = {**keys_and_values(given)}
     import_from_here()  # a task assignor may be there
     try:
         return profile_named(profile).settings(pairs)
     except InvalidConfigError as error:
         raise click.BadParameter(str(error), param_hint="--set") from error
-
-
-def _pair(text: str) -> tuple[str, object]:
-    name, equals, value = text.partition("=")
-    if not equals:
-        raise click.BadParameter(f"{text!r} is not of the form KEY=VALUE.", param_hint="--set")
-    return name.strip(), value

@@ -8,8 +8,10 @@ import click
 from attrs import frozen
 
 from kafka_groups.broker.security import BrokerSecurity
+from kafka_groups.cli.key_value import refuse_repeated
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.net.tls import ServerTls
+from kafka_groups.protocol.sasl.oauthbearer import OAUTHBEARER
 
 __all__ = ["SecurityOptions", "security_options"]
 
@@ -45,18 +47,28 @@ class SecurityOptions:
         """Return the security settings of the cluster.
 
         Raises:
-            click.BadParameter: A mechanism is unknown, a user has no password, or a certificate is missing.
+            click.BadParameter: A mechanism is unknown, a user has no password, a certificate is missing, or there are
+                mechanisms without users or users without mechanisms.
         """
+        users = self._passwords()
         try:
-            return BrokerSecurity(mechanisms=self.mechanisms, users=self._passwords(), tls=self._tls())
+            made = BrokerSecurity(mechanisms=self.mechanisms, users=users, tls=self._tls())
         except ConfigurationError as error:
             raise click.BadParameter(str(error), param_hint="--sasl") from error
+        if self.mechanisms and not users and OAUTHBEARER not in self.mechanisms:
+            raise click.BadParameter(
+                "Nobody could authenticate, because there are no users. Add --user NAME=PASSWORD or --users-file.",
+                param_hint="--sasl",
+            )
+        return made
 
     def _passwords(self) -> dict[str, str]:
         lines = [] if self.users_file is None else Path(self.users_file).read_text(encoding="utf-8").splitlines()
         given = [(text, "--user") for text in self.users]
         given += [(line, "--users-file") for line in lines if line.strip() and not line.startswith("#")]
-        return dict(_user(text, option) for text, option in given)
+        users = [_user(text, option) for text, option in given]
+        refuse_repeated([name for name, _ in users], "--user")
+        return dict(users)
 
     def _tls(self) -> ServerTls | None:
         if self.tls_certificate is None:

@@ -8,12 +8,12 @@ __all__ = ["main"]
 
 _COMMANDS = {
     "broker": ("kafka_groups.cli.broker", "broker"),
-    "demo": ("kafka_groups.cli.demo.command", "demo"),
+    "demo": ("kafka_groups.cli.demo.demo_command", "demo"),
     "groups": ("kafka_groups.cli.admin.groups", "groups"),
     "members": ("kafka_groups.cli.admin.members", "members"),
     "offsets": ("kafka_groups.cli.admin.offsets", "offsets"),
-    "streams": ("kafka_groups.cli.streams", "streams"),
-    "worker": ("kafka_groups.cli.worker", "run_worker"),
+    "streams": ("kafka_groups.cli.streams_commands", "streams"),
+    "worker": ("kafka_groups.cli.worker_command", "run_worker"),
 }
 
 

@@ -12,7 +12,6 @@ from kafka_groups.client.background import BackgroundErrors
 from kafka_groups.client.backoff import BackoffTimer
 from kafka_groups.client.coordinators import CoordinatorManager
 from kafka_groups.client.engine import ClientEngine
-from kafka_groups.client.logbook import Logbook
 from kafka_groups.client.metadata import Metadata, MetadataManager
 from kafka_groups.client.reachability import Reachability
 from kafka_groups.client.requests import RequestManager
@@ -22,6 +21,7 @@ from kafka_groups.config.security.sasl import sasl_settings
 from kafka_groups.net.clock import Clock, SystemClock
 from kafka_groups.net.login import Login, login_with
 from kafka_groups.net.network import Network
+from kafka_groups.net.rate_limited_log import RateLimitedLog
 from kafka_groups.net.tcp import TcpNetwork
 from kafka_groups.net.tls import TlsSettings, client_tls_context
 
@@ -93,9 +93,9 @@ class Assembly:
         return self._router.reachability
 
     @property
-    def logbook(self) -> Logbook:
+    def rate_limited_log(self) -> RateLimitedLog:
         """Logs the client's warnings, at growing intervals."""
-        return self._router.logbook
+        return self._router.rate_limited_log
 
     def _data_lost(self, host: str, port: int) -> None:
         self.on_data_lost(host, port)

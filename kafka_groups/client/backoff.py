@@ -26,6 +26,7 @@ class FailureDelay:
 
     def wait(self, duration_ms: int, now_ms: int) -> None:
         """Allow no attempt for this long, for example during a broker's throttle time."""
+        # Two reasons to wait may overlap, such as a back-off and a throttle time. The longer one counts.
         self._until_ms = max(self._until_ms, now_ms + duration_ms)
 
     def remaining_ms(self, now_ms: int) -> int:
@@ -50,6 +51,9 @@ class BackoffTimer(FailureDelay):
 
     def failed(self, now_ms: int) -> None:
         """Note that an attempt failed, so the next one has to wait."""
+        # KIP-580: the wait doubles with each failure in a row, up to the longest one, with 20 % of jitter, as in
+        # ExponentialBackoff.backoff in Java. Without jitter, clients that lost the same broker would all come back at
+        # the same moment. The bound on the exponent only keeps the number small.
         term = min(self._initial_ms * 2 ** min(self._failures, 20), self._max_ms)
         self._failures += 1
         self.wait(round(term * self._rng.uniform(1 - _JITTER, 1 + _JITTER)), now_ms)

@@ -17,11 +17,13 @@ class CallGuard:
 
     Attributes:
         is_closed: Whether the client was closed.
+        is_usable: Whether `check_usable` would let a call through.
     """
 
     def __init__(self, what: str) -> None:
         self._what = what
         self.is_closed = False
+        self.is_usable = True
         self._turnstile = threading.Lock()
         self._user: int | None = None
         self._process_id: int | None = None
@@ -34,8 +36,9 @@ class CallGuard:
             ConcurrentUseError: Another thread or task is in a call.
             IllegalStateError: Called in a process that was forked.
         """
-        self.check_usable()
-        self.check_process()
+        if not self.is_usable or self._process_id != os.getpid():
+            self.check_usable()
+            self.check_process()
         if self._turnstile.locked():
             raise ConcurrentUseError(
                 f"another call is under way in thread {self._user}; a {self._what} is not safe for use by several"
@@ -75,4 +78,4 @@ class CallGuard:
 
     def mark_closed(self) -> None:
         """The client is closed from here on."""
-        self.is_closed = True
+        self.is_closed, self.is_usable = True, False

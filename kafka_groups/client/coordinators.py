@@ -43,10 +43,13 @@ class CoordinatorManager:
 
     def mark_unknown(self) -> None:
         """Forget the coordinator, because it has moved or cannot be reached. It is looked up again."""
+        # The address stays in the metadata: the broker may still lead partitions.
         self.node_id = None
 
     def poll(self, now_ms: int) -> PollResult:
         """Return a FindCoordinator request if the coordinator is wanted but unknown."""
+        # A client that has ended must not look for coordinators any more, or denied access would be asked for again and
+        # again.
         if self.node_id is not None or self._in_flight or not self.wanted or self._errors.fatal is not None:
             return PollResult()
         wait_ms = self._backoff.remaining_ms(now_ms)
@@ -70,15 +73,20 @@ class CoordinatorManager:
             self._found(found)
         else:
             self._refused(found, now_ms)
+        # After the back-off was set anew by success or failure, which would forget the throttle time.
         self._backoff.wait(response.throttle_time_ms, now_ms)
 
     def _found(self, found: Coordinator) -> None:
         self._backoff.succeeded()
+        # A coordinator need not be in any response about topics, so this may be the first time that its address is
+        # named.
         self._metadata.nodes[found.node_id] = Node(found.node_id, found.host, found.port)
         self.node_id = found.node_id
 
     def _refused(self, found: Coordinator, now_ms: int) -> None:
         error = error_for(found.error_code, f"{found.error_message or found.error_code.name} (group {self._group_id})")
+        # COORDINATOR_NOT_AVAILABLE, for example, while __consumer_offsets is being created. Others, such as denied
+        # access, are final (CoordinatorRequestManager.onFailedResponse in Java).
         if error.retriable:
             self._backoff.failed(now_ms)
         else:

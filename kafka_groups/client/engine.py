@@ -8,10 +8,11 @@ import asyncio
 from collections.abc import Callable, Sequence
 
 from kafka_groups.client.background import BackgroundErrors
-from kafka_groups.client.logbook import REQUESTS_LOG
+from kafka_groups.client.loggers import REQUESTS_LOG
 from kafka_groups.client.requests import NEVER_MS, ClientResponse, OutgoingRequest, RequestManager
 from kafka_groups.client.router import Router
 from kafka_groups.errors import ClientFailureError, KafkaGroupsError
+from kafka_groups.errors.texts import named
 from kafka_groups.net.clock import Clock
 
 __all__ = ["ClientEngine"]
@@ -70,6 +71,8 @@ class ClientEngine:
 
     def turn(self) -> None:
         """Ask every manager what to send. Call this on the event loop after any change."""
+        # A manager that is being asked may cause another turn, by a callback. It comes after this one, because managers
+        # are not made to be asked while they answer.
         if self._in_turn:
             self._again = True
             return
@@ -78,7 +81,7 @@ class ClientEngine:
         self._in_turn = True
         try:
             self._set_timer(self._turn_until_quiet())
-        except Exception as error:
+        except Exception as error:  # a bug in a manager: without an end, the client would stand still in silence
             self._broken(error)
         finally:
             self._in_turn = False
@@ -114,23 +117,27 @@ class ClientEngine:
     def _answered(self, manager: RequestManager, request: OutgoingRequest, answer: ClientResponse) -> None:
         try:
             manager.on_response(request, answer, self._clock.now_ms())
-        except Exception as error:
+        except Exception as error:  # a bug in a manager: without an end, the client would stand still in silence
             self._broken(error)
         self.turn()
 
     def _failed(self, manager: RequestManager, request: OutgoingRequest, failure: Exception) -> None:
         REQUESTS_LOG.debug("%s failed: %s", request.api.name, failure)
         try:
+            # All errors of brokers and networks are KafkaGroupsErrors. Anything else is a bug, and ends the client
+            # below.
             if not isinstance(failure, KafkaGroupsError):
                 raise failure
             manager.on_failure(request, failure, self._clock.now_ms())
-        except Exception as error:
+        except Exception as error:  # a bug in a manager: without an end, the client would stand still in silence
             self._broken(error)
         self.turn()
 
     def _broken(self, error: Exception) -> None:
         REQUESTS_LOG.error("The client failed because of a bug in kafka_groups and cannot continue", exc_info=error)
-        fatal = ClientFailureError(f"The client failed because of a bug in kafka_groups and cannot continue: {error!r}")
+        fatal = ClientFailureError(
+            f"The client failed because of a bug in kafka_groups and cannot continue: {named(error)}"
+        )
         fatal.__cause__ = error
         self._errors.report_fatal(fatal)
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from attrs import frozen
 
-__all__ = ["Area", "Event", "Events", "counted", "listed"]
+__all__ = ["Area", "Event", "Events", "listed"]
 
 _MOST_LISTED = 8
 
@@ -65,8 +65,3 @@ def listed(names: Iterable[object]) -> str:
     every = [str(name) for name in names]
     more = len(every) - _MOST_LISTED
     return ", ".join(every[:_MOST_LISTED]) + (f" and {more} more" if more > 0 else "")
-
-
-def counted(number: int, thing: str) -> str:
-    """Return a number of things for a sentence, such as `2 records`."""
-    return f"{number} {thing}{'' if number == 1 else 's'}"

@@ -5,6 +5,7 @@ from typing import Final, TypeVar
 from attrs import frozen
 
 from kafka_groups.errors import KafkaGroupsError, UnsupportedVersionError
+from kafka_groups.errors.texts import sentences
 from kafka_groups.protocol.apis import ApiKey
 
 __all__ = ["if_switched_off", "if_too_old"]
@@ -51,7 +52,7 @@ def if_too_old(api: ApiKey, error: Exception) -> Exception:
     feature = _feature_of(api)
     if feature is None or not isinstance(error, UnsupportedVersionError):
         return error
-    told = UnsupportedVersionError(f"{str(error).removesuffix('.')}. {feature.groups} need {_SINCE} or newer.")
+    told = UnsupportedVersionError(sentences(str(error), f"{feature.groups} need {_SINCE} or newer"))
     told.__cause__ = error
     return told
 

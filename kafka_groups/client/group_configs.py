@@ -91,6 +91,7 @@ class GroupConfigsManager:
 
     def poll(self, now_ms: int) -> PollResult:
         """Return a DescribeConfigs request if the numbers are wanted and not known, or not fresh."""
+        # A caller that wants fresh numbers sets this each time that they are too old, and clears it when it has them.
         is_due = self.must_be_fresh or (self.wanted and not self._is_over)
         if not is_due or self._in_flight:
             return PollResult()
@@ -105,6 +106,8 @@ class GroupConfigsManager:
         return PollResult((request,))
 
     def _resource(self) -> DescribeConfigsResource:
+        # A config of a broker is answered by that broker only, so its id names the resource and is where the request
+        # goes.
         if self._broker_id is None:
             kind, name, keys = GROUP_RESOURCE, self._group_id, self._names
         else:
@@ -119,17 +122,23 @@ class GroupConfigsManager:
         refused = next((result for result in response.results if result.error_code is not ErrorCode.NONE), None)
         told = {config.name: config.value for result in response.results for config in result.configs}
         self._learn(told)
+        # There are four cases. The group, or now a broker, has told everything.
         if self.values.keys() >= set(self._names):
             self._told(now_ms)
+        # The client may not read the configuration. It never gives up its work for that, and Kafka's default is close.
         elif refused is not None:
             self._unknown(refused.error_message or refused.error_code.name, now_ms)
+        # The group has no such configuration, so the brokers' own one holds. Any of them may be asked, as all should
+        # have the same.
         elif self._broker_id is None and self._metadata.nodes:
             self._broker_id = min(self._metadata.nodes)
+        # A broker does not know the name either, so it is too old to have it.
         else:
             self._unknown(f"they are older than Kafka {self._since}", now_ms)
 
     def _learn(self, told: Mapping[str, str | None]) -> None:
         found = {name: told.get(name, told.get(_of_broker(name))) for name in self._names}
+        # A value that is not a number cannot come from Kafka. It is ignored, so that the default holds.
         numbers = {name: int(value) for name, value in found.items() if value is not None and value.isdecimal()}
         self.values = {**self.values, **numbers}
 
@@ -139,6 +148,7 @@ class GroupConfigsManager:
         self._broker_id = None  # it may be gone
         self._tries += 1
         self._backoff.failed(now_ms)
+        # A refusal does not change, and numbers that only help are not worth asking for any longer.
         if isinstance(error, BrokerError) or (self._tries >= _MAX_TRIES and not self.must_be_fresh):
             self._unknown(str(error), now_ms)
 

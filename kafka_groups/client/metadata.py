@@ -9,7 +9,7 @@ from kafka_groups.client.background import BackgroundErrors
 from kafka_groups.client.backoff import BackoffTimer
 from kafka_groups.client.events import Area, listed
 from kafka_groups.client.requests import ClientResponse, OutgoingRequest, PollResult
-from kafka_groups.errors import error_for
+from kafka_groups.errors import ConfigurationError, error_for
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.leadership import LeaderIdAndEpoch, NodeEndpoint
@@ -40,17 +40,35 @@ class Node:
     rack: str | None = None
 
 
+@frozen
+class KnownCluster:
+    """A cluster, as a response names it.
+
+    Attributes:
+        cluster_id: Its id.
+        servers: Addresses of its brokers.
+    """
+
+    cluster_id: str
+    servers: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{', '.join(self.servers)} (cluster {self.cluster_id})"
+
+
 class Metadata:
     """The client's view of the cluster. A later leader epoch replaces an earlier one (KIP-320).
 
     Attributes:
         nodes: Addresses by node id.
         version: Increases with every change of a topic's id or a partition's leader.
+        cluster: The cluster that the first response came from, by its id and brokers; None before.
     """
 
     def __init__(self) -> None:
         self.nodes: dict[int, Node] = {}
         self.version = 0
+        self.cluster: KnownCluster | None = None
         self._leaders: dict[TopicIdPartition, LeaderIdAndEpoch] = {}
         self._ids: dict[str, UUID] = {}
         self._names: dict[UUID, str] = {}
@@ -62,13 +80,35 @@ class Metadata:
     def leader_of(self, partition: TopicIdPartition) -> int | None:
         """Return the node id of a partition's leader, or None if the leader is unknown or there is none."""
         leader = self._leaders.get(partition)
+        # -1 is a partition without a leader.
         return leader.leader_id if leader is not None and leader.leader_id >= 0 else None
+
+    def check_cluster(self, response: MetadataResponse) -> None:
+        """Keep the first cluster, and refuse a response of another one before anything of it is stored.
+
+        Raises:
+            ConfigurationError: The response comes from another cluster.
+        """
+        # A response with an error names no cluster, and neither do very old brokers.
+        if response.cluster_id is None or response.error_code is not ErrorCode.NONE:
+            return
+        found = KnownCluster(response.cluster_id, tuple(f"{each.host}:{each.port}" for each in response.brokers))
+        # Node ids and partitions of two clusters look the same, so commits and acknowledgements would go to the wrong
+        # one.
+        known = self.cluster = self.cluster or found
+        if known.cluster_id != found.cluster_id:
+            raise ConfigurationError(
+                f"The bootstrap servers belong to different clusters: {known} and {found}. Name the servers of one"
+                " cluster only. If they do, the cluster was replaced while this client ran: create a new client."
+            )
 
     def apply(self, response: MetadataResponse) -> None:
         """Store a Metadata response for the topics that it lists."""
         for broker in response.brokers:
             self.nodes[broker.node_id] = Node(broker.node_id, broker.host, broker.port, broker.rack)
         for topic in response.topics:
+            # A topic with an error keeps what is known of it: its leaders are most likely still right when the error
+            # has passed.
             if topic.error_code is ErrorCode.NONE and topic.topic_id is not None and topic.name is not None:
                 self._apply_topic(topic.name, topic.topic_id, topic)
 
@@ -79,6 +119,8 @@ class Metadata:
         """
         if response.error_code is not ErrorCode.REBOOTSTRAP_REQUIRED:
             return False
+        # KIP-1102: the broker wants the client to start over, for example because the cluster has moved. Only the
+        # bootstrap servers are left to ask (NetworkClient.handleRebootstrap in Java).
         self.nodes.clear()
         return True
 
@@ -101,11 +143,15 @@ class Metadata:
         for node in endpoints:
             self.nodes[node.node_id] = Node(node.node_id, node.host, node.port, node.rack)
         known = self._leaders.get(partition)
+        # As Metadata.updatePartitionLeadership in Java: a hint with the epoch that is known says nothing new, and one
+        # without the leader's address is of no use.
         is_newer = known is None or leader.leader_epoch > known.leader_epoch
         return is_newer and leader.leader_id in self.nodes and self._apply_leader(partition, leader)
 
     def _apply_leader(self, partition: TopicIdPartition, leader: LeaderIdAndEpoch) -> bool:
         known = self._leaders.get(partition)
+        # The response of a broker that lags behind: its leader has been replaced already (Metadata.updateLatestMetadata
+        # in Java).
         if known is not None and leader.leader_epoch < known.leader_epoch:
             return False
         self._leaders[partition] = leader
@@ -164,6 +210,7 @@ class MetadataManager:
     def request_update(self) -> None:
         """Fetch the metadata as soon as the back-off allows, even if a request is already in flight."""
         self._next_update_ms = None
+        # The response in flight may be older than the reason for this call.
         self._wanted_again = self._in_flight
 
     def poll(self, now_ms: int) -> PollResult:
@@ -182,6 +229,7 @@ class MetadataManager:
 
     def _build(self, version: int) -> MetadataRequest:
         topics = tuple(MetadataRequestTopic(name=name) for name in sorted(self._topics))
+        # First asked for without creating them: see the class.
         creates = self._allow_auto_create and bool(self._missing)
         return MetadataRequest(topics=topics, allow_auto_topic_creation=creates or version < 4)
 
@@ -192,6 +240,12 @@ class MetadataManager:
         if self.metadata.must_rebootstrap(response):
             self._retry(now_ms)
             return
+        try:
+            self.metadata.check_cluster(response)
+        except ConfigurationError as error:
+            self._errors.report_fatal(error)
+            self._retry(now_ms)
+            return
         self.metadata.apply(response)
         self._next_update_ms = None if self._wanted_again else now_ms + self._max_age_ms
         self._note_missing(response.topics, now_ms)
@@ -200,6 +254,7 @@ class MetadataManager:
             self._next_update_ms = None
         else:
             self._backoff.succeeded()
+        # Last, because success would forget it.
         self._backoff.wait(response.throttle_time_ms, now_ms)
 
     @property
@@ -213,13 +268,15 @@ class MetadataManager:
         new, self._missing = set(missing) - self._missing, frozenset(missing)
         if new and self._allow_auto_create:
             text = (
-                f"Topics do not exist and will be created, if the brokers allow it: {listed(sorted(new))}. {_CREATES}"
+                "Topics do not exist, but the brokers create them if their settings allow it: "
+                f"{listed(sorted(new))}. {_CREATES}"
             )
             self._events.warn(Area.GROUP, f"creates {sorted(new)}", text)
         if not missing:
             self._missing_since_ms = None
             return
         self._missing_since_ms = now_ms if self._missing_since_ms is None else self._missing_since_ms
+        # A topic that was just created may be unknown to the broker that was asked.
         if now_ms - self._missing_since_ms >= _CREATION_MS:
             self._events.warn(Area.GROUP, f"missing {missing}", f"Topics do not exist: {listed(missing)}. {_REMEDY}")
 
@@ -228,6 +285,8 @@ class MetadataManager:
         for topic in topics:
             by_code.setdefault(topic.error_code, []).append(topic.name or str(topic.topic_id))
         self._report(by_code)
+        # A partition without a leader gets one soon, so the metadata is fetched again after the back-off and not only
+        # when it is old.
         missing_leader = any(p.error_code is not ErrorCode.NONE for topic in topics for p in topic.partitions)
         return missing_leader or any(code not in _REPORTED and code is not ErrorCode.NONE for code in by_code)
 

@@ -11,6 +11,7 @@ from kafka_groups.errors import (
     WrongProtocolError,
     is_retriable,
 )
+from kafka_groups.errors.texts import sentences
 
 __all__ = ["Address", "Reachability"]
 
@@ -56,6 +57,7 @@ class Reachability:
             so_far: What to tell the application if the time is up before the attempt has ended.
             now_ms: The time.
         """
+        # When a broker has answered once, the first attempt is over for good.
         if self.last_answer_ms is None:
             self._tries[address] = so_far
             self._first_try_ms = now_ms if self._first_try_ms is None else self._first_try_ms
@@ -114,6 +116,7 @@ class Reachability:
         """
         if not self.may_report:
             return None
+        # As long as one address has not failed, it may be the one that works.
         if self._failures and all(address in self._failures for address in addresses):
             found = self._certain() or self._suspected(now_ms)
             if found is not None:
@@ -124,19 +127,21 @@ class Reachability:
         self._reported_ms = now_ms
         if self.unreachable_since_ms is None:
             self.unreachable_since_ms = self._first_try_ms
-        return BootstrapError(f"No broker has answered for {self.timeout_ms} ms. {self.summary()}")
+        return BootstrapError(sentences(f"No broker has answered for {self.timeout_ms} ms", self.summary()))
 
     def summary(self) -> str:
         """Return the last error of each address, or how far the first attempt is, for messages."""
         found = self._tries | {address: str(failure.error) for address, failure in self._failures.items()}
-        return " ".join(f"{text.removesuffix('.')}." for text in found.values())
+        return sentences(*found.values())
 
     def _certain(self) -> KafkaGroupsError | None:
+        # Such as a failed authentication or a certificate that does not fit: no retry changes it.
         return next((f.error for f in self._failures.values() if not is_retriable(f.error)), None)
 
     def _suspected(self, now_ms: int) -> KafkaGroupsError | None:
         if self.last_answer_ms is not None or now_ms < self._patience_end_ms():
             return None
+        # At least twice, as a server that is just starting may close one connection.
         found = (f.error for f in self._failures.values() if isinstance(f.error, WrongProtocolError) and f.attempts > 1)
         return next(found, None)
 

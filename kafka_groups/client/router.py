@@ -13,7 +13,7 @@ from attrs import define, field, frozen
 
 from kafka_groups.client.backoff import BackoffTimer
 from kafka_groups.client.features import if_too_old
-from kafka_groups.client.logbook import NETWORK_LOG, REQUESTS_LOG, Logbook
+from kafka_groups.client.loggers import NETWORK_LOG, REQUESTS_LOG
 from kafka_groups.client.metadata import Node
 from kafka_groups.client.reachability import Address, Reachability
 from kafka_groups.client.requests import ClientResponse, Lane, OutgoingRequest
@@ -23,13 +23,16 @@ from kafka_groups.errors import (
     KafkaGroupsError,
     NetworkError,
     OperationTimeoutError,
+    TokenUnavailableError,
 )
+from kafka_groups.errors.texts import sentences
 from kafka_groups.net.clock import Clock
 from kafka_groups.net.connection import ClientConnection
 from kafka_groups.net.diagnosis import closed_after_handshake, during_handshake, silence
 from kafka_groups.net.handshake import BrokerVersions
 from kafka_groups.net.login import Login
 from kafka_groups.net.network import Network
+from kafka_groups.net.rate_limited_log import RateLimitedLog
 from kafka_groups.net.session import Access, Watch, open_session, refusal_in
 from kafka_groups.protocol.apis import APIS
 
@@ -131,7 +134,7 @@ class Router:
         self._rng = rng
         self._on_data_lost = on_data_lost
         self._links: dict[tuple[str, int, Lane], _Link] = {}
-        self.logbook = Logbook(clock)
+        self.rate_limited_log = RateLimitedLog(clock)
         self._closed = False
         self.reachability = Reachability(settings.reach_timeout_ms)
         self.refusal: AuthenticationError | None = None
@@ -143,6 +146,7 @@ class Router:
     def send(self, request: OutgoingRequest, on_answer: OnAnswer, on_failure: OnRequestFailure) -> None:
         """Send a request, and connect first if necessary. Exactly one of the callbacks is called later."""
         link = self._link_for(request)
+        # Through the loop, because a manager that is being asked must not be told of a failure at the same time.
         if self._closed or link is None:
             reason = "The client is closed." if self._closed else f"Broker {request.node_id} is unknown."
             asyncio.get_running_loop().call_soon(on_failure, DisconnectedError(reason))
@@ -187,10 +191,14 @@ class Router:
         """Return the connection that should answer first: the least loaded, else the shortest back-off."""
         now_ms = self._clock.now_ms()
         links = [self._link(host, port, lane) for host, port in self._addresses()]
+        # With equal loads, chance decides, so that clients do not all ask the first broker.
         self._rng.shuffle(links)
+        # Like NetworkClient.leastLoadedNode in Java: an open connection first, and of those the one with the fewest
+        # requests under way.
         return min(links, key=lambda link: (link.connection is None, link.backoff.remaining_ms(now_ms), link.load))
 
     def _addresses(self) -> Iterable[Address]:
+        # The bootstrap servers stay among them. If all known brokers have been replaced, one of these may still answer.
         known = {(node.host, node.port) for node in self._nodes.values()}
         return sorted(known | set(self._settings.bootstrap))
 
@@ -206,6 +214,7 @@ class Router:
 
     async def _connect(self, link: _Link) -> None:
         try:
+            # reconnect.backoff.ms after the last failure of this address.
             await asyncio.sleep(link.backoff.remaining_ms(self._clock.now_ms()) / 1000)
             await self._open(link)
         except TimeoutError:
@@ -264,21 +273,21 @@ class Router:
         return any(link.works for link in self._links.values())
 
     def _warn(self, link: _Link, error: KafkaGroupsError) -> None:
-        text = str(error).removesuffix(".")
-        hint = "" if link.address in self._settings.bootstrap else _ADVERTISED
+        has_no_token = isinstance(error, TokenUnavailableError)
+        what = f"Cannot log in to {link.host}:{link.port}" if has_no_token else "Cannot reach a broker"
+        hint = "" if has_no_token or link.address in self._settings.bootstrap else _ADVERTISED
         since_ms, now_ms = self.reachability.unreachable_since_ms, self._clock.now_ms()
         alone_s = 0 if since_ms is None else (now_ms - since_ms) // 1000
-        alone = f" No broker has answered for {alone_s} s." if alone_s else ""
-        self.logbook.warn(
-            NETWORK_LOG, f"{link.host}:{link.port}", "Cannot reach a broker: %s.%s%s Retrying.", text, hint, alone
-        )
+        alone = f"No broker has answered for {alone_s} s" if alone_s else ""
+        text = sentences(f"{what}: {error}", hint, alone, "Retrying")
+        self.rate_limited_log.warn(NETWORK_LOG, f"{link.host}:{link.port}", "%s", text)
 
     def _answered(self, link: _Link) -> None:
         now_ms = self._clock.now_ms()
         if not link.has_answered:
             link.has_answered = True
             link.backoff.succeeded()
-            if self.logbook.settled(f"{link.host}:{link.port}"):
+            if self.rate_limited_log.settled(f"{link.host}:{link.port}"):
                 NETWORK_LOG.info("Reached %s:%d", link.host, link.port)
         self.reachability.answered(link.address, now_ms)
 
@@ -298,11 +307,15 @@ class Router:
         if self._closed:
             return
         self.refusal = self.refusal or refusal_in(error)
+        # There are three cases. No broker at this address has ever answered: the configuration is probably wrong, and
+        # the error says what speaks for that.
         if not self.reachability.is_proven(link.address):
             uses_sasl = self._settings.login is not None
             self._connect_failed(link, closed_after_handshake(f"{link.host}:{link.port}", error, uses_sasl=uses_sasl))
+        # The broker has gone without an answer on this connection, or is silent.
         elif error is not None and (not link.has_answered or isinstance(error, OperationTimeoutError)):
             self._connect_failed(link, error)
+        # An ordinary end, such as a restart or an idle connection that the broker closed. Only the back-off holds.
         else:
             link.backoff.failed(self._clock.now_ms())
         if link.lane is Lane.DATA and self._on_data_lost is not None:
@@ -327,6 +340,8 @@ class Router:
             REQUESTS_LOG.debug("%s v%d to %s:%d", name, version, link.host, link.port)
             connection.send(message, version, answered, waiting.on_failure, sent_ms + request.timeout_ms)
         except KafkaGroupsError as error:
+            # Through the loop, as in `send`. The broker has no version of the API, or the request cannot be built for
+            # one.
             asyncio.get_running_loop().call_soon(waiting.on_failure, if_too_old(request.api, error))
         except Exception as error:  # on the engine's next turn, which ends the client: a bug
             asyncio.get_running_loop().call_soon(waiting.on_failure, error)

@@ -32,13 +32,13 @@ class Windows:
     def __init__(self) -> None:
         self._current, self._before = _Window(), _Window()
 
-    def record(self, value: float, now_ms: int) -> None:
-        """Add a value."""
+    def record(self, value: float, now_ms: int, count: int = 1) -> None:
+        """Add a value, or the sum of several."""
         window = self._current
         if now_ms - window.start_ms >= WINDOW_MS:
             window = self._turn(now_ms)
         window.total += value
-        window.count += 1
+        window.count += count
         if value > window.largest:  # noqa: PLR1730 - a call of max() for each value costs more than the rest
             window.largest = value
 

@@ -8,13 +8,22 @@ from typing import Final, TypeGuard
 
 from kafka_groups.config.readers import is_utf8
 from kafka_groups.errors import ConfigurationError
-from kafka_groups.types import OffsetAndMetadata, TopicPartition
+from kafka_groups.errors.texts import sentences
+from kafka_groups.types import OffsetAndMetadata, TopicPartition, is_topic_name
 
-__all__ = ["checked_name", "checked_offset", "checked_partition", "checked_partitions", "is_offset"]
+__all__ = [
+    "checked_name",
+    "checked_offset",
+    "checked_partition",
+    "checked_partitions",
+    "checked_topic",
+    "is_offset",
+]
 
 _LONGEST_BYTES: Final = 32_767
 _MOST_PARTITIONS: Final = 2**31
 _LARGEST_OFFSET: Final = 2**63 - 1
+_PATTERN: Final = frozenset("*+?^$|[](){}\\")
 
 
 def checked_name(value: object, name: str) -> str:
@@ -34,6 +43,25 @@ def checked_name(value: object, name: str) -> str:
             f"{name}: {value[:40]!r} is not a name: use at most {_LONGEST_BYTES:,} bytes of UTF-8, without surrogates"
         )
     return value
+
+
+def checked_topic(value: object, name: str) -> str:
+    """Return the name of a topic.
+
+    Args:
+        value: The caller's value.
+        name: Name of the parameter.
+
+    Raises:
+        ConfigurationError: It is not text, or Kafka allows no topic with this name.
+    """
+    topic = checked_name(value, name)
+    if not is_topic_name(topic):
+        is_pattern = not _PATTERN.isdisjoint(topic)
+        rule = "use 1 to 249 ASCII letters, digits, '.', '_' and '-'"
+        more = "Share groups have no patterns in Kafka 4.4: name each topic" if is_pattern else ""
+        raise ConfigurationError(sentences(f"{name}: {topic[:260]!r} is not the name of a topic: {rule}", more))
+    return topic
 
 
 def _can_be_sent(text: str) -> bool:

@@ -15,6 +15,7 @@ from attrs import field, frozen
 from kafka_groups.config.keys import Key
 from kafka_groups.config.suggestions import did_you_mean, near_names
 from kafka_groups.errors import ConfigurationError, KafkaGroupsError
+from kafka_groups.errors.texts import counted
 
 __all__ = [
     "Gathered",
@@ -167,7 +168,7 @@ def raise_together(problems: Sequence[KafkaGroupsError], whose: str) -> None:
     if len(problems) == 1:
         raise problems[0] from None
     lines = "".join(f"\n  - {problem}" for problem in problems)
-    raise type(problems[0])(f"The configuration of {whose} has {len(problems)} problems:{lines}") from None
+    raise type(problems[0])(f"The configuration of {whose} has {counted(len(problems), 'problem')}:{lines}") from None
 
 
 def unknown_key(table: KeyTable, name: str, value: object, whose: str) -> str:

@@ -207,14 +207,14 @@ class DeliveryFailedError(KafkaGroupsError):
     Attributes:
         failed: Records that were refused.
         unanswered: Records of which it is not known; they may have been written.
+        retriable: Whether the records may be written if they are sent again. False if one was refused for good.
     """
 
-    retriable = True
-
-    def __init__(self, message: str, *, failed: int, unanswered: int) -> None:
+    def __init__(self, message: str, *, failed: int, unanswered: int, retriable: bool | None = None) -> None:
         super().__init__(message)
         self.failed = failed
         self.unanswered = unanswered
+        self.retriable = not failed if retriable is None else retriable
 
     def __reduce__(self) -> tuple[Any, ...]:
         return partial(type(self), failed=self.failed, unanswered=self.unanswered), self.args, self.__dict__

@@ -14,6 +14,7 @@ from kafka_groups.errors import (
     OperationTimeoutError,
     ProtocolError,
 )
+from kafka_groups.errors.texts import sentences
 from kafka_groups.net.network import FrameTransport, Network
 from kafka_groups.protocol.apis import APIS, Api, ApiKey, api_of
 from kafka_groups.protocol.codec import correlation_id_of, decode_response, encode_request
@@ -289,7 +290,7 @@ class ClientConnection:
 def _failure(text: str, reason: KafkaGroupsError | None) -> KafkaGroupsError:
     if isinstance(reason, AuthenticationError):
         return reason
-    failure = DisconnectedError(f"{text}." if reason is None else f"{text}: {reason}")
+    failure = DisconnectedError(sentences(text if reason is None else f"{text}: {reason}"))
     failure.__cause__ = reason
     return failure
 

@@ -15,6 +15,7 @@ from kafka_groups.errors import (
     TlsError,
     WrongProtocolError,
 )
+from kafka_groups.errors.texts import sentences
 
 __all__ = [
     "closed_after_handshake",
@@ -76,7 +77,7 @@ def of_tls_error(error: ssl.SSLError, address: str) -> NetworkError:
             f"{address} refused the TLS handshake ({_words(reason)}). It probably requires a client certificate that"
             " it trusts: set ssl.certificate.location and ssl.key.location."
         )
-    return TlsError(f"The TLS handshake with {address} failed: {_words(reason) or error}.")
+    return TlsError(sentences(f"The TLS handshake with {address} failed: {_words(reason) or error}"))
 
 
 def _of_certificate(error: ssl.SSLCertVerificationError, address: str) -> TlsError:
@@ -89,7 +90,7 @@ def _of_certificate(error: ssl.SSLCertVerificationError, address: str) -> TlsErr
         remedy = "Renew the broker's certificate. Also check the clock of this machine."
     else:
         remedy = "Set ssl.ca.location to the certificate of the authority that signed it."
-    return TlsError(f"The certificate of {address} is not trusted: {error.verify_message}. {remedy}")
+    return TlsError(sentences(f"The certificate of {address} is not trusted: {error.verify_message}", remedy))
 
 
 def reset_during_tls(address: str) -> WrongProtocolError:

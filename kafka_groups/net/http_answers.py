@@ -13,7 +13,9 @@ from typing import Any
 from attrs import frozen
 
 from kafka_groups.errors import ConfigurationError
+from kafka_groups.errors.texts import sentences
 from kafka_groups.net.clock import SystemClock
+from kafka_groups.net.short_waits import joined
 
 __all__ = ["HttpAnswer", "HttpAnswers", "plain_answer"]
 
@@ -76,10 +78,9 @@ class HttpAnswers:
         try:
             self._server = _Listener(address, answers)
         except OSError as error:
-            raise ConfigurationError(
-                f"probe_address={address[0]}:{address[1]}: cannot listen there: {error}. Give an address of this "
-                "machine, such as 0.0.0.0, and a port that no other process uses."
-            ) from error
+            text = f"probe_address={address[0]}:{address[1]}: cannot listen there: {error}"
+            remedy = "Give an address of this machine, such as 0.0.0.0, and a port that no other process uses"
+            raise ConfigurationError(sentences(text, remedy)) from error
         self.port: int = self._server.server_address[1]
         self._thread = threading.Thread(target=self._server.serve_forever, args=(_LOOK_S,), name=name, daemon=True)
         self._thread.start()
@@ -92,7 +93,7 @@ class HttpAnswers:
         """Stop to listen. Blocks for a moment."""
         self._server.shutdown()
         self._server.server_close()
-        self._thread.join()
+        joined(self._thread)
 
 
 class _Listener(socketserver.ThreadingTCPServer):
@@ -109,7 +110,7 @@ class _Listener(socketserver.ThreadingTCPServer):
         if self._free.acquire(blocking=False):
             super().process_request(request, client_address)
         else:
-            _log.warning("A probe from %s is not answered: there are %d others", client_address, _MOST_CLIENTS)
+            _log.warning("Refused a probe from %s: %d others are being answered", client_address, _MOST_CLIENTS)
             self.shutdown_request(request)
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:

@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
 from kafka_groups.errors import ClosedError, IllegalStateError
+from kafka_groups.net.short_waits import joined
 from kafka_groups.net.wake_up import WakeUp
 
 __all__ = ["LoopThread"]
@@ -93,15 +94,6 @@ class LoopThread:
         """
         self._usable_loop(on_own_thread=True).call_soon_threadsafe(callback, *args)
 
-    def check_usable(self) -> None:
-        """Raise the error that `call_soon` would raise, if any.
-
-        Raises:
-            ClosedError: The loop is not running.
-            IllegalStateError: This process was forked from the one that started it.
-        """
-        self._usable_loop(on_own_thread=True)
-
     def stop(self, last: Coroutine[Any, Any, object] | None = None) -> None:
         """Cancel all tasks, end the thread and close the loop. Does nothing if the loop is not running.
 
@@ -117,7 +109,7 @@ class LoopThread:
             return
         self._running.stop(last)  # again, if it was stopped before: Ctrl-C may have cut that short
         if self._thread is not None and self._thread is not threading.current_thread():
-            self._thread.join()
+            joined(self._thread)
 
     def _usable_loop(self, *, on_own_thread: bool = False) -> asyncio.AbstractEventLoop:
         if self._pid != os.getpid():
@@ -125,7 +117,7 @@ class LoopThread:
                 f"This object was created in process {self._pid} and cannot be used in its forked child {os.getpid()}:"
                 " threads and connections do not survive a fork. Create a new object in the child."
             )
-        if self._running is None or not self.is_running:
+        if self._running is None or self._running.is_stopping:
             raise ClosedError(f"{self!r}")
         if not on_own_thread and threading.current_thread() is self._thread:
             raise IllegalStateError("A blocking call on the event loop's own thread would deadlock.")

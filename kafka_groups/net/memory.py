@@ -15,6 +15,7 @@ from typing import Protocol
 from attrs import frozen
 
 from kafka_groups.errors import NameResolutionError, NetworkError
+from kafka_groups.errors.texts import sentences
 from kafka_groups.net.network import AcceptConnection, FrameHandler, FrameTransport, Listener
 
 __all__ = ["DELIVERED", "FaultPlan", "Link", "MemoryNetwork", "Passage"]
@@ -246,7 +247,7 @@ class _MemoryConnection:
 
     def break_both(self, reason: str) -> None:
         for end in (self, self.other):
-            end.break_off(NetworkError(f"The connection to {end.peer} broke: {reason}."))
+            end.break_off(NetworkError(sentences(f"The connection to {end.peer} broke: {reason}")))
 
     def break_off(self, error: Exception) -> None:
         """Lose all frames on the way to this end, and notify it of the break on the next turn."""

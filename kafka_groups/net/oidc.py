@@ -13,6 +13,7 @@ from attrs import field, frozen
 
 from kafka_groups.config.security.sasl import OidcSettings
 from kafka_groups.errors import ConfigurationError, TokenError, TokenUnavailableError
+from kafka_groups.errors.texts import named, sentences
 
 __all__ = ["Grant", "request_token"]
 
@@ -55,20 +56,21 @@ def request_token(settings: OidcSettings, timeout_s: float = _TIMEOUT_S) -> Gran
             raise _http_error(error, settings) from None
     except urllib.error.URLError as error:
         if isinstance(error.reason, ssl.SSLCertVerificationError):
-            raise TokenError(
-                f"The certificate of the token endpoint {url} is not trusted: {error.reason.verify_message}."
-                " Set https.ca.location to the certificate of the authority that signed it."
-            ) from error
-        raise TokenUnavailableError(f"Could not reach the token endpoint {url}: {error.reason}.") from error
+            text = f"The certificate of the token endpoint {url} is not trusted: {error.reason.verify_message}"
+            remedy = "Set https.ca.location to the certificate of the authority that signed it"
+            raise TokenError(sentences(text, remedy)) from error
+        text = f"Could not reach the token endpoint {url}: {error.reason}"
+        raise TokenUnavailableError(sentences(text)) from error
     except (OSError, http.client.HTTPException) as error:
-        raise TokenUnavailableError(f"The token endpoint {url} did not respond: {error!r}.") from error
+        text = f"The token endpoint {url} did not respond: {named(error)}"
+        raise TokenUnavailableError(sentences(text)) from error
 
 
 def _tls_context(ca_location: str | None) -> ssl.SSLContext:
     try:
         return ssl.create_default_context(cafile=ca_location)
     except (OSError, ssl.SSLError) as error:
-        raise ConfigurationError(f"Could not use https.ca.location {ca_location!r}: {error}.") from error
+        raise ConfigurationError(sentences(f"Could not use https.ca.location {ca_location!r}: {error}")) from error
 
 
 def _request(settings: OidcSettings) -> urllib.request.Request:
@@ -103,8 +105,8 @@ def _http_error(error: urllib.error.HTTPError, settings: OidcSettings) -> TokenE
     why = _reason(error).replace(settings.client_secret, "[hidden]")
     text = f"{text}: {why}" if why else text
     if error.code >= 500 or error.code in _RETRIABLE:
-        return TokenUnavailableError(f"{text}.")
-    return TokenError(f"{text}. Check the client id, client secret and scope.")
+        return TokenUnavailableError(sentences(text))
+    return TokenError(sentences(text, "Check the client id, client secret and scope"))
 
 
 def _reason(error: urllib.error.HTTPError) -> str:

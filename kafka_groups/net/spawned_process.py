@@ -45,7 +45,7 @@ class SpawnedProcess:
         self._pipe: Connection | None = ours
         try:
             _start(self._process)
-        except BaseException:
+        except BaseException:  # also Ctrl-C: nobody else would close this end of the pipe
             ours.close()
             raise
         finally:

@@ -14,6 +14,7 @@ from kafka_groups.errors import (
     NameResolutionError,
     NetworkError,
 )
+from kafka_groups.errors.texts import sentences
 from kafka_groups.net.diagnosis import of_frame_length, of_tls_error, reset_during_tls
 from kafka_groups.net.network import AcceptConnection, FrameHandler, FrameTransport, Listener
 from kafka_groups.protocol.framing import DEFAULT_MAX_FRAME_BYTES, FrameBuffer
@@ -78,7 +79,7 @@ class TcpNetwork:
                 host, port, ssl=self._server_tls, backlog=_BACKLOG,
             )  # fmt: skip
         except OSError as error:
-            raise NetworkError(f"Could not listen on {host}:{port}: {_reason(error)}.") from error
+            raise NetworkError(sentences(f"Could not listen on {host}:{port}: {_reason(error)}")) from error
         return Listener(host, server.sockets[0].getsockname()[1], lambda: stop_listening(server))
 
 
@@ -205,12 +206,12 @@ def _address(peername: Any) -> str:
 
 def _connect_error(error: OSError, address: str, *, uses_tls: bool) -> NetworkError:
     if isinstance(error, socket.gaierror):
-        return NameResolutionError(f"Could not resolve the host name of {address}: {_reason(error)}.")
+        return NameResolutionError(sentences(f"Could not resolve the host name of {address}: {_reason(error)}"))
     if isinstance(error, ssl.SSLError):
         return of_tls_error(error, address)
     if uses_tls and isinstance(error, (ConnectionResetError, ConnectionAbortedError, BrokenPipeError)):
         return reset_during_tls(address)
-    return NetworkError(f"Could not connect to {address}: {_reason(error)}.")
+    return NetworkError(sentences(f"Could not connect to {address}: {_reason(error)}"))
 
 
 def _lost_error(error: Exception | None, peer: str) -> Exception | None:
@@ -219,7 +220,7 @@ def _lost_error(error: Exception | None, peer: str) -> Exception | None:
     if isinstance(error, ssl.SSLError):
         mapped = of_tls_error(error, peer)
     else:
-        mapped = NetworkError(f"The connection to {peer} broke: {_reason(error)}.")
+        mapped = NetworkError(sentences(f"The connection to {peer} broke: {_reason(error)}"))
     mapped.__cause__ = error
     return mapped
 

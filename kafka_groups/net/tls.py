@@ -9,6 +9,7 @@ from pathlib import Path
 from attrs import field, frozen
 
 from kafka_groups.errors import ConfigurationError
+from kafka_groups.errors.texts import sentences
 
 __all__ = ["ServerTls", "TlsSettings", "client_tls_context", "server_tls_context"]
 
@@ -82,13 +83,13 @@ def _explained(error: OSError | ValueError, settings: TlsSettings) -> str:
     if isinstance(error, FileNotFoundError):
         return f"Could not read the TLS files {files}: one of them does not exist."
     if not isinstance(error, ssl.SSLError):
-        return f"Could not read the TLS files {files}: {getattr(error, 'strerror', None) or error}."
+        return sentences(f"Could not read the TLS files {files}: {getattr(error, 'strerror', None) or error}")
     if error.reason == "KEY_VALUES_MISMATCH":
         return f"The private key does not match the certificate ({files}). Check ssl.key.location or ssl.key.pem."
     if b"ENCRYPTED" in _key_of(settings):
         given = "is wrong" if settings.key_password else "is not set"
         return f"Could not decrypt the private key {settings.key_location or 'ssl.key.pem'}: ssl.key.password {given}."
-    return f"Could not use the TLS files {files}: {error.reason or error}. All of them must be PEM."
+    return sentences(f"Could not use the TLS files {files}: {error.reason or error}", "All of them must be PEM")
 
 
 def _key_of(settings: TlsSettings) -> bytes:

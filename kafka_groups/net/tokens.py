@@ -3,6 +3,7 @@
 import asyncio
 import inspect
 import logging
+import random
 from collections.abc import Awaitable, Callable, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -11,6 +12,7 @@ from attrs import field, frozen
 
 from kafka_groups.config.security.sasl import OidcSettings, TokenCallback, UnsecuredToken
 from kafka_groups.errors import TokenError, TokenUnavailableError
+from kafka_groups.errors.texts import counted, named
 from kafka_groups.net.clock import Clock
 from kafka_groups.net.oidc import request_token
 from kafka_groups.protocol.sasl.oauthbearer import check_extensions, check_token, unsecured_token
@@ -24,6 +26,10 @@ _REFRESH_AT = 0.8
 _UNSECURED_LIFETIME_S = 3_600
 _ATTEMPTS = 3
 _FIRST_WAIT_S = 0.1
+# Pauses between failed attempts to obtain a token. Short enough for a provider that comes back, and long enough for one
+# that is overloaded.
+_FIRST_PAUSE_MS = 500
+_LONGEST_PAUSE_MS = 5_000
 _NONE: Mapping[str, str] = MappingProxyType({})
 
 
@@ -39,7 +45,8 @@ class Token:
 class TokenSource:
     """Provides a token, and fetches a new one after 80 % of its lifetime.
 
-    Connections that need a token at the same time wait for the same one.
+    Connections that need a token at the same time wait for the same one. If none can be fetched, the old one serves
+    until it expires, and the next attempts are made at growing intervals, however often connections ask.
 
     Args:
         fetch: Fetches a new token. Called with the wall clock's time in milliseconds.
@@ -49,12 +56,21 @@ class TokenSource:
     def __init__(self, fetch: Callable[[int], Awaitable[Token]], clock: Clock) -> None:
         self._fetch = fetch
         self._clock = clock
+        self._rng = random.Random()
         self._token: Token | None = None
         self._refresh_ms = 0
+        self._failure: TokenError | TokenUnavailableError | None = None
+        self._failures = 0
+        self._retry_ms = 0
         self._lock = asyncio.Lock()
 
     def __repr__(self) -> str:
         return f"<TokenSource {'empty' if self._token is None else f'until {self._token.expires_ms}'}>"
+
+    @property
+    def is_overdue(self) -> bool:
+        """True if the token should have been replaced by now, but no newer one could be obtained."""
+        return self._failure is not None
 
     async def token(self) -> Token:
         """Return a token that is still valid.
@@ -64,23 +80,51 @@ class TokenSource:
             TokenUnavailableError: No token can be obtained right now.
         """
         async with self._lock:
-            now_ms = self._clock.wall_ms()
-            if self._token is None or now_ms >= self._refresh_ms:
-                self._token = await self._refreshed(now_ms)
+            if self._clock.wall_ms() >= self._refresh_ms and self._clock.now_ms() >= self._retry_ms:
+                await self._refresh(self._clock.wall_ms())
+            if self._token is None or self._clock.wall_ms() >= self._token.expires_ms:
+                raise self._unavailable()
             return self._token
 
-    async def _refreshed(self, now_ms: int) -> Token:
+    async def _refresh(self, now_ms: int) -> None:
         try:
-            token = await self._fetch(now_ms)
-        except TokenUnavailableError as error:
-            if self._token is None or now_ms >= self._token.expires_ms:
-                raise
-            _LOG.warning("Could not refresh the OAUTHBEARER token; the old one is still valid: %s", error)
-            return self._token
-        if token.expires_ms <= now_ms:
-            raise TokenError(f"The new OAUTHBEARER token expired {(now_ms - token.expires_ms) / 1000:g} s ago.")
+            token = self._newer(await self._fetch(now_ms), now_ms)
+        except (TokenError, TokenUnavailableError) as error:
+            if self._token is None and isinstance(error, TokenError):
+                raise  # it has never worked: the configuration is wrong
+            self._failed(error, now_ms)
+            return
+        if self._failures:
+            _LOG.info("Obtained a new OAUTHBEARER token, after %s that failed", counted(self._failures, "attempt"))
+        self._token, self._failure, self._failures, self._retry_ms = token, None, 0, 0
         self._refresh_ms = now_ms + round((token.expires_ms - now_ms) * _REFRESH_AT)
+
+    def _newer(self, token: Token, now_ms: int) -> Token:
+        has_expired = token.expires_ms <= now_ms
+        if self._token is not None and (has_expired or token == self._token):
+            raise TokenUnavailableError(
+                "The source of OAUTHBEARER tokens still returns the old one. It must return a new token before that one"
+                " expires."
+            )
+        if has_expired:
+            raise TokenError(f"The new OAUTHBEARER token expired {(now_ms - token.expires_ms) / 1000:g} s ago.")
         return token
+
+    def _failed(self, error: TokenError | TokenUnavailableError, now_ms: int) -> None:
+        wait_ms = min(_FIRST_PAUSE_MS * 2 ** min(self._failures, 10), _LONGEST_PAUSE_MS)
+        self._retry_ms = self._clock.now_ms() + round(wait_ms * self._rng.uniform(0.8, 1.2))
+        self._failure, self._failures = error, self._failures + 1
+        if self._token is not None and not self._failures & (self._failures - 1):  # the first, then ever fewer
+            left_s = (self._token.expires_ms - now_ms) / 1000
+            old = f"is valid for another {left_s:.0f} s" if left_s > 0 else f"expired {-left_s:.0f} s ago"
+            _LOG.warning("Could not obtain a new OAUTHBEARER token; the old one %s. Retrying. %s", old, error)
+
+    def _unavailable(self) -> TokenError | TokenUnavailableError:
+        """Return the reason of the last failure, as a new error, because each connection raises one of its own."""
+        failure = self._failure or TokenUnavailableError("The OAUTHBEARER token expired.")
+        again = type(failure)(str(failure))
+        again.__cause__ = failure
+        return again
 
 
 def token_source(credentials: OidcSettings | TokenCallback | UnsecuredToken, clock: Clock) -> TokenSource:
@@ -88,7 +132,7 @@ def token_source(credentials: OidcSettings | TokenCallback | UnsecuredToken, clo
     if isinstance(credentials, OidcSettings):
         return TokenSource(lambda now_ms: _from_provider(credentials, now_ms), clock)
     if isinstance(credentials, TokenCallback):
-        return TokenSource(lambda now_ms: _from_callback(credentials, now_ms), clock)
+        return TokenSource(_CallbackTokens(credentials).fetch, clock)
     return TokenSource(lambda now_ms: _self_made(credentials, now_ms), clock)
 
 
@@ -119,17 +163,32 @@ async def _from_provider(settings: OidcSettings, now_ms: int) -> Token:
 # --------------------------------------------------------------------------------------------- the user's function
 
 
-async def _from_callback(credentials: TokenCallback, _now_ms: int) -> Token:
-    try:
-        # On a thread, because it may block. An `async` function only creates its coroutine there.
-        returned = await asyncio.to_thread(credentials.function, credentials.argument)
-        if inspect.isawaitable(returned):
-            returned = await returned
-    except OSError as error:  # a network error, which may not happen again
-        raise TokenUnavailableError(f"oauth_cb could not get a token: {type(error).__name__}: {error}") from error
-    except Exception as error:  # the user's function may raise anything
-        raise TokenError(f"oauth_cb raised {type(error).__name__}: {error}") from error
-    return _from_tuple(returned, dict(credentials.extensions))
+class _CallbackTokens:
+    """Fetches tokens from the user's function."""
+
+    def __init__(self, credentials: TokenCallback) -> None:
+        self._credentials = credentials
+        self._has_worked = False
+
+    async def fetch(self, _now_ms: int) -> Token:
+        function, argument = self._credentials.function, self._credentials.argument
+        try:
+            # On a thread, because it may block. An `async` function only creates its coroutine there.
+            returned = await asyncio.to_thread(function, argument)
+            if inspect.isawaitable(returned):
+                returned = await returned
+        except Exception as error:  # the user's function may raise anything
+            raise self._as_token_error(error) from error
+        token = _from_tuple(returned, dict(self._credentials.extensions))
+        self._has_worked = True
+        return token
+
+    def _as_token_error(self, error: Exception) -> TokenError | TokenUnavailableError:
+        # A network error may not happen again. Nor may any other error of a function that has returned a token before:
+        # clients of HTTP have error classes of their own for a provider that is down.
+        if isinstance(error, OSError) or self._has_worked:
+            return TokenUnavailableError(f"oauth_cb could not get a token: {named(error)}")
+        return TokenError(f"oauth_cb raised {named(error)}")
 
 
 def _from_tuple(returned: Any, extensions: dict[str, str]) -> Token:

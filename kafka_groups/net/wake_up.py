@@ -2,6 +2,8 @@
 
 import queue
 
+from kafka_groups.net.short_waits import in_short_pieces
+
 __all__ = ["WakeUp"]
 
 
@@ -29,7 +31,13 @@ class WakeUp:
             self.wait(0)
 
     def wait(self, timeout_s: float | None = None) -> bool:
-        """Wait until `set` is called, without a limit if there is no timeout. Returns whether it was called."""
+        """Wait until `set` is called, without a limit if there is no timeout. Returns whether it was called.
+
+        A signal that comes at any moment is handled within a fraction of a second.
+        """
+        return in_short_pieces(self._wait, timeout_s)
+
+    def _wait(self, timeout_s: float | None) -> bool:
         try:
             self._signals.get(timeout=timeout_s)
         except queue.Empty:

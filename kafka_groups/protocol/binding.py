@@ -20,8 +20,8 @@ from kafka_groups.protocol.bounds import check_bounds, without_unknown_tags
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.fields import is_ignorable
 from kafka_groups.protocol.memo import cached
-from kafka_groups.protocol.schemas.plain import Schema, is_nullable_structure
-from kafka_groups.protocol.writing import Put, Write, writer
+from kafka_groups.protocol.schemas.plain_schema import Schema, is_nullable_structure
+from kafka_groups.protocol.writers import Put, Write, writer
 
 __all__ = ["Binding", "bind", "entity_arrays"]
 

@@ -11,7 +11,7 @@ from typing import Any, get_args, get_origin
 
 from kafka_groups.errors import MalformedFrameError
 from kafka_groups.protocol.memo import cached
-from kafka_groups.protocol.schemas.plain import Schema, is_nullable_structure, without_none
+from kafka_groups.protocol.schemas.plain_schema import Schema, is_nullable_structure, without_none
 
 __all__ = ["MessageBuffer", "Step", "array_length", "check_bounds", "field_step", "tags_step", "without_unknown_tags"]
 

@@ -11,7 +11,7 @@ from kafka_groups.protocol.apis import APIS, Api, ApiKey, api_of
 from kafka_groups.protocol.binding import Binding, bind
 from kafka_groups.protocol.memo import cached
 from kafka_groups.protocol.piecewise import decoding, writing
-from kafka_groups.protocol.schemas.loading import request_schema, response_schema
+from kafka_groups.protocol.schemas.plain_schema import Schema, plain_schema
 
 __all__ = [
     "RequestHeader",
@@ -24,7 +24,9 @@ __all__ = [
     "encode_response",
     "encoding_response",
     "request_binding",
+    "request_schema",
     "response_binding",
+    "response_schema",
 ]
 
 _REQUEST_START = struct.Struct(">hhih")
@@ -204,3 +206,24 @@ def _utf8(part: bytes | memoryview) -> str:
         return bytes(part).decode()
     except UnicodeDecodeError as error:
         raise MalformedFrameError(f"The client id is not valid UTF-8: {error}") from error
+
+
+def request_schema(api_key: int, version: int) -> Schema:
+    """Return the plain schema of an API's request in one version: kio's, or one that is declared here."""
+    # Both come with kio, which is slow to import and not needed before a client speaks.
+    from kio.index import load_request_schema  # noqa: PLC0415
+
+    from kafka_groups.protocol.schemas.declared.newer_apis import REQUESTS  # noqa: PLC0415
+
+    declared = REQUESTS.get((api_key, version))
+    return plain_schema(load_request_schema(api_key, version)) if declared is None else declared
+
+
+def response_schema(api_key: int, version: int) -> Schema:
+    """Return the plain schema of an API's response in one version, as `request_schema`."""
+    from kio.index import load_response_schema  # noqa: PLC0415
+
+    from kafka_groups.protocol.schemas.declared.newer_apis import RESPONSES  # noqa: PLC0415
+
+    declared = RESPONSES.get((api_key, version))
+    return plain_schema(load_response_schema(api_key, version)) if declared is None else declared

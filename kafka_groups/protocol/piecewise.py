@@ -17,8 +17,8 @@ from kafka_groups.errors import ProtocolError
 from kafka_groups.protocol.binding import Binding, bind, entity_arrays
 from kafka_groups.protocol.bounds import MessageBuffer, Step, array_length, field_step, tags_step
 from kafka_groups.protocol.memo import cached
-from kafka_groups.protocol.schemas.plain import Schema
-from kafka_groups.protocol.writing import Put, Write, fields_writer, length_writer, tags_writer, writer
+from kafka_groups.protocol.schemas.plain_schema import Schema
+from kafka_groups.protocol.writers import Put, Write, fields_writer, length_writer, tags_writer, writer
 
 __all__ = ["decoding", "writing"]
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, Protocol, cast
 
 from kafka_groups.errors import CorruptRecordError
+from kafka_groups.errors.texts import counted
 from kafka_groups.protocol.compression import MAX_DECOMPRESSED_BYTES, Buffer, Compression, decompress
 from kafka_groups.types import Header
 
@@ -240,7 +241,7 @@ class RecordBatch(NamedTuple):
         """
         header = self.header
         if header.record_count < 0:
-            raise self.corrupt(f"it announces {header.record_count} records")
+            raise self.corrupt(f"it announces {counted(header.record_count, 'record')}")
         size = len(self.data)
         if header.attributes & _COMPRESSION_MASK:
             records = self.payload(max_bytes=max_bytes)

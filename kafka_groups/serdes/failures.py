@@ -1,6 +1,8 @@
 """Errors about values and bytes that a serde refuses. They show the value shortened, its type and the serde."""
 
 from kafka_groups.errors import DeserializationError, SerializationError
+from kafka_groups.errors.causes import causes_of
+from kafka_groups.errors.texts import named
 
 __all__ = ["cannot_deserialize", "cannot_serialize", "deserializer_raised", "serializer_raised"]
 
@@ -20,29 +22,22 @@ def cannot_deserialize(serde: str, data: object, reason: str) -> Deserialization
 
 def serializer_raised(serde: str, value: object, error: Exception) -> SerializationError:
     """Return the error for a value with which a function raised."""
-    failure = cannot_serialize(serde, value, _described(error))
+    failure = cannot_serialize(serde, value, named(error))
     failure.retriable = _may_pass(error)
     return failure
 
 
 def deserializer_raised(serde: str, data: object, error: Exception) -> DeserializationError:
     """Return the error for bytes with which a function raised."""
-    failure = cannot_deserialize(serde, data, _described(error))
+    failure = cannot_deserialize(serde, data, named(error))
     failure.retriable = _may_pass(error)
     return failure
 
 
-def _described(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}"
-
-
-def _may_pass(error: BaseException | None) -> bool:
+def _may_pass(error: Exception) -> bool:
     """Return True if an error of the operating system is behind it: a schema registry could not be reached."""
-    while error is not None:
-        if isinstance(error, OSError):
-            return True
-        error = error.__cause__ or error.__context__  # clients of registries hide the error of the socket: "from None"
-    return False
+    # Clients of registries hide the error of the socket: "from None".
+    return any(isinstance(each, OSError) for each in causes_of(error, hidden=True))
 
 
 def _shown(value: object) -> str:
@@ -50,7 +45,7 @@ def _shown(value: object) -> str:
         return repr(value) if len(value) <= _SHOWN else f"{value[:_SHOWN]!r}…"
     try:
         text = repr(value)
-    except Exception:
+    except Exception:  # of the user's class: the error that is being explained matters more
         return "a value without a valid repr"
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 

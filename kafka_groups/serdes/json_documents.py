@@ -6,9 +6,8 @@ from typing import Any
 
 from attrs import frozen
 
-from kafka_groups.serdes.documents import DocumentSerde
 from kafka_groups.serdes.failures import cannot_serialize, deserializer_raised, serializer_raised
-from kafka_groups.serdes.serde import BoundDeserializer, BoundSerializer, Serde, T
+from kafka_groups.serdes.serde import BoundDeserializer, BoundSerializer, DocumentSerde, Serde, T
 from kafka_groups.serdes.value_types import is_immutable_type, shown_type
 from kafka_groups.types import Header
 
@@ -30,7 +29,7 @@ class ModelSerde(DocumentSerde[T]):
                 raise cannot_serialize(name, value, f"expected {cls.__name__}")
             try:
                 text: str = value.model_dump_json(by_alias=True, round_trip=True, warnings="error")
-            except Exception as error:
+            except Exception as error:  # validators and serialisers of the user's model may raise anything
                 raise serializer_raised(name, value, error) from error
             return text.encode()
 
@@ -50,7 +49,7 @@ class ModelSerde(DocumentSerde[T]):
         def deserialize(data: bytes, _: Sequence[Header]) -> T:
             try:
                 return validate(data)
-            except Exception as error:
+            except Exception as error:  # validators and serialisers of the user's model may raise anything
                 raise deserializer_raised(name, data, error) from error
 
         return deserialize

@@ -9,9 +9,9 @@ import msgspec
 from attrs import frozen
 
 from kafka_groups.errors import ConfigurationError
-from kafka_groups.serdes.documents import DocumentSerde
+from kafka_groups.errors.texts import sentences, text_of
 from kafka_groups.serdes.failures import cannot_serialize, deserializer_raised, serializer_raised
-from kafka_groups.serdes.serde import BoundDeserializer, BoundSerializer, Serde, T
+from kafka_groups.serdes.serde import BoundDeserializer, BoundSerializer, DocumentSerde, Serde, T
 from kafka_groups.serdes.value_types import classes_of, is_immutable_type, listed
 from kafka_groups.types import Header
 
@@ -39,7 +39,7 @@ class MsgspecSerde(DocumentSerde[T]):
                 raise cannot_serialize(name, value, f"expected {listed(classes)}")
             try:
                 data: bytes = encode(value)
-            except Exception as error:
+            except Exception as error:  # hooks and properties of the user's type may raise anything
                 raise serializer_raised(name, value, error) from error
             return data
 
@@ -59,7 +59,7 @@ class MsgspecSerde(DocumentSerde[T]):
         def deserialize(data: bytes, _: Sequence[Header]) -> T:
             try:
                 return decode(data)
-            except Exception as error:
+            except Exception as error:  # the user's `__post_init__` may raise anything
                 raise deserializer_raised(name, data, error) from error
 
         return deserialize
@@ -73,8 +73,8 @@ def msgspec_serde(cls: type[T], name: str) -> Serde[T]:
     """
     try:
         types = list(_types_within(msgspec.inspect.type_info(cls), set()))
-    except Exception as error:
-        raise ConfigurationError(f"{name}: {error}. {_REMEDY}") from error
+    except Exception as error:  # whatever the user's annotations raise when they are evaluated
+        raise ConfigurationError(sentences(f"{name}: {text_of(error)}", _REMEDY)) from error
     for each in types:
         if (reason := _unfit(each)) is not None:
             raise ConfigurationError(f"{name}: {reason}")

@@ -9,10 +9,9 @@ from typing import Any
 
 from attrs import frozen
 
-from kafka_groups.serdes.documents import DocumentSerde
 from kafka_groups.serdes.pairs import PairSerde
 from kafka_groups.serdes.plain import PlainSerde, bool_, bytes_, float64, int32, int64, string, uuid
-from kafka_groups.serdes.serde import Serde
+from kafka_groups.serdes.serde import DocumentSerde, Serde
 from kafka_groups.serdes.windowed import Window, Windowed, WindowedSerde
 
 __all__ = ["JsonForm", "bytes_from_json", "bytes_to_json", "json_form", "parsed_json"]

@@ -55,7 +55,7 @@ class PairSerde(Serde[T]):
                 raise cannot_serialize(name, value, f"expected {listed(classes)}")
             try:
                 data = call(value, headers)
-            except Exception as error:
+            except Exception as error:  # the user's function may raise anything
                 raise serializer_raised(name, value, error) from error
             if isinstance(data, bytes):
                 return data
@@ -70,7 +70,7 @@ class PairSerde(Serde[T]):
         def deserialize(data: bytes, headers: Sequence[Header]) -> T:
             try:
                 value = call(data, headers)
-            except Exception as error:
+            except Exception as error:  # the user's function may raise anything
                 raise deserializer_raised(name, data, error) from error
             if isinstance(value, classes):
                 return value  # type: ignore[return-value]
@@ -105,6 +105,9 @@ def of(
     A function with a second parameter without a default, or one called `ctx` or `context`, also receives a
     `SerializationContext` or a `DeserializationContext`: topic, field ("key" or "value") and headers. So the
     serialisers of confluent-kafka for schema registries work unchanged.
+
+    Both functions serve all topics and tasks, and in a worker several threads at the same time, so they may not keep
+    state from one call to the next. A cache that several threads may use is fine.
 
     Args:
         cls: The type of the values. Values of other types are refused in both directions.

@@ -9,7 +9,7 @@ from attrs import evolve, field, frozen
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.types import Header
 
-__all__ = ["BoundDeserializer", "BoundSerializer", "Serde", "check_serde", "nullable"]
+__all__ = ["BoundDeserializer", "BoundSerializer", "DocumentSerde", "Serde", "check_serde", "nullable"]
 
 T = TypeVar("T")
 
@@ -23,6 +23,9 @@ BoundDeserializer = Callable[[bytes, Sequence[Header]], T]
 @frozen(repr=False)
 class Serde(ABC, Generic[T]):
     """Serialises and deserialises keys or values of one type. A serde is immutable.
+
+    One serde serves all topics and tasks, and in a worker several threads at the same time. So do the functions that it
+    returns, which may be the same for all topics: neither may keep state from one call to the next.
 
     A serde is never asked about None: callers write it as null, and read null as None.
 
@@ -52,6 +55,15 @@ class Serde(ABC, Generic[T]):
 
     def __repr__(self) -> str:
         return self.name
+
+
+@frozen(repr=False)
+class DocumentSerde(Serde[T]):
+    """A serde whose bytes are JSON documents."""
+
+    @abstractmethod
+    def lax_deserializer(self) -> BoundDeserializer[T]:
+        """Return a deserialiser that also accepts text in place of numbers and booleans: the cells of a CSV file."""
 
 
 def nullable(serde: Serde[T]) -> Serde[T | None]:

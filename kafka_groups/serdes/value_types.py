@@ -121,6 +121,7 @@ def _is_frozen_attrs(of: type) -> bool:
         except attrs.exceptions.FrozenError:
             continue
         except Exception:
+            # Of a validator or a `__setattr__` of the user's: the attribute can be set, so the class is not frozen.
             return False
         return False
     return True

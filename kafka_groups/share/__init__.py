@@ -9,11 +9,11 @@ if TYPE_CHECKING:
     from kafka_groups.serdes.contexts import DeserializationContext
     from kafka_groups.share.aio import AsyncKafkaShareConsumer
     from kafka_groups.share.consumer import KafkaShareConsumer
-    from kafka_groups.share.delivery.batch import ShareRecords
     from kafka_groups.share.delivery.commits import Acknowledged, CommitResult, CommitTicket
     from kafka_groups.share.delivery.counts import ConsumerCounts
     from kafka_groups.share.delivery.records import ShareRecord
     from kafka_groups.share.delivery.returned import ArchivedRecords
+    from kafka_groups.share.delivery.share_records import ShareRecords
     from kafka_groups.share.workers.batch import Batch
     from kafka_groups.share.workers.health import Health
     from kafka_groups.share.workers.rules.failures.backoffs import Backoff
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         AttemptCancelledError,
         AttemptTimeoutError,
         HandlerResultError,
+        NeverAwaitedError,
         Reject,
         Retry,
     )
@@ -44,6 +45,7 @@ __all__ = [
     "HandlerResultError",
     "Health",
     "KafkaShareConsumer",
+    "NeverAwaitedError",
     "OnError",
     "Reject",
     "Retry",
@@ -67,13 +69,14 @@ _MODULES = MappingProxyType({
     "ConsumerCounts": "delivery.counts",
     "DeserializationContext": ".serdes.contexts",
     "HandlerResultError": "workers.rules.failures.signals",
+    "NeverAwaitedError": "workers.rules.failures.signals",
     "Health": "workers.health",
     "KafkaShareConsumer": "consumer",
     "OnError": "workers.rules.failures.verdicts",
     "Reject": "workers.rules.failures.signals",
     "Retry": "workers.rules.failures.signals",
     "ShareRecord": "delivery.records",
-    "ShareRecords": "delivery.batch",
+    "ShareRecords": "delivery.share_records",
     "Worker": "workers.worker",
     "current_attempt": "workers.running.attempts",
 })  # fmt: skip

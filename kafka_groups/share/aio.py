@@ -14,10 +14,10 @@ from kafka_groups.config.clients.keywords import ShareConsumerKeywords
 from kafka_groups.config.clients.timeouts import DEFAULT_CLOSE_TIMEOUT_S, NONE_IS_API_TIMEOUT, checked_timeout
 from kafka_groups.share.arguments import checked_topics
 from kafka_groups.share.client import ShareClient
-from kafka_groups.share.delivery.batch import AnyRecords, ShareRecords
 from kafka_groups.share.delivery.commits import CommitResult, CommitTicket
 from kafka_groups.share.delivery.inbox import Inbox
 from kafka_groups.share.delivery.records import AnyRecord, K, ShareRecord, V
+from kafka_groups.share.delivery.share_records import AnyRecords, ShareRecords
 from kafka_groups.share.group import GroupConfig, GroupLag, ShareGroupInfo
 from kafka_groups.share.loop_waits import LoopWaits
 from kafka_groups.share.parts import Configuration, Environment, configured, put_together, with_deserializers
@@ -97,7 +97,7 @@ class AsyncKafkaShareConsumer(_LocalSurface, Generic[K, V]):
             topics: Names of topics.
 
         Raises:
-            ConfigurationError: Not a collection of topic names.
+            ConfigurationError: Not a collection of topic names. Share groups have no patterns in Kafka 4.4.
             ClosedError: The consumer was closed.
         """
         wanted = checked_topics(topics)
@@ -161,8 +161,10 @@ class AsyncKafkaShareConsumer(_LocalSurface, Generic[K, V]):
         """
         timeout = checked_timeout(timeout)
         with self._entered():
-            self._application.begin_poll(holding=hold)
-            records = self._application.take()
+            begun_ms = self._application.begin_poll(holding=hold)
+            records = self._application.take(begun_ms)
+            # The turn sends the acknowledgements and the next fetch. It does not wait, so a poll that finds records
+            # stays quick.
             if records or timeout == 0:
                 self._client.turn()
                 return records
@@ -376,8 +378,11 @@ class AsyncKafkaShareConsumer(_LocalSurface, Generic[K, V]):
         try:
             await self._client.close(timeout_ms)
         finally:
+            # Also if closing was cancelled or failed: no connection outlives the consumer.
             await self._client.abort()
             self._application.mark_closed()
+        # The last results, those that were given up included. They come after the consumer is closed, so that a
+        # callback that raises leaves nothing open.
         self._application.run_callback()
 
 

@@ -6,6 +6,8 @@ All methods are local and return at once. Only the inbox connects them with the 
 import math
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from itertools import filterfalse
+from operator import attrgetter
 from typing import TypeVar
 
 from kafka_groups.client.background import BackgroundErrors
@@ -16,7 +18,7 @@ from kafka_groups.errors import (
     WakeupError,
 )
 from kafka_groups.net.clock import Clock
-from kafka_groups.share.archiving import ArchiveCallback
+from kafka_groups.share.archive_watch import ArchiveCallback
 from kafka_groups.share.arguments import (
     check_kind,
     check_renewal_target,
@@ -25,12 +27,12 @@ from kafka_groups.share.arguments import (
     not_a_record,
 )
 from kafka_groups.share.delivery import marks as m
-from kafka_groups.share.delivery.batch import AnyRecords, ShareRecords
 from kafka_groups.share.delivery.commits import Acknowledged, CommitTicket, PendingAcknowledgement
 from kafka_groups.share.delivery.delivered import DeliveredRecords
 from kafka_groups.share.delivery.inbox import Inbox
-from kafka_groups.share.delivery.reading import Loops
+from kafka_groups.share.delivery.loops import Loops
 from kafka_groups.share.delivery.records import AnyRecord, ShareRecord, delivery_of
+from kafka_groups.share.delivery.share_records import AnyRecords, ShareRecords
 from kafka_groups.share.intake import Intake
 from kafka_groups.types import AcknowledgeType, TopicPartition
 
@@ -80,9 +82,11 @@ class ConsumerGuard(CallGuard):
 
     def _enter_callback(self) -> None:
         self._in_callback = self.refuses = True
+        self.is_usable = False
 
     def _leave_callback(self) -> None:
-        self._in_callback, self.refuses = False, self.is_closed or not self.is_explicit
+        self._in_callback, self.is_usable = False, not self.is_closed
+        self.refuses = self.is_closed or not self.is_explicit
 
 
 class Application(ConsumerGuard):
@@ -122,28 +126,43 @@ class Application(ConsumerGuard):
 
     # ---------------------------------------------------------------------------------------- poll
 
-    def begin_poll(self, *, holding: bool = False) -> None:
+    def begin_poll(self, *, holding: bool = False) -> int:
         """Prepare a poll: end the loop before it, raise pending errors, and send acknowledgements.
 
         Args:
             holding: Whether records of earlier polls may stay in hand without being acknowledged (explicit mode).
+
+        Returns:
+            The time at which the poll began.
 
         Raises:
             KafkaGroupsError: An error of a request in the background, or of the last delivery.
             IllegalStateError: Not subscribed; or a record of the last poll was not acknowledged (explicit mode).
             WakeupError: `wakeup` was called.
         """
-        self._inbox.polled(self._clock.now_ms())
-        self.end_loop()
-        self._report_undecodable()
+        now_ms = self._clock.now_ms()
+        self._inbox.polled(now_ms)
+        # The loop before has ended, or its body polls. What it moved past is settled now, and the rest waits for this
+        # poll.
+        if self._loops.reading is not None:
+            self.end_loop()
+        for delivery in self._in_hand:
+            if delivery.undecodable is not None:
+                self._report_undecodable()
         self.raise_waiting()
-        if not self.is_explicit:
-            self._accept_all()
-        elif not holding and any(delivery.has_open for delivery in self._in_hand):
+        # KIP-932, "Client programming interface", would return unacknowledged records again. Kafka raises since 4.1
+        # (ShareConsumerImpl.ensureInFlightAcknowledgedIfExplicitAcknowledgement). `holding` is this client's own: a
+        # worker polls for more while it still processes records.
+        if self.is_explicit and not holding and any(delivery.has_open for delivery in self._in_hand):
             raise IllegalStateError("all records must be acknowledged before the next poll in explicit mode")
-        self.send_acknowledged()
+        # In implicit mode a poll accepts what the one before returned
+        # (ShareConsumerImpl.acknowledgeBatchIfImplicitAcknowledgement).
+        self.send_acknowledged(now_ms=now_ms, accepts_open=not self.is_explicit)
         if not self.subscription:
+            # After the acknowledgements, in the order of ShareConsumerImpl.poll. They are sent even if the consumer is
+            # not subscribed any more.
             raise IllegalStateError("the consumer is not subscribed to any topic: call subscribe() first")
+        return now_ms
 
     def raise_waiting(self) -> None:
         """Raise pending errors, and pass pending results to the callback.
@@ -154,32 +173,35 @@ class Application(ConsumerGuard):
         """
         self.run_callback()
         if self._woken:
+            # One wakeup ends one wait, as in Kafka's client (WakeupTrigger.maybeTriggerWakeup).
             self._woken = False
             raise WakeupError("wakeup() was called")
-        self._errors.raise_first()
+        if self._errors.waiting or self._errors.fatal is not None:
+            self._errors.raise_first()
 
-    def take(self) -> AnyRecords:
+    def take(self, now_ms: int | None = None) -> AnyRecords:
         """Return the decoded records that are available, or an empty batch.
+
+        Args:
+            now_ms: The time, if the poll has only just begun; None: it has waited since.
 
         Raises:
             KafkaGroupsError: An error stands before the next records: a corrupt batch, or a record that cannot be
                 deserialised.
         """
-        self._loops.forget_rest()
-        now_ms = self._clock.now_ms()
+        now_ms = self._clock.now_ms() if now_ms is None else now_ms
+        if self._loops.rest:
+            self._loops.forget_rest()
         try:
             deliveries = self._intake.take(self._in_hand, now_ms)
         finally:
-            self._publish_in_hand()
-        if not deliveries:
-            self.send_acknowledged()  # only gaps, which the application never sees
-            return ShareRecords()
-        for delivery in deliveries:
-            self._inbox.records_handed_over += 0 if delivery.was_handed_over else len(delivery)
-            delivery.was_handed_over = True
-        records: AnyRecords = ShareRecords(deliveries)
-        self._inbox.handed_over(len(records), now_ms)
-        return records
+            self._intake.publish(self._in_hand)
+        if deliveries:
+            # Now the application works on them: its pace is measured from here.
+            self._inbox.handed_over(deliveries, now_ms)
+        else:
+            self.send_acknowledged(now_ms=now_ms)  # only gaps, which the application never sees
+        return ShareRecords(deliveries)
 
     def _report_undecodable(self) -> None:
         for delivery in self._in_hand:
@@ -195,11 +217,12 @@ class Application(ConsumerGuard):
 
     def resume(self, loop: object) -> Iterator[Iterator[AnyRecord]] | None:
         """The remaining records for a loop whose body used the consumer; None if the loop must poll."""
+        # A poll in the body of the loop may have taken the rest, or a commit may have dropped it with its locks.
         rest = [part for part in self._loops.rest_of(loop) if part in self._intake.set_aside]
         if not rest:
             return None
         taken = self._intake.take_these(rest, self._in_hand, self._clock.now_ms())
-        self._publish_in_hand()
+        self._intake.publish(self._in_hand)
         return self._loops.resume(loop, taken)
 
     def end_loop(self) -> None:
@@ -211,20 +234,25 @@ class Application(ConsumerGuard):
         if rest:
             self._in_hand = [part for part in self._in_hand if part not in rest]
             self._intake.put_first(rest)
-            self._publish_in_hand()
+            self._intake.publish(self._in_hand)
 
     def run_callback(self) -> None:
         """Pass new results of acknowledgements to the callback."""
-        if self._inbox.results:
+        # Without a callback nobody wants the results, and keeping them would need more and more memory.
+        if self.callback is None:
+            self._inbox.results.clear()
+        elif self._inbox.results:
             self._tell_all(self._inbox.results, self.callback)
-        if self._inbox.archived:
+        if self.archive_callback is None:
+            self._inbox.archived.clear()
+        elif self._inbox.archived:
             self._tell_all(self._inbox.archived, self.archive_callback)
 
-    def _tell_all(self, news: deque[T], callback: Callable[[T], object] | None) -> None:
+    def _tell_all(self, news: deque[T], callback: Callable[[T], object]) -> None:
         while news:
             told = news.popleft()
-            if callback is None:
-                continue
+            # KIP-932, "Acknowledgement commit callback": a callback may call nothing but wakeup. An exception that it
+            # raises goes through poll or commit to the caller, and the remaining results come with the next call.
             self._enter_callback()
             try:
                 callback(told)
@@ -247,9 +275,11 @@ class Application(ConsumerGuard):
     def _due_ms(self, kind: AcknowledgeType, release_after: float | None) -> int | None:
         """Return when to release, or None to release with the next request."""
         self._check_kind(kind)
+        # A delay of 0 is an ordinary release.
         if not (seconds := checked_release_after(kind, release_after)):
             return None
         due_ms = self._clock.now_ms() + seconds * 1000
+        # Rounded up, since a record must not be released earlier than the application asked for.
         return math.ceil(due_ms / _RELEASE_TOGETHER_MS) * _RELEASE_TOGETHER_MS
 
     def acknowledge_offset(
@@ -294,9 +324,13 @@ class Application(ConsumerGuard):
         self.check_usable()
         check_kind(kind)
         if not self.is_explicit:
+            # As in Kafka since 4.1, the mode is configured (share.acknowledgement.mode) and not found out by the first
+            # call of acknowledge, as in KIP-932, "Client programming interface".
             raise IllegalStateError(
                 "implicit acknowledgement is in use: set acknowledgement_mode='explicit' to acknowledge records"
             )
+        # Applications do not know which offsets have no record. Kafka's public AcknowledgeType has no GAP for that
+        # reason.
         if kind == AcknowledgeType.GAP:
             raise IllegalStateError("GAP is for offsets without a record; ACCEPT, RELEASE, REJECT or RENEW a record")
 
@@ -307,44 +341,63 @@ class Application(ConsumerGuard):
                 " that were not acknowledged. Acknowledge them before you unsubscribe."
             )
 
-    def _accept_all(self) -> None:
-        for delivery in self._in_hand:
-            delivery.accept_open()
+    def send_acknowledged(
+        self, ticket: CommitTicket | None = None, *, accepts_open: bool = False, now_ms: int | None = None
+    ) -> bool:
+        """Hand the acknowledgements over to the event loop. Return True if there were any.
 
-    def send_acknowledged(self, ticket: CommitTicket | None = None) -> bool:
-        """Hand the acknowledgements over to the event loop. Return True if there were any."""
+        Args:
+            ticket: The commit that waits for the results, or None.
+            accepts_open: Whether all records in hand are accepted first (implicit mode).
+            now_ms: The time, if the caller knows it.
+        """
         if not self._in_hand:
-            return self._send([], ticket)
-        self._report_undecodable()
-        deadline_ms = self._clock.now_ms() + self._config.default_api_timeout_ms
+            return False
+        deadline_ms = (self._clock.now_ms() if now_ms is None else now_ms) + self._config.default_api_timeout_ms
         pending: list[PendingAcknowledgement] = []
         holds = False
         for delivery in self._in_hand:
+            if delivery.undecodable is not None:
+                self._report_undecodable()
+            if accepts_open:
+                delivery.accept_open()
+            # Nothing was acknowledged since the last time. Records that stay in hand are looked at in every poll.
             if delivery.is_as_sent:
                 continue
-            self._inbox.returns(delivery, (m.RELEASE, m.HELD))
-            held = delivery.take_held()
-            if held is not None:
-                self._inbox.delayed.append(held)
-                holds = True
+            # Only other types than ACCEPT return records to the broker, now or later.
+            if not delivery.is_accepted:
+                holds = self._put_back(delivery) or holds
             taken = delivery.take_acknowledged()
             batches = m.encode_batches(taken, delivery.first_offset)
-            if m.RELEASE in taken or m.REJECT in taken:
-                self._inbox.had_setback()
             if batches:
+                # If there are none, all that was decided is a delayed release, which is sent when it is due.
                 pending.append(PendingAcknowledgement(delivery, batches, taken, deadline_ms, ticket))
-        self._in_hand = [delivery for delivery in self._in_hand if not delivery.is_done]
+        self._in_hand = list(filterfalse(attrgetter("is_done"), self._in_hand))
         self._inbox.in_hand = tuple(self._in_hand)
-        return self._send(pending, ticket) or holds
+        if ticket is not None:
+            ticket.expect(len(pending))  # before the loop's side can settle the first of them
+        self._inbox.outbox.extend(pending)
+        return bool(pending) or holds
+
+    def _put_back(self, delivery: DeliveredRecords) -> bool:
+        """Note what goes back to the broker. Return True if some of it does later: that leaves the hand now."""
+        self._inbox.returns(delivery, (m.RELEASE, m.HELD))
+        # The application could not process these records, so prefetching and large fetches stop until a delivery goes
+        # well.
+        if m.RELEASE in delivery.marks or m.REJECT in delivery.marks:
+            self._inbox.had_setback()
+        held = delivery.take_held()
+        if held is not None:
+            self._inbox.delayed.append(held)
+        return held is not None
 
     def commit(self, ticket: CommitTicket) -> bool:
         """Begin a commit, without waiting for it. In implicit mode, accept all delivered records."""
         self.raise_waiting()
         self.end_loop()
-        if not self.is_explicit:
-            self._accept_all()
-        has_sent = self.send_acknowledged(ticket)
+        has_sent = self.send_acknowledged(ticket, accepts_open=not self.is_explicit)
         self._commits = [*self._unanswered(), ticket]
+        # A commit that may travel with the next fetch does not wake the loop: a response will.
         if ticket.is_urgent:
             self._have_the_loop_look()
         return has_sent
@@ -374,11 +427,14 @@ class Application(ConsumerGuard):
         self._check_subscribed()
         deadline_ms = self._clock.now_ms() + self._config.default_api_timeout_ms
         offset = target.offset if isinstance(target, ShareRecord) else None
+        # Only open records are renewed: one that was acknowledged needs no lock any more, and the broker refuses a
+        # request that names an offset twice.
         renewals = ((delivery, delivery.renewal_batches(offset)) for delivery in self._targets(target))
         pending = [PendingAcknowledgement(d, batches, None, deadline_ms, ticket) for d, batches in renewals if batches]
-        has_sent = self._send(pending, ticket)
+        ticket.expect(len(pending))  # as above, before any of them is settled
+        self._inbox.outbox.extend(pending)
         self._have_the_loop_look()
-        return has_sent
+        return bool(pending)
 
     def _targets(self, target: AnyRecord | AnyRecords | None) -> list[DeliveredRecords]:
         if target is None:
@@ -387,12 +443,6 @@ class Application(ConsumerGuard):
             return list(target._deliveries)
         delivery = target._delivery
         return [delivery] if isinstance(delivery, DeliveredRecords) else []  # a copy has no locks
-
-    def _send(self, pending: list[PendingAcknowledgement], ticket: CommitTicket | None) -> bool:
-        if ticket is not None:
-            ticket.expect(len(pending))  # before the loop's side can settle the first of them
-        self._inbox.outbox.extend(pending)
-        return bool(pending)
 
     def _have_the_loop_look(self) -> None:
         """Send acknowledgements at once.
@@ -408,10 +458,12 @@ class Application(ConsumerGuard):
         """
         self._inbox.is_paused = True
         self.end_loop()
+        # Decoded records that no poll returned are released by the application's side. Those still in the inbox belong
+        # to the event loop, which releases them in its next turn.
         for delivery in self._intake.give_up():
             delivery.mark_open(delivery.first_offset, delivery.last_offset, AcknowledgeType.RELEASE)
             self._in_hand.append(delivery)
-        self._publish_in_hand()
+        self._intake.publish(self._in_hand)
         self.send_acknowledged()
         self._have_the_loop_look()
 
@@ -422,6 +474,8 @@ class Application(ConsumerGuard):
         """
         self.end_loop()
         self.send_acknowledged()
+        # KIP-932, "Client programming interface": close releases what is acquired and not acknowledged, in implicit
+        # mode the records of the last poll, too. A record on its last delivery is archived by that, so it is noted.
         for delivery in (*self._in_hand, *self._intake.set_aside):
             self._inbox.returns(delivery)
 
@@ -436,11 +490,7 @@ class Application(ConsumerGuard):
         self._intake.clear()
         for fetched in list(self._inbox.ready):
             self._inbox.withdraw(fetched)
-        self._publish_in_hand()
-
-    def _publish_in_hand(self) -> None:
-        self._inbox.in_hand = tuple(self._in_hand)
-        self._inbox.set_aside = self._intake.set_aside
+        self._intake.publish(self._in_hand)
 
 
 def _parts(records: Iterable[AnyRecord]) -> Iterator[tuple[DeliveredRecords, int, int]]:

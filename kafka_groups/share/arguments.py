@@ -4,11 +4,11 @@ import enum
 from collections.abc import Iterable, Mapping, Sequence
 
 from kafka_groups.config.clients.timeouts import checked_seconds
-from kafka_groups.config.places import checked_name, is_offset
+from kafka_groups.config.places import checked_topic, is_offset
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.functions import check_function
-from kafka_groups.share.delivery.batch import ShareRecords
 from kafka_groups.share.delivery.records import AnyRecord, ShareRecord
+from kafka_groups.share.delivery.share_records import ShareRecords
 from kafka_groups.types import AcknowledgeType
 
 __all__ = [
@@ -32,7 +32,7 @@ def checked_topics(topics: object) -> frozenset[str]:
     """
     if isinstance(topics, str | bytes) or not isinstance(topics, Iterable):
         raise ConfigurationError(f"topics={topics!r}: give a list of topic names, [{topics!r}]")
-    return frozenset([checked_name(topic, "topics") for topic in topics])
+    return frozenset([checked_topic(topic, "topics") for topic in topics])
 
 
 def check_offsets(*offsets: object) -> None:
@@ -52,6 +52,7 @@ def checked_fetch_limit(most: object) -> int | None:
     Raises:
         ConfigurationError: It is neither None nor a whole number of 1 or more.
     """
+    # A bool is an int in Python, and MaxRecords is an int32 on the wire.
     if most is not None and (isinstance(most, bool) or not isinstance(most, int) or not 1 <= most < 2**31):
         raise ConfigurationError(f"fetch_limit={most!r}: give a number of records, 1 or more, or None")
     return most
@@ -104,6 +105,8 @@ def checked_release_after(kind: AcknowledgeType, seconds: float | None) -> float
     checked = checked_seconds(seconds, "release_after")
     if kind is not AcknowledgeType.RELEASE:
         raise ConfigurationError(f"release_after={seconds!r} goes with AcknowledgeType.RELEASE, not with {kind.name}")
+    # A held record keeps the start offset where it is, and with it room in the window of the partition (KIP-932,
+    # "In-flight records").
     if checked > MAX_HOLD_S:
         raise ConfigurationError(
             f"release_after={seconds!r} is too long: give {MAX_HOLD_S:.0f} seconds at most, or publish the record to a"

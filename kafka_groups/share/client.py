@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterable, Mapping
 from kafka_groups.client.assembly import Assembly
 from kafka_groups.client.coordinators import CoordinatorManager
 from kafka_groups.client.group_configs import GroupConfigsManager, GroupNumbers
-from kafka_groups.client.logbook import GROUP_LOG
+from kafka_groups.client.loggers import GROUP_LOG, write_event
 from kafka_groups.client.membership.heartbeat import HeartbeatTimer
 from kafka_groups.client.membership.metrics import values_of
 from kafka_groups.config.clients.share import ShareConsumerConfig
 from kafka_groups.errors import BrokerError, ClientFailureError
-from kafka_groups.share.archiving import DELIVERY_LIMIT, ArchiveWatch
+from kafka_groups.share.archive_watch import DELIVERY_LIMIT, ArchiveWatch
 from kafka_groups.share.delivery.counts import ConsumerCounts
 from kafka_groups.share.delivery.fetching.fetch import Collaborators, ShareFetchManager
-from kafka_groups.share.delivery.fetching.metrics import ShareMetrics
+from kafka_groups.share.delivery.fetching.fetch_sensors import ShareMetrics
 from kafka_groups.share.delivery.inbox import Inbox
 from kafka_groups.share.membership.membership import MemberIdentity, ShareMembership
 from kafka_groups.share.membership.states import MemberState
@@ -121,13 +121,18 @@ class ShareClient:
     async def close(self, timeout_ms: int) -> None:
         """Unsubscribe, wait for the brokers' responses, and close all connections, within the timeout."""
         if self._engine.is_running:
+            # Kafka's client bounds the closing requests by request.timeout.ms as well
+            # (ShareConsumerImpl.createTimerForCloseRequests).
             deadline_ms = self._clock.now_ms() + min(timeout_ms, self._config.request_timeout_ms)
             self.fetcher.close()
             # Leaders accept acknowledgements even from a member that its coordinator refuses.
             await self._until(lambda: self.fetcher.is_closed or self._is_broken, deadline_ms)
+            # First the acknowledgements and sessions, then the group
+            # (ShareConsumerImpl.sendAcknowledgementsAndLeaveGroup in Kafka's client).
             self.membership.leave()
             await self._until(lambda: self._has_left or self._errors.fatal is not None, deadline_ms)
             self.membership.give_up_leaving()
+            # What the brokers have not answered by now is reported as failed, to whoever waits and to the callback.
             self.fetcher.give_up()
             await self._engine.stop()
             self._archives.judge()
@@ -144,7 +149,7 @@ class ShareClient:
         sources = ShareSources(
             self._clock.now_ms(),
             self._assembly.reachability,
-            self.membership.figures,
+            self.membership.sensors,
             state=state,
             inbox=self._inbox,
             fetching=self._metrics,
@@ -160,9 +165,11 @@ class ShareClient:
         """The state of the consumer. May be read on any thread."""
         member = self.membership.state
         if self._errors.fatal is not None:
+            # A fatal error comes first: the consumer will not recover, whatever the network does.
             return ConsumerState.FAILED
         if member in (MemberState.UNSUBSCRIBED, MemberState.LEAVING):
             return ConsumerState.UNSUBSCRIBED
+        # A member that cannot reach any broker may still be one for the coordinator; for the program it is not.
         if self._assembly.reachability.unreachable_since_ms is not None:
             return ConsumerState.UNREACHABLE
         return _STATES[member]
@@ -174,6 +181,8 @@ class ShareClient:
 
     @property
     def _is_broken(self) -> bool:
+        # A broker that refused the group still accepts acknowledgements. Any other fatal error, such as a failed
+        # authentication, also ends the requests that closing would wait for.
         return self._errors.fatal is not None and not isinstance(self._errors.fatal, BrokerError)
 
     async def _until(self, condition: Callable[[], bool], deadline_ms: int) -> None:
@@ -196,7 +205,7 @@ class ShareClient:
 
     def _write_log(self) -> None:
         for event in self._errors.events.take():
-            self._assembly.logbook.write(event)
+            write_event(self._assembly.rate_limited_log, event)
 
     def _after_turn(self) -> None:
         if isinstance(self._errors.fatal, ClientFailureError):
@@ -205,11 +214,14 @@ class ShareClient:
         self._follow_limits()
         if self._changed is not None:
             self._changed()
+        # A waiting poll raises errors and runs callbacks at once, not when records come.
         if self._errors or self._inbox.results or self._inbox.archived:
             self._inbox.notify()
 
     def _follow_limits(self) -> None:
         limits, inbox = self._limits, self._inbox
+        # The group's limits cost a request and a permission, so they are read only when they matter: once a record was
+        # redelivered (its delivery limit), or once fetches have grown (the record locks).
         limits.wanted = limits.wanted or self._metrics.redelivered_total > 0 or self.fetcher.has_grown
         inbox.record_locks = limits.values.get(_RECORD_LOCKS, inbox.record_locks)
 

@@ -13,9 +13,9 @@ from kafka_groups.net.loop_thread import LoopThread
 from kafka_groups.net.wake_up import WakeUp
 from kafka_groups.share.arguments import checked_topics
 from kafka_groups.share.client import ShareClient
-from kafka_groups.share.delivery.batch import AnyRecords, ShareRecords
 from kafka_groups.share.delivery.commits import CommitResult, CommitTicket
 from kafka_groups.share.delivery.records import AnyRecord, K, ShareRecord, V
+from kafka_groups.share.delivery.share_records import AnyRecords, ShareRecords
 from kafka_groups.share.group import GroupConfig, GroupLag
 from kafka_groups.share.parts import Configuration, Environment, configured, put_together, with_deserializers
 from kafka_groups.share.surface import _LocalSurface
@@ -93,7 +93,7 @@ class KafkaShareConsumer(_LocalSurface, Generic[K, V]):
             topics: Names of topics.
 
         Raises:
-            ConfigurationError: Not a collection of topic names.
+            ConfigurationError: Not a collection of topic names. Share groups have no patterns in Kafka 4.4.
             ClosedError: The consumer was closed.
         """
         wanted = checked_topics(topics)
@@ -151,9 +151,10 @@ class KafkaShareConsumer(_LocalSurface, Generic[K, V]):
         """
         timeout = checked_timeout(timeout)
         with self._application.entered():
-            self._application.begin_poll(holding=hold)
-            records = self._application.take()
-            if records or timeout == 0:
+            begun_ms = self._application.begin_poll(holding=hold)
+            records = self._application.take(begun_ms)
+            # The loop is woken only if it will not read the inbox by itself: most polls need no switch of threads.
+            if timeout == 0 or records:
                 self._attract_attention()
                 return records
             return self._wait_for_records(timeout)
@@ -179,10 +180,8 @@ class KafkaShareConsumer(_LocalSurface, Generic[K, V]):
 
     def _attract_attention(self) -> None:
         """Wake the event loop to read the inbox, unless it will read it anyway."""
-        if self._inbox.will_be_read:
-            self._thread.check_usable()
-        else:
-            self._thread.call_soon(self._client.turn)
+        if not self._inbox.will_be_read or not self._thread.is_running:
+            self._thread.call_soon(self._client.turn)  # which raises if the thread was stopped, or is the parent's
 
     def _wait(self, deadline_ms: int | None) -> bool:
         if deadline_ms is None:
@@ -307,6 +306,7 @@ class KafkaShareConsumer(_LocalSurface, Generic[K, V]):
             ticket.on_done = answered.set
         self._attract_attention()
         for ticket in tickets:
+            # A wake-up may be that of another ticket, so the tickets are what decides.
             while not ticket.is_done:
                 left_ms = deadline_ms - self._clock.now_ms()
                 if left_ms <= 0 or not answered.wait(left_ms / 1000):
@@ -382,6 +382,8 @@ class KafkaShareConsumer(_LocalSurface, Generic[K, V]):
         timeout_ms = self._close_timeout_ms(timeout)
         if self._application.is_closed:
             return
+        # A forked process has the sockets but not the thread. Closing would end the parent's session and release its
+        # records.
         if self._application.is_forked:
             self._finalizer.detach()  # the parent still uses the session and the connections
             self._application.mark_closed()

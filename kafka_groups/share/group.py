@@ -5,10 +5,10 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Se
 from contextlib import contextmanager
 from typing import TypeVar
 
+from kafka_groups.admin.rules.config_questions import TopicConfigValues, describe_topic_configs
 from kafka_groups.admin.rules.group_configs import describe_configs
 from kafka_groups.admin.rules.share_groups import describe_groups
 from kafka_groups.admin.rules.share_offsets import describe_offsets
-from kafka_groups.admin.rules.topic_configs import TopicConfigValues, describe_topic_configs
 from kafka_groups.admin.rules.topics import LATEST, offsets_at, partitions_of_topics
 from kafka_groups.client.calls.client import AdminClient
 from kafka_groups.client.calls.questions import Asking
@@ -130,6 +130,8 @@ async def _progress_of(
     return {
         partition: GroupProgress(start, max(0, ends[partition] - start - offset.lag), stable[partition])
         for partition, offset in offsets.items()
+        # KIP-1226: the lag is -1 (None here) while the start offset or the count of finished records is unknown: before
+        # the group's first acknowledgement in the partition, and with brokers older than Kafka 4.2.
         if (start := offset.start_offset) is not None and offset.lag is not None
     }
 

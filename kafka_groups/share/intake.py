@@ -23,6 +23,7 @@ class Intake:
     def __init__(self, config: ShareConsumerConfig, inbox: Inbox) -> None:
         self._inbox = inbox
         self._most = config.max_poll_records
+        self._deserializes = config.key_deserializer is not None or config.value_deserializer is not None
         self._decoder = Decoder(
             check_crcs=config.check_crcs,
             key_deserializer=config.key_deserializer,
@@ -35,7 +36,12 @@ class Intake:
     @property
     def set_aside(self) -> tuple[DeliveredRecords, ...]:
         """Decoded deliveries that no poll has returned: they follow an error, or a loop never reached them."""
-        return tuple(item for item in self._decoded if isinstance(item, DeliveredRecords)) if self._decoded else ()
+        return tuple(item for item in self._decoded if isinstance(item, DeliveredRecords))
+
+    def publish(self, in_hand: Sequence[DeliveredRecords]) -> None:
+        """Tell the loop's side what the application holds, and what is set aside."""
+        self._inbox.in_hand = tuple(in_hand)
+        self._inbox.set_aside = self.set_aside if self._decoded else ()
 
     def take(self, in_hand: list[DeliveredRecords], now_ms: int) -> list[DeliveredRecords]:
         """Take the deliveries of one poll. From now on they are in hand.
@@ -45,8 +51,12 @@ class Intake:
         """
         taken: list[DeliveredRecords] = []
         missing = self._most
+        # Whole deliveries are taken until the poll has enough. Kafka's client collects whole batches in the same way
+        # (ShareFetchCollector.collect).
         while missing > 0 and (self._decoded or self._decode_next(now_ms)):
             item = self._decoded[0]
+            # An error ends the poll. Records in front of it are returned first, and the next poll raises it, so that no
+            # records are lost in an exception.
             if not isinstance(item, DeliveredRecords):
                 if taken:
                     break
@@ -55,7 +65,7 @@ class Intake:
                 raise item
             self._decoded.popleft()
             taken += self._take_in_hand(item, in_hand, now_ms)
-            missing -= len(item)
+            missing -= item.size
         return taken
 
     def take_these(
@@ -90,29 +100,36 @@ class Intake:
             self._inbox.expired(item)
             return ()
         in_hand.append(item)
-        return (item,) if len(item) else ()
+        # A delivery of gaps alone has nothing to show, but its acknowledgements must be sent: it is in hand for that.
+        return (item,) if item.size else ()
 
     def _take_what_failed(self, in_hand: list[DeliveredRecords]) -> None:
         """Take the record that an error is about.
 
         The application may acknowledge its offset; by default it is released.
         """
-        if self._decoded and isinstance(failed := self._decoded[0], DeliveredRecords) and not len(failed):
+        # KIP-932, "Handling bad records": the application may override the release of a record that could not be
+        # deserialised.
+        if self._decoded and isinstance(failed := self._decoded[0], DeliveredRecords) and not failed.size:
             in_hand.append(failed)
             self._decoded.popleft()
 
     def _decode_next(self, now_ms: int) -> bool:
         """Decode the next waiting delivery. Return False if there is none."""
         fetched = self._inbox.take(now_ms)
+        # Nothing waits, or only deliveries that had lost their locks.
         if fetched is None:
             return False
         first, error = fetched.acquired, fetched.error
+        # There are two cases: a response as it came, which is split into parts of a poll, and a part that was decoded
+        # before.
         if fetched.blob is not None:
             (first, *rest), error = self._decoder.split(first, fetched.blob, self._most)
             if rest:
+                # The error belongs behind the last part. The parts wait in the inbox, so that their locks are renewed.
                 self._inbox.put_back([*map(_left_over, rest[:-1]), _left_over(rest[-1], error)])
                 error = None
-        self._decoded.extend(self._decoder.deserialize(first))
+        self._decoded.extend(self._decoder.deserialize(first) if self._deserializes else (first,))
         if error is not None:
             self._decoded.append(error)
         return True

@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Sequence
 
 from kafka_groups.errors import OperationTimeoutError
-from kafka_groups.share.delivery.batch import AnyRecords, ShareRecords
 from kafka_groups.share.delivery.commits import CommitTicket
+from kafka_groups.share.delivery.share_records import AnyRecords, ShareRecords
 from kafka_groups.share.parts import Parts
 
 __all__ = ["LoopWaits"]
@@ -40,6 +40,7 @@ class LoopWaits:
             while not self._time_is_up:
                 self._ready.clear()
                 self._client.turn()
+                # The turn may have brought records already, or the loop found some that it had not announced.
                 if not self._inbox.ready:
                     await self._ready.wait()
                 self._application.raise_waiting()
@@ -67,6 +68,7 @@ class LoopWaits:
         answered = asyncio.Event()
         for ticket in tickets:
             ticket.on_done = answered.set
+        # The acknowledgements leave now, before the wait begins.
         self._client.turn()
         timeout_s = self._config.default_api_timeout_ms / 1000 if timeout_s is None else timeout_s
         try:

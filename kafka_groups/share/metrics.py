@@ -18,7 +18,7 @@ from kafka_groups.client.membership.metrics import (
     MetricSources,
     PollTimes,
 )
-from kafka_groups.share.delivery.fetching.metrics import ShareMetrics
+from kafka_groups.share.delivery.fetching.fetch_sensors import ShareMetrics
 from kafka_groups.share.delivery.inbox import Inbox
 from kafka_groups.types import ConsumerState
 
@@ -62,7 +62,7 @@ _OF_POLLS = (
         "records-consumed-rate",
         "records/s",
         "Records that your program got.",
-        lambda s: s.inbox.polls.records.per_second(s.now_ms),
+        lambda s: s.inbox.polls.consumed.times_per_second(s.now_ms),
     ),
     _M(
         "records-consumed-total",
@@ -74,7 +74,7 @@ _OF_POLLS = (
         "bytes-consumed-rate",
         "bytes/s",
         "Bytes of the batches that your program got.",
-        lambda s: s.inbox.polls.size_bytes.per_second(s.now_ms),
+        lambda s: s.inbox.polls.consumed.per_second(s.now_ms),
     ),
     _M(
         "bytes-consumed-total",

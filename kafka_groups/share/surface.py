@@ -10,7 +10,7 @@ from kafka_groups.config.clients.timeouts import (
 )
 from kafka_groups.config.places import checked_partition
 from kafka_groups.share.application import AcknowledgementCallback
-from kafka_groups.share.archiving import ArchiveCallback
+from kafka_groups.share.archive_watch import ArchiveCallback
 from kafka_groups.share.arguments import (
     check_callback,
     check_offsets,
@@ -59,6 +59,7 @@ class _LocalSurface:
         if self._application.is_closed:
             return ConsumerState.CLOSED
         state = self._client.state
+        # The blocking consumer subscribes on another thread: until that has run, the client still says UNSUBSCRIBED.
         is_starting = state is ConsumerState.UNSUBSCRIBED and self._application.subscription
         return ConsumerState.JOINING if is_starting else state
 
@@ -93,6 +94,8 @@ class _LocalSurface:
             IllegalStateError: In implicit mode, or the record is not in flight any more.
         """
         # Called for every record: valid arguments pass with the fewest calls.
+        # The long way has all checks. Its cases: the type is wrong or GAP (0), the release is delayed, or no record can
+        # be acknowledged now.
         if kind.__class__ is not AcknowledgeType or not kind or release_after is not None or self._application.refuses:
             self._application.acknowledge(record, kind, release_after)
             return

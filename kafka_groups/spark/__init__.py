@@ -14,8 +14,8 @@ from kafka_groups.lazy_exports import import_on_first_use
 
 if TYPE_CHECKING:
     from kafka_groups.spark.deduplicate import Compaction, compact, read_deduplicated
-    from kafka_groups.spark.draining.draining import DrainedBatch, LockLostError, drain
-    from kafka_groups.spark.failures.holding import HeldRecords
+    from kafka_groups.spark.draining.drain import DrainedBatch, LockLostError, drain
+    from kafka_groups.spark.failures.outage_server import HeldRecords
     from kafka_groups.spark.records.arrow import to_table
     from kafka_groups.spark.records.batch import ShareBatch
     from kafka_groups.spark.records.schema import RECORD_DDL, RECORD_SCHEMA
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from kafka_groups.spark.sinks.parquet import ParquetSink
     from kafka_groups.spark.sinks.sql import SqlSink
     from kafka_groups.spark.source.registration import register
+    from kafka_groups.spark.workers.share_workers import ShareWorkers, ShareWorkersError
     from kafka_groups.spark.workers.ticks import worker_ticks
-    from kafka_groups.spark.workers.workers import ShareWorkers, ShareWorkersError
 
 __all__ = [
     "RECORD_DDL",
@@ -54,19 +54,19 @@ _MODULES = MappingProxyType({
     "RECORD_DDL": "records.schema",
     "RECORD_SCHEMA": "records.schema",
     "Compaction": "deduplicate",
-    "DrainedBatch": "draining.draining",
-    "HeldRecords": "failures.holding",
+    "DrainedBatch": "draining.drain",
+    "HeldRecords": "failures.outage_server",
     "KafkaSink": "sinks.kafka",
-    "LockLostError": "draining.draining",
+    "LockLostError": "draining.drain",
     "ParquetSink": "sinks.parquet",
     "ShareBatch": "records.batch",
     "ShareRunResult": "result",
-    "ShareWorkers": "workers.workers",
-    "ShareWorkersError": "workers.workers",
+    "ShareWorkers": "workers.share_workers",
+    "ShareWorkersError": "workers.share_workers",
     "SqlSink": "sinks.sql",
     "WorkerMetrics": "result",
     "compact": "deduplicate",
-    "drain": "draining.draining",
+    "drain": "draining.drain",
     "read_deduplicated": "deduplicate",
     "register": "source.registration",
     "to_table": "records.arrow",

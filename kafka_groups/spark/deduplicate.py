@@ -105,6 +105,8 @@ def _replaced(spark: "SparkSession", plan: Replacement) -> Any:
     try:
         return spark.range(0, 1, 1, 1).mapInArrow(partial(_replace, plan), "files BIGINT, rows BIGINT").collect()[0]
     except Exception as error:
+        # Errors of py4j, of gRPC or of Spark, whose text is the only sign of a Python without this package. Others are
+        # raised.
         explanation = explained(error)
         if explanation is None:
             raise

@@ -39,6 +39,10 @@ class WorkerMetrics:
         empty_ms: Time without new records before the task ended, while there were partitions to fetch from.
         lag: The number of records left for the group when this worker found no more (`run_until`); None if it was not
             asked for or is unknown.
+        lag_unknown: Why it is unknown whether records are left, with the remedy; None if it is known or was not asked
+            for.
+        patience_ms: For how long no record must arrive before a run ends although `lag` is unknown; 0 if waiting does
+            not help, so that `drained_for` decides.
         max_delivery_count: The highest delivery count seen.
         error: The last error with its traceback, or None.
         failed: Whether the run raises because of the error.
@@ -63,6 +67,8 @@ class WorkerMetrics:
     ack_ms: int = 0
     empty_ms: int = 0
     lag: int | None = None
+    lag_unknown: str | None = None
+    patience_ms: int = 0
     max_delivery_count: int = 0
     error: str | None = None
     failed: bool = False
@@ -108,7 +114,8 @@ _SUMMED = (
 METRICS_DDL = (
     "worker int, host string, pid int, member_id string, polls bigint, acquired bigint, accepted bigint,"
     " released bigint, rejected bigint, lock_lost bigint, dead_lettered bigint, renewed bigint, bytes bigint,"
-    " poll_ms bigint, process_ms bigint, ack_ms bigint, empty_ms bigint, lag bigint, max_delivery_count int,"
+    " poll_ms bigint, process_ms bigint, ack_ms bigint, empty_ms bigint, lag bigint, lag_unknown string,"
+    " patience_ms bigint, max_delivery_count int,"
     " error string, failed boolean, notes array<string>"
 )
 """The columns of `WorkerMetrics` as a Spark schema."""
@@ -123,23 +130,28 @@ class ShareRunResult:
 
     Attributes:
         workers: The metrics of each worker.
+        lag_unknown: Why the run ended without knowing whether the group has records left, with the remedy. None if it
+            knows that none are left, or did not ask: only `run_until` does.
     """
 
     workers: tuple[WorkerMetrics, ...] = ()
+    lag_unknown: str | None = None
 
     @classmethod
     def of_rows(cls, rows: Iterable[Any]) -> "ShareRunResult":
         """Create a result from Spark's rows with the columns of `METRICS_DDL`."""
         values = ({name: row[name] for name in _NAMES} for row in rows)
         workers = (WorkerMetrics(**{**named, "notes": tuple(named["notes"] or ())}) for named in values)
-        return cls(tuple(sorted(workers, key=lambda worker: worker.worker)))
+        found = tuple(sorted(workers, key=lambda worker: worker.worker))
+        return cls(found, _unknown(found))
 
     def __str__(self) -> str:
         lines = [_SHOWN, *map(_cells, self.workers), _cells(self.total, name="total")]
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         table = ["  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in lines]
         errors = [f"worker {w.worker} (pid {w.pid}): {w.error_summary}" for w in self.workers if w.error]
-        return "\n".join((*table, *errors))
+        doubt = [] if self.lag_unknown is None else [self.lag_unknown]
+        return "\n".join((*table, *errors, *doubt))
 
     @property
     def total(self) -> WorkerMetrics:
@@ -167,7 +179,7 @@ class ShareRunResult:
         for worker in later.workers:
             place = (worker.host, worker.pid)
             merged[place] = merged[place].plus(worker) if place in merged else worker
-        return ShareRunResult(tuple(merged.values()))
+        return ShareRunResult(tuple(merged.values()), later.lag_unknown)
 
     def to_dataframe(self, spark: "SparkSession") -> "DataFrame":
         """Return a DataFrame with one row for each worker and the columns of `METRICS_DDL`."""
@@ -175,6 +187,12 @@ class ShareRunResult:
 
 
 _ALL = -1
+
+
+def _unknown(workers: Iterable[WorkerMetrics]) -> str | None:
+    """Return why the lag is unknown, unless a worker knows that records are left."""
+    reasons = [worker.lag_unknown for worker in workers if worker.lag_unknown is not None]
+    return reasons[-1] if reasons and not any(worker.lag for worker in workers) else None
 
 
 def _cells(worker: WorkerMetrics, name: str | None = None) -> tuple[str, ...]:

@@ -7,8 +7,8 @@ from kafka_groups.lazy_exports import import_on_first_use
 
 if TYPE_CHECKING:
     from kafka_groups import serdes
-    from kafka_groups.protocol.messages.streams_group import UserEndpoint
     from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatStatus, StreamsStatus
+    from kafka_groups.protocol.messages.streams_group_parts import UserEndpoint
     from kafka_groups.serdes import Window, Windowed
     from kafka_groups.streams.aio import AsyncKafkaStreams
     from kafka_groups.streams.app import KafkaStreams
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kafka_groups.streams.dsl.optimization import Optimization
     from kafka_groups.streams.dsl.session_windowed import SessionWindowedKStream
     from kafka_groups.streams.dsl.stream import KStream
-    from kafka_groups.streams.dsl.suppressing import Suppressed
+    from kafka_groups.streams.dsl.suppression import Suppressed
     from kafka_groups.streams.dsl.table import KTable
     from kafka_groups.streams.dsl.windowed import TimeWindowedKStream
     from kafka_groups.streams.dsl.windowed_cogrouped import (
@@ -36,9 +36,22 @@ if TYPE_CHECKING:
         TimeWindows,
         UnlimitedWindows,
     )
-    from kafka_groups.streams.errors import StreamsError
+    from kafka_groups.streams.errors import (
+        InvalidStateStoreError,
+        StateStoreMigratedError,
+        StoreNotAvailableError,
+        StreamsError,
+        StreamsNotStartedError,
+        UnknownStateStoreError,
+    )
     from kafka_groups.streams.member.aio import AsyncStreamsGroupMember
     from kafka_groups.streams.member.member import StreamsGroupMember
+    from kafka_groups.streams.member.rules.group_topology import (
+        ChangelogTopic,
+        GroupTopology,
+        RepartitionTopic,
+        Subtopology,
+    )
     from kafka_groups.streams.member.rules.known_group import EndpointPartitions
     from kafka_groups.streams.member.rules.member_events import (
         GroupMembershipOperation,
@@ -48,12 +61,12 @@ if TYPE_CHECKING:
         TasksLost,
         TasksRevoked,
     )
+    from kafka_groups.streams.member.rules.member_tasks import MemberTasks
     from kafka_groups.streams.member.rules.states import MembershipState
     from kafka_groups.streams.member.rules.task_offsets import TaskPosition
-    from kafka_groups.streams.member.rules.tasks import MemberTasks
-    from kafka_groups.streams.member.rules.topology import ChangelogTopic, GroupTopology, RepartitionTopic, Subtopology
     from kafka_groups.streams.member.rules.topology_builder import GroupTopologyBuilder, TopologyError
     from kafka_groups.streams.processors import extractors
+    from kafka_groups.streams.queries.placement import KeyQueryMetadata, StreamsMetadata
     from kafka_groups.streams.runtime.restore_listeners import (
         StandbyUpdateListener,
         StateRestoreListener,
@@ -61,14 +74,15 @@ if TYPE_CHECKING:
     )
     from kafka_groups.streams.state import stores
     from kafka_groups.streams.state.key_value import KeyValueStore, TimestampedKeyValueStore, ValueAndTimestamp
-    from kafka_groups.streams.state.sessions import SessionStore
-    from kafka_groups.streams.state.windows import WindowStore
+    from kafka_groups.streams.state.session_stores import SessionStore
+    from kafka_groups.streams.state.window_stores import WindowStore
     from kafka_groups.streams.tasks.error_context import ErrorContext, ErrorResponse, UncaughtErrorResponse
     from kafka_groups.streams.topology.context import Cancellable, Processor, ProcessorContext, PunctuationType
+    from kafka_groups.streams.topology.fixed_keys import FixedKeyProcessor, FixedKeyProcessorContext, FixedKeyRecord
     from kafka_groups.streams.topology.records import Record, RecordMetadata, SourceRecord
     from kafka_groups.streams.topology.topology import Topology
+    from kafka_groups.streams.workers.application_metrics import StreamsMetric
     from kafka_groups.streams.workers.application_state import StreamsState
-    from kafka_groups.streams.workers.metrics import StreamsMetric
     from kafka_groups.types import TaskId
 
 __all__ = [
@@ -82,16 +96,21 @@ __all__ = [
     "EndpointPartitions",
     "ErrorContext",
     "ErrorResponse",
+    "FixedKeyProcessor",
+    "FixedKeyProcessorContext",
+    "FixedKeyRecord",
     "GlobalKTable",
     "GroupMembershipOperation",
     "GroupTopology",
     "GroupTopologyBuilder",
+    "InvalidStateStoreError",
     "JoinWindows",
     "KGroupedStream",
     "KGroupedTable",
     "KStream",
     "KTable",
     "KafkaStreams",
+    "KeyQueryMetadata",
     "KeyValueStore",
     "MemberTasks",
     "MembershipState",
@@ -110,13 +129,17 @@ __all__ = [
     "SourceRecord",
     "StandbyUpdateListener",
     "StateRestoreListener",
+    "StateStoreMigratedError",
     "StatusesChanged",
+    "StoreNotAvailableError",
     "StreamsBuilder",
     "StreamsError",
     "StreamsGroupHeartbeatStatus",
     "StreamsGroupMember",
     "StreamsMembershipEvent",
+    "StreamsMetadata",
     "StreamsMetric",
+    "StreamsNotStartedError",
     "StreamsState",
     "StreamsStatus",
     "Subtopology",
@@ -134,6 +157,7 @@ __all__ = [
     "Topology",
     "TopologyError",
     "UncaughtErrorResponse",
+    "UnknownStateStoreError",
     "UnlimitedWindows",
     "UserEndpoint",
     "ValueAndTimestamp",
@@ -150,24 +174,29 @@ _MODULES = MappingProxyType({
     "AsyncStreamsGroupMember": "member.aio",
     "BranchedKStream": "dsl.branched",
     "Cancellable": "topology.context",
-    "ChangelogTopic": "member.rules.topology",
+    "ChangelogTopic": "member.rules.group_topology",
     "CogroupedKStream": "dsl.cogrouped",
     "EmitStrategy": "dsl.windows",
     "EndpointPartitions": "member.rules.known_group",
     "ErrorContext": "tasks.error_context",
     "ErrorResponse": "tasks.error_context",
+    "FixedKeyProcessor": "topology.fixed_keys",
+    "FixedKeyProcessorContext": "topology.fixed_keys",
+    "FixedKeyRecord": "topology.fixed_keys",
     "GlobalKTable": "dsl.global_table",
     "GroupMembershipOperation": "member.rules.member_events",
-    "GroupTopology": "member.rules.topology",
+    "GroupTopology": "member.rules.group_topology",
     "GroupTopologyBuilder": "member.rules.topology_builder",
+    "InvalidStateStoreError": "errors",
     "JoinWindows": "dsl.windows",
     "KGroupedStream": "dsl.grouped",
     "KGroupedTable": "dsl.grouped_table",
     "KStream": "dsl.stream",
     "KTable": "dsl.table",
     "KafkaStreams": "app",
+    "KeyQueryMetadata": "queries.placement",
     "KeyValueStore": "state.key_value",
-    "MemberTasks": "member.rules.tasks",
+    "MemberTasks": "member.rules.member_tasks",
     "MembershipState": "member.rules.states",
     "Optimization": "dsl.optimization",
     "Processor": "topology.context",
@@ -175,8 +204,8 @@ _MODULES = MappingProxyType({
     "PunctuationType": "topology.context",
     "Record": "topology.records",
     "RecordMetadata": "topology.records",
-    "RepartitionTopic": "member.rules.topology",
-    "SessionStore": "state.sessions",
+    "RepartitionTopic": "member.rules.group_topology",
+    "SessionStore": "state.session_stores",
     "SessionWindowedCogroupedKStream": "dsl.windowed_cogrouped",
     "SessionWindowedKStream": "dsl.session_windowed",
     "SessionWindows": "dsl.windows",
@@ -184,17 +213,21 @@ _MODULES = MappingProxyType({
     "SourceRecord": "topology.records",
     "StandbyUpdateListener": "runtime.restore_listeners",
     "StateRestoreListener": "runtime.restore_listeners",
+    "StateStoreMigratedError": "errors",
     "StatusesChanged": "member.rules.member_events",
+    "StoreNotAvailableError": "errors",
     "StreamsBuilder": "dsl.builder",
     "StreamsError": "errors",
     "StreamsGroupHeartbeatStatus": ".protocol.messages.streams_group_heartbeat",
     "StreamsGroupMember": "member.member",
     "StreamsMembershipEvent": "member.rules.member_events",
-    "StreamsMetric": "workers.metrics",
+    "StreamsMetric": "workers.application_metrics",
+    "StreamsMetadata": "queries.placement",
+    "StreamsNotStartedError": "errors",
     "StreamsState": "workers.application_state",
     "StreamsStatus": ".protocol.messages.streams_group_heartbeat",
-    "Subtopology": "member.rules.topology",
-    "Suppressed": "dsl.suppressing",
+    "Subtopology": "member.rules.group_topology",
+    "Suppressed": "dsl.suppression",
     "SuspendReason": "runtime.restore_listeners",
     "TaskId": ".types",
     "TaskPosition": "member.rules.task_offsets",
@@ -208,11 +241,12 @@ _MODULES = MappingProxyType({
     "Topology": "topology.topology",
     "TopologyError": "member.rules.topology_builder",
     "UncaughtErrorResponse": "tasks.error_context",
+    "UnknownStateStoreError": "errors",
     "UnlimitedWindows": "dsl.windows",
-    "UserEndpoint": ".protocol.messages.streams_group",
+    "UserEndpoint": ".protocol.messages.streams_group_parts",
     "ValueAndTimestamp": "state.key_value",
     "Window": ".serdes",
-    "WindowStore": "state.windows",
+    "WindowStore": "state.window_stores",
     "Windowed": ".serdes",
     "extractors": "processors.extractors:",
     "serdes": ".serdes:",

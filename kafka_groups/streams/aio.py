@@ -3,11 +3,13 @@
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from types import TracebackType
 from typing import Self, Unpack
 
 from kafka_groups.client.event_loop import check_loop
 from kafka_groups.config.clients.keywords import StreamsKeywords
+from kafka_groups.net.short_waits import LONGEST_PIECE_S
 from kafka_groups.streams.application import _Application
 from kafka_groups.streams.member.rules.member_events import GroupMembershipOperation
 from kafka_groups.streams.runtime.restore_listeners import (
@@ -15,6 +17,7 @@ from kafka_groups.streams.runtime.restore_listeners import (
     StandbyUpdateListener,
     StateRestoreListener,
 )
+from kafka_groups.streams.topology.functions import check_functions
 from kafka_groups.streams.topology.topology import Topology
 from kafka_groups.streams.workers.application_state import StateListener, StreamsState
 
@@ -62,6 +65,7 @@ class AsyncKafkaStreams(_Application):
         standby_update_listener: StandbyUpdateListener | None = None,
         **keywords: Unpack[StreamsKeywords],
     ) -> None:
+        check_functions(type(self).__name__, on_state=on_state)
         self._on_state = on_state
         self._loop: asyncio.AbstractEventLoop | None = None
         self._changed = asyncio.Event()
@@ -82,8 +86,8 @@ class AsyncKafkaStreams(_Application):
 
         Raises:
             IllegalStateError: It was started before, or on another event loop.
-            ConfigurationError: With several workers: the application's folder in `state_dir` cannot be used. Or
-                `probe_address` cannot.
+            ConfigurationError: With several workers or stores on disk: the application's folder in `state_dir` cannot
+                be used. Or `probe_address` cannot.
         """
         self._use_loop()
         self._start()
@@ -113,6 +117,19 @@ class AsyncKafkaStreams(_Application):
         has_ended = await self._until(lambda _: self._life.has_ended, timeout)
         await asyncio.to_thread(self._close_probe)
         return has_ended
+
+    async def clean_up(self) -> None:
+        """Delete the stores on disk of this process: the next start restores them from their changelogs.
+
+        Call it before `start` or after `close`, as after `kafka-groups streams-groups reset`. It returns when that
+        is done.
+
+        Raises:
+            IllegalStateError: The application runs.
+            ConfigurationError: Another process uses the folder of the application in `state_dir`, or it cannot be
+                written.
+        """
+        await asyncio.to_thread(self._clean_up)
 
     async def run(self) -> None:
         """Start, and wait until this call is cancelled or the application ends by itself; then close.
@@ -191,7 +208,9 @@ class AsyncKafkaStreams(_Application):
             async with asyncio.timeout(timeout_s):
                 while not wanted(self._life.state):
                     self._changed.clear()
-                    await self._changed.wait()
+                    with suppress(TimeoutError):  # Ctrl-C may come just before the loop waits (see `short_waits`)
+                        async with asyncio.timeout(LONGEST_PIECE_S):
+                            await self._changed.wait()
         except TimeoutError:
             return False
         return True

@@ -6,6 +6,7 @@ from types import TracebackType
 from typing import Self, Unpack
 
 from kafka_groups.config.clients.keywords import StreamsKeywords
+from kafka_groups.net.short_waits import result_of
 from kafka_groups.net.signal_handlers import signals_handled
 from kafka_groups.streams.application import _Application
 from kafka_groups.streams.member.rules.member_events import GroupMembershipOperation
@@ -77,8 +78,8 @@ class KafkaStreams(_Application):
 
         Raises:
             IllegalStateError: It was started before.
-            ConfigurationError: With several workers: the application's folder in `state_dir` cannot be used. Or
-                `probe_address` cannot.
+            ConfigurationError: With several workers or stores on disk: the application's folder in `state_dir` cannot
+                be used. Or `probe_address` cannot.
         """
         self._start()
 
@@ -100,6 +101,19 @@ class KafkaStreams(_Application):
         has_ended = self._worker.stop(timeout, operation)
         self._close_probe()
         return has_ended
+
+    def clean_up(self) -> None:
+        """Delete the stores on disk of this process: the next start restores them from their changelogs.
+
+        Call it before `start` or after `close`, as after `kafka-groups streams-groups reset`. It returns when that
+        is done.
+
+        Raises:
+            IllegalStateError: The application runs.
+            ConfigurationError: Another process uses the folder of the application in `state_dir`, or it cannot be
+                written.
+        """
+        self._clean_up()
 
     def run(self) -> None:
         """Start, and block until Ctrl-C or SIGTERM, or until the application ends by itself; then close.
@@ -127,7 +141,7 @@ class KafkaStreams(_Application):
         Raises:
             StreamsError: The application has no worker processes: `num_workers` is 1.
         """
-        return self._worker.add().result()
+        return result_of(self._worker.add())
 
     def remove_worker(self, timeout: float | None = None) -> str | None:
         """Let the worker process with the highest number commit, close its tasks and leave the group.
@@ -147,7 +161,7 @@ class KafkaStreams(_Application):
             StreamsError: The application has no worker processes: `num_workers` is 1.
         """
         try:
-            return self._worker.remove().result(timeout)
+            return result_of(self._worker.remove(), timeout)
         except TimeoutError:
             raise self._not_removed(timeout) from None
 

@@ -1,26 +1,44 @@
 """The parts of an application that its blocking and its asynchronous face share."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, TypeVar, overload
 
 from kafka_groups.errors import ClosedError, IllegalStateError, OperationTimeoutError
-from kafka_groups.streams.errors import StreamsError
+from kafka_groups.streams.engines.left_folders import wipe_all
+from kafka_groups.streams.errors import (
+    StoreNotAvailableError,
+    StreamsError,
+    StreamsNotStartedError,
+    UnknownStateStoreError,
+    reason_of,
+)
 from kafka_groups.streams.queries.committed import committed_view
+from kafka_groups.streams.queries.placement import KeyQueryMetadata, StreamsMetadata, all_clients, place_of_key
 from kafka_groups.streams.runtime.restore_listeners import RestoreListeners
 from kafka_groups.streams.state.key_value import KeyValueStore
-from kafka_groups.streams.state.sessions import SessionStore
+from kafka_groups.streams.state.session_stores import SessionStore
 from kafka_groups.streams.state.stores import KeyValueDefinition, SessionDefinition, StoreDefinition, WindowDefinition
-from kafka_groups.streams.state.windows import WindowStore
+from kafka_groups.streams.state.window_stores import WindowStore
+from kafka_groups.streams.topology.functions import check_functions
+from kafka_groups.streams.topology.node_graph import TopologyStore
+from kafka_groups.streams.topology.nodes import Partitioner
 from kafka_groups.streams.topology.topology import Topology
+from kafka_groups.streams.workers.application_metrics import (
+    METRIC_GROUPS,
+    ApplicationSources,
+    StreamsMetric,
+    application_metrics,
+)
 from kafka_groups.streams.workers.application_state import ApplicationLife, StateListener, StreamsState
 from kafka_groups.streams.workers.assembly import assembled_worker
 from kafka_groups.streams.workers.configured import configured_application
-from kafka_groups.streams.workers.metrics import METRIC_GROUPS, ApplicationSources, StreamsMetric, application_metrics
 from kafka_groups.streams.workers.pickled import checked_program
 from kafka_groups.streams.workers.probe import ProbeServer
+from kafka_groups.streams.workers.state_directory import StateDirectory, claimed_directory, held_directory
 from kafka_groups.streams.workers.supervisor import WorkerSupervisor
 from kafka_groups.streams.workers.uncaught import UncaughtErrors
-from kafka_groups.streams.workers.worker_thread import WorkerThread, worker_name
+from kafka_groups.streams.workers.worker_thread import RunningWorker, WorkerThread, worker_name
 from kafka_groups.telemetry.sources import TelemetrySource, streams_application_source
 
 K = TypeVar("K")
@@ -38,23 +56,24 @@ class _Application:
         listener: StateListener | None,
         restore_listeners: RestoreListeners,
     ) -> None:
+        check_functions(type(self).__name__, on_state=listener)
+        restore_listeners.check(type(self).__name__)
         self._topology = topology if isinstance(topology, Topology) else topology()
-        application = configured_application(self._topology, config, keywords, restore_listeners)
+        self._application = application = configured_application(self._topology, config, keywords, restore_listeners)
+        self._folder: StateDirectory | None = None
         self._life = ApplicationLife(listener)
-        self._probe_address = application.config.probe_address
         self._probe: ProbeServer | None = None
         self._is_paused = False
         self._application_id = application.config.application_id
-        self._client_id = application.config.client_id
-        self._is_debugging = application.settings.is_debugging
         self._worker: WorkerThread | WorkerSupervisor
         if application.config.num_workers == 1:
             name = worker_name(self._application_id, 1)
             uncaught = UncaughtErrors(application.config.uncaught_exception_handler)
-            self._worker = WorkerThread(lambda: assembled_worker(application), self._life, name, uncaught)
+            self._worker = WorkerThread(self._assembled, self._life, name, uncaught, self._release_folder)
         else:
             program = checked_program(topology, config, keywords, restore_listeners)
-            self._worker = WorkerSupervisor(program, application.config, self._life)
+            directory = partial(claimed_directory, application)
+            self._worker = WorkerSupervisor(program, application.config, directory, self._life)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self._application_id!r}: {self._life.state.name}>"
@@ -102,11 +121,11 @@ class _Application:
         """
         alive, failed = self._worker.counts
         sources = ApplicationSources(
-            client_id=self._client_id,
+            client_id=self._application.config.client_id,
             application_id=self._application_id,
             state=self.state,
             topology=self._topology.describe(),
-            is_debugging=self._is_debugging,
+            is_debugging=self._application.settings.is_debugging,
             alive=alive,
             failed=failed,
         )
@@ -116,55 +135,135 @@ class _Application:
     def telemetry(self) -> TelemetrySource:
         """The metrics for exporters; see `kafka_groups.telemetry`. Any thread may read this."""
         return streams_application_source(
-            METRIC_GROUPS, self.metrics, application_id=self._application_id, client_id=self._client_id
+            METRIC_GROUPS,
+            self.metrics,
+            application_id=self._application_id,
+            client_id=self._application.config.client_id,
         )
 
     @overload
-    def store(self, store: KeyValueDefinition[K, V]) -> KeyValueStore[K, V]: ...
+    def store(
+        self, store: KeyValueDefinition[K, V], partition: int | None = None, *, allow_stale: bool = False
+    ) -> KeyValueStore[K, V]: ...
     @overload
-    def store(self, store: WindowDefinition[K, V]) -> WindowStore[K, V]: ...
+    def store(
+        self, store: WindowDefinition[K, V], partition: int | None = None, *, allow_stale: bool = False
+    ) -> WindowStore[K, V]: ...
     @overload
-    def store(self, store: SessionDefinition[K, V]) -> SessionStore[K, V]: ...
+    def store(
+        self, store: SessionDefinition[K, V], partition: int | None = None, *, allow_stale: bool = False
+    ) -> SessionStore[K, V]: ...
     @overload
-    def store(self, store: StoreDefinition | str) -> Any: ...
-    def store(self, store: StoreDefinition | str) -> Any:
+    def store(
+        self, store: StoreDefinition | str, partition: int | None = None, *, allow_stale: bool = False
+    ) -> Any: ...
+    def store(self, store: StoreDefinition | str, partition: int | None = None, *, allow_stale: bool = False) -> Any:
         """Return a store to read what the tasks of this process have committed. Any thread may read it.
 
-        The view covers the tasks that run now: ask again after a rebalance.
+        The view covers the tasks that run when you read it, also those that come later. When one of them moves to
+        another process or ends, also by `close` or because its worker has died, the view raises
+        `StateStoreMigratedError`: ask again.
+
+        An answer is what a task had committed at one moment; tasks have a moment each. `range`, `all` and `prefix` of a
+        key-value store read 1,000 rows of a task at a time, each thousand at one moment. With several workers, this
+        method and each question block until all of them have answered, which takes a millisecond or two while they
+        work.
 
         Args:
             store: Its definition, which makes the result typed, or its name.
+            partition: Read the task of this partition alone. None: all tasks of the store.
+            allow_stale: Also read standby and warm-up tasks, and tasks that are being restored: they may lack the last
+                changes, or have those of another process.
 
         Raises:
-            LookupError: The topology has no such store.
-            StreamsError: No task of this process has it now, or it is the buffer of a suppressed table. Or there are
-                several workers: their stores are in other processes.
+            UnknownStateStoreError: The topology has no such store. It is a `LookupError`.
+            StreamsNotStartedError: The application was not started.
+            StoreNotAvailableError: No task of this process has it now, or a worker has not answered for 30 seconds.
+            StreamsError: It is the buffer of a suppressed table.
+            ValueError: The partition is negative.
         """
+        place = self._place(store)
+        name = place.definition.name
+        if partition is not None and partition < 0:
+            raise ValueError(f"partition={partition!r} is negative. Give the number of a partition, from 0, or None.")
+        if self._life.state is StreamsState.CREATED:
+            raise StreamsNotStartedError(f"{self!r} was not started. Call start, and wait_until_running.")
+        try:
+            return committed_view(
+                place, self._application_id, self._worker.ask, partition=partition, allows_stale=allow_stale
+            )
+        except StoreNotAvailableError as error:
+            one = "" if partition is None else f" for partition {partition}"
+            raise StoreNotAvailableError(
+                f"No task of this process has store {name!r} now{one}: {self!r}. Call wait_until_running first; if "
+                "other processes have all tasks, ask them."
+            ) from error
+
+    def key_query_metadata(
+        self, store: StoreDefinition | str, key: Any, partitioner: Partitioner | None = None
+    ) -> KeyQueryMetadata:
+        """Return which process has a key, by what the group told this one last. Does not wait. Any thread may call it.
+
+        Give each process an address, `application_server`, at which it answers. With several workers, what their parent
+        knows is up to a second old.
+
+        Args:
+            store: The definition of the store, or its name.
+            key: The key; for a window or session store without the window.
+            partitioner: The partitioner of the stream that fills the store, if it has one of its own. It gets None as
+                the value.
+
+        Raises:
+            UnknownStateStoreError: The topology has no such store.
+            StoreNotAvailableError: The topics of the store are not known yet.
+            StreamsError: The store is a global one, or the partitioner chose no partition that there is.
+        """
+        place = self._place(store)
+        return place_of_key(self._topology.graph, self._application_id, place, key, partitioner, self._worker.places)
+
+    def streams_metadata_for_all_clients(self) -> tuple[StreamsMetadata, ...]:
+        """Return the processes of the application that have an `application_server`, and what each of them has.
+
+        It is what the group told this process last. Does not wait. Any thread may call it.
+        """
+        return all_clients(self._worker.places)
+
+    def _place(self, store: StoreDefinition | str) -> TopologyStore:
         name = store if isinstance(store, str) else store.name
         place = self._topology.graph.stores.get(name)
         if place is None:
             known = ", ".join(sorted(self._topology.graph.stores)) or "none"
-            raise LookupError(f"The topology has no store {name!r}. Its stores are: {known}.")
-        engines = self._worker.engines(name)
-        if not engines:
-            raise StreamsError(
-                f"No task of this process has store {name!r} now: {self!r}. Call wait_until_running first; if other "
-                "processes have all tasks, ask them."
-            )
-        return committed_view(place, self._application_id, engines)
+            raise UnknownStateStoreError(f"The topology has no store {name!r}. Its stores are: {known}.")
+        return place
 
     def _start(self) -> None:
         if self._life.state is not StreamsState.CREATED:
             raise IllegalStateError(f"{self!r} was started before. Make another one to run the topology again.")
         self._life.enter(StreamsState.REBALANCING)
         try:
-            if self._probe_address is not None:
-                self._probe = ProbeServer(self._probe_address, self._life)
+            if (address := self._application.config.probe_address) is not None:
+                self._probe = ProbeServer(address, self._life)
+            if isinstance(self._worker, WorkerThread) and self._application.persistent_stores:
+                self._folder = claimed_directory(self._application)
             self._worker.start()
-        except Exception as error:
+        except Exception as error:  # a port in use, for example: the state must not stay REBALANCING
             self._life.enter(StreamsState.ERROR, error)
             self._close_probe()
             raise
+
+    def _assembled(self) -> RunningWorker:
+        return assembled_worker(self._application, None if self._folder is None else self._folder.process_id)
+
+    def _release_folder(self) -> None:
+        folder, self._folder = self._folder, None
+        if folder is not None:
+            folder.close()
+
+    def _clean_up(self) -> None:
+        if self._life.state is not StreamsState.CREATED and not self._life.has_ended:
+            raise IllegalStateError(f"{self!r} uses its stores. Call clean_up before start, or after close.")
+        with held_directory(self._application.config) as directory:
+            wipe_all(directory.path)
 
     def _not_removed(self, timeout: float | None) -> OperationTimeoutError:
         return OperationTimeoutError(
@@ -182,11 +281,11 @@ class _Application:
         if self._life.has_ended:
             raise ClosedError(f"{self!r} was closed.")
         if not is_in_time:
-            raise OperationTimeoutError(f"{self!r} does not run after {timeout} s. Its log says what it waits for.")
+            raise OperationTimeoutError(f"{self!r} is not running after {timeout} s. Its log says what it waits for.")
 
     def _has_come_to_run(self, state: StreamsState) -> bool:
         return state is StreamsState.RUNNING or self._life.has_ended
 
     def _raise_error(self) -> None:
         if self._life.error is not None:
-            raise StreamsError(f"{self!r} ended: {self._life.error}") from self._life.error
+            raise StreamsError(f"{self!r} ended: {reason_of(self._life.error)}") from self._life.error

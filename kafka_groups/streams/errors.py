@@ -1,8 +1,20 @@
 """Errors of streams applications."""
 
 from kafka_groups.errors import KafkaGroupsError
+from kafka_groups.errors.texts import named, text_of
 
-__all__ = ["StreamsError"]
+__all__ = [
+    "CorruptedStateError",
+    "InvalidStateStoreError",
+    "StateDiskError",
+    "StateFilesError",
+    "StateStoreMigratedError",
+    "StoreNotAvailableError",
+    "StreamsError",
+    "StreamsNotStartedError",
+    "UnknownStateStoreError",
+    "reason_of",
+]
 
 
 class StreamsError(KafkaGroupsError):
@@ -10,3 +22,49 @@ class StreamsError(KafkaGroupsError):
 
     The message names the node, the task and the record. The exception of your own code is its cause.
     """
+
+
+class InvalidStateStoreError(StreamsError):
+    """A store cannot be read now: no task of this process has it, or a task of the view has moved, or ended.
+
+    Ask `app.store` again, for a view of the tasks that this process has then.
+    """
+
+
+class UnknownStateStoreError(InvalidStateStoreError, LookupError):
+    """The topology has no store of this name."""
+
+
+class StreamsNotStartedError(InvalidStateStoreError):
+    """The application was not started yet. Call `start`, and `wait_until_running`."""
+
+
+class StoreNotAvailableError(InvalidStateStoreError):
+    """No task of this process has the store now, or it is being restored. Ask again later."""
+
+    retriable = True
+
+
+class StateStoreMigratedError(InvalidStateStoreError):
+    """A task that a view reads has moved to another process, or has ended. Ask `app.store` again."""
+
+    retriable = True
+
+
+class StateFilesError(StreamsError):
+    """The files of a task's stores cannot be used. The task begins again, and the others continue."""
+
+    retriable = True
+
+
+class StateDiskError(StateFilesError):
+    """They cannot be read or written, as on a full disk. The task is tried again at growing intervals."""
+
+
+class CorruptedStateError(StateFilesError):
+    """They are damaged. They are deleted, and the stores restored from their changelogs."""
+
+
+def reason_of(error: BaseException) -> str:
+    """Return why an application or a worker has ended. Only a StreamsError explains itself without its class."""
+    return text_of(error) if isinstance(error, StreamsError) else named(error)

@@ -13,6 +13,8 @@ __all__ = [
     "DESTINATION_NAME",
     "DESTINATION_PARTITION_ID",
     "ERROR_TYPE",
+    "EXCEPTION_MESSAGE",
+    "EXCEPTION_STACKTRACE",
     "EXCEPTION_TYPE",
     "KAFKA",
     "KAFKA_MESSAGE_KEY",
@@ -39,6 +41,8 @@ KAFKA_MESSAGE_KEY = "messaging.kafka.message.key"
 BATCH_MESSAGE_COUNT = "messaging.batch.message_count"
 ERROR_TYPE = "error.type"
 EXCEPTION_TYPE = "exception.type"
+EXCEPTION_MESSAGE = "exception.message"
+EXCEPTION_STACKTRACE = "exception.stacktrace"
 
 KAFKA = "kafka"
 """The value of `messaging.system`."""

@@ -1,21 +1,24 @@
 """The error for a library that belongs to an extra and is not installed."""
 
-__all__ = ["not_installed"]
+__all__ = ["tell_missing"]
 
 
-def not_installed(error: ModuleNotFoundError, module: str, distribution: str, extra: str) -> ModuleNotFoundError:
-    """Return the error to raise when an import of an extra's library failed.
+def tell_missing(error: ModuleNotFoundError, module: str, distribution: str, extra: str) -> None:
+    """Raise an error that says what to install, after the import of an extra's library failed.
 
     Args:
-        error: The error of the import. It is returned as it is if another module was missing.
+        error: The error of the import. Nothing is raised if another module was missing.
         module: The top-level module that was to be imported.
         distribution: Its name on PyPI.
         extra: The extra of kafka-groups that installs it.
+
+    Raises:
+        ModuleNotFoundError: It says what to install.
     """
     if error.name is None or error.name.partition(".")[0] != module:
-        return error
-    return ModuleNotFoundError(
+        return
+    raise ModuleNotFoundError(
         f"This needs {distribution}, which is not installed: run pip install '.[{extra}]' in the checkout of"
         f" kafka-groups, or install its wheel with [{extra}]",
         name=error.name,
-    )
+    ) from error

@@ -242,7 +242,7 @@ HANDLER_FAMILIES: Mapping[str, Family] = MappingProxyType({
     ),
     "oldest_record_seconds": _worker(
         "oldest_record_seconds", MetricKind.GAUGE, _HANDLER, "s",
-        "For how long the worker has had the oldest record in hand; 0 if it has none.",
+        "For how long the worker has had the oldest record in hand; 0 if there is no record.",
     ),
     "window_used": _worker(
         "window_used_ratio", MetricKind.GAUGE, (*_HANDLER, "topic", "partition"), "0 to 1",
@@ -266,7 +266,7 @@ HANDLER_FAMILIES: Mapping[str, Family] = MappingProxyType({
         "How often the worker has replaced this process because it died.",
     ),
 })  # fmt: skip
-"""The metrics of handler workers, by what `HandlerFigures` calls them."""
+"""The metrics of handler workers, by what `HandlerSensors` calls them."""
 
 
 # ----------------------------------------------------------------------------------------- Spark's workers

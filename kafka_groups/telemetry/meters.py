@@ -3,13 +3,14 @@
 from collections.abc import Mapping
 
 from kafka_groups.telemetry import conventions
-from kafka_groups.telemetry.extras import not_installed
+from kafka_groups.telemetry.extras import tell_missing
 from kafka_groups.version import __version__
 
 try:
     from opentelemetry.metrics import MeterProvider, get_meter_provider
 except ModuleNotFoundError as error:
-    raise not_installed(error, "opentelemetry", "opentelemetry-api", "opentelemetry") from error
+    tell_missing(error, "opentelemetry", "opentelemetry-api", "opentelemetry")
+    raise
 
 __all__ = ["SCOPE", "MessagingMeters"]
 

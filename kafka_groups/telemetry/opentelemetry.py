@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 
 from kafka_groups.telemetry import conventions
 from kafka_groups.telemetry.exported_sources import ExportedSources, ExportHandle
-from kafka_groups.telemetry.extras import not_installed
+from kafka_groups.telemetry.extras import tell_missing
 from kafka_groups.telemetry.families import Family, MetricKind
 from kafka_groups.telemetry.histograms import HistogramValue
 from kafka_groups.telemetry.meters import SCOPE
@@ -20,7 +20,8 @@ from kafka_groups.version import __version__
 try:
     from opentelemetry.metrics import CallbackOptions, Meter, MeterProvider, Observation, get_meter_provider
 except ModuleNotFoundError as error:
-    raise not_installed(error, "opentelemetry", "opentelemetry-api", "opentelemetry") from error
+    tell_missing(error, "opentelemetry", "opentelemetry-api", "opentelemetry")
+    raise
 
 __all__ = ["OpenTelemetryExport", "export"]
 

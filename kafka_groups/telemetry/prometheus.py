@@ -9,7 +9,7 @@ from threading import Lock
 from weakref import WeakKeyDictionary
 
 from kafka_groups.telemetry.exported_sources import ExportedSources, ExportHandle
-from kafka_groups.telemetry.extras import not_installed
+from kafka_groups.telemetry.extras import tell_missing
 from kafka_groups.telemetry.families import Family, MetricKind
 from kafka_groups.telemetry.histograms import HistogramValue
 from kafka_groups.telemetry.sources import Measured, MetricSample
@@ -19,7 +19,8 @@ try:
     from prometheus_client.metrics_core import Metric as PrometheusMetric
     from prometheus_client.registry import Collector
 except ModuleNotFoundError as error:
-    raise not_installed(error, "prometheus_client", "prometheus-client", "prometheus") from error
+    tell_missing(error, "prometheus_client", "prometheus-client", "prometheus")
+    raise
 
 __all__ = ["CONTENT_TYPE", "PrometheusExport", "export", "exposition", "scrape"]
 

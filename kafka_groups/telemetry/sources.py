@@ -101,7 +101,7 @@ def source_of(measured: object) -> TelemetrySource:
     """Return the metrics of a client.
 
     Raises:
-        ConfigurationError: It has none.
+        ConfigurationError: It has no metrics.
     """
     if not isinstance(measured, Measured):
         raise ConfigurationError(

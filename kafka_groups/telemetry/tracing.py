@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager
 from time import perf_counter
 from types import TracebackType
 
+from kafka_groups.errors.texts import named, text_of, traceback_of
 from kafka_groups.telemetry import conventions
 from kafka_groups.telemetry.attempts import (
     TracedAttempt,
@@ -16,7 +17,7 @@ from kafka_groups.telemetry.attempts import (
     place_attributes,
     span_name,
 )
-from kafka_groups.telemetry.extras import not_installed
+from kafka_groups.telemetry.extras import tell_missing
 from kafka_groups.telemetry.meters import SCOPE, MessagingMeters
 from kafka_groups.telemetry.operations import error_type
 from kafka_groups.types import Header
@@ -41,7 +42,8 @@ try:
         set_span_in_context,
     )
 except ModuleNotFoundError as error:
-    raise not_installed(error, "opentelemetry", "opentelemetry-api", "opentelemetry") from error
+    tell_missing(error, "opentelemetry", "opentelemetry-api", "opentelemetry")
+    raise
 
 __all__ = ["Tracing", "tracing"]
 
@@ -150,9 +152,15 @@ class _AttemptSpan(AbstractContextManager[None]):
 
     def _note(self, error: BaseException) -> None:
         cls = self._attributes[conventions.ERROR_TYPE] = error_type(error)
-        self._span.record_exception(error, {conventions.EXCEPTION_TYPE: cls})
+        # As `record_exception` would do it, which fails if str() of the error does.
+        described = {
+            conventions.EXCEPTION_TYPE: cls,
+            conventions.EXCEPTION_MESSAGE: text_of(error),
+            conventions.EXCEPTION_STACKTRACE: traceback_of(error),
+        }
+        self._span.add_event("exception", described)
         self._span.set_attribute(conventions.ERROR_TYPE, cls)
-        self._span.set_status(Status(StatusCode.ERROR, f"{type(error).__name__}: {error}"))
+        self._span.set_status(Status(StatusCode.ERROR, named(error)))
 
 
 def _links(contexts: Sequence[Context]) -> list[Link]:

@@ -1,6 +1,6 @@
-"""The figures of handler workers: what a worker reports, how processes combine it, and how exporters read it.
+"""The metrics of handler workers: what a worker reports, how processes combine it, and how exporters read it.
 
-Nothing here needs a library of metrics. A worker reports runs of records, so the cost is one call for each run. Figures
+Nothing here needs a library of metrics. A worker reports runs of records, so the cost is one call for each run. Metrics
 are plain values: a worker process sends a snapshot to its parent, which exports those of all processes.
 """
 
@@ -10,13 +10,13 @@ from typing import Protocol
 from attrs import evolve, field, frozen
 
 from kafka_groups.telemetry.families import HANDLER_FAMILIES
-from kafka_groups.telemetry.handler_figures import HandlerFigures, HandlerSnapshot
+from kafka_groups.telemetry.handler_sensors import HandlerSensors, HandlerSnapshot
 from kafka_groups.telemetry.sources import MetricSample, TelemetrySource
 
-__all__ = ["NoFigures", "WorkerObserver", "WorkerTelemetry"]
+__all__ = ["NoSensors", "WorkerObserver", "WorkerTelemetry"]
 
 ProcessSnapshot = Mapping[str, HandlerSnapshot]
-"""The figures of a process by handler."""
+"""The metrics of a process by handler."""
 
 _RESTARTS = HANDLER_FAMILIES["process_restarts"]
 
@@ -24,7 +24,7 @@ _RESTARTS = HANDLER_FAMILIES["process_restarts"]
 class WorkerObserver(Protocol):
     """Takes what happens to the records of one handler, in runs of records.
 
-    All methods return at once. Call them from one thread; others may read the figures at any time.
+    All methods return at once. Call them from one thread; others may read the metrics at any time.
     """
 
     def settled(self, outcome: str, count: int) -> None:
@@ -66,7 +66,7 @@ class WorkerObserver(Protocol):
         """Count confirmed copies of records in the dead-letter topic."""
 
 
-class NoFigures:
+class NoSensors:
     """Ignores all reports, for workers without metrics."""
 
     def settled(self, outcome: str, count: int) -> None:
@@ -98,7 +98,7 @@ class NoFigures:
 
 
 class WorkerTelemetry:
-    """The figures of a worker: of all handlers, in this process and in others.
+    """The metrics of a worker: of all handlers, in this process and in others.
 
     Each process has one. Those of child processes send `snapshot()` to the parent, which calls `received`. Call the
     methods from one thread; any thread may call `snapshot` and read `telemetry`.
@@ -112,29 +112,29 @@ class WorkerTelemetry:
     def __init__(self, group: str, process: str = "0") -> None:
         self._group = group
         self._process = process
-        self._handlers: dict[str, HandlerFigures] = {}
+        self._handlers: dict[str, HandlerSensors] = {}
         self._others: dict[str, _OtherProcess] = {}
 
     def __repr__(self) -> str:
         return f"<WorkerTelemetry group {self._group} handlers {', '.join(self._handlers) or 'none'}>"
 
-    def handler(self, name: str) -> HandlerFigures:
-        """Return the figures of a handler in this process, to report to."""
-        return self._handlers.setdefault(name, HandlerFigures())
+    def handler(self, name: str) -> HandlerSensors:
+        """Return the metrics of a handler in this process, to report to."""
+        return self._handlers.setdefault(name, HandlerSensors())
 
     def snapshot(self) -> ProcessSnapshot:
-        """Return the figures of this process by handler. They can be pickled."""
-        return {name: figures.snapshot() for name, figures in dict(self._handlers).items()}
+        """Return the metrics of this process by handler. They can be pickled."""
+        return {name: metrics.snapshot() for name, metrics in dict(self._handlers).items()}
 
-    def received(self, process: str, figures: ProcessSnapshot) -> None:
+    def received(self, process: str, metrics: ProcessSnapshot) -> None:
         """Take the latest snapshot of another process, which replaces the one before.
 
         Raises:
             ValueError: It has the name of this process, which has handlers itself.
         """
         if process == self._process and self._handlers:
-            raise ValueError(f"Process {process!r} sent figures, but that is the name of this process. Rename one.")
-        self._others[process] = evolve(self._others.get(process, _OtherProcess()), latest=figures)
+            raise ValueError(f"Process {process!r} sent metrics, but that is the name of this process. Rename one.")
+        self._others[process] = evolve(self._others.get(process, _OtherProcess()), latest=metrics)
 
     def restarted(self, process: str) -> None:
         """Note that another process was replaced. Its counts stay, and those of its successor are added to them."""
@@ -148,28 +148,28 @@ class WorkerTelemetry:
     def _samples(self) -> Iterator[MetricSample]:
         yield from _samples_of(self._process, self.snapshot())
         for process, other in dict(self._others).items():
-            yield from _samples_of(process, other.figures)
+            yield from _samples_of(process, other.metrics)
             yield MetricSample(_RESTARTS, (process,), other.restarts)
 
 
 @frozen
 class _OtherProcess:
-    """The figures of another process and of those that it has replaced. A new one replaces it, for other threads."""
+    """The metrics of another process and of those that it has replaced. A new one replaces it, for other threads."""
 
     earlier: ProcessSnapshot = field(factory=dict)
     latest: ProcessSnapshot = field(factory=dict)
     restarts: int = 0
 
     @property
-    def figures(self) -> ProcessSnapshot:
+    def metrics(self) -> ProcessSnapshot:
         both = self.earlier.keys() & self.latest.keys()
         return {**self.earlier, **self.latest, **{name: self.earlier[name].plus(self.latest[name]) for name in both}}
 
     def replaced(self) -> "_OtherProcess":
-        ended = {name: figures.without_gauges() for name, figures in self.figures.items()}
+        ended = {name: metrics.without_gauges() for name, metrics in self.metrics.items()}
         return _OtherProcess(ended, {}, self.restarts + 1)
 
 
 def _samples_of(process: str, snapshot: ProcessSnapshot) -> Iterator[MetricSample]:
-    for handler, figures in snapshot.items():
-        yield from figures.samples(handler, process)
+    for handler, metrics in snapshot.items():
+        yield from metrics.samples(handler, process)

@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from kafka_groups.testing.simulation.processes import SimulatedProcess
     from kafka_groups.testing.simulation.report import SimulationFailedError, SimulationReport
     from kafka_groups.testing.simulation.run import simulate
-    from kafka_groups.testing.simulation.streams.application import StreamsSimulation, simulate_streams
     from kafka_groups.testing.simulation.streams.inputs import SimulatedInput
+    from kafka_groups.testing.simulation.streams.simulated_application import StreamsSimulation, simulate_streams
     from kafka_groups.testing.simulation.world import SimulatedWorld
     from kafka_groups.testing.worker_driver import (
-        CapturedLetter,
+        CapturedDeadLetter,
         DeliveryState,
         Outcome,
         RawValue,
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 __all__ = [
     "FAST_SETTINGS",
     "BrokerSecurity",
-    "CapturedLetter",
+    "CapturedDeadLetter",
     "CleanedLog",
     "DeliveryState",
     "EmbeddedCluster",
@@ -75,7 +75,7 @@ __all__ = [
 _MODULES = MappingProxyType({
     "FAST_SETTINGS": "fast_settings",
     "BrokerSecurity": ".broker.security",
-    "CapturedLetter": "worker_driver",
+    "CapturedDeadLetter": "worker_driver",
     "CleanedLog": ".broker.runtime.log_cleaner",
     "DeliveryState": "worker_driver",
     "EmbeddedCluster": ".broker.cluster",
@@ -98,12 +98,12 @@ _MODULES = MappingProxyType({
     "SimulatedWorld": "simulation.world",
     "SimulationFailedError": "simulation.report",
     "SimulationReport": "simulation.report",
-    "StreamsSimulation": "simulation.streams.application",
+    "StreamsSimulation": "simulation.streams.simulated_application",
     "WorkerDelivery": "worker_driver",
     "WorkerTestDriver": "worker_driver",
     "WorkerTestError": "worker_driver",
     "simulate": "simulation.run",
-    "simulate_streams": "simulation.streams.application",
+    "simulate_streams": "simulation.streams.simulated_application",
 })  # fmt: skip
 
 if not TYPE_CHECKING:  # so that a type checker reports a name that does not exist

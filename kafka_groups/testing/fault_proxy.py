@@ -7,7 +7,7 @@ and rewrites the broker addresses in responses, so that clients stay behind it w
 import asyncio
 import enum
 from collections import Counter
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from types import TracebackType
 from typing import Any, Self
 
@@ -86,21 +86,21 @@ class FaultProxy:
     ```
 
     Args:
-        upstream: `host:port` of a broker of the cluster.
+        upstream: `host:port` of a broker of the cluster, or several with commas between them. Name all brokers if some
+            of them will be stopped.
         on_exchange: Called on the proxy's thread with every request and its response, before addresses are
             rewritten; it sees no requests without a response (Produce with acks=0).
     """
 
     def __init__(self, upstream: str, on_exchange: Callable[[Exchange], None] | None = None) -> None:
-        host, _, port = upstream.rpartition(":")
-        self._upstream = (host, int(port))
+        self._upstream = [_address(server) for server in upstream.split(",")]
         self._relays = _Relays(on_exchange)
         self._thread: LoopThread | None = None
-        self._address: Address | None = None
+        self._addresses: list[Address] = []
 
     def __repr__(self) -> str:
-        state = "stopped" if self._address is None else f"at {self.bootstrap_servers}"
-        return f"<FaultProxy {state} before {self._upstream[0]}:{self._upstream[1]}>"
+        state = f"at {self.bootstrap_servers}" if self._addresses else "stopped"
+        return f"<FaultProxy {state} before {_servers(self._upstream)}>"
 
     def __enter__(self) -> Self:
         self.start()
@@ -113,10 +113,10 @@ class FaultProxy:
 
     @property
     def bootstrap_servers(self) -> str:
-        """`host:port` for clients."""
-        if self._address is None:
+        """`host:port` for clients, one for each address in `upstream`."""
+        if not self._addresses:
             raise KafkaGroupsError("the fault proxy is not started")
-        return f"{self._address[0]}:{self._address[1]}"
+        return _servers(self._addresses)
 
     @property
     def injected(self) -> Mapping[Fault, int]:
@@ -129,10 +129,12 @@ class FaultProxy:
         return dict(self._relays.faults.requests)
 
     def start(self) -> None:
-        """Listen on a free port on loopback."""
+        """Listen on free ports on loopback."""
         self._thread = LoopThread("fault-proxy")
         self._thread.start()
-        self._address = self._thread.run(self._relays.local_address(self._upstream), _THREAD_TIMEOUT_S)
+        self._addresses = [
+            self._thread.run(self._relays.local_address(broker), _THREAD_TIMEOUT_S) for broker in self._upstream
+        ]
 
     def inject(self, fault: Fault) -> None:
         """Switch a fault on. Counting for its `every` starts now."""
@@ -159,7 +161,7 @@ class FaultProxy:
         thread, self._thread = self._thread, None
         if thread is None:
             return
-        self._address = None
+        self._addresses = []
         try:
             thread.run(self._relays.close(), _THREAD_TIMEOUT_S)
         finally:
@@ -174,6 +176,15 @@ class FaultProxy:
         if self._thread is None:
             raise KafkaGroupsError("the fault proxy is not started")
         self._thread.run(act(), _THREAD_TIMEOUT_S)
+
+
+def _address(server: str) -> Address:
+    host, _, port = server.rpartition(":")
+    return host, int(port)
+
+
+def _servers(addresses: Iterable[Address]) -> str:
+    return ",".join(f"{host}:{port}" for host, port in addresses)
 
 
 class _Faults:

@@ -81,7 +81,7 @@ class KafkaContainer:
         try:
             self._container.start()
             self._wait_until_it_serves(self._container)
-        except BaseException:
+        except BaseException:  # also Ctrl-C: the container must not run on
             self.close()
             raise
 

@@ -14,10 +14,10 @@ from attrs import frozen
 from kafka_groups.cli.output import table
 from kafka_groups.protocol.messages.share_fetch import AcquiredRecords
 from kafka_groups.protocol.record_builder import NewRecord, build_batch
-from kafka_groups.share.delivery.batch import ShareRecords
 from kafka_groups.share.delivery.decoding import Decoder
 from kafka_groups.share.delivery.delivered import DeliveredRecords
 from kafka_groups.share.delivery.delivery import SessionId
+from kafka_groups.share.delivery.share_records import ShareRecords
 from kafka_groups.spark.records.arrow import to_table
 from kafka_groups.types import TopicIdPartition
 from tests.benchmarks.output import console, finish, say

@@ -12,7 +12,7 @@ from typing import Final
 
 from kafka_groups.broker.metadata.placement import GROUP_TOPIC
 from kafka_groups.net.tcp import TcpNetwork
-from kafka_groups.protocol.messages.streams_group import KeyValue
+from kafka_groups.protocol.messages.streams_group_parts import KeyValue
 from tests.benchmarks.coordination import Bench, a_bench, logs_of
 from tests.benchmarks.measures import Say
 from tests.support.members.streams_member import StreamsMember, described_streams

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from rich.console import Console
 
 from tests.benchmarks.guard.broker_parts import Extent
-from tests.benchmarks.guard.checkouts import ROOT, Checkouts, guarded_commit
+from tests.benchmarks.guard.checkouts import ROOT, Checkouts, guarded_commits
 from tests.benchmarks.guard.command import PARTS, needs_of, parts_of
 from tests.benchmarks.guard.command_parts import arguments_of
 from tests.benchmarks.guard.figures import (
@@ -250,12 +250,30 @@ def test_counts_of_a_command_are_scaled_but_not_below_the_least() -> None:
     assert arguments_of(case, Extent(0.1)) == ["arrow", "--records=200", "--fraction=0.1", "--rounds=3"]
 
 
-def test_page_names_one_commit() -> None:
-    commit = guarded_commit((ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8"))
-    assert len(commit) >= 7
-    assert int(commit, 16) >= 0
-    with pytest.raises(AssertionError, match="there must be one"):
-        guarded_commit("# Benchmarks\n")
+def test_page_names_a_commit_for_each_part() -> None:
+    commits = guarded_commits((ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8"), PARTS)
+    assert set(commits) == set(PARTS)
+    assert all(len(commit) >= 7 and int(commit, 16) >= 0 for commit in commits.values())
+
+
+def test_parts_may_have_a_commit_of_their_own() -> None:
+    page = "# Benchmarks\n\n<!-- guard: aaaaaaa -->\n<!-- guard two, three: bbbbbbb -->\n"
+    parts = ["one", "two", "three"]
+    assert guarded_commits(page, parts) == {"one": "aaaaaaa", "two": "bbbbbbb", "three": "bbbbbbb"}
+
+
+@pytest.mark.parametrize(
+    ("page", "why"),
+    [
+        ("# Benchmarks\n", "there must be a line"),
+        ("<!-- guard one: aaaaaaa -->", "there must be a line"),
+        ("<!-- guard: aaaaaaa -->\n<!-- guard: bbbbbbb -->", "another line"),
+        ("<!-- guard: aaaaaaa -->\n<!-- guard on: bbbbbbb -->", "the parts are one"),
+    ],
+)
+def test_page_that_names_no_commit_or_two_is_refused(page: str, why: str) -> None:
+    with pytest.raises(AssertionError, match=why):
+        guarded_commits(page, ["one"])
 
 
 # ----------------------------------------------------------------------------------------- the command
@@ -302,6 +320,16 @@ def test_a_checkout_is_compared_with_itself(repository: Repository, tmp_path: Pa
 
 
 @pytest.mark.long
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("part", ["applications", "restoration", "workers"])
+def test_programs_of_this_checkout_run_with_both_packages(part: str, repository: Repository, tmp_path: Path) -> None:
+    then = repository(lambda _directory: None)
+    status, output, rows = guarded(then, tmp_path / "figures.json", f"--part={part}", "--least=0")
+    assert status == 0, output
+    assert all(row["ratio"] > 0 for row in rows), output
+
+
+@pytest.mark.long
 @pytest.mark.timeout(240)
 def test_a_guard_that_is_ended_shows_what_it_has_and_removes_the_checkout(
     repository: Repository, tmp_path: Path
@@ -315,7 +343,7 @@ def test_a_guard_that_is_ended_shows_what_it_has_and_removes_the_checkout(
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     ) as process:  # fmt: skip
         assert process.stderr is not None
-        while not process.stderr.readline().startswith("loading, after"):
+        while not process.stderr.readline().startswith("loading against"):
             assert process.poll() is None
         process.terminate()
         output, _ = process.communicate()

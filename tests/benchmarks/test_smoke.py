@@ -161,17 +161,23 @@ def test_coordinators_are_measured(tmp_path: Path) -> None:
     assert measured["soak"]["__share_group_state_bytes"] < 8 * 2**20
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.timeout(120)
 def test_memory_and_restoration_of_stores_are_measured(tmp_path: Path) -> None:
     written = tmp_path / "figures.json"
-    arguments = ["state", "--keys=20000", "--rounds=1", "--store=window", f"--json={written}"]
+    arguments = [
+        "state", "--keys=20000", "--rounds=1", "--store=window", "--engine=memory", "--engine=lmdb", "--order=random",
+        f"--json={written}",
+    ]  # fmt: skip
     result = CliRunner().invoke(main, arguments, catch_exceptions=False)
     assert result.exit_code == 0, result.output
-    (store,) = json.loads(written.read_text())["state"]
-    assert store["kind"] == "window"
-    assert store["bytes_per_key"] > 50
-    assert store["seconds_per_million"] > 0
+    memory, disk = json.loads(written.read_text())["state"]
+    assert [(each["kind"], each["engine"], each["order"]) for each in (memory, disk)] == [
+        ("window", "memory", "random"), ("window", "lmdb", "random"),
+    ]  # fmt: skip
+    assert memory["bytes_per_key"] > 50
+    assert (memory["file_bytes_per_key"], disk["file_bytes_per_key"] > 50) == (0, True)
+    assert min(each["seconds_per_million"] for each in (memory, disk)) > 0
 
 
 @pytest.mark.long

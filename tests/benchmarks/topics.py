@@ -35,6 +35,14 @@ def delete_topic(bootstrap_servers: str, topic: str) -> None:
     _wait_for(admin.delete_topics([topic]))
 
 
+def delete_topics_of(bootstrap_servers: str, application_id: str) -> None:
+    """Delete the internal topics of a streams application."""
+    admin = AdminClient({"bootstrap.servers": bootstrap_servers, "log_level": 3})
+    internal = [topic for topic in admin.list_topics(timeout=30.0).topics if topic.startswith(f"{application_id}-")]
+    if internal:
+        _wait_for(admin.delete_topics(internal))
+
+
 def new_group(bootstrap_servers: str, configs: Mapping[str, str] = MappingProxyType({})) -> str:
     """A share group that nobody has used before, and which begins at the start of the log."""
     group_id = unique_name("benchmark")

@@ -11,6 +11,11 @@ from kafka_groups.errors import (
     NonEmptyGroupError,
     UnknownTopicOrPartitionError,
 )
+from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.protocol.messages.consumer_group_heartbeat import (
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+)
 from kafka_groups.protocol.record_builder import NewRecord
 from kafka_groups.types import TopicPartition
 from tests.support.cluster_client import Topic
@@ -156,6 +161,29 @@ async def test_offsets_of_a_group_with_members_stay(target: Target) -> None:
             await admin.reset_share_group_offsets(group_id, "earliest", [topic.name], dry_run=True)
         with pytest.raises(NonEmptyGroupError):
             await admin.delete_share_group_offsets(group_id, [topic.name])
+
+
+@everywhere
+async def test_offsets_of_a_group_of_another_type_are_neither_planned_nor_set(target: Target) -> None:
+    topic = await target.cluster.create_topic()
+    group_id = unique("group")
+    await target.cluster.coordinator_of(group_id)
+    await until(lambda: joined_as_consumer(target, group_id, topic.name), lambda code: code is ErrorCode.NONE)
+    async with target.admin() as admin:
+        for dry_run in (True, False):
+            with pytest.raises(GroupIdNotFoundError, match=f"Group {group_id} is not a share group"):
+                await admin.reset_share_group_offsets(group_id, "earliest", [topic.name], dry_run=dry_run)
+        planned = await admin.reset_share_group_offsets(unique("new"), "latest", [topic.name], dry_run=True)
+        assert planned.values == {TopicPartition(topic.name, 0): 0}, "the brokers make a group that does not exist"
+
+
+async def joined_as_consumer(target: Target, group_id: str, topic: str) -> ErrorCode:
+    request = ConsumerGroupHeartbeatRequest(
+        group_id=group_id, member_id=unique("member"), member_epoch=0, rebalance_timeout_ms=60_000,
+        subscribed_topic_names=(topic,), topic_partitions=(),
+    )  # fmt: skip
+    response: ConsumerGroupHeartbeatResponse = await target.client().ask(request)
+    return response.error_code
 
 
 @everywhere

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Set
 import attrs
 import pytest
 
-from kafka_groups.assignment.application.algorithms.balancing import deal_out
+from kafka_groups.assignment.application.algorithms.balance import deal_out
 from kafka_groups.assignment.application.algorithms.plans import Plans, empty_plans
 from kafka_groups.assignment.application.algorithms.standby_tasks import add_standby_tasks
 from kafka_groups.assignment.application.assignments import AssignedTask, KafkaStreamsAssignment

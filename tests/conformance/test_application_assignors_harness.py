@@ -6,8 +6,8 @@ from uuid import UUID
 
 import pytest
 
-from kafka_groups.assignment.application.interface import AssignmentError
 from kafka_groups.assignment.application.process_ids import ProcessId
+from kafka_groups.assignment.application.task_assignor import AssignmentError
 from kafka_groups.assignment.application.tasks import in_task_order
 from kafka_groups.types import TaskId
 from tests.support.assignors.application_cases import ApplicationCase, changed, random_application, random_assignment

@@ -6,7 +6,7 @@ from uuid import UUID
 import pytest
 
 from kafka_groups.protocol.coordinator_records.consumer_offsets import CONSUMER_OFFSETS
-from kafka_groups.protocol.coordinator_records.offsets import OffsetCommitKey, OffsetCommitValue
+from kafka_groups.protocol.coordinator_records.offsets import OffsetCommit, OffsetCommitValue
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.delete_groups import DeleteGroupsRequest
 from kafka_groups.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
@@ -294,6 +294,6 @@ async def stored_offset(target: Target, group_id: str) -> OffsetCommitValue:
     response = await target.client().ask(FetchRequest(max_wait_ms=0, min_bytes=0, max_bytes=2**28, topics=topics), 12)
     batches = [each for each in iter_batches(response.responses[0].partitions[0].records) if not each.header.is_control]
     records = [CONSUMER_OFFSETS.decode(each.key or b"", each.value) for batch in batches for each in batch.records()]
-    [value] = [each.value for each in records if isinstance(each.key, OffsetCommitKey) and each.key.group == group_id]
+    [value] = [each.value for each in records if type(each) is OffsetCommit and each.group == group_id]
     assert isinstance(value, OffsetCommitValue)
     return value

@@ -142,6 +142,8 @@ REFUSED: Mapping[str, tuple[Mapping[str, Any], str, str]] = {
         "Either SubscribedTopicNames or SubscribedTopicRegex must be non-null when (re-)joining.",
     ),
     "empty instance": ({**JOIN, "instance_id": ""}, INVALID, "InstanceId can't be empty."),
+    "blank instance": ({**JOIN, "instance_id": " "}, INVALID, "InstanceId can't be empty."),
+    "blank group": ({**JOIN, "group_id": " "}, INVALID, "GroupId can't be empty."),
     "empty rack": ({**JOIN, "rack_id": ""}, INVALID, "RackId can't be empty."),
     "epoch -3": ({"epoch": -3}, INVALID, "MemberEpoch is invalid."),
     "epoch -2": ({"epoch": -2}, INVALID, "InstanceId can't be null."),

@@ -15,9 +15,16 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from kafka_groups.protocol.coordinator_records.record import CoordinatorRecord, RecordTable, RecordType
-from kafka_groups.protocol.schemas.plain import Schema, is_nullable_structure, without_none
+from kafka_groups.protocol.schemas.plain_schema import Schema, is_nullable_structure, without_none
 from kafka_groups.types import member_id_of
-from tests.support.broker.coordinator_records import VERSIONS, keys_of, values_of, written_in
+from tests.support.broker.coordinator_records import (
+    VERSIONS,
+    tombstone,
+    tombstones_of,
+    values_of,
+    with_value,
+    written_in,
+)
 from tests.support.kafka.kafka_classpath import libs_or_skip, tools_or_skip
 from tests.support.kafka.kafka_records import KafkaRecords, KafkasView
 
@@ -30,7 +37,7 @@ WITH_UNITS = frozenset({
 })  # fmt: skip
 """In these, Kafka's names of times end in `Ms`, too."""
 
-pytestmark = [pytest.mark.real_kafka, pytest.mark.slow]
+pytestmark = [pytest.mark.real_kafka, pytest.mark.slow, pytest.mark.timeout(300)]
 
 
 @attrs.frozen
@@ -69,7 +76,7 @@ def test_kafka_prints_what_we_wrote(seen: list[Seen]) -> None:
     for each in seen:
         record_type, record = each.record_type, each.record
         expected: dict[str, Any] = {
-            "key": {"type": record_type.number, "data": _as_json(record.key, record_type.key_binding.schema)},
+            "key": {"type": record_type.number, "data": _as_json(record, record_type.key_binding.schema)},
             "value": None,
         }
         if record.value is not None:
@@ -84,9 +91,9 @@ def test_kafka_writes_the_same_bytes(seen: list[Seen]) -> None:
 
 
 def _bytes(
-    table: RecordTable, record_type: RecordType, version: int, record: CoordinatorRecord
+    table: RecordTable[Any], record_type: RecordType, version: int, record: CoordinatorRecord
 ) -> tuple[bytes, bytes | None]:
-    key, _ = table.encode(CoordinatorRecord(record.key, None))
+    key, _ = table.encode(tombstone(record))
     return key, None if record.value is None else written_in(record_type, version, record.value)
 
 
@@ -96,9 +103,9 @@ def _generated(record_type: RecordType, version: int) -> list[CoordinatorRecord]
     @seed(SEED)
     @settings(max_examples=RECORDS_OF_A_VERSION, database=None, phases=[Phase.generate],
               suppress_health_check=list(HealthCheck))  # fmt: skip
-    @given(keys_of(record_type), st.none() | values_of(record_type, version))
-    def collect(key: object, value: object | None) -> None:
-        records.append(CoordinatorRecord(key, value))
+    @given(tombstones_of(record_type), st.none() | values_of(record_type, version))
+    def collect(deleted: CoordinatorRecord, value: object | None) -> None:
+        records.append(with_value(deleted, value))
 
     collect()
     return records

@@ -9,7 +9,7 @@ from kafka_groups.errors import IllegalStateError
 from kafka_groups.protocol.compression import Compression
 from kafka_groups.share.aio import AsyncKafkaShareConsumer
 from kafka_groups.share.consumer import KafkaShareConsumer
-from kafka_groups.share.delivery.batch import ShareRecords
+from kafka_groups.share.delivery.share_records import ShareRecords
 from kafka_groups.types import AcknowledgeType
 from tests.support.members.consuming import (
     Record,

@@ -11,7 +11,15 @@ from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.codec import encode_request
 from kafka_groups.protocol.framing import frame
 from kafka_groups.protocol.messages.api_versions import ApiVersionsRequest
+from kafka_groups.protocol.messages.produce import (
+    NO_ACKS,
+    PartitionProduceData,
+    ProduceRequest,
+    TopicProduceData,
+)
 from kafka_groups.protocol.messages.share_fetch import ShareFetchRequest
+from kafka_groups.protocol.record_builder import NewRecord, build_batch
+from tests.support.kafka.real_kafka import unique
 from tests.support.members.consuming import consume, values
 from tests.support.targets import Target, everywhere, over_tcp
 
@@ -74,6 +82,16 @@ async def test_42_an_unknown_version_of_api_versions_is_answered(target: Target)
 
     assert response is not None
     assert response[:6] == struct.pack(">ih", 1, 35)  # in version 0: UNSUPPORTED_VERSION, and what there is instead
+
+
+@everywhere
+async def test_42_refused_records_that_want_no_response_close_the_connection(target: Target) -> None:
+    """Otherwise a producer with acks=0 would send to the wrong broker, or to a deleted topic, for ever."""
+    batch = build_batch([NewRecord(b"lost")])
+    data = TopicProduceData(name=unique("missing"), partition_data=(PartitionProduceData(index=0, records=batch),))
+    request = ProduceRequest(acks=NO_ACKS, timeout_ms=1_000, topic_data=(data,))
+
+    assert await answer_to(target, encode_request(request, 9, 1, "hostile")) is None
 
 
 @over_tcp

@@ -7,9 +7,8 @@ import attrs
 import pytest
 
 from kafka_groups.assignment.application.algorithms.plans import Plans, empty_plans
-from kafka_groups.assignment.application.algorithms.rack_aware.active_tasks import move_active_tasks
+from kafka_groups.assignment.application.algorithms.rack_aware.moves import move_active_tasks, move_standby_tasks
 from kafka_groups.assignment.application.algorithms.rack_aware.racks import RackCosts, is_changelog, is_source
-from kafka_groups.assignment.application.algorithms.rack_aware.standby_tasks import move_standby_tasks
 from kafka_groups.assignment.application.assignments import AssignedTask, KafkaStreamsAssignment
 from kafka_groups.assignment.application.built_in import HighAvailabilityTaskAssignor
 from kafka_groups.assignment.application.configs import RackAwareStrategy

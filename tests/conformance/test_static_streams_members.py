@@ -7,7 +7,7 @@ import pytest
 from attrs import evolve
 
 from kafka_groups.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupRequestMember
-from kafka_groups.protocol.messages.streams_group import KeyValue, UserEndpoint
+from kafka_groups.protocol.messages.streams_group_parts import KeyValue, UserEndpoint
 from tests.support.conditions import until
 from tests.support.members.raw_streams_group import A, B, C, RawStreamsGroup, new_group, tasks
 from tests.support.members.streams_member import StreamsMember

@@ -17,8 +17,8 @@ from kafka_groups.errors import (
     NonEmptyGroupError,
     UnknownTopicOrPartitionError,
 )
-from kafka_groups.protocol.messages.streams_group import KeyValue, TaskOffset, UserEndpoint
 from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatTopology
+from kafka_groups.protocol.messages.streams_group_parts import KeyValue, TaskOffset, UserEndpoint
 from kafka_groups.protocol.record_builder import NewRecord
 from kafka_groups.types import TopicPartition
 from tests.support.cluster_client import Topic

@@ -16,8 +16,8 @@ from kafka_groups.admin import (
     StreamsInternalTopic,
     StreamsSubtopologyDescription,
 )
-from kafka_groups.assignment.group.interface import OffsetsBySubtopology, TasksBySubtopology
-from kafka_groups.protocol.messages.streams_group import KeyValue, TaskOffset, UserEndpoint
+from kafka_groups.assignment.group.group_assignor import OffsetsBySubtopology, TasksBySubtopology
+from kafka_groups.protocol.messages.streams_group_parts import KeyValue, TaskOffset, UserEndpoint
 from kafka_groups.types import TopicPartition
 from tests.support.conditions import until
 from tests.support.kafka.kafka_classpath import kafka_classpath, libs_or_skip

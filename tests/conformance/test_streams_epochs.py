@@ -6,7 +6,7 @@ from types import MappingProxyType
 import pytest
 from attrs import evolve
 
-from kafka_groups.protocol.messages.streams_group import KeyValue, TaskOffset, UserEndpoint
+from kafka_groups.protocol.messages.streams_group_parts import KeyValue, TaskOffset, UserEndpoint
 from tests.support.conditions import until
 from tests.support.members.raw_streams_group import A, B, C, RawStreamsGroup, new_group, tasks
 from tests.support.members.streams_member import StreamsBeat, StreamsMember

@@ -5,8 +5,8 @@ from functools import partial
 import pytest
 from attrs import evolve
 
-from kafka_groups.protocol.messages.streams_group import KeyValue, UserEndpoint
 from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsStatus
+from kafka_groups.protocol.messages.streams_group_parts import KeyValue, UserEndpoint
 from tests.support.cluster_client import GROUP_RESOURCE
 from tests.support.conditions import until
 from tests.support.kafka.real_kafka import unique

@@ -13,7 +13,7 @@ from kafka_groups.assignment import (
     TaskAssignment,
 )
 from kafka_groups.errors import GroupIdNotFoundError, IllegalStateError
-from kafka_groups.protocol.messages.streams_group import KeyValue, TaskOffset
+from kafka_groups.protocol.messages.streams_group_parts import KeyValue, TaskOffset
 from kafka_groups.protocol.record_builder import NewRecord
 from tests.support.cluster_client import Topic
 from tests.support.conditions import until

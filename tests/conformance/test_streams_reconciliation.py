@@ -8,8 +8,8 @@ from functools import partial
 
 import pytest
 
-from kafka_groups.protocol.messages.streams_group import TaskOffset
 from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsStatus
+from kafka_groups.protocol.messages.streams_group_parts import TaskOffset
 from tests.support.conditions import until
 from tests.support.members.raw_streams_group import A, B, C, RawStreamsGroup, has_status, new_group, tasks
 from tests.support.members.streams_member import StreamsBeat, StreamsMember

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from attrs import evolve, frozen
 
-from kafka_groups.protocol.messages.streams_group import StreamsSubtopology, TaskIds, TaskOffset
+from kafka_groups.protocol.messages.streams_group_parts import StreamsSubtopology, TaskIds, TaskOffset
 from tests.support.members.raw_streams_group import PARTITIONS, A, B, C, RawStreamsGroup, new_group, tasks
 from tests.support.members.streams_member import StreamsBeat, StreamsMember, described_streams
 from tests.support.members.streams_topologies import internal, sent, subtopology

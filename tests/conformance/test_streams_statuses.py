@@ -3,9 +3,9 @@
 from functools import partial
 
 from kafka_groups.protocol.messages.list_groups import ListGroupsRequest
-from kafka_groups.protocol.messages.streams_group import KeyValue, UserEndpoint
 from kafka_groups.protocol.messages.streams_group_describe import StreamsGroupDescribeRequest
 from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatResponse, StreamsStatus
+from kafka_groups.protocol.messages.streams_group_parts import KeyValue, UserEndpoint
 from tests.support.conditions import until
 from tests.support.kafka.real_kafka import unique
 from tests.support.members.raw_streams_group import A, B, C, RawStreamsGroup, has_status, new_group

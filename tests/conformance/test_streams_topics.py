@@ -6,8 +6,8 @@ from functools import partial
 from attrs import evolve
 
 from kafka_groups.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
-from kafka_groups.protocol.messages.streams_group import StreamsSubtopology
 from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatTopology, StreamsStatus
+from kafka_groups.protocol.messages.streams_group_parts import StreamsSubtopology
 from tests.support.conditions import until
 from tests.support.kafka.real_kafka import unique
 from tests.support.members.raw_streams_group import A, B, RawStreamsGroup, has_status, new_group, tasks

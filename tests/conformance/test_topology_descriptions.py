@@ -10,7 +10,7 @@ import pytest
 from attrs import evolve
 
 from kafka_groups.config.cluster.streams_group import IN_MEMORY_DESCRIPTIONS
-from kafka_groups.protocol.coordinator_records.streams_group import StreamsGroupMetadataKey
+from kafka_groups.protocol.coordinator_records.streams_group import StreamsGroupMetadata
 from kafka_groups.protocol.messages.delete_groups import DeleteGroupsRequest
 from kafka_groups.protocol.messages.streams_group_describe import (
     StreamsGroupDescribeRequest,
@@ -30,6 +30,7 @@ from kafka_groups.protocol.messages.topology_description import (
     TopologyDescriptionNode,
     TopologyDescriptionSubtopology,
 )
+from tests.support.broker.coordinator_records import tombstone
 from tests.support.kafka.internal_topics import InternalTopics
 from tests.support.kafka.kafka_classpath import kafka_classpath, libs_or_skip
 from tests.support.kafka.real_kafka import RawConnection, unique
@@ -250,7 +251,7 @@ def stored_epochs(target: Target, group_id: str) -> list[int | None]:
         log, found = InternalTopics(connection), []
         while records := log.read():
             found += [record.decode() for record in records]
-    own: list[Any] = [each.value for each in found if each.key == StreamsGroupMetadataKey(group_id=group_id)]
+    own: list[Any] = [each.value for each in found if tombstone(each) == StreamsGroupMetadata[Any](group_id)]
     return [value and value.stored_description_topology_epoch for value in own]
 
 

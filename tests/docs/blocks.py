@@ -96,6 +96,8 @@ def _programs_of(page: Path) -> Iterator[Program]:
             continue
         code, line = match["code"], text[: match.start("code")].count("\n") + 1
         if begun is not None and not code.startswith(("import ", "from ")):
+            is_left_out = (match["remark"] or "").startswith(_NOT_RUN)
+            assert not (begun.run and is_left_out), f"{page}:{line} continues a program that is run"
             begun = Program(page, begun.line, f"{begun.code}\n{code}", begun.run)
             continue
         if begun is not None:

@@ -67,5 +67,5 @@ def test_grace_period_is_longer_than_the_shutdown_of_the_page(pod: Any) -> None:
 def test_the_page_shows_parts_of_the_manifest() -> None:
     shown = re.findall(r"^```yaml\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
     manifest = [part for part in shown if "triggers:" not in part]
-    assert len(manifest) == 3
+    assert len(manifest) == 4
     assert [part for part in manifest if part not in FILE.read_text()] == []

@@ -16,7 +16,7 @@ from kafka_groups.broker.coordinators.transactions.states import TRANSACTION_TRA
 from kafka_groups.broker.metrics import METRICS as BROKER_METRICS
 from kafka_groups.broker.profile import DEFAULT_PROFILE, PROFILES
 from kafka_groups.broker.share_partitions import record_state
-from kafka_groups.broker.unbuilt import UNBUILT
+from kafka_groups.broker.unsupported import UNSUPPORTED
 from kafka_groups.config.clients.admin import admin_keys
 from kafka_groups.config.clients.foreign import FORBIDDEN, FOREIGN
 from kafka_groups.config.clients.share import share_consumer_keys
@@ -35,8 +35,8 @@ from kafka_groups.spark.source.options import source_option_keys
 from kafka_groups.spark.source.progress import Counts
 from kafka_groups.spark.workers.worker_options import WorkerOptions
 from kafka_groups.streams.member.rules import states as streams_states
-from kafka_groups.streams.member.rules.metrics import MEMBER_METRICS
-from kafka_groups.streams.workers.metrics import METRIC_GROUPS
+from kafka_groups.streams.member.rules.member_metrics import MEMBER_METRICS
+from kafka_groups.streams.workers.application_metrics import METRIC_GROUPS
 from kafka_groups.testing.simulation.faults.seeded_faults import FAULT_NAMES
 from kafka_groups.types import ConsumerState
 from tests.docs.blocks import ROOT
@@ -176,7 +176,7 @@ def test_states_page_says_what_each_state_and_event_means(hook: ModuleType) -> N
 def test_the_page_of_the_embedded_broker_has_all_that_is_not_built(hook: ModuleType) -> None:
     made = hook.on_page_markdown((ROOT / "docs" / "explanation" / "embedded-broker.md").read_text())
     table = made[made.index("## Not built yet") :]
-    for entry in UNBUILT:
+    for entry in UNSUPPORTED:
         (row,) = [line for line in table.splitlines() if line.startswith(f"| {entry.why} |")]
         assert re.search(rf"[ `]{re.escape(entry.name)}[` ,]", row), entry
 

@@ -1,19 +1,21 @@
-"""The documentation's site in a browser: nothing is cut off, on a laptop and on a telephone."""
+"""The documentation's site in a browser.
+
+Nothing is cut off, on a laptop and on a telephone. Diagrams are drawn without the internet, and search finds guides
+before internals.
+"""
 
 import functools
-import os
-import subprocess
-import sys
 import threading
+import tomllib
 from collections.abc import Callable, Iterator
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 from tests.docs.blocks import ROOT
 from tests.docs.browser import Browser, missing
+from tests.docs.building import built_site
 
 WIDTHS_PX = [1280, 390]
 
@@ -44,20 +46,61 @@ return fetch(arguments[0]).then(response => response.text()).then(text => {
 });
 """
 
+DRAWN = """
+return new Promise(resolve => {
+    const look = () => {
+        const drawn = [...document.querySelectorAll("div.mermaid")].map(each => each.getBoundingClientRect().height);
+        if (document.querySelector("pre.mermaid") || Math.min(...drawn) < 50) {
+            setTimeout(look, 50);
+        } else {
+            const loaded = performance.getEntriesByType("resource").map(each => new URL(each.name).origin);
+            resolve([drawn.length, loaded.filter(each => each !== location.origin)]);
+        }
+    };
+    look();
+});
+"""
+"""Waits until each diagram has a picture, and returns how many there are, and the other places that were asked."""
+
+FOUND = """
+const input = document.querySelector(".md-search__input");
+document.querySelector("#__search").checked = true;
+input.focus();
+input.value = arguments[0];
+input.dispatchEvent(new Event("keyup"));
+return new Promise(resolve => {
+    const look = () => {
+        const first = document.querySelector(".md-search-result__list > li > a");
+        if (first) {
+            resolve(new URL(first.href).pathname);
+        } else {
+            setTimeout(look, 50);
+        }
+    };
+    look();
+});
+"""
+"""Searches on a page that has just been opened, and returns the path of the first result."""
+
+FIRST_PAGES = {
+    "retry": "/how-to/workers/retries/",
+    "lag": "/how-to/",
+    "consumer group": "/how-to/",
+    "install": "/install/",
+    "dead letters": "/how-to/workers/dead-letters/",
+    "exactly once": "/how-to/streams/exactly-once/",
+    "metrics": "/how-to/monitoring/",
+}
+"""What somebody searches who uses the package, and how the path of the first result begins."""
+
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.xdist_group("site")]
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    if find_spec("mkdocs") is None:
-        pytest.skip("mkdocs is not installed: pip install -e '.[docs]'")
     folder = tmp_path_factory.mktemp("site")
-    subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)],
-        check=True,
-        cwd=ROOT,
-        env=os.environ | {"NO_MKDOCS_2_WARNING": "1"},
-    )
+    built = built_site(ROOT, folder)
+    assert built.returncode == 0, built.stderr
     return folder
 
 
@@ -85,6 +128,35 @@ def test_nothing_is_cut_off(width_px: int, site: Path, address: str, tmp_path: P
 @pytest.mark.parametrize("width_px", WIDTHS_PX)
 def test_nothing_is_cut_off_of_whole_pages(width_px: int, site: Path, address: str, tmp_path: Path) -> None:
     _assert_that_nothing_is_cut_off(width_px, site, address, tmp_path, Browser.open)
+
+
+def test_diagrams_need_no_other_place(address: str, tmp_path: Path) -> None:
+    """With the theme alone, they would be drawn by a script from the internet."""
+    with _browser(tmp_path) as browser:
+        for page, diagrams in {"": 2, "reference/states/": 5, "how-to/streams/exactly-once/": 1}.items():
+            browser.open(f"{address}/{page}")
+            assert browser.evaluate(DRAWN) == [diagrams, []]
+
+
+def test_search_finds_guides_first(address: str, tmp_path: Path) -> None:
+    with _browser(tmp_path) as browser:
+        found = {}
+        for words in FIRST_PAGES:
+            browser.open(f"{address}/")
+            found[words] = browser.evaluate(FOUND, words)
+    assert {words: page for words, page in found.items() if not page.startswith(FIRST_PAGES[words])} == {}
+
+
+def test_signatures_are_formatted() -> None:
+    """The plugin formats them with ruff, and leaves them in one line, which is clipped, if that is missing."""
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    assert any(each.startswith("ruff") for each in extras["docs"])
+
+
+def _browser(profile: Path) -> Browser:
+    if why := missing():
+        pytest.skip(why)
+    return Browser(WIDTHS_PX[0], profile)
 
 
 def _assert_that_nothing_is_cut_off(

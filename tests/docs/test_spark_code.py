@@ -35,9 +35,9 @@ _OF_AN_ACTIVATED_ENVIRONMENT = ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON", "PYTH
 
 def _with_marks(program: Program) -> Any:
     # A Spark program starts a Java machine; the long check runs all of them, the slow tests the first of each page.
+    # The quick tests run that of the README in a session that is there: tests/integration/spark/test_readme.py.
     first = next(each for each in SPARK if each.page == program.page)
-    slow = pytest.mark.slow if program is first else pytest.mark.long
-    return pytest.param(program, marks=[] if program.page.name == "README.md" else [slow], id=str(program))
+    return pytest.param(program, marks=pytest.mark.slow if program is first else pytest.mark.long, id=str(program))
 
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]

@@ -84,7 +84,7 @@ class _Run:
         if self._plan.poison is not None:
             letters = attrs.evolve(self._plan, partitions=1)
             self._dead_letter_topic = self._target.new_source(letters).topic.name
-        self._produce(self._plan.records // self._plan.portions)
+        self._produce(self._plan.records // self._plan.sub_batches)
         for change in changes:
             self._answer = None
             self._job = change(self._new_job())
@@ -140,7 +140,7 @@ class _Run:
             self._moved()
         left = self._plan.records - len(self._produced)
         if left and 2 * sunk >= len(self._produced):  # the rest comes while the pipeline works
-            self._produce(min(left, self._plan.records // self._plan.portions))
+            self._produce(min(left, self._plan.records // self._plan.sub_batches))
         elif not left and self._is_drained(sunk):
             self._board.finish()
         elif self._still_ms > stall_ms:

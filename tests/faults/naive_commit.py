@@ -13,7 +13,7 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from pyspark.sql.streaming.datasource import ReadLimit, SupportsTriggerAvailableNow
 
 from kafka_groups.share.consumer import KafkaShareConsumer
-from kafka_groups.share.delivery.batch import ShareRecords
+from kafka_groups.share.delivery.share_records import ShareRecords
 from tests.faults.naive_read import COLUMNS, Row, open_consumer
 
 _POLL_S = 5.0

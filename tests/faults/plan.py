@@ -117,7 +117,7 @@ class Plan:
         max_records: How many one poll, micro-batch or round takes at most, about.
         tasks: Workers, or partitions of a micro-batch.
         mode: How the pipeline is driven; each design has its own, and `once` is one attempt of any.
-        portions: Into how many parts production is cut; each but the first comes while the pipeline works.
+        sub-batches: Into how many parts production is cut; each but the first comes while the pipeline works.
         faults: What strikes.
         delivery_limit: Attempts that the broker gives a record.
         backoff_ms: `backoffMs` of the source.
@@ -134,7 +134,7 @@ class Plan:
     max_records: int = 200
     tasks: int = 2
     mode: str = ""
-    portions: int = 2
+    sub_batches: int = 2
     faults: tuple[Fault, ...] = ()
     delivery_limit: int = DELIVERY_LIMIT
     backoff_ms: int = 5_000

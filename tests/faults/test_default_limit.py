@@ -26,7 +26,7 @@ def _plan(design: str, name: str, *faults: Fault, is_long: bool = False, **chang
         seed=1,
         mode=_MODES[design],
         records=600,
-        portions=1,
+        sub_batches=1,
         faults=faults,
         delivery_limit=KAFKAS_DELIVERY_LIMIT,
         **changes,

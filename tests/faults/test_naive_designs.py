@@ -19,7 +19,7 @@ pytestmark = [
 
 _SMALL = Plan(
     "naive", "embedded", 0, records=300, records_per_batch=100, partitions=1, max_records=100, tasks=1, mode=ONCE,
-    portions=1,
+    sub_batches=1,
 )  # fmt: skip
 
 

@@ -95,7 +95,7 @@ FACADES: Final = (
         names=("AsyncStreamsGroupMember", "StreamsGroupMember"),
         base=("kafka_groups.streams.member.member_thread", "_MemberThread"),
         attribute="_member",
-        by_hand=frozenset({"join", "close"}),
+        by_hand=frozenset({"join", "poll", "close"}),
         anywhere=frozenset({"group_metadata"}),
     ),
 )

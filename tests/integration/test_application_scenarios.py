@@ -14,9 +14,9 @@ from attrs import field, frozen
 from confluent_kafka import Consumer
 from confluent_kafka import TopicPartition as Place
 
-from kafka_groups.data_plane.deliveries import OutgoingRecord
-from kafka_groups.data_plane.topics import create_topics
-from kafka_groups.data_plane.writing import RecordWriter
+from kafka_groups.librdkafka.deliveries import OutgoingRecord
+from kafka_groups.librdkafka.record_writer import RecordWriter
+from kafka_groups.librdkafka.topics import create_topics
 from kafka_groups.net.clock import SystemClock
 from kafka_groups.streams import (
     ErrorResponse,

@@ -66,6 +66,7 @@ def known(metrics: KafkaMetrics) -> Metrics:
     return {name: int(float(found[name])) for name in names & found.keys()}
 
 
+@pytest.mark.long  # it waits for a whole minute
 def test_the_same_actions_give_the_same_values(
     kafka: tuple[str, Callable[[], Metrics]], embedded: tuple[str, Callable[[], Metrics]], kafka_tools: KafkaTools
 ) -> None:

@@ -68,6 +68,7 @@ def consumer(cluster: EmbeddedCluster) -> Iterator[KafkaShareConsumer]:
 def test_a_group_from_its_first_member_to_its_end(run: Run, consumer: KafkaShareConsumer) -> None:
     assert run("groups", "list").stdout == "invoices Stable\n"
     assert run("groups", "list", "--state", "Empty").stdout == ""
+    assert run("groups", "list", "--state", "stable").stdout == "invoices Stable\n"
     head, member = run("groups", "describe", "invoices").stdout.splitlines()
     assert head == f"invoices Stable lag={RECORDS - 2} members=1"
     assert member.split()[:2] == [consumer.member_id, "kafka-groups"]
@@ -76,7 +77,7 @@ def test_a_group_from_its_first_member_to_its_end(run: Run, consumer: KafkaShare
     assert refused.stderr.startswith("Error: ")
     refused = run("offsets", "reset", "invoices", "--to-earliest", "--all-topics", "--dry-run")
     assert (refused.exit_code, refused.stdout) == (1, "")
-    assert "The share group invoices has 1 members. Stop them first." in refused.stderr
+    assert "The share group invoices has 1 member. Stop all of its members first." in refused.stderr
     deleted = run("groups", "delete", "invoices", "absent")
     assert (deleted.exit_code, deleted.stdout) == (1, "")
     assert [line.split(":")[0] for line in sorted(deleted.stderr.splitlines())] == ["absent", "invoices"]
@@ -93,7 +94,12 @@ def test_a_group_from_its_first_member_to_its_end(run: Run, consumer: KafkaShare
         f"orders-0 start={RECORDS}\n"
     )
     assert run("offsets", "delete", "invoices", "--topic", "orders").stdout == "orders: deleted\n"
-    assert run("offsets", "describe", "invoices").stdout == ""
+    described = run("offsets", "describe", "invoices")
+    assert (described.exit_code, described.stdout) == (0, "")
+    assert described.stderr.startswith("invoices: has no offsets")
+    reset = run("offsets", "reset", "invoices", "--to-earliest", "--all-topics", "--execute")
+    assert (reset.exit_code, reset.stdout) == (1, "")
+    assert "invoices: has no offsets" in reset.stderr
     assert run("groups", "describe", "invoices").stdout == "invoices Empty lag=unknown members=0\n"
     assert run("groups", "delete", "invoices").stdout == "invoices: deleted\n"
     assert run("groups", "list").stdout == ""
@@ -118,7 +124,8 @@ async def test_members_are_removed(cluster: EmbeddedCluster, run: Run) -> None:
     assert removed.stderr == "two: UNKNOWN_MEMBER_ID: two\n"
     everyone = await asyncio.to_thread(run, "members", "remove", "billing", "--everyone")
     assert (everyone.exit_code, everyone.stdout) == (0, f"{dynamic}: removed (not a static member)\n")
-    assert (await asyncio.to_thread(run, "members", "remove", "billing", "--everyone")).stdout == ""
+    nobody = await asyncio.to_thread(run, "members", "remove", "billing", "--everyone")
+    assert (nobody.exit_code, nobody.stdout, nobody.stderr) == (0, "", "billing: has no members\n")
     for each in clients:
         await each.disconnect()
 
@@ -160,6 +167,9 @@ def test_the_configuration_comes_from_a_file(cluster: EmbeddedCluster, tmp_path:
         (["groups", "list", "--state", "Full"], "'Full' is not one of 'Empty', 'Stable', 'Dead'"),
         (["streams", "list", "--state", "Full"], "'Empty', 'NotReady', 'Assigning', 'Reconciling', 'Stable', 'Dead'"),
         (["groups", "configs", "g", "--set", "share.auto.offset.reset"], "is not of the form KEY=VALUE"),
+        (["groups", "configs", "g", "--set", "share.x=1", "--set", "share.x=2"], "'share.x' is given more than once"),
+        (["groups", "configs", "g", "--set", "share.x=1", "--unset", "share.x"], "'share.x' is given more than once"),
+        (["streams", "offsets", "alter", "g", "orders:0=1", "orders:0=2"], "'orders-0' is given more than once"),
         (["groups", "delete"], "Missing argument 'GROUP...'"),
     ],
 )
@@ -180,6 +190,33 @@ def test_a_group_is_configured_before_it_exists(cluster: EmbeddedCluster, run: R
     refused = run("groups", "configs", "billing", "--set", "share.auto.offset.reset=noon")
     assert (refused.exit_code, refused.stdout) == (1, "")
     assert refused.stderr.startswith("billing: ")
+
+
+RESET_NOTHING = ("offsets", "reset", "absent", "--to-earliest", "--all-topics", "--execute")
+
+
+@pytest.mark.parametrize("arguments", [("offsets", "describe", "absent"), RESET_NOTHING], ids=["describe", "reset"])
+def test_a_group_that_does_not_exist_is_an_error(run: Run, arguments: tuple[str, ...]) -> None:
+    done = run(*arguments)
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert "Group absent not found." in done.stderr
+
+
+@pytest.mark.real_kafka
+def test_a_group_that_a_real_kafka_does_not_have_is_an_error(real_kafka: KafkaProcess) -> None:
+    group = unique("group")
+    servers = ["--bootstrap-servers", real_kafka.bootstrap_servers]
+    done = CliRunner().invoke(main, ["offsets", "describe", group, *servers])
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert f"Group {group} not found." in done.stderr
+    unset = CliRunner().invoke(main, ["groups", "configs", group, "--unset", "share.absent", *servers])
+    assert (unset.exit_code, unset.stdout) == (1, "")
+
+
+def test_a_key_that_does_not_exist_is_not_unset(run: Run) -> None:
+    done = run("groups", "configs", "billing", "--unset", "share.absent")
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert "Unknown configuration key 'share.absent'" in done.stderr
 
 
 @pytest.mark.real_kafka

@@ -61,7 +61,7 @@ def test_a_task_assignor_may_be_in_the_working_directory(tmp_path: Path) -> None
     ) as process:
         admin = AdminClient({"bootstrap.servers": address(process)})
         broker = ConfigResource(ConfigResource.Type.BROKER, "1")
-        configs = admin.describe_configs([broker])[broker].result(20)
+        configs = admin.describe_configs([broker])[broker].result(60)
     assert configs["group.streams.assignors"].value == "sticky,pinned"
 
 
@@ -91,6 +91,15 @@ def test_child_ends_with_its_standard_input() -> None:
     assert (process.returncode, errors) == (0, "")
 
 
+def test_standard_input_that_is_no_pipe_has_ended() -> None:
+    """It has no events to wait for."""
+    done = subprocess.run(
+        [*COMMAND, "--until-stdin-closes"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60,
+        check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -104,6 +113,12 @@ def test_child_ends_with_its_standard_input() -> None:
             ["--profile", "4.2", "--set", "group.share.max.delivery.count.limit=20"],
             "Kafka 4.2 does not have the broker",
         ),
+        (["--user", "ann=x"], "Add one of PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, or leave the users out"),
+        (["--sasl", "OAUTHBEARER", "--user", "ann=x"], "no SASL mechanism that asks for their passwords"),
+        (["--sasl", "PLAIN"], "there are no users. Add --user NAME=PASSWORD"),
+        (["--sasl", "PLAIN", "--user", "ann=x", "--user", "ann=y"], "'ann' is given more than once"),
+        (["--set", "num.partitions=5", "--set", "num.partitions=6"], "'num.partitions' is given more than once"),
+        (["--port", "65530", "--brokers", "20"], "the brokers need ports 65530 to 65549"),
         (["--user", "ann"], "A user is not of the form NAME=PASSWORD"),
         (["--tls-key", __file__], "It requires --tls-certificate"),
         (["--tls-certificate", __file__], "Could not use the broker's TLS files"),

@@ -162,6 +162,7 @@ def test_options_that_do_not_go_together(directory: Path, arguments: list[str], 
     assert said in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", ["--no-spark", pytest.param("--spark", marks=pytest.mark.slow)])
 def test_kafka_that_is_not_there_is_explained(directory: Path, version: str) -> None:
     if version == "--spark" and (reason := reason_to_skip()):

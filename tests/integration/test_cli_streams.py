@@ -14,7 +14,7 @@ from kafka_groups.net.tcp import TcpNetwork
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.list_groups import ListGroupsResponse
-from kafka_groups.protocol.messages.streams_group import KeyValue, TaskOffset, UserEndpoint
+from kafka_groups.protocol.messages.streams_group_parts import KeyValue, TaskOffset, UserEndpoint
 from kafka_groups.testing import FAST_SETTINGS, EmbeddedCluster
 from tests.support.cluster_client import ClusterClient
 from tests.support.conditions import until
@@ -83,6 +83,7 @@ def positions(*offsets: int) -> tuple[TaskOffset, ...]:
 async def test_a_group_with_a_member(run: Run, member: StreamsMember) -> None:
     assert (await run("list")).stdout == "app Stable\n"
     assert (await run("list", "--state", "NotReady")).stdout == ""
+    assert (await run("list", "--state", "stable")).stdout == "app Stable\n"
     described = await run("describe", "app", "absent")
     assert described.exit_code == 1
     assert described.stderr.startswith("absent: ")

@@ -28,6 +28,7 @@ def test_every_flight_has_one_result_on_the_embedded_broker(tmp_path: Path) -> N
     check(tmp_path / "page.html")
 
 
+@pytest.mark.long
 @pytest.mark.timeout(420)
 @pytest.mark.real_kafka
 def test_every_flight_has_one_result_on_a_real_kafka(real_kafka: KafkaProcess, tmp_path: Path) -> None:

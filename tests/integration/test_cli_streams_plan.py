@@ -26,7 +26,7 @@ from kafka_groups.assignment import (
 from kafka_groups.cli.main import main
 from kafka_groups.config.readers import read_host_ports
 from kafka_groups.net.tcp import TcpNetwork
-from kafka_groups.protocol.messages.streams_group import KeyValue, TaskOffset
+from kafka_groups.protocol.messages.streams_group_parts import KeyValue, TaskOffset
 from kafka_groups.testing import FAST_SETTINGS, EmbeddedCluster
 from tests.support.cluster_client import ClusterClient
 from tests.support.conditions import until
@@ -170,7 +170,7 @@ async def test_errors_name_what_to_do(run: Run, member: StreamsMember) -> None:
     failed = await run("app", "--assignor", f"{__name__}:broken")
     assert (failed.exit_code, failed.stdout) == (1, "")
     assert "in broken\n" in failed.stderr  # the traceback
-    assert failed.stderr.splitlines()[-1] == "Error: The task assignor broken failed: KeyError('zone')"
+    assert failed.stderr.splitlines()[-1] == "Error: The task assignor broken failed: KeyError: 'zone'"
     unknown = await run("app", "--assignor", "sticky", "--without", "nobody")
     assert unknown.exit_code == 1
     assert unknown.stderr == "Error: The group has no member nobody. Its members are member-1.\n"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kafka_groups.data_plane.reading import BEGINNING, PartitionReader
+from kafka_groups.librdkafka.partition_reader import BEGINNING, PartitionReader
 from kafka_groups.testing import FAST_SETTINGS, EmbeddedCluster
 from kafka_groups.types import TopicPartition
 from tests.support.conditions import wait_until

@@ -11,13 +11,15 @@ from pathlib import Path
 import pytest
 
 from kafka_groups.admin import KafkaAdmin
+from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.streams import KafkaStreams, StreamsError
+from kafka_groups.types import TopicPartition
 from tests.integration.test_killed_streams_applications import PATIENCE_S, WORKERS, Broker, Struck, broker
 from tests.support.conditions import wait_until
 from tests.support.kafka.lost_markers import lost_markers
 from tests.support.members.counted_application import STORE, CountedApplication
 
-__all__ = ["broker"]
+__all__ = ["BROKERS", "broker", "sums", "unless_kafka_loses_markers", "wrong_results"]
 
 pytestmark = pytest.mark.slow
 
@@ -36,17 +38,19 @@ def test_committed_results_equal_a_computation(broker: Broker, tmp_path: Path, s
     app = CountedApplication(broker.servers, tmp_path)
     app.write(40)
     struck = Struck(app, broker, app.instance(WORKERS).run)
-    with _unless_kafka_loses_markers(app, broker) if broker.is_real else nullcontext():
+    with unless_kafka_loses_markers(app, broker) if broker.is_real else nullcontext():
         struck.strike_all(random.Random(seed))
         with app.instance().made() as last:
-            wait_until(lambda: _sums(app) >= app.totals().total(), 2 * PATIENCE_S, lambda: (last.state, _wrong(app)))
-            assert _wrong(app) == {}
+            wait_until(
+                lambda: sums(app) >= app.totals().total(), 2 * PATIENCE_S, lambda: (last.state, wrong_results(app))
+            )
+            assert wrong_results(app) == {}
             wait_until(lambda: _stored(last) == app.totals(), 2 * PATIENCE_S, lambda: (last.state, _stored(last)))
         assert app.logged() == app.totals()
 
 
 @contextmanager
-def _unless_kafka_loses_markers(app: CountedApplication, broker: Broker) -> Iterator[None]:
+def unless_kafka_loses_markers(app: CountedApplication, broker: Broker) -> Iterator[None]:
     """Skip the test if results are missing because Kafka ended a transaction without its markers (see `lost_markers`).
 
     Nothing else is excused: what readers see up to such a transaction must still be right.
@@ -54,18 +58,28 @@ def _unless_kafka_loses_markers(app: CountedApplication, broker: Broker) -> Iter
     try:
         yield
     except AssertionError as error:
-        if any(results != [*range(1, count + 1)][: len(results)] for count, results in _wrong(app).values()):
+        if any(results != [*range(1, count + 1)][: len(results)] for count, results in wrong_results(app).values()):
             raise
-        partitions = app.transactional_partitions()
-        with KafkaAdmin(bootstrap_servers=app.servers) as admin:
-            lost = lost_markers(admin, partitions)
+        lost = _lost_markers(app, error)
         if not lost:
-            error.add_note(f"Kafka has lost no marker. Ends of committed and of all records: {app.ends(partitions)}")
             error.add_note(
                 f"The end of Kafka's log, which may have stood still: {broker.log_tail and broker.log_tail()}"
             )
             raise
         pytest.skip(f"Kafka has ended a transaction without its markers in {', '.join(map(str, lost))}")
+
+
+def _lost_markers(app: CountedApplication, error: AssertionError) -> list[TopicPartition]:
+    """The partitions in which Kafka has lost markers. If there are none, the error says what is known instead."""
+    try:
+        partitions = app.transactional_partitions()
+        with KafkaAdmin(bootstrap_servers=app.servers) as admin:
+            if lost := lost_markers(admin, partitions):
+                return lost
+        error.add_note(f"Kafka has lost no marker. Ends of committed and of all records: {app.ends(partitions)}")
+    except KafkaGroupsError as unanswered:  # no reason to hide what failed first
+        error.add_note(f"Kafka does not tell whether it has lost markers: {unanswered!r}")
+    return []
 
 
 def _stored(last: KafkaStreams) -> dict[str, int]:
@@ -76,13 +90,13 @@ def _stored(last: KafkaStreams) -> dict[str, int]:
         return {}
 
 
-def _wrong(app: CountedApplication) -> dict[str, tuple[int, list[int]]]:
+def wrong_results(app: CountedApplication) -> dict[str, tuple[int, list[int]]]:
     """How often the words were written whose committed results are not 1, 2, 3 and so on, and these results."""
     committed, totals = app.committed_results(), app.totals()
     found = {word: (totals[word], committed.get(word, [])) for word in totals.keys() | committed.keys()}
     return {word: (count, results) for word, (count, results) in found.items() if results != [*range(1, count + 1)]}
 
 
-def _sums(app: CountedApplication) -> int:
+def sums(app: CountedApplication) -> int:
     """How many results are committed."""
     return sum(map(len, app.committed_results().values()))

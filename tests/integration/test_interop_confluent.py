@@ -24,7 +24,7 @@ QUICK = {
     "group.share.heartbeat.interval.ms": 200,
     "group.share.assignment.interval.ms": 0,
 }
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 
 
 @pytest.fixture

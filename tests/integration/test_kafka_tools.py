@@ -10,7 +10,7 @@ import pytest
 from attrs import frozen
 
 from kafka_groups.broker.cluster import EmbeddedCluster
-from kafka_groups.broker.unbuilt import LEVELS_BUILT
+from kafka_groups.broker.unsupported import SUPPORTED_LEVELS
 from kafka_groups.config.cluster.broker import broker_keys
 from kafka_groups.config.cluster.groups import group_keys
 from kafka_groups.config.cluster.topic import topic_keys
@@ -95,7 +95,7 @@ def compared(command: str, done: ToolRun, server: str) -> Seen:
     plain = (normalised(line.replace(server, "SERVER")) for line in lines)
     if "perf-test" in command:
         plain = (re.sub(r"[\d.]+", "N", line) for line in plain)
-    return Seen(command, done.status, tuple(sorted(line for line in plain if not is_unbuilt(command, line))))
+    return Seen(command, done.status, tuple(sorted(line for line in plain if not is_unsupported(command, line))))
 
 
 def events(lines: Iterable[str]) -> list[str]:
@@ -124,7 +124,7 @@ NORMALISED = {
     r"(Valid states are): .*": r"\1",  # in any order
     r"\('[\w, ']+'\)": "(groups)",  # in any order
     r"( registered) or some brokers have all their log directories cordoned": r"\1",
-    rf"((?:{'|'.join(LEVELS_BUILT)}) .*SupportedMaxVersion): \d": r"\1: N",
+    rf"((?:{'|'.join(SUPPORTED_LEVELS)}) .*SupportedMaxVersion): \d": r"\1: N",
     r"\s+": " ",
 }
 """What differs from run to run, and what is allowed to differ."""
@@ -134,7 +134,7 @@ _NOT_ALIKE = {"min.insync.replicas", "group.share.initialize.retry.interval.ms"}
 _KEYS = {"topics": topic_keys(), "brokers": broker_keys(), "groups": group_keys()}
 
 
-def is_unbuilt(command: str, line: str) -> bool:
+def is_unsupported(command: str, line: str) -> bool:
     """Whether a line is about a config that the embedded broker does not have, or shows in another way."""
     config = _CONFIG.match(line)
     kind = next((kind for kind in _KEYS if f"--entity-type {kind}" in command), None)

@@ -8,8 +8,8 @@ import multiprocessing
 import os
 import random
 import signal
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from itertools import product
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -71,13 +71,20 @@ def cases() -> Iterator[Any]:
 @pytest.fixture(scope="module")
 def broker(request: pytest.FixtureRequest) -> Iterator[Broker]:
     """One of each kind."""
+    with running_broker(request, SHORT_SESSIONS) as made:
+        yield made
+
+
+@contextmanager
+def running_broker(request: pytest.FixtureRequest, settings: Mapping[str, object]) -> Iterator[Broker]:
+    """Run the broker that a fixture's parameter names."""
     if request.param == "embedded":
-        with EmbeddedCluster(settings=SHORT_SESSIONS) as cluster:
+        with EmbeddedCluster(settings=settings) as cluster:
             yield Broker(cluster.bootstrap_servers, lambda: _restart(cluster))
             assert cluster.unexpected_errors == ()
     else:
-        settings = {name: str(value) for name, value in SHORT_SESSIONS.items()}
-        with KafkaProcess(request.getfixturevalue("real_kafka").version, settings) as kafka:
+        texts = {name: str(value) for name, value in settings.items()}
+        with KafkaProcess(request.getfixturevalue("real_kafka").version, texts) as kafka:
             yield Broker(kafka.bootstrap_servers, lambda: _crash(kafka), kafka.log_tail)
 
 
@@ -157,12 +164,13 @@ class Struck:
         """Restart its broker."""
         self.broker.restart()
 
-    def strike_all(self, choose: random.Random) -> None:
-        """Strike it with each blow, in an order by chance, while lines are written."""
+    def strike_all(self, choose: random.Random, more: Sequence[Callable[["Struck"], None]] = ()) -> None:
+        """Strike it with each blow and with more, in an order by chance, while lines are written."""
+        blows = [*BLOWS, *more]
         with ExitStack() as stack:
             stack.callback(self.end)
             stack.enter_context(self.app.flow())
-            for strike in choose.sample(BLOWS, len(BLOWS)):
+            for strike in choose.sample(blows, len(blows)):
                 self.run_until_committed()
                 until = len(self.app.lines) + choose.randrange(20)
                 wait_until(lambda: len(self.app.lines) >= until, PATIENCE_S)  # noqa: B023 - waits here

@@ -76,6 +76,21 @@ def test_words(make: Make) -> None:
     assert app.changelog() == expected("words", app.lines)
 
 
+@pytest.mark.timeout(300)
+def test_joins_whose_copartitioning_kafka_streams_forgets(make: Make) -> None:
+    app = make("held")
+    app.write(40)
+    app.start_java()
+    app.wait_until_shared()
+    with app.flow():
+        app.start_python()
+        app.wait_until_shared()
+        app.close_java()
+        app.wait_until_shared()
+    app.wait_for_output()
+    app.close_python()
+
+
 @pytest.mark.long
 @pytest.mark.timeout(300)
 def test_words_exactly_once(make: Make) -> None:

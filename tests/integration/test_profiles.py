@@ -1,4 +1,4 @@
-"""The embedded broker answers as the release of its profile does, except for what the table of the unbuilt names."""
+"""The embedded broker answers as the release of its profile does, except for what `unsupported.py` lists."""
 
 import json
 from collections.abc import Iterator
@@ -7,12 +7,12 @@ import pytest
 
 from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.broker.profile import PROFILES
-from kafka_groups.broker.unbuilt import UNBUILT, Unbuilt
+from kafka_groups.broker.unsupported import UNSUPPORTED, Unsupported
 from kafka_groups.config.cluster.broker import OWN_BROKER_KEYS, broker_keys
 from kafka_groups.config.keys import Key
 from tests.recording.profile_capture import BOUNDS, RELEASES, SETTINGS, captured, differences
 from tests.recording.profile_questions import Answers, questions
-from tests.recording.profile_unbuilt import without
+from tests.recording.profile_unsupported import without
 
 STRICTER = {
     "group.initial.rebalance.delay.ms": "[0,...]",
@@ -42,8 +42,8 @@ def test_every_profile_was_captured() -> None:
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_a_profile_differs_from_its_release_in_what_is_unbuilt_and_in_nothing_else(profile: str) -> None:
-    expected = without(UNBUILT, captured(profile))
+def test_a_profile_differs_from_its_release_in_what_is_unsupported_and_in_nothing_else(profile: str) -> None:
+    expected = without(UNSUPPORTED, captured(profile))
     del expected[BOUNDS]
 
     assert list(differences(expected, answers_of_the_embedded_broker(profile))) == []
@@ -66,8 +66,8 @@ def _bounds(key: Key) -> str | None:
     return None if key.minimum is None else f"[{key.minimum},...]"
 
 
-@pytest.mark.parametrize("entry", UNBUILT, ids=lambda entry: f"{entry.kind.name}-{entry.name}")
-def test_every_entry_of_the_table_is_in_a_release(entry: Unbuilt) -> None:
+@pytest.mark.parametrize("entry", UNSUPPORTED, ids=lambda entry: f"{entry.kind.name}-{entry.name}")
+def test_every_entry_of_the_table_is_in_a_release(entry: Unsupported) -> None:
     assert any(without([entry], release) != release for release in _releases())
 
 

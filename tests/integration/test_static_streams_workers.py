@@ -9,9 +9,9 @@ import pytest
 from attrs import frozen
 
 from kafka_groups.admin import KafkaAdmin, StreamsGroupDescription
-from kafka_groups.data_plane.deliveries import OutgoingRecord
-from kafka_groups.data_plane.topics import create_topics
-from kafka_groups.data_plane.writing import RecordWriter
+from kafka_groups.librdkafka.deliveries import OutgoingRecord
+from kafka_groups.librdkafka.record_writer import RecordWriter
+from kafka_groups.librdkafka.topics import create_topics
 from kafka_groups.streams import KafkaStreams, StreamsBuilder, StreamsState, Topology, serdes
 from kafka_groups.testing import FAST_SETTINGS, EmbeddedCluster, KafkaProcess
 from tests.integration.test_application_scenarios import read

@@ -1,22 +1,43 @@
 """Applications end to end, on the embedded broker and a real Kafka: counts go on after restarts, moves and kills."""
 
 import multiprocessing
+import os
+import signal
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, suppress
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
 
 import pytest
 from attrs import frozen
 
-from kafka_groups.data_plane.deliveries import OutgoingRecord
-from kafka_groups.data_plane.topics import create_topics
-from kafka_groups.data_plane.writing import RecordWriter
-from kafka_groups.streams import KafkaStreams, StreamsBuilder, StreamsError, StreamsState, Topology, serdes, stores
+from kafka_groups.librdkafka.deliveries import OutgoingRecord
+from kafka_groups.librdkafka.record_writer import RecordWriter
+from kafka_groups.librdkafka.topics import create_topics
+from kafka_groups.streams import (
+    GroupMembershipOperation,
+    InvalidStateStoreError,
+    KafkaStreams,
+    KeyValueStore,
+    StateRestoreListener,
+    StoreNotAvailableError,
+    StreamsBuilder,
+    StreamsError,
+    StreamsState,
+    Topology,
+    serdes,
+    stores,
+)
 from kafka_groups.testing import EmbeddedCluster
 from kafka_groups.testing.kafka_process import KafkaProcess
+from kafka_groups.types import TopicPartition
 from tests.support.conditions import wait_until
 from tests.support.kafka.real_kafka import unique
+from tests.support.members.counted_application import DefaultStore
 
+Test = TypeVar("Test", bound=Callable[..., None])
 COUNTS = stores.key_value("counts", serdes.string, serdes.int64)
 TEXT = "to be or not to be"
 FAST = {
@@ -64,7 +85,8 @@ def scene(request: pytest.FixtureRequest) -> Iterator[Scene]:
             kafka: KafkaProcess = request.getfixturevalue("real_kafka")
             servers = kafka.bootstrap_servers
         else:
-            servers = stack.enter_context(EmbeddedCluster(settings=FAST)).bootstrap_servers
+            settings = {**FAST, **getattr(request.function, "settings", {})}
+            servers = stack.enter_context(EmbeddedCluster(settings=settings)).bootstrap_servers
         posts = unique("posts")
         create_topics({"bootstrap.servers": servers}, {posts: 2})
         yield Scene(servers, posts)
@@ -110,14 +132,184 @@ def test_two_processes_share_the_tasks_and_the_stores_move(scene: Scene) -> None
     with scene.app() as first:
         first.wait_until_running(60)
         wait_until(lambda: counted(first) == times(100))
+        before = first.store(COUNTS)
         with scene.app() as second:
             wait_until(lambda: second.state is StreamsState.RUNNING and has_tasks(second), 60)
             scene.publish(100)
             wait_until(lambda: counted(first, second) == times(200), 60)
             assert counted(second)
             assert counted(first) != times(200)
+            with pytest.raises(InvalidStateStoreError, match=r"has moved to another process.*Ask app\.store again"):
+                list(before.all())
+            kept = first.store(COUNTS)
+            assert Counter(dict(kept.all())) == counted(first)
         scene.publish(10)
         wait_until(lambda: counted(first) == times(210), 60)
+        assert Counter(dict(kept.all())) == times(210)  # it has got the tasks of the second process, too
+        after = first.store(COUNTS)
+    with pytest.raises(InvalidStateStoreError, match=r"or has ended\. Ask app\.store again"):
+        after.get("to")
+    with pytest.raises(InvalidStateStoreError, match="No task of this process has store 'counts' now"):
+        first.store(COUNTS)
+
+
+class Reading(StateRestoreListener):
+    """Notes how many records each restoration has to read."""
+
+    def __init__(self) -> None:
+        self.reads: dict[int, int] = {}
+
+    def on_restore_start(self, place: TopicPartition, store: str, start: int, end: int) -> None:
+        self.reads[place.partition] = end - start
+
+
+def with_settings(settings: Mapping[str, object]) -> Callable[[Test], Test]:
+    """Give the embedded broker of a test settings of its own."""
+
+    def note(test: Test) -> Test:
+        test.settings = settings  # type: ignore[attr-defined]
+        return test
+
+    return note
+
+
+@pytest.mark.slow
+@with_settings({"group.streams.session.timeout.ms": 10_000})  # both are there again before the first one expires
+def test_tasks_go_back_to_the_process_that_has_their_files(scene: Scene, tmp_path: Path) -> None:
+    """Both processes end without leaving, and are there again in the other order when their sessions have expired."""
+    scene.publish(100)
+
+    def kept(name: str, listener: Reading) -> KafkaStreams:
+        return KafkaStreams(
+            word_count(scene.posts), application_id=f"{scene.posts}-app", bootstrap_servers=scene.servers,
+            commit_interval_ms=100, state_dir=str(tmp_path / name), default_dsl_store="lmdb",
+            state_restore_listener=listener,
+        )  # fmt: skip
+
+    with kept("first", Reading()) as first, kept("second", Reading()) as second:
+        wait_until(lambda: counted(first, second) == times(100) and counted(first) and counted(second), 60)
+        before = {"first": counted(first), "second": counted(second)}
+        had = {name: partitions_of(app) for name, app in (("first", first), ("second", second))}
+        for app in (first, second):
+            assert app.close(60, operation=GroupMembershipOperation.REMAIN_IN_GROUP)
+    listeners = {name: Reading() for name in ("second", "first")}
+    with ExitStack() as stack:
+        again = {name: stack.enter_context(kept(name, listener)) for name, listener in listeners.items()}
+        wait_until(lambda: {name: counted(app) for name, app in again.items()} == before, 100)
+    for name, listener in listeners.items():
+        assert [listener.reads[partition] for partition in had[name]] == [0] * len(had[name])
+
+
+def partitions_of(app: KafkaStreams) -> list[int]:
+    """The partitions of the counts that a process has."""
+    found = []
+    for partition in range(2):
+        with suppress(StoreNotAvailableError):
+            app.store(COUNTS, partition)
+            found.append(partition)
+    return found
+
+
+@pytest.mark.parametrize("default_store", ["in_memory", pytest.param("lmdb", marks=pytest.mark.slow)])
+def test_the_stores_of_worker_processes_are_read(scene: Scene, tmp_path: Path, default_store: DefaultStore) -> None:
+    scene.publish(100)
+    app = KafkaStreams(
+        partial(word_count, scene.posts), application_id=f"{scene.posts}-app", bootstrap_servers=scene.servers,
+        commit_interval_ms=100, num_workers=2, state_dir=str(tmp_path), default_dsl_store=default_store,
+    )  # fmt: skip
+    with app:
+        app.wait_until_running(60)
+        wait_until(lambda: counted(app) == times(100), 60, lambda: counted(app))
+        view = wait_for_all(app)
+        assert {word: view.get(word) for word in {*TEXT.split(), "absent"}} == {**times(100), "absent": None}
+        assert list(view.range("b", "o")) == [("be", 200), ("not", 100)]
+        parts = [dict(app.store(COUNTS, partition).all()) for partition in range(2)]
+        assert sum(map(len, parts)) == len(times(1))
+        with pytest.raises(StoreNotAvailableError, match="for partition 7"):
+            app.store(COUNTS, 7)
+        os.kill(worker_of(view), signal.SIGKILL)
+        wait_until(lambda: has_gone(view), 60)
+        wait_until(lambda: counted(app) == times(100), 60, lambda: counted(app))
+    with pytest.raises(InvalidStateStoreError):
+        view.get("to")
+
+
+def test_the_process_that_has_a_key_is_found(scene: Scene, tmp_path: Path) -> None:
+    def at(port: int, workers: int = 1) -> KafkaStreams:
+        return KafkaStreams(
+            partial(word_count, scene.posts) if workers > 1 else word_count(scene.posts),
+            application_id=f"{scene.posts}-app", bootstrap_servers=scene.servers, commit_interval_ms=100,
+            application_server=f"localhost:{port}", num_workers=workers, state_dir=str(tmp_path / str(port)),
+        )  # fmt: skip
+
+    scene.publish(100)
+    with at(7001) as first, at(7002, workers=2) as second:
+        apps = {7001: first, 7002: second}
+        wait_until(lambda: counted(first, second) == times(100) and counted(first) and counted(second), 60)
+
+        def is_told() -> bool:
+            """Whether both tell of each word the process whose store has it."""
+            for word in TEXT.split():
+                having = [port for port, app in apps.items() if counted(app)[word]]
+                told = [app.key_query_metadata(COUNTS, word) for app in apps.values()]
+                if [[each.active and each.active.port] for each in told] != [having, having]:
+                    return False
+                partition = told[0].partition
+                if apps[having[0]].store(COUNTS, partition).get(word) != times(100)[word]:
+                    return False
+            return True
+
+        wait_until(is_told, 60, lambda: [app.streams_metadata_for_all_clients() for app in apps.values()])
+        clients = first.streams_metadata_for_all_clients()
+        assert [each.host.port for each in clients] == [7001, 7002]
+        assert sum(len([place for place in each.active if place.topic == scene.posts]) for each in clients) == 2
+
+
+def wait_for_all(app: KafkaStreams) -> KeyValueStore[str, int]:
+    """Return a view whose tasks stay where they are: at the start they may move to the worker that joins last."""
+    found: list[KeyValueStore[str, int]] = []
+
+    def is_still() -> bool:
+        try:
+            for partition in range(2):
+                app.store(COUNTS, partition)
+            view = app.store(COUNTS)
+            found.append(view)
+            return Counter(dict(view.all())) == Counter(dict(view.all())) == times(100)
+        except InvalidStateStoreError:
+            return False
+
+    wait_until(is_still, 60)
+    return found[-1]
+
+
+def has_gone(view: KeyValueStore[str, int]) -> bool:
+    try:
+        view.get("to")
+    except InvalidStateStoreError:
+        return True
+    return False
+
+
+def worker_of(view: Any) -> int:
+    """The process of a worker that a view reads."""
+    known: frozenset[tuple[int, int]] = view._state._known
+    return min(process for process, _ in known)
+
+
+@pytest.mark.slow
+def test_standby_tasks_log_when_they_have_caught_up(caplog: pytest.LogCaptureFixture) -> None:
+    settings = {**FAST, "group.streams.num.standby.replicas": 1}
+    with EmbeddedCluster(settings=settings) as cluster, caplog.at_level("INFO"):
+        scene = Scene(cluster.bootstrap_servers, "posts")
+        cluster.create_topic(scene.posts, 2)
+        scene.publish(100)
+        with scene.app() as first:
+            wait_until(lambda: counted(first) == times(100), 60)
+            with scene.app() as second:
+                wait_until(lambda: "Restored standby task 1_" in caplog.text, 60)
+                wait_until(lambda: second.state is StreamsState.RUNNING, 60)
+    assert "Restoring standby task 1_" in caplog.text
 
 
 def has_tasks(app: KafkaStreams) -> bool:
@@ -166,6 +358,29 @@ def test_an_application_continues_after_its_broker_was_away(caplog: pytest.LogCa
             scene.publish(100)
             wait_until(lambda: counted(app) >= times(300), 60)
             assert app.error is None
+
+
+@pytest.mark.slow
+def test_an_idle_application_ends_when_no_broker_has_answered_for_the_task_timeout() -> None:
+    """Java's waits for ever. Here state and probes tell what the guide promises for all outages."""
+    with EmbeddedCluster(settings=FAST) as cluster:
+        cluster.create_topic("posts")
+        app = KafkaStreams(
+            word_count("posts"), application_id="idle", bootstrap_servers=cluster.bootstrap_servers,
+            task_timeout_ms=1_000,
+        )  # fmt: skip
+        with app:
+            app.wait_until_running(60)
+            (broker,) = cluster.running_brokers
+            cluster.stop_broker(broker)
+            with pytest.raises(StreamsError, match="No broker answers"):
+                wait_for_end(app)
+            assert app.state is StreamsState.ERROR
+
+
+def wait_for_end(app: KafkaStreams) -> None:
+    wait_until(lambda: app.state is not StreamsState.RUNNING, 60)
+    app.wait_until_running(60)
 
 
 def test_a_request_to_shut_down_ends_all_processes_with_a_commit(scene: Scene) -> None:

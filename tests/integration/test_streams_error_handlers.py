@@ -126,7 +126,7 @@ def missing(_cluster: EmbeddedCluster) -> None: ...
 REFUSALS = [
     (too_large, r"Message size too large\. Make records smaller, or allow larger ones: max.message.bytes of the topic"),
     (not_allowed, r"Topic authorization failed\. Allow the application's user to write to out\."),
-    (missing, r"Topic 'out' does not exist, and a sink writes to it\. Create out\."),
+    (missing, r"Topic 'out' does not exist, but a sink writes to it\. Create out\."),
 ]
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.net.tcp import TcpNetwork
-from kafka_groups.protocol.messages.streams_group import TaskIds, TaskOffset
 from kafka_groups.protocol.messages.streams_group_heartbeat import LEAVE_STATIC_EPOCH, StreamsGroupHeartbeatRequest
+from kafka_groups.protocol.messages.streams_group_parts import TaskIds, TaskOffset
 from kafka_groups.streams import GroupTopologyBuilder
 from kafka_groups.testing.kafka_process import KafkaProcess
 from tests.support.requests.raw_client import RawClient

@@ -34,17 +34,17 @@ def test_topics_are_listed(cluster: EmbeddedCluster, admin: AdminClient) -> None
 
 def test_topics_are_created_grown_and_deleted(cluster: EmbeddedCluster, admin: AdminClient) -> None:
     created = admin.create_topics([NewTopic("t", 2, 1), NewTopic("not a name", 1, 1)])
-    created["t"].result(10)
+    created["t"].result(60)
     with pytest.raises(KafkaException, match=r"INVALID_TOPIC|invalid"):
-        created["not a name"].result(10)
-    admin.create_partitions([NewPartitions("t", 5)])["t"].result(10)
+        created["not a name"].result(60)
+    admin.create_partitions([NewPartitions("t", 5)])["t"].result(60)
     assert len(admin.list_topics(timeout=10).topics["t"].partitions) == 5
-    admin.delete_topics(["t"])["t"].result(10)
+    admin.delete_topics(["t"])["t"].result(60)
     assert "t" not in admin.list_topics(timeout=10).topics
 
 
 def test_cluster_is_described(cluster: EmbeddedCluster, admin: AdminClient) -> None:
-    described = admin.describe_cluster().result(10)
+    described = admin.describe_cluster().result(60)
     assert described.cluster_id == cluster.metadata.cluster_id
     assert sorted(node.id for node in described.nodes) == [1, 2, 3]
 

@@ -12,8 +12,8 @@ from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.broker.metrics import METRICS
 from kafka_groups.share.metrics import SHARE_METRICS
 from kafka_groups.streams import GroupTopologyBuilder, KafkaStreams, StreamsBuilder, Topology, serdes, stores
-from kafka_groups.streams.member.rules.metrics import MEMBER_METRICS
-from kafka_groups.streams.workers.metrics import METRIC_GROUPS
+from kafka_groups.streams.member.rules.member_metrics import MEMBER_METRICS
+from kafka_groups.streams.workers.application_metrics import METRIC_GROUPS
 from kafka_groups.telemetry import prometheus
 from kafka_groups.telemetry.families import (
     broker_families,

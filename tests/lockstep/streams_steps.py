@@ -10,12 +10,12 @@ from kafka_groups.broker.coordinators.groups.streams.tasks import Tasks, listed_
 from kafka_groups.protocol.messages.list_groups import ListGroupsRequest
 from kafka_groups.protocol.messages.offset_commit import OffsetCommitRequest
 from kafka_groups.protocol.messages.offset_fetch import OffsetFetchRequest
-from kafka_groups.protocol.messages.streams_group import KeyValue, TaskOffset, UserEndpoint
 from kafka_groups.protocol.messages.streams_group_describe import StreamsGroupDescribeRequest
 from kafka_groups.protocol.messages.streams_group_heartbeat import (
     StreamsGroupHeartbeatRequest,
     StreamsGroupHeartbeatTopology,
 )
+from kafka_groups.protocol.messages.streams_group_parts import KeyValue, TaskOffset, UserEndpoint
 from kafka_groups.types import TaskId
 from tests.lockstep.epoch_members import STREAMS, instance_sent, remember
 from tests.lockstep.offset_steps import CommitOffsets, FetchOffsets

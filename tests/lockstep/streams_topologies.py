@@ -5,7 +5,7 @@ from types import MappingProxyType
 
 from attrs import evolve
 
-from kafka_groups.protocol.messages.streams_group import StreamsSubtopology, StreamsTopicInfo
+from kafka_groups.protocol.messages.streams_group_parts import StreamsSubtopology, StreamsTopicInfo
 from tests.support.members.streams_topologies import internal, subtopology, together
 
 Name = Callable[[str], str]

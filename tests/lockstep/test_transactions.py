@@ -9,8 +9,8 @@ import pytest
 
 from kafka_groups.broker.coordinators.groups.offsets.shard_offsets import ShardOffsets
 from kafka_groups.broker.coordinators.transactions import ending
+from kafka_groups.broker.log.log_transactions import LogTransactions
 from kafka_groups.broker.log.producers import ProducerStates
-from kafka_groups.broker.log.transactions import LogTransactions
 from tests.lockstep.pair import Pair
 from tests.lockstep.planting import check_found_and_shrunk
 from tests.lockstep.reporting import report

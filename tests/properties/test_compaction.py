@@ -348,6 +348,7 @@ DEFECTS = by_name(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("defect", DEFECTS.values(), ids=DEFECTS.keys())
 def test_planted_defects_are_found(defect: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
     defect(monkeypatch)

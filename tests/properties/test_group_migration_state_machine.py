@@ -124,7 +124,7 @@ class MigrationMachine(RuleBasedStateMachine):
         elif client.member_id:
             leaving = LeaveGroupRequestMember(member_id=client.member_id, group_instance_id=client.instance)
             request = LeaveGroupRequest(group_id=GROUP, members=(leaving,))
-            self.store(self.groups.shard.leave(request, NEWEST, self.groups.now_ms))
+            self.store(self.groups.shard.leave_group(request, NEWEST, self.groups.now_ms))
 
     @precondition(lambda self: self.clients)
     @rule(data=st.data())
@@ -144,7 +144,7 @@ class MigrationMachine(RuleBasedStateMachine):
         elif client.must_sync:
             self.sync(client)
         elif client.epoch:
-            self.classic_heartbeat(client)
+            self.heartbeat(client)
         else:
             self.join(client)
 
@@ -162,7 +162,7 @@ class MigrationMachine(RuleBasedStateMachine):
             topic_partitions=owned if client.owned else (),
         )
         try:
-            result = self.groups.shard.consumer_heartbeat(request, CLIENT, 1, self.groups.now_ms)
+            result = self.groups.shard.consumer_group_heartbeat(request, CLIENT, 1, self.groups.now_ms)
         except UnreleasedInstanceIdError:
             self.clients.pop(client.name, None)
             return
@@ -191,7 +191,7 @@ class MigrationMachine(RuleBasedStateMachine):
             protocols=PROTOCOLS,
         )
         version = NEWEST_WITHOUT_ID_FIRST if client.instance is None else NEWEST
-        self.ask(client, self.groups.shard.join(request, CLIENT, version, self.groups.now_ms))
+        self.ask(client, self.groups.shard.join_group(request, CLIENT, version, self.groups.now_ms))
 
     def sync(self, client: Client) -> None:
         given = [
@@ -204,16 +204,16 @@ class MigrationMachine(RuleBasedStateMachine):
             group_instance_id=client.instance,
             assignments=tuple(given),
         )
-        self.ask(client, self.groups.shard.sync(request, self.groups.now_ms))
+        self.ask(client, self.groups.shard.sync_group(request, self.groups.now_ms))
 
-    def classic_heartbeat(self, client: Client) -> None:
+    def heartbeat(self, client: Client) -> None:
         request = HeartbeatRequest(
             group_id=GROUP,
             generation_id=client.epoch,
             member_id=client.member_id,
             group_instance_id=client.instance,
         )
-        self.follow(client, self.store(self.groups.shard.classic_heartbeat(request, self.groups.now_ms)))
+        self.follow(client, self.store(self.groups.shard.heartbeat(request, self.groups.now_ms)))
 
     def ask(self, client: Client, result: Result[Any, Any]) -> None:
         """Send a request that may wait."""
@@ -328,4 +328,4 @@ class MigrationMachine(RuleBasedStateMachine):
 
 
 TestMigration = MigrationMachine.TestCase
-TestMigration.settings = settings(max_examples=100, stateful_step_count=40, deadline=None)
+TestMigration.settings = settings(max_examples=settings().max_examples, stateful_step_count=40, deadline=None)

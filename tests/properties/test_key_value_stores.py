@@ -16,7 +16,8 @@ from kafka_groups import serdes
 from kafka_groups.streams import stores
 from kafka_groups.streams.state.engine import MemoryEngine
 from kafka_groups.streams.state.key_value import KeyValueState, KeyValueStore, TimestampedKeyValueStore
-from kafka_groups.streams.state.store import ChangelogRecord, RecordContext, StoreSurroundings
+from kafka_groups.streams.state.state_store import ChangelogRecord, RecordContext, StoreSurroundings
+from tests.support.committed_states import commit, restore
 
 NO_TIMESTAMP = -1
 LETTERS = st.sampled_from([b"a", b"b", b"\x00", b"\xff"])
@@ -115,9 +116,8 @@ class PlainStore(RuleBasedStateMachine):
         changes = list(self.state.changelog())
         assert sorted(changes) == sorted(self._changelog())
         restored = opened(self.copy, self.record, timestamped=self.timestamped)
-        for change in changes:
-            restored.restore(change)
-        self.state.commit()
+        restore(restored, self.copy, changes)
+        commit(self.state, self.engine)
         assert not self.state.is_changed
         self.committed = dict(self.rows)
         self.times.clear()

@@ -60,7 +60,7 @@ def test_what_is_parsed_is_what_is_read(blob: bytes) -> None:
     assert rows is None or rows == read(batches)
 
 
-@settings(max_examples=300)
+@settings(max_examples=3 * settings().max_examples)
 @given(blobs(), st.lists(st.tuples(st.integers(0), st.integers(1, 255)), min_size=1, max_size=4))
 @example(build_batch([NewRecord(b"v")] * 40), [(61, 0x80)])
 def test_bytes_that_are_wrong_are_no_answer_or_what_the_codec_reads(blob: bytes, flips: list[tuple[int, int]]) -> None:

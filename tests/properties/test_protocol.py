@@ -26,7 +26,7 @@ def slow_if_between(shape: Shape) -> Any:
 
 @pytest.mark.parametrize("shape", [slow_if_between(each) for each in SHAPES], ids=str)
 @given(data=st.data())
-@settings(max_examples=8)
+@settings(max_examples=settings().max_examples // 6)
 def test_every_message(shape: Shape, data: st.DataObject) -> None:
     message = data.draw(shape.messages())
     _is_read_back_from_its_frame(shape, message)

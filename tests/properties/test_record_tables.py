@@ -15,11 +15,11 @@ from kafka_groups.protocol.compression import Compression
 from kafka_groups.protocol.record_batch import crc32c, with_log_append_time
 from kafka_groups.protocol.record_builder import BatchOptions, NewRecord, build_batch, build_control_batch
 from kafka_groups.share.delivery import marks as m
-from kafka_groups.share.delivery.batch import AnyRecords, ShareRecords
 from kafka_groups.share.delivery.columns import BLOCK_RECORDS
 from kafka_groups.share.delivery.decoding import Decoder
 from kafka_groups.share.delivery.delivered import DeliveredRecords
 from kafka_groups.share.delivery.records import AnyRecord
+from kafka_groups.share.delivery.share_records import AnyRecords, ShareRecords
 from kafka_groups.spark.records.arrow import to_table
 from kafka_groups.spark.records.schema import RECORD_SCHEMA
 from tests.unit.share.deliveries import acquired, batch, decoded

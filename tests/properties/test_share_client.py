@@ -246,9 +246,7 @@ class Run:
     def finish(self) -> None:
         for record in self.hand:
             self.decide(record)
-        if not self.explicit:
-            self.bench.application._accept_all()
-        self.bench.application.send_acknowledged()
+        self.bench.application.send_acknowledged(accepts_open=not self.explicit)
         self.bench.manager.close()
         for _ in range(40):
             self.turn()
@@ -267,7 +265,7 @@ CONFIGS = st.fixed_dictionaries({
 }).filter(lambda config: config["acknowledgement_mode"] == "explicit" or not config["auto_renew"])  # fmt: skip
 
 
-@settings(max_examples=150)
+@settings(max_examples=2 * settings().max_examples)
 @example(262, {"acknowledgement_mode": "explicit", "auto_renew": False, "prefetch_batches": 1}, 2)
 @given(st.integers(0, 2**32), CONFIGS, st.sampled_from([1, 2]))
 def test_random_schedules(seed: int, config: dict[str, Any], version: int) -> None:
@@ -289,7 +287,7 @@ class CalmRun(Run):
     is_calm = True
 
 
-@settings(max_examples=150)
+@settings(max_examples=2 * settings().max_examples)
 @given(st.integers(0, 2**32), st.sampled_from(["explicit", "implicit"]))
 def test_no_acknowledgement_that_is_waited_for_is_delayed(seed: int, mode: str) -> None:
     run = CalmRun(seed, version=2, acknowledgement_mode=mode)

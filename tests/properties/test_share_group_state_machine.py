@@ -15,10 +15,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from kafka_groups.broker.coordinators.groups.records import GROUP_RECORDS
 from kafka_groups.broker.coordinators.groups.share.group import ShareGroup
 from kafka_groups.broker.coordinators.groups.share.groups import ShareGroups
 from kafka_groups.broker.coordinators.groups.share.records import ShareGroupRecord
-from kafka_groups.broker.coordinators.groups.stored_records import StoredGroupRecords
 from kafka_groups.broker.log.internal_log import InternalLog
 from kafka_groups.config.cluster.broker import ShareGroupConfig
 from kafka_groups.errors import (
@@ -59,7 +59,7 @@ class FullJournal(MemoryJournal):
     def __init__(self) -> None:
         super().__init__()
         self.unread: deque[ShareGroupRecord] = deque()
-        self.log: InternalLog[Any] = InternalLog(StoredGroupRecords(), spare_records=10)
+        self.log: InternalLog[Any] = InternalLog(GROUP_RECORDS, spare_records=10)
 
     def store(self, records: Sequence[ShareGroupRecord]) -> None:
         """Add records."""

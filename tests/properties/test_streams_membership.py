@@ -22,14 +22,14 @@ from kafka_groups.protocol.messages.streams_group_heartbeat import (
     StreamsGroupHeartbeatRequest,
     StreamsGroupHeartbeatResponse,
 )
+from kafka_groups.streams.member.rules.group_topology import ChangelogTopic, RepartitionTopic
 from kafka_groups.streams.member.rules.heartbeat import MemberDescription
 from kafka_groups.streams.member.rules.member_events import TasksAssigned, TasksLost, TasksRevoked
+from kafka_groups.streams.member.rules.member_tasks import NO_TASKS
 from kafka_groups.streams.member.rules.membership import StreamsMembership
 from kafka_groups.streams.member.rules.pace import HeartbeatPace
 from kafka_groups.streams.member.rules.states import MembershipState
 from kafka_groups.streams.member.rules.task_offsets import TaskOffsetReporter
-from kafka_groups.streams.member.rules.tasks import NO_TASKS
-from kafka_groups.streams.member.rules.topology import ChangelogTopic, RepartitionTopic
 from kafka_groups.streams.member.rules.topology_builder import GroupTopologyBuilder
 from kafka_groups.types import TaskId
 from tests.support.broker.streams_groups import AT_ONCE, GROUP, REBALANCE_MS, Streams

@@ -3,13 +3,21 @@
 The model is naive: what the program holds is the sum of the events that it took.
 """
 
+from collections.abc import Iterable
+
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from kafka_groups.streams.member.rules.member_events import StatusesChanged, TasksAssigned, TasksLost, TasksRevoked
+from kafka_groups.streams.member.rules.member_events import (
+    StatusesChanged,
+    StreamsMembershipEvent,
+    TasksAssigned,
+    TasksLost,
+    TasksRevoked,
+)
+from kafka_groups.streams.member.rules.member_tasks import NO_TASKS, MemberTasks
 from kafka_groups.streams.member.rules.owned_tasks import TaskOwnership
-from kafka_groups.streams.member.rules.tasks import NO_TASKS, MemberTasks
 from kafka_groups.types import TaskId
 
 TASKS = [TaskId("0", partition) for partition in range(4)]
@@ -48,7 +56,7 @@ class ProgramAndOwnership(RuleBasedStateMachine):
     def fence(self) -> None:
         self.ownership.lose()
         self.is_in = False
-        queued = [event for event in self.ownership.events if not isinstance(event, StatusesChanged)]
+        queued = [event for event in self.ownership.inbox._waiting if not isinstance(event, StatusesChanged)]
         lost = NO_TASKS
         for event in queued:
             assert isinstance(event, TasksLost), queued
@@ -76,7 +84,16 @@ class ProgramAndOwnership(RuleBasedStateMachine):
 
     @rule()
     def take(self) -> None:
-        for event in self.ownership.take_events():
+        self.hear(self.ownership.inbox.take())
+
+    @precondition(lambda self: self.ownership.inbox)
+    @rule()
+    def take_only_one(self) -> None:
+        """Another thread may be between two steps of `take`."""
+        self.hear([self.ownership.inbox._waiting.popleft()])
+
+    def hear(self, events: Iterable[StreamsMembershipEvent]) -> None:
+        for event in events:
             match event:
                 case TasksAssigned(tasks, epoch):
                     assert tasks
@@ -109,7 +126,7 @@ class ProgramAndOwnership(RuleBasedStateMachine):
 
     @invariant()
     def the_member_says_that_it_owns_what_is_not_closed(self) -> None:
-        if self.is_in and not self.ownership.events:
+        if self.is_in and not self.ownership.inbox:
             closing = (event.tasks for event in self.closing if isinstance(event, TasksRevoked))
             owned = self.ownership.owned
             assert not self.held - owned
@@ -122,6 +139,9 @@ class ProgramAndOwnership(RuleBasedStateMachine):
 
 
 ProgramAndOwnership.TestCase.settings = settings(
-    max_examples=300, stateful_step_count=40, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    max_examples=3 * settings().max_examples,
+    stateful_step_count=40,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
 )
 TestEveryOrderOfEvents = ProgramAndOwnership.TestCase

@@ -7,7 +7,7 @@ from kio.serial import entity_writer
 
 from kafka_groups.errors import ProtocolError
 from kafka_groups.protocol.apis import ApiKey
-from kafka_groups.protocol.codec import encode_request, encode_response
+from kafka_groups.protocol.codec import encode_request, encode_response, request_schema
 from kafka_groups.protocol.messages.find_coordinator import FindCoordinatorRequest
 from kafka_groups.protocol.messages.share_acknowledge import (
     AcknowledgementBatch,
@@ -21,8 +21,7 @@ from kafka_groups.protocol.messages.share_fetch import (
     ShareFetchRequest,
     ShareFetchResponse,
 )
-from kafka_groups.protocol.schemas.loading import request_schema
-from kafka_groups.protocol.writing import writer
+from kafka_groups.protocol.writers import writer
 
 
 @pytest.mark.parametrize("length", [0, 126, 127, 128, 16_382, 16_383, 16_384, 40_000])

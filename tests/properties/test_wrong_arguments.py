@@ -29,7 +29,7 @@ from kafka_groups import (
 from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.errors import ClientFailureError, KafkaGroupsError
 from kafka_groups.streams import TasksRevoked
-from kafka_groups.streams.member.rules.tasks import NO_TASKS
+from kafka_groups.streams.member.rules.member_tasks import NO_TASKS
 from kafka_groups.types import OffsetAndMetadata
 from tests.unit.streams.member.clusters import SETTINGS, TOPOLOGY
 

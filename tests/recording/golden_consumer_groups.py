@@ -10,9 +10,9 @@ from typing import Any
 from uuid import UUID
 
 from kafka_groups.protocol.coordinator_records.consumer_group import (
-    ConsumerGroupCurrentMemberAssignmentKey,
-    ConsumerGroupMetadataKey,
-    ConsumerGroupRegularExpressionKey,
+    ConsumerGroupCurrentMemberAssignment,
+    ConsumerGroupMetadata,
+    ConsumerGroupRegularExpression,
 )
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.consumer_group_heartbeat import (
@@ -82,33 +82,33 @@ def dynamic_members(tour: Tour, connection: RawConnection) -> None:
     first, second = Member(connection, MEMBER_A), Member(connection, MEMBER_B)
     topic_id = tour.topic_ids[TOPIC_A]
     first.join(TOPIC_A, rack_id="rack-a")
-    tour.note("join", ConsumerGroupCurrentMemberAssignmentKey)
+    tour.note("join", ConsumerGroupCurrentMemberAssignment)
     second.join(TOPIC_A, server_assignor="range")
-    tour.note("second member joins", ConsumerGroupCurrentMemberAssignmentKey)
+    tour.note("second member joins", ConsumerGroupCurrentMemberAssignment)
     first.beat()
-    tour.note("first member must revoke", ConsumerGroupCurrentMemberAssignmentKey)
+    tour.note("first member must revoke", ConsumerGroupCurrentMemberAssignment)
     first.beat([(topic_id, (0,))])
-    tour.note("first member has revoked", ConsumerGroupCurrentMemberAssignmentKey)
+    tour.note("first member has revoked", ConsumerGroupCurrentMemberAssignment)
     second.beat()
-    tour.note("second member gets them", ConsumerGroupCurrentMemberAssignmentKey)
+    tour.note("second member gets them", ConsumerGroupCurrentMemberAssignment)
     second.beat(member_epoch=LEAVE_GROUP_EPOCH)
-    tour.note("second member leaves", ConsumerGroupMetadataKey)
+    tour.note("second member leaves", ConsumerGroupMetadata)
     first.beat(subscribed_topic_regex=REGEX)
-    tour.note("member subscribes to a regex", ConsumerGroupRegularExpressionKey)
+    tour.note("member subscribes to a regex", ConsumerGroupRegularExpression)
     first.beat(member_epoch=LEAVE_GROUP_EPOCH)
-    tour.note("last member leaves", ConsumerGroupMetadataKey)
+    tour.note("last member leaves", ConsumerGroupMetadata)
 
 
 def static_member(tour: Tour, connection: RawConnection) -> None:
     """A static member leaves for a while, and returns under another id."""
     member = Member(connection, MEMBER_C, INSTANCE)
     member.join(TOPIC_B)
-    tour.note("static member joins", ConsumerGroupCurrentMemberAssignmentKey)
+    tour.note("static member joins", ConsumerGroupCurrentMemberAssignment)
     member.beat(member_epoch=LEAVE_STATIC_EPOCH)
-    tour.note("static member is away", ConsumerGroupCurrentMemberAssignmentKey)
+    tour.note("static member is away", ConsumerGroupCurrentMemberAssignment)
     returned = Member(connection, MEMBER_A, INSTANCE)
     returned.join(TOPIC_B)
-    tour.note("static member returns", ConsumerGroupCurrentMemberAssignmentKey)
+    tour.note("static member returns", ConsumerGroupCurrentMemberAssignment)
 
 
 def classic_member(tour: Tour, connection: RawConnection) -> None:
@@ -119,14 +119,14 @@ def classic_member(tour: Tour, connection: RawConnection) -> None:
         protocol_type="consumer", protocols=protocols,
     )  # fmt: skip
     assert not connection.ask(request, _OLD_JOIN).error_code
-    tour.note("classic member joins", ConsumerGroupCurrentMemberAssignmentKey)
+    tour.note("classic member joins", ConsumerGroupCurrentMemberAssignment)
 
 
 def the_end(tour: Tour, connection: RawConnection) -> None:
     """All members leave, and the group is deleted."""
     tour.ask.delete_group()  # refused
     Member(connection, MEMBER_A, INSTANCE).beat(member_epoch=LEAVE_GROUP_EPOCH)
-    tour.note("static member leaves", ConsumerGroupMetadataKey)
+    tour.note("static member leaves", ConsumerGroupMetadata)
 
 
 def main() -> None:

@@ -10,10 +10,10 @@ from typing import Any
 from attrs import evolve
 
 from kafka_groups.protocol.coordinator_records.consumer_group import (
-    ConsumerGroupCurrentMemberAssignmentKey,
-    ConsumerGroupMetadataKey,
+    ConsumerGroupCurrentMemberAssignment,
+    ConsumerGroupMetadata,
 )
-from kafka_groups.protocol.coordinator_records.offsets import GroupMetadataKey, OffsetCommitKey
+from kafka_groups.protocol.coordinator_records.offsets import ClassicGroupMetadata, OffsetCommit
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.consumer_group_heartbeat import LEAVE_GROUP_EPOCH
 from kafka_groups.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
@@ -123,34 +123,34 @@ def with_members(tour: Tour, connection: RawConnection) -> None:
     old, new = ClassicMember(connection), Member(connection, MEMBER_A)
     old.join()
     old.sync(assigned(0, 1))
-    tour.note("classic group", GroupMetadataKey)
+    tour.note("classic group", ClassicGroupMetadata)
     old.commit()
-    tour.note("classic member commits", OffsetCommitKey)
+    tour.note("classic member commits", OffsetCommit)
     new.join(TOPIC_A)
-    tour.note("consumer joins", ConsumerGroupCurrentMemberAssignmentKey)
+    tour.note("consumer joins", ConsumerGroupCurrentMemberAssignment)
     old.join()
     old.sync()
-    tour.note("classic member joins again", ConsumerGroupCurrentMemberAssignmentKey)
+    tour.note("classic member joins again", ConsumerGroupCurrentMemberAssignment)
     new.beat()
-    tour.note("consumer gets a partition", ConsumerGroupCurrentMemberAssignmentKey)
+    tour.note("consumer gets a partition", ConsumerGroupCurrentMemberAssignment)
     new.beat(member_epoch=LEAVE_GROUP_EPOCH)
-    tour.note("consumer leaves", GroupMetadataKey)
+    tour.note("consumer leaves", ClassicGroupMetadata)
     old.leave()
-    tour.note("classic member leaves", GroupMetadataKey)
+    tour.note("classic member leaves", ClassicGroupMetadata)
 
 
 def without_members(tour: Tour, connection: RawConnection) -> None:
     """The group is empty when its type changes."""
     new = Member(connection, MEMBER_A)
     new.join(TOPIC_A)
-    tour.note("consumer joins the empty group", ConsumerGroupCurrentMemberAssignmentKey)
+    tour.note("consumer joins the empty group", ConsumerGroupCurrentMemberAssignment)
     new.beat(member_epoch=LEAVE_GROUP_EPOCH)
-    tour.note("empty consumer group", ConsumerGroupMetadataKey)
+    tour.note("empty consumer group", ConsumerGroupMetadata)
     old = ClassicMember(connection)
     old.join()
-    tour.note("classic member joins the empty group", GroupMetadataKey)
+    tour.note("classic member joins the empty group", ClassicGroupMetadata)
     old.leave()
-    tour.note("empty classic group", GroupMetadataKey)
+    tour.note("empty classic group", ClassicGroupMetadata)
 
 
 def main() -> None:

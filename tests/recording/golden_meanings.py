@@ -1,31 +1,32 @@
 """The content of golden records, said in few words: times and hashes that are known stand as 1."""
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from attrs import evolve
 
+from kafka_groups.protocol.coordinator_records.group_record import TargetEpoch
 from kafka_groups.protocol.coordinator_records.record import CoordinatorRecord
 from kafka_groups.protocol.coordinator_records.share_group import (
     AssignedTopic,
     DeletingTopic,
-    ShareGroupCurrentMemberAssignmentKey,
+    ShareGroupCurrentMemberAssignment,
     ShareGroupCurrentMemberAssignmentValue,
-    ShareGroupMemberMetadataKey,
+    ShareGroupMemberMetadata,
     ShareGroupMemberMetadataValue,
-    ShareGroupMetadataKey,
+    ShareGroupMetadata,
     ShareGroupMetadataValue,
-    ShareGroupStatePartitionMetadataKey,
+    ShareGroupStatePartitionMetadata,
     ShareGroupStatePartitionMetadataValue,
-    ShareGroupTargetAssignmentMemberKey,
+    ShareGroupTargetAssignmentMember,
     ShareGroupTargetAssignmentMemberValue,
-    ShareGroupTargetAssignmentMetadataKey,
-    ShareGroupTargetAssignmentMetadataValue,
+    ShareGroupTargetAssignmentMetadata,
     StateTopic,
 )
 from kafka_groups.protocol.coordinator_records.share_group_state import (
-    ShareSnapshotKey,
+    ShareSnapshot,
     ShareSnapshotValue,
-    ShareUpdateKey,
+    ShareUpdate,
     ShareUpdateValue,
 )
 from kafka_groups.protocol.messages.share_state import UNINITIALIZED_OFFSET, UNKNOWN_COUNT, StateBatch
@@ -41,13 +42,13 @@ Partitions = Mapping[str, Iterable[int]]
 """Topic → partitions."""
 
 
-def content(record: CoordinatorRecord) -> CoordinatorRecord:
+def content(record: Any) -> CoordinatorRecord:
     """The record, with 1 for times and hashes, and topics in the order of their ids."""
     value = record.value
     match value:
         case ShareGroupMetadataValue():
             value = evolve(value, metadata_hash=SOME_HASH if value.metadata_hash else 0)
-        case ShareGroupTargetAssignmentMetadataValue():
+        case TargetEpoch():
             value = evolve(value, assignment_timestamp_ms=SOME_TIME_MS if value.assignment_timestamp_ms else 0)
         case ShareSnapshotValue():
             value = evolve(value, create_timestamp_ms=SOME_TIME_MS, write_timestamp_ms=SOME_TIME_MS)
@@ -58,13 +59,15 @@ def content(record: CoordinatorRecord) -> CoordinatorRecord:
         case ShareGroupStatePartitionMetadataValue():
             initialised = tuple(sorted(value.initialized_topics, key=lambda topic: topic.topic_id))
             value = evolve(value, initialized_topics=initialised)
-    return evolve(record, value=value)
+    found: CoordinatorRecord = evolve(record, value=value)
+    return found
 
 
 def member(member_id: str, *topics: str, group: str = GROUP) -> CoordinatorRecord:
     """A member and its subscription."""
-    return CoordinatorRecord(
-        ShareGroupMemberMetadataKey(group_id=group, member_id=member_id),
+    return ShareGroupMemberMetadata(
+        group,
+        member_id,
         ShareGroupMemberMetadataValue(
             rack_id="rack-a",
             client_id="kafka-groups-test",
@@ -76,31 +79,31 @@ def member(member_id: str, *topics: str, group: str = GROUP) -> CoordinatorRecor
 
 def group_epoch(epoch: int, *, metadata_hash: int = SOME_HASH, group: str = GROUP) -> CoordinatorRecord:
     """A group's epoch."""
-    return CoordinatorRecord(
-        ShareGroupMetadataKey(group_id=group), ShareGroupMetadataValue(epoch=epoch, metadata_hash=metadata_hash)
-    )
+    return ShareGroupMetadata(group, ShareGroupMetadataValue(epoch=epoch, metadata_hash=metadata_hash))
 
 
 def target_epoch(epoch: int, *, time_ms: int = SOME_TIME_MS, group: str = GROUP) -> CoordinatorRecord:
     """The epoch of a target assignment."""
-    return CoordinatorRecord(
-        ShareGroupTargetAssignmentMetadataKey(group_id=group),
-        ShareGroupTargetAssignmentMetadataValue(assignment_epoch=epoch, assignment_timestamp_ms=time_ms),
+    return ShareGroupTargetAssignmentMetadata(
+        group,
+        TargetEpoch(assignment_epoch=epoch, assignment_timestamp_ms=time_ms),
     )
 
 
 def target(member_id: str, partitions: Partitions, group: str = GROUP) -> CoordinatorRecord:
     """A member's target assignment."""
-    return CoordinatorRecord(
-        ShareGroupTargetAssignmentMemberKey(group_id=group, member_id=member_id),
+    return ShareGroupTargetAssignmentMember(
+        group,
+        member_id,
         ShareGroupTargetAssignmentMemberValue(topic_partitions=_assigned(partitions)),
     )
 
 
 def current(member_id: str, epochs: tuple[int, int], partitions: Partitions, group: str = GROUP) -> CoordinatorRecord:
     """A member's epoch and the one before, and its assignment."""
-    return CoordinatorRecord(
-        ShareGroupCurrentMemberAssignmentKey(group_id=group, member_id=member_id),
+    return ShareGroupCurrentMemberAssignment(
+        group,
+        member_id,
         ShareGroupCurrentMemberAssignmentValue(
             member_epoch=epochs[0],
             previous_member_epoch=epochs[1],
@@ -114,8 +117,8 @@ def states(
     initialising: Partitions, initialised: Partitions, deleting: Iterable[str] = (), group: str = GROUP
 ) -> CoordinatorRecord:
     """The share-partitions of a group."""
-    return CoordinatorRecord(
-        ShareGroupStatePartitionMetadataKey(group_id=group),
+    return ShareGroupStatePartitionMetadata(
+        group,
         ShareGroupStatePartitionMetadataValue(
             initializing_topics=_state_topics(initialising),
             initialized_topics=_state_topics(initialised),
@@ -125,7 +128,7 @@ def states(
 
 
 def snapshot(
-    key: ShareSnapshotKey, epochs: tuple[int, int, int], start: tuple[int, int], *batches: StateBatch
+    of: ShareSnapshot, epochs: tuple[int, int, int], start: tuple[int, int], *batches: StateBatch
 ) -> CoordinatorRecord:
     """Snapshot, state and leader epoch; start offset and delivery complete count."""
     value = ShareSnapshotValue(
@@ -138,10 +141,10 @@ def snapshot(
         write_timestamp_ms=SOME_TIME_MS,
         state_batches=batches,
     )
-    return CoordinatorRecord(key, value)
+    return evolve(of, value=value)
 
 
-def update(key: ShareSnapshotKey, leader_epoch: int, start: tuple[int, int], *batches: StateBatch) -> CoordinatorRecord:
+def update(of: ShareSnapshot, leader_epoch: int, start: tuple[int, int], *batches: StateBatch) -> CoordinatorRecord:
     """A change after the first snapshot."""
     value = ShareUpdateValue(
         snapshot_epoch=0,
@@ -150,14 +153,12 @@ def update(key: ShareSnapshotKey, leader_epoch: int, start: tuple[int, int], *ba
         delivery_complete_count=start[1],
         state_batches=batches,
     )
-    return CoordinatorRecord(
-        ShareUpdateKey(group_id=key.group_id, topic_id=key.topic_id, partition=key.partition), value
-    )
+    return ShareUpdate(of.group_id, of.topic_id, of.partition, value)
 
 
-def share_partition(topic: str, partition: int, group: str = GROUP) -> ShareSnapshotKey:
-    """Key of a share-partition."""
-    return ShareSnapshotKey(group_id=group, topic_id=IDS[topic], partition=partition)
+def share_partition(topic: str, partition: int, group: str = GROUP) -> ShareSnapshot:
+    """The tombstone of a share-partition."""
+    return ShareSnapshot(group, IDS[topic], partition)
 
 
 def batch(first: int, last: int, state: int, count: int) -> StateBatch:
@@ -168,15 +169,15 @@ def batch(first: int, last: int, state: int, count: int) -> StateBatch:
 def left(member_id: str, group: str = GROUP) -> list[CoordinatorRecord]:
     """Tombstones of a member."""
     classes = (
-        ShareGroupCurrentMemberAssignmentKey, ShareGroupTargetAssignmentMemberKey, ShareGroupMemberMetadataKey
+        ShareGroupCurrentMemberAssignment, ShareGroupTargetAssignmentMember, ShareGroupMemberMetadata
     )  # fmt: skip
-    return [CoordinatorRecord(key(group_id=group, member_id=member_id), None) for key in classes]
+    return [each(group, member_id) for each in classes]
 
 
 def deleted(group: str = GROUP) -> list[CoordinatorRecord]:
     """Tombstones of a group."""
-    classes = (ShareGroupTargetAssignmentMetadataKey, ShareGroupStatePartitionMetadataKey, ShareGroupMetadataKey)
-    return [CoordinatorRecord(key(group_id=group), None) for key in classes]
+    classes = (ShareGroupTargetAssignmentMetadata, ShareGroupStatePartitionMetadata, ShareGroupMetadata)
+    return [each(group) for each in classes]
 
 
 def joined(member_id: str, topic: str, partitions: Iterable[int], group: str = GROUP) -> list[CoordinatorRecord]:

@@ -16,12 +16,12 @@ from uuid import UUID
 from attrs import asdict, frozen
 from confluent_kafka import Consumer
 
-from kafka_groups.protocol.coordinator_records.offsets import GroupMetadataKey, OffsetCommitKey
+from kafka_groups.protocol.coordinator_records.offsets import ClassicGroupMetadata, OffsetCommit
 from kafka_groups.protocol.coordinator_records.share_group import (
-    ShareGroupMetadataKey,
-    ShareGroupStatePartitionMetadataKey,
+    ShareGroupMetadata,
+    ShareGroupStatePartitionMetadata,
 )
-from kafka_groups.protocol.coordinator_records.share_group_state import ShareSnapshotKey, ShareUpdateKey
+from kafka_groups.protocol.coordinator_records.share_group_state import ShareSnapshot, ShareUpdate
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.read_share_group_state import (
     ReadShareGroupStateRequest,
@@ -132,13 +132,13 @@ class Tour:
         self._epochs: dict[str, int] = {}
 
     def note(self, step: str, *wanted: type) -> None:
-        """Wait until records with keys of the wanted types have appeared, and note all that have."""
+        """Wait until records of the wanted types have appeared, and note all that have."""
         found: list[StoredRecord] = []
 
         def complete() -> bool:
             found.extend(self._log.read())
-            keys = [type(record.decode().key) for record in found]
-            return all(keys.count(each) >= wanted.count(each) for each in wanted)
+            types = [type(record.decode()) for record in found]
+            return all(types.count(each) >= wanted.count(each) for each in wanted)
 
         wait_until(complete, 60)
         threading.Event().wait(_SETTLE_S)
@@ -206,21 +206,21 @@ class Tour:
         assert result.partitions[0].error_code is ErrorCode.NONE, result
 
 
-INITIALISED = (ShareGroupStatePartitionMetadataKey, ShareGroupStatePartitionMetadataKey)
+INITIALISED = (ShareGroupStatePartitionMetadata, ShareGroupStatePartitionMetadata)
 
 
 def members(tour: Tour) -> None:
     """Members join, leave, and change their subscriptions."""
     tour.beat(tour.ask, MEMBER_A, TOPIC_A)
-    tour.note("join", *INITIALISED, ShareSnapshotKey, ShareSnapshotKey)
+    tour.note("join", *INITIALISED, ShareSnapshot, ShareSnapshot)
     tour.beat(tour.ask, MEMBER_B, TOPIC_A)
-    tour.note("second member joins", ShareGroupMetadataKey)
+    tour.note("second member joins", ShareGroupMetadata)
     tour.beat(tour.ask, MEMBER_A)
     tour.note("first member learns of it")
     tour.leave(tour.ask, MEMBER_B)
-    tour.note("second member leaves", ShareGroupMetadataKey)
+    tour.note("second member leaves", ShareGroupMetadata)
     tour.beat(tour.ask, MEMBER_A, TOPIC_A, TOPIC_B)
-    tour.note("subscription changes", *INITIALISED, ShareSnapshotKey)
+    tour.note("subscription changes", *INITIALISED, ShareSnapshot)
     tour.beat(tour.ask, MEMBER_A)
     tour.note("new topic is assigned")
 
@@ -229,53 +229,53 @@ def deliveries(tour: Tour) -> None:
     """Records are accepted, released, archived and left alone."""
     tour.acquire(tour.ask, MEMBER_A, TOPIC_A, 5)
     tour.acknowledge(tour.ask, MEMBER_A, TOPIC_A, {(0, 2): ACCEPT, (3, 3): RELEASE, (4, 4): REJECT})
-    tour.note("acknowledge", ShareUpdateKey)
+    tour.note("acknowledge", ShareUpdate)
     tour.ask.close_session(MEMBER_A)
     tour.note("close session without locks")
     tour.acquire(tour.ask, MEMBER_A, TOPIC_A, 1)
     tour.ask.close_session(MEMBER_A)
-    tour.note("close session", ShareUpdateKey)
+    tour.note("close session", ShareUpdate)
     tour.acquire(tour.ask, MEMBER_A, TOPIC_A, 1)
-    tour.note("lock expires", ShareUpdateKey)
+    tour.note("lock expires", ShareUpdate)
     tour.read_state(TOPIC_A, 0)
     tour.note("read")
     tour.read_state(TOPIC_A, NEWER_LEADER_EPOCH)
-    tour.note("read with a newer leader epoch", ShareUpdateKey)
+    tour.note("read with a newer leader epoch", ShareUpdate)
     tour.read_state(TOPIC_A, NEWER_LEADER_EPOCH + 1)
-    tour.note("fifth update", ShareUpdateKey)
+    tour.note("fifth update", ShareUpdate)
     tour.read_state(TOPIC_A, NEWER_LEADER_EPOCH + 2)
-    tour.note("snapshot instead of a sixth update", ShareSnapshotKey)
+    tour.note("snapshot instead of a sixth update", ShareSnapshot)
 
 
 def dead_letters(tour: Tour) -> None:
     """A rejected record goes to the dead-letter topic."""
     tour.beat(tour.ask_dead, MEMBER_C, TOPIC_C)
-    tour.note("join with dead letters", *INITIALISED, ShareSnapshotKey)
+    tour.note("join with dead letters", *INITIALISED, ShareSnapshot)
     tour.beat(tour.ask_dead, MEMBER_C)
     tour.note("assigned with dead letters")
     tour.acquire(tour.ask_dead, MEMBER_C, TOPIC_C, 2)
     tour.acknowledge(tour.ask_dead, MEMBER_C, TOPIC_C, {(0, 0): ACCEPT, (1, 1): REJECT})
-    tour.note("reject with dead letters", ShareUpdateKey, ShareUpdateKey)
+    tour.note("reject with dead letters", ShareUpdate, ShareUpdate)
     tour.ask_dead.close_session(MEMBER_C)
     tour.leave(tour.ask_dead, MEMBER_C)
-    tour.note("leave with dead letters", ShareGroupMetadataKey)
+    tour.note("leave with dead letters", ShareGroupMetadata)
     tour.ask_dead.delete_group()
-    tour.note("delete group with state", ShareGroupMetadataKey, ShareSnapshotKey)
+    tour.note("delete group with state", ShareGroupMetadata, ShareSnapshot)
 
 
 def administration(tour: Tour) -> None:
     """Offsets are changed and deleted, a topic and the group are deleted."""
     tour.ask.close_session(MEMBER_A)
     tour.leave(tour.ask, MEMBER_A)
-    tour.note("last member leaves", ShareGroupMetadataKey)
+    tour.note("last member leaves", ShareGroupMetadata)
     tour.ask.alter_offsets(TOPIC_A, {0: 7})
-    tour.note("alter offsets", *INITIALISED, ShareSnapshotKey)
+    tour.note("alter offsets", *INITIALISED, ShareSnapshot)
     tour.ask.delete_offsets(TOPIC_B)
-    tour.note("delete offsets", *INITIALISED, ShareSnapshotKey)
+    tour.note("delete offsets", *INITIALISED, ShareSnapshot)
     tour.ask.delete_topic(tour.topic_ids[TOPIC_A])
-    tour.note("delete topic", ShareGroupStatePartitionMetadataKey, ShareSnapshotKey, ShareSnapshotKey)
+    tour.note("delete topic", ShareGroupStatePartitionMetadata, ShareSnapshot, ShareSnapshot)
     tour.ask.delete_group()
-    tour.note("delete group", ShareGroupMetadataKey)
+    tour.note("delete group", ShareGroupMetadata)
 
 
 def offsets(tour: Tour) -> None:
@@ -286,13 +286,13 @@ def offsets(tour: Tour) -> None:
     })  # fmt: skip
     consumer.subscribe([TOPIC_C])
     wait_until(lambda: consumer.poll(0.5), 60)
-    tour.note("classic member joins", GroupMetadataKey)
+    tour.note("classic member joins", ClassicGroupMetadata)
     consumer.commit(asynchronous=False)
-    tour.note("classic member commits", OffsetCommitKey)
+    tour.note("classic member commits", OffsetCommit)
     consumer.close()
-    tour.note("classic member leaves", GroupMetadataKey)
+    tour.note("classic member leaves", ClassicGroupMetadata)
     tour.ask_classic.delete_group()
-    tour.note("delete classic group", GroupMetadataKey, OffsetCommitKey)
+    tour.note("delete classic group", ClassicGroupMetadata, OffsetCommit)
 
 
 STEPS: tuple[Callable[[Tour], None], ...] = (members, deliveries, dead_letters, administration, offsets)

@@ -10,18 +10,18 @@ from typing import Any
 
 from kafka_groups.broker.coordinators.groups.streams.tasks import listed_tasks
 from kafka_groups.protocol.coordinator_records.streams_group import (
-    StreamsGroupCurrentMemberAssignmentKey,
-    StreamsGroupMetadataKey,
-    StreamsGroupTargetAssignmentMetadataKey,
+    StreamsGroupCurrentMemberAssignment,
+    StreamsGroupMetadata,
+    StreamsGroupTargetAssignmentMetadata,
 )
 from kafka_groups.protocol.error_codes import ErrorCode
-from kafka_groups.protocol.messages.streams_group import KeyValue, TaskOffset, UserEndpoint
 from kafka_groups.protocol.messages.streams_group_heartbeat import (
     JOIN_GROUP_EPOCH,
     LEAVE_GROUP_EPOCH,
     LEAVE_STATIC_EPOCH,
     StreamsGroupHeartbeatRequest,
 )
+from kafka_groups.protocol.messages.streams_group_parts import KeyValue, TaskOffset, UserEndpoint
 from kafka_groups.testing.kafka_process import KafkaProcess
 from kafka_groups.types import TaskId
 from tests.recording.golden_records import GoldenRecord, GoldenRecords, Tour, load_records, save_records
@@ -98,24 +98,24 @@ def dynamic_members(tour: Tour, connection: RawConnection) -> None:
     first, second = StreamsTourist(connection, MEMBER_A), StreamsTourist(connection, MEMBER_B)
     offsets = (TaskOffset(subtopology_id="1", partition=0, offset=7),)
     first.join(process_id="process-a", rack_id="rack-a", client_tags=TAGS, user_endpoint=ENDPOINT)
-    tour.note("join without internal topics", StreamsGroupCurrentMemberAssignmentKey)
+    tour.note("join without internal topics", StreamsGroupCurrentMemberAssignment)
     wait_until(lambda: _has_tasks(first), 60)
-    tour.note("internal topics exist", StreamsGroupCurrentMemberAssignmentKey, StreamsGroupMetadataKey)
+    tour.note("internal topics exist", StreamsGroupCurrentMemberAssignment, StreamsGroupMetadata)
     second.join(process_id="process-b", task_offsets=offsets)
-    tour.note("second member joins", StreamsGroupCurrentMemberAssignmentKey)
+    tour.note("second member joins", StreamsGroupCurrentMemberAssignment)
     first.beat()
-    tour.note("first member must revoke", StreamsGroupCurrentMemberAssignmentKey)
+    tour.note("first member must revoke", StreamsGroupCurrentMemberAssignment)
     first.beat([])
-    tour.note("first member has revoked", StreamsGroupCurrentMemberAssignmentKey)
+    tour.note("first member has revoked", StreamsGroupCurrentMemberAssignment)
     second.beat()
-    tour.note("second member gets them", StreamsGroupCurrentMemberAssignmentKey)
+    tour.note("second member gets them", StreamsGroupCurrentMemberAssignment)
     tour.ask.configure(streams_num_standby_replicas="1")
     second.beat()
-    tour.note("standby tasks are wanted", StreamsGroupTargetAssignmentMetadataKey)
+    tour.note("standby tasks are wanted", StreamsGroupTargetAssignmentMetadata)
     second.beat(member_epoch=LEAVE_GROUP_EPOCH)
-    tour.note("second member leaves", StreamsGroupMetadataKey)
+    tour.note("second member leaves", StreamsGroupMetadata)
     first.beat(member_epoch=LEAVE_GROUP_EPOCH)
-    tour.note("last member leaves", StreamsGroupTargetAssignmentMetadataKey)
+    tour.note("last member leaves", StreamsGroupTargetAssignmentMetadata)
 
 
 def _has_tasks(member: StreamsTourist) -> bool:
@@ -127,20 +127,20 @@ def static_member(tour: Tour, connection: RawConnection) -> None:
     """A static member leaves for a while, and returns under another id."""
     member = StreamsTourist(connection, MEMBER_C, INSTANCE)
     member.join(process_id="process-c")
-    tour.note("static member joins", StreamsGroupCurrentMemberAssignmentKey)
+    tour.note("static member joins", StreamsGroupCurrentMemberAssignment)
     member.beat(member_epoch=LEAVE_STATIC_EPOCH)
-    tour.note("static member is away", StreamsGroupCurrentMemberAssignmentKey)
+    tour.note("static member is away", StreamsGroupCurrentMemberAssignment)
     returned = StreamsTourist(connection, MEMBER_A, INSTANCE)
     returned.join(process_id="process-c")
-    tour.note("static member returns", StreamsGroupCurrentMemberAssignmentKey)
+    tour.note("static member returns", StreamsGroupCurrentMemberAssignment)
     returned.beat(member_epoch=LEAVE_GROUP_EPOCH)
-    tour.note("static member leaves", StreamsGroupTargetAssignmentMetadataKey)
+    tour.note("static member leaves", StreamsGroupTargetAssignmentMetadata)
 
 
 def the_end(tour: Tour, _connection: RawConnection) -> None:
     """The group is deleted."""
     tour.ask.delete_group()
-    tour.note("group is deleted", StreamsGroupMetadataKey)
+    tour.note("group is deleted", StreamsGroupMetadata)
 
 
 def main() -> None:

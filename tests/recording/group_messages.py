@@ -21,7 +21,7 @@ from attrs import asdict, frozen
 
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.error_codes import ErrorCode
-from kafka_groups.protocol.schemas.plain import Schema, without_none
+from kafka_groups.protocol.schemas.plain_schema import Schema, without_none
 from kafka_groups.testing.kafka_jars import DEFAULT_KAFKA_VERSION
 from tests.support.kafka.kafka_classpath import kafka_classpath, kafka_libs
 from tests.support.requests.protocol_messages import SHAPES, Shape

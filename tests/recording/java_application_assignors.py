@@ -28,9 +28,9 @@ from kafka_groups.assignment.application.built_in import (
     StickyTaskAssignor,
 )
 from kafka_groups.assignment.application.configs import RackAwareStrategy
-from kafka_groups.assignment.application.interface import TaskAssignor
 from kafka_groups.assignment.application.process_ids import ProcessId
 from kafka_groups.assignment.application.states import ApplicationState
+from kafka_groups.assignment.application.task_assignor import TaskAssignor
 from kafka_groups.assignment.application.tasks import in_task_order
 from kafka_groups.assignment.application.threads import MemberShare, spread_over_threads
 from kafka_groups.types import TaskId

@@ -11,7 +11,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Final
 
-from kafka_groups.data_plane.topics import create_topics
+from kafka_groups.librdkafka.topics import create_topics
 from kafka_groups.testing import FAST_SETTINGS, EmbeddedCluster
 from tests.support.kafka.java_program import java_command
 from tests.support.kafka.kafka_classpath import streams_classpath

@@ -6,13 +6,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from kafka_groups.protocol.messages.streams_group import (
+from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatTopology
+from kafka_groups.protocol.messages.streams_group_parts import (
     CopartitionGroup,
     KeyValue,
     StreamsSubtopology,
     StreamsTopicInfo,
 )
-from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatTopology
 from kafka_groups.streams import ChangelogTopic, GroupTopology, GroupTopologyBuilder, RepartitionTopic
 
 __all__ = ["BUILT", "captured", "read_topology"]

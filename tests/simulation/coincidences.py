@@ -8,7 +8,7 @@ from unittest.mock import patch
 
 from kafka_groups.broker.coordinators.groups.share.effects import InitializeShareState
 from kafka_groups.broker.runtime.coordinator_runtime import CoordinatorRuntime
-from kafka_groups.broker.runtime.share_state.persister import SharePersister
+from kafka_groups.broker.runtime.share_state.share_persister import SharePersister
 from kafka_groups.broker.share_partitions.led_partitions import LedSharePartitions
 from kafka_groups.broker.share_partitions.writing import StateWriter
 from kafka_groups.errors import CoordinatorNotAvailableError, FencedLeaderEpochError, FencedStateEpochError

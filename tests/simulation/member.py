@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from kafka_groups.errors import KafkaGroupsError
-from kafka_groups.share.delivery.batch import ShareRecords, deliveries_of
 from kafka_groups.share.delivery.commits import Acknowledged
 from kafka_groups.share.delivery.records import ShareRecord, delivery_of
+from kafka_groups.share.delivery.share_records import ShareRecords, deliveries_of
 from kafka_groups.testing.simulation import SimulatedWorld
 from kafka_groups.testing.simulation.checks.ledger import GroupLedger
 from kafka_groups.types import AcknowledgeType, RecordId, TopicIdPartition

@@ -11,7 +11,7 @@ from kafka_groups.broker.coordinators.share_state import shard
 from kafka_groups.broker.log.internal_log import InternalLog
 from kafka_groups.broker.runs import Run
 from kafka_groups.broker.runtime.coordinator_runtime import CoordinatorRuntime
-from kafka_groups.broker.runtime.share_state.persister import SharePersister
+from kafka_groups.broker.runtime.share_state.share_persister import SharePersister
 from kafka_groups.broker.share_partitions import acknowledgement
 from kafka_groups.broker.share_partitions.partition import SharePartition
 from kafka_groups.broker.share_partitions.record_state import RecordEvent, RecordState
@@ -22,7 +22,7 @@ from kafka_groups.share.delivery import marks
 from kafka_groups.share.delivery.delivered import DeliveredRecords
 from kafka_groups.share.delivery.fetching.fetch_size import FetchSize
 from kafka_groups.share.delivery.fetching.renewal import Renewer
-from kafka_groups.share.delivery.fetching.settlement import Settlement
+from kafka_groups.share.delivery.fetching.share_responses import ShareResponses
 from kafka_groups.share.delivery.inbox import CompletedFetch, Inbox
 from kafka_groups.share.intake import Intake
 from kafka_groups.types import AcknowledgeType
@@ -157,19 +157,19 @@ def pending_records_are_acquired_again(patch: Patch) -> None:
 
 def failures_are_not_told(patch: Patch) -> None:
     """A failed acknowledgement is forgotten."""
-    settled = Settlement._settled
+    settled = ShareResponses._settled
 
-    def settle_success_only(self: Settlement, pending: Any, error: Exception | None) -> None:
+    def settle_success_only(self: ShareResponses, pending: Any, error: Exception | None) -> None:
         if error is None:
             settled(self, pending, None)
 
-    patch.setattr(Settlement, "_settled", settle_success_only)
+    patch.setattr(ShareResponses, "_settled", settle_success_only)
 
 
 def failures_are_told_as_success(patch: Patch) -> None:
     """Whatever became of an acknowledgement, the application is told that all is well."""
-    settled = Settlement._settled
-    patch.setattr(Settlement, "_settled", lambda self, pending, _error: settled(self, pending, None))
+    settled = ShareResponses._settled
+    patch.setattr(ShareResponses, "_settled", lambda self, pending, _error: settled(self, pending, None))
 
 
 def stale_deliveries_are_handed_out(patch: Patch) -> None:

@@ -129,7 +129,7 @@ def run(application: Application, seed: int) -> None:
     simulate(program, seed)
 
 
-@pytest.mark.parametrize("seed", [_SEEDS[0], *(pytest.param(seed, marks=pytest.mark.slow) for seed in _SEEDS[1:])])
+@pytest.mark.parametrize("seed", [_SEEDS[0], *(pytest.param(seed, marks=pytest.mark.long) for seed in _SEEDS[1:])])
 @pytest.mark.parametrize("application", RIGHT)
 def test_a_right_application_passes(application: Application, seed: int) -> None:
     run(application, seed)

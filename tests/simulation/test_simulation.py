@@ -12,7 +12,7 @@ import pytest
 
 from kafka_groups.net.clock import SystemClock
 from kafka_groups.testing.simulation.faults.seeded_faults import FAULT_NAMES
-from kafka_groups.testing.simulation.lives import bury
+from kafka_groups.testing.simulation.lifetimes import end_lifetimes
 from kafka_groups.testing.simulation.trace import Trace
 from tests.simulation.coincidences import COINCIDENCES
 from tests.simulation.elsewhere import is_caught, run_elsewhere
@@ -58,6 +58,7 @@ def test_nothing_is_lost_or_doubly_held_whatever_strikes(simulation_seed: int, s
     assert report.produced > 200
 
 
+@pytest.mark.slow  # one seed does not have all of them
 def test_every_class_of_fault_struck(struck: Counter[str], record_property: Callable[[str, object], None]) -> None:
     record_property("to_show", f"faults that struck the simulation: {dict(struck)}")
     assert [name for name in (*_OFTEN_STRUCK, TOO_SLOW, "large fetch") if not struck[name]] == []
@@ -71,6 +72,7 @@ def test_every_coincidence_happened_often_enough(struck: Counter[str], pytestcon
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(300)
 def test_a_seed_makes_the_same_run_again_in_another_process() -> None:
     """There sets have another order, objects have other addresses, and garbage is collected at other moments."""
     digest = run_world(4).digest
@@ -79,8 +81,9 @@ def test_a_seed_makes_the_same_run_again_in_another_process() -> None:
     assert run_elsewhere(run_world, 4, hash_seed=2, collector="disable()") == digest
 
 
+@pytest.mark.slow
 def test_runs_read_no_clock_and_draw_no_number_but_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    bury()  # of runs before: that takes a thread
+    end_lifetimes()  # of runs before: that takes a thread
     for owner, name in _OUTSIDE:
         monkeypatch.setattr(owner, name, refused(name))
 
@@ -98,7 +101,7 @@ def test_digests_differ_if_one_event_does() -> None:
     assert len({digest("a", "b"), digest("b", "a"), digest("a"), digest("ab")}) == 4
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("name", MUTANTS)
 def test_a_planted_defect_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     MUTANTS[name](monkeypatch)

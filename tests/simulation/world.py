@@ -83,7 +83,7 @@ async def _run(world: SimulatedWorld) -> None:
     topic = world.cluster.create_topic(TOPIC, world.rng.choice(PARTITIONS))
     world.cluster.alter_group_configs(GROUP, GROUP_CONFIGS)
     run = Run(world, Coordinated(world.cluster, GROUP, topic.topic_id, len(topic.partitions)))
-    acts = world._stage.mischief.acts
+    acts = world._stage.chaos.acts
     acts["leader_moved"], acts["broker_killed"] = partial(_move_leader, run), partial(_kill_broker, run)
     with counted(world.struck):
         processes = [world.start(_live, run, name=f"member-{number}") for number in range(MEMBERS)]

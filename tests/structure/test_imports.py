@@ -10,12 +10,12 @@ MEMBER = "from kafka_groups.streams import AsyncStreamsGroupMember, StreamsGroup
 NOT_FOR_A_TOPOLOGY = {
     "asyncio",
     "confluent_kafka",
-    "kafka_groups.assignment.group.interface",
+    "kafka_groups.assignment.group.group_assignor",
     "kafka_groups.assignment.registry",
     "kafka_groups.assignment.group.sticky",
     "kafka_groups.client",
     "kafka_groups.config",
-    "kafka_groups.data_plane",
+    "kafka_groups.librdkafka",
     "kafka_groups.net",
     "kafka_groups.protocol",
     "kafka_groups.streams.member.rules.membership",
@@ -35,7 +35,7 @@ NOT_FOR_A_TOPOLOGY = {
     "subprocess",
 }
 NOT_FOR_A_MEMBER = {
-    "kafka_groups.data_plane",
+    "kafka_groups.librdkafka",
     "kafka_groups.streams.dsl",
     "kafka_groups.streams.processors",
     "kafka_groups.streams.queries",

@@ -4,8 +4,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
-from kafka_groups.data_plane.polled import NOTHING, PolledRecords
-from kafka_groups.data_plane.unwritten import UnwrittenRecord
 from kafka_groups.errors import (
     ApplicationShutdownError,
     DeliveryFailedError,
@@ -14,10 +12,13 @@ from kafka_groups.errors import (
     TasksLostError,
     TransactionFailedError,
 )
+from kafka_groups.librdkafka.polled import NOTHING, PolledRecords
+from kafka_groups.librdkafka.unwritten import UnwrittenRecord
 from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatStatus, StreamsStatus
 from kafka_groups.streams import GroupMembershipOperation, MemberTasks, TaskId, TasksAssigned, TasksLost, TasksRevoked
+from kafka_groups.streams.member.rules.known_group import asks_for_shutdown
 from kafka_groups.streams.member.rules.member_events import StatusesChanged, StreamsMembershipEvent
-from kafka_groups.streams.runtime.statuses import asks_for_shutdown
+from kafka_groups.streams.member.rules.states import MembershipState
 from kafka_groups.types import FetchedRecord, Headers, OffsetAndMetadata, TopicPartition
 
 LOST = b"lost"
@@ -44,6 +45,7 @@ class FakeKafka:
         self.begins: defaultdict[TopicPartition, int] = defaultdict(int)
         self.committed: dict[TopicPartition, OffsetAndMetadata] = {}
         self.leaderless: set[TopicPartition] = set()
+        self.stable: dict[TopicPartition, int] = {}
         self.refusal: Callable[[TopicPartition, LogEntry], KafkaGroupsError | None] = lambda _place, _entry: None
 
     def produce(self, topic: str, key: str, value: str, timestamp_ms: int = 0, partition: int = 0) -> None:
@@ -121,6 +123,10 @@ class FakePlane:
         self._unwritten: list[UnwrittenRecord] = []
         self.is_closed = False
         self.has_room = True
+
+    def forget_written(self, partitions: Iterable[TopicPartition]) -> None:
+        for place in partitions:
+            self.written.pop(place, None)
 
     async def assign(self, starts: Mapping[TopicPartition, int]) -> None:
         self.faults.call()
@@ -217,6 +223,7 @@ class FakePlane:
     async def renew(self) -> None:
         self.faults.call()
         self.queued, self.open, self._unwritten, self._failure = [], [], [], None
+        self.written.clear()
         self.is_prepared = False
 
     def refused(self) -> list[UnwrittenRecord]:
@@ -248,7 +255,8 @@ class FakePlane:
                 self.kafka.logs[place].append(entry)
                 self.written[place] = len(self.kafka.logs[place])
             elif origin is None:
-                raise DeliveryFailedError(f"A record for {place} was not written: {error}", failed=1, unanswered=0)
+                text = f"A record for {place} was not written: {error}"
+                raise DeliveryFailedError(text, failed=1, unanswered=0, retriable=error.retriable)
             else:
                 parts = (place.topic, entry.key, entry.value, entry.timestamp_ms, entry.headers, place.partition)
                 self._unwritten.append(UnwrittenRecord(*parts, error, origin))
@@ -263,6 +271,10 @@ class FakePlane:
     async def bounds(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, tuple[int, int]]:
         self.faults.call()
         return {each: self._bounds(each) for each in partitions}
+
+    async def stable_bounds(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, tuple[int, int]]:
+        bounds = await self.bounds(partitions)
+        return {place: (begin, self.kafka.stable.get(place, end)) for place, (begin, end) in bounds.items()}
 
     def _bounds(self, place: TopicPartition) -> tuple[int, int]:
         if place in self.kafka.leaderless:
@@ -288,6 +300,8 @@ class FakeMembership:
     """A member whose events the test says."""
 
     is_spare = False
+    state = MembershipState.STABLE
+    epoch = 1
 
     def __init__(self, kafka: FakeKafka, faults: Faults | None = None) -> None:
         self.kafka = kafka

@@ -5,8 +5,9 @@ process. All other tests go one by one to whichever process is free, the long on
 about the same time.
 """
 
+import fcntl
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 from xdist.workermanage import WorkerController
 
-__all__ = ["GroupScheduling", "groups_of", "longest_first"]
+__all__ = ["GroupScheduling", "OneFirst", "groups_of", "longest_first"]
 
 _LONG_FIRST = ("integration", "docs", "conformance", "simulation", "properties")
 """Folders by how long one of their tests takes; the others come after these."""
@@ -51,6 +52,30 @@ class GroupScheduling(LoadScopeScheduling):
         if self._groups is None:
             self._groups = json.loads(self._file.read_text(encoding="utf-8"))
         return self._groups.get(nodeid, nodeid)
+
+
+class OneFirst:
+    """Lets one process go ahead with what plugins do after the collection, and the others wait for it.
+
+    Hypothesis looks for constants in all modules of the package then. What the first process has found is in
+    Hypothesis's cache, so that the others need not parse the package as well, which takes each of them five seconds.
+
+    Args:
+        file: That all processes lock. A process that ends lets go of it.
+    """
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_collection_modifyitems(self) -> Generator[None, object, object]:
+        """Hold the lock alone, or, if another process does, wait until it is done and then go on beside the others."""
+        with self._file.open("a") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                fcntl.flock(file, fcntl.LOCK_SH)
+            return (yield)
 
 
 def groups_of(items: Iterable[pytest.Item]) -> dict[str, str]:

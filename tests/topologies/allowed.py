@@ -1,17 +1,21 @@
 """Which runs may differ from those of Java's driver, and why. `test_allowed_differences.py` shows how."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from types import MappingProxyType
+from unittest import mock
 
 from attrs import evolve
 
 from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatTopology
+from kafka_groups.streams.processors import foreign_keys
+from kafka_groups.streams.processors.subscriptions import Instruction
 from kafka_groups.streams.state.stores import StoreDefinition, WindowDefinition
 from tests.topologies.catalogue import Twin
 from tests.topologies.golden import REAL_CLOCK
 from tests.topologies.scripts import Output, Run
 
-__all__ = ["NOT_COMPARED", "in_order", "without_real_times", "without_row_numbers"]
+__all__ = ["NOT_COMPARED", "in_order", "javas_subscriptions", "without_real_times", "without_row_numbers"]
 
 _LOST = "A store in memory without a cache drops windows before Java emits them, if a record makes time jump."
 _KEPT = "Java's caches still find sessions and windows that their store has dropped; ours expire them."
@@ -21,8 +25,8 @@ NOT_COMPARED: Mapping[tuple[str, bool], str] = MappingProxyType(
     | {
         (name, True): _KEPT
         for name in (
-            "cogroup_session", "cogroup_tumbling", "session_aggregate", "session_count", "session_reduce",
-            "session_table_grouped", "words_session",
+            "cogroup_session", "cogroup_sliding", "cogroup_tumbling", "session_aggregate", "session_count",
+            "session_reduce", "session_table_grouped", "words_session",
         )
     }
 )  # fmt: skip
@@ -73,3 +77,21 @@ def in_order(topology: StreamsGroupHeartbeatTopology) -> StreamsGroupHeartbeatTo
             for part in topology.subtopologies
         ),
     )
+
+
+@contextmanager
+def javas_subscriptions() -> Iterator[None]:
+    """Let inner foreign-key joins ask for as few answers as Java's, which may keep a result for ever."""
+    ours = foreign_keys._inner_changes
+
+    def theirs(
+        before: bytes | None, after: bytes | None, *, is_new: bool
+    ) -> Iterator[tuple[bytes | None, Instruction]]:
+        for foreign, instruction in ours(before, after, is_new=is_new):
+            if instruction is Instruction.PROPAGATE_NULL_IF_NO_FK_VAL_AVAILABLE and before in {None, after}:
+                yield foreign, Instruction.PROPAGATE_ONLY_IF_FK_VAL_AVAILABLE
+            else:
+                yield foreign, instruction
+
+    with mock.patch.object(foreign_keys, "_inner_changes", theirs):
+        yield

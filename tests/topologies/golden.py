@@ -157,6 +157,7 @@ def _read_step(found: list[Any]) -> Step:
 def _written_run(run: Run, topics: list[str]) -> dict[str, Any]:
     written: dict[str, Any] = {"outputs": [_written_output(each, topics) for each in run.outputs]}
     written["stores"] = {name: _written_store(each) for name, each in run.stores.items()}
+    written["dropped"] = run.dropped
     if run.failed_step is not None:
         written["failed"] = [run.failed_step, *run.error]
     return written
@@ -167,6 +168,7 @@ def _read_run(found: Mapping[str, Any], topics: list[str]) -> Run:
     return Run(
         outputs=tuple(_read_output(each, topics) for each in found["outputs"]),
         stores={name: _read_store(each) for name, each in found["stores"].items()},
+        dropped=found["dropped"],
         failed_step=failed_step,
         error=tuple(error),
     )

@@ -108,6 +108,7 @@ class JavaOracle(LineProgram):
             outputs=tuple(_output(each) for each in found["outputs"]),
             stores=_stores(found["stores"]),
             snapshots=tuple(_stores(each) for each in found["snapshots"]),
+            dropped=found["dropped"],
             failed_step=failed.get("step"),
             error=tuple(failed.get("error", ())),
             elapsed_ns=found["elapsed_ns"],

@@ -5,15 +5,15 @@ from typing import Any
 from attrs import evolve
 
 from kafka_groups.serdes import Window
-from kafka_groups.streams.dsl import repartitioning
 from kafka_groups.streams.dsl.graph import Graph
 from kafka_groups.streams.dsl.windows import TimeWindows
-from kafka_groups.streams.processors import aggregating, lookup_joins, tables, updates
+from kafka_groups.streams.processors import aggregates, lookup_joins, tables, updates
 from kafka_groups.streams.processors.lookup_joins import JoinSide
-from kafka_groups.streams.state.held import Held, HeldUpdates
+from kafka_groups.streams.processors.stateless import DropNullKeys, PassThrough
 from kafka_groups.streams.state.timed_rows import TimedRows
-from kafka_groups.streams.tasks.choosing import EarliestFirst
+from kafka_groups.streams.state.update_cache import Held, UpdateCache
 from kafka_groups.streams.tasks.queues import PartitionQueue
+from kafka_groups.streams.tasks.record_choice import EarliestFirst
 from tests.support.planted_defects import Patch, by_name
 
 __all__ = ["DEFECTS"]
@@ -86,34 +86,34 @@ def initial_values_are_lost(patch: Patch) -> None:
         del initial
         return updates.updates(node, state, send_old=send_old)
 
-    patch.setattr(aggregating, "updates", without)
+    patch.setattr(aggregates, "updates", without)
 
 
 def results_have_the_last_time(patch: Patch) -> None:
     """An aggregate has the time of its last record, and not the highest."""
-    patch.setattr(aggregating, "max", lambda new, _old: new, raising=False)
+    patch.setattr(aggregates, "max", lambda new, _old: new, raising=False)
 
 
 def caches_keep_the_first_place(patch: Patch) -> None:
     """A key that is updated again is forwarded where it came first."""
 
-    def hold(self: HeldUpdates, key_bytes: bytes, key: Any, stored: bytes | None, headers: Any) -> None:
+    def hold(self: UpdateCache, key_bytes: bytes, key: Any, stored: bytes | None, headers: Any) -> None:
         record, earlier = self._record, self._held.get(key_bytes)
         before = stored if earlier is None else earlier.stored
         self._held[key_bytes] = Held(key, before, record.topic, record.partition, record.offset, headers, record.raw)
 
-    patch.setattr(HeldUpdates, "hold", hold)
+    patch.setattr(UpdateCache, "hold", hold)
 
 
 def caches_forget_the_old_value(patch: Patch) -> None:
     """The old value of a flushed change is the one before the last update."""
-    hold = HeldUpdates.hold
+    hold = UpdateCache.hold
 
-    def forgetting(self: HeldUpdates, key_bytes: bytes, key: Any, stored: bytes | None, headers: Any) -> None:
+    def forgetting(self: UpdateCache, key_bytes: bytes, key: Any, stored: bytes | None, headers: Any) -> None:
         self._held.pop(key_bytes, None)
         hold(self, key_bytes, key, stored, headers)
 
-    patch.setattr(HeldUpdates, "hold", forgetting)
+    patch.setattr(UpdateCache, "hold", forgetting)
 
 
 def windows_never_expire(patch: Patch) -> None:
@@ -124,7 +124,7 @@ def windows_never_expire(patch: Patch) -> None:
 
 def null_keys_are_repartitioned(patch: Patch) -> None:
     """Records without a key come through repartition topics."""
-    patch.setattr(repartitioning, "_has_key", lambda _key, _value: True)
+    patch.setattr(DropNullKeys, "open", lambda _self, node: PassThrough().open(node))
 
 
 def queues_of_equal_times_take_no_turns(patch: Patch) -> None:

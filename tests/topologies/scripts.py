@@ -106,6 +106,7 @@ class Run:
         outputs: All records, in the order in which the topology wrote them.
         stores: The stores at the end, but for buffers, by name.
         snapshots: The same for each `TakeSnapshot`.
+        dropped: How many records operators and stores dropped; None if that is not known.
         failed_step: Number of the step that failed; the steps after it were not taken.
         error: The exceptions of that step, from the outermost to the first cause, each with its class.
         elapsed_ns: How long the steps took.
@@ -115,6 +116,7 @@ class Run:
     outputs: tuple[Output, ...]
     stores: Mapping[str, StoreContents]
     snapshots: tuple[Mapping[str, StoreContents], ...] = ()
+    dropped: int | None = None
     failed_step: int | None = None
     error: tuple[str, ...] = ()
     elapsed_ns: int = 0

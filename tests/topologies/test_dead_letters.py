@@ -36,6 +36,7 @@ SCRIPTS = {
     "fails_in_table_join": [Pipe("other-table", b"k", b"bad", 10, SENT), Pipe("table", b"k", b"b", 11, SENT)],
     "fails_in_table": pipes("table", b"a", b"bad"),
     "fails_behind_repartition": pipes("in", b"a", b"bad"),
+    "fails_in_punctuation": pipes("in", b"a", b"bad", b"c"),
     "unreadable_skipped": pipes("numbers", encoded(3), b"seven", encoded(100), b"x"),
 }
 

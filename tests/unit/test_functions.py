@@ -8,7 +8,7 @@ import pytest
 
 from kafka_groups import KafkaShareConsumer
 from kafka_groups.errors import ConfigurationError
-from kafka_groups.functions import check_function, idle_kind
+from kafka_groups.functions import check_function, has_wrong_arguments, idle_kind
 
 
 def ordinary(value: object) -> None:
@@ -105,3 +105,33 @@ def test_no_function_of_a_consumer_may_do_nothing(function: Any, kind: str) -> N
         with pytest.raises(ConfigurationError, match=rf"callback=.* is {kind}.*without await"):
             setter(function)
     consumer.close()
+
+
+def wrong_inside() -> None:
+    ordinary()  # type: ignore[call-arg]
+
+
+def called_by_the_package(function: Callable[..., object], *arguments: object) -> Exception:
+    """The error of a call that a module of the package makes."""
+    code = compile("function(*arguments)", "operators.py", "exec")
+    with pytest.raises(Exception) as raised:  # noqa: PT011 - of any class
+        exec(code, {"__name__": "kafka_groups.operators", "function": function, "arguments": arguments})
+    return raised.value
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments"),
+    [(ordinary, (1, 2)), (ordinary, ()), (Ordinary().two, (1,)), (len, ("a", "b")), ("".join, ()), (int, (1, 2, 3))],
+)
+def test_a_call_with_a_wrong_number_of_arguments_is_a_mistake_of_the_program(
+    function: Callable[..., object], arguments: tuple[object, ...]
+) -> None:
+    assert has_wrong_arguments(called_by_the_package(function, *arguments))
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments"),
+    [(int, (None,)), (int, ("x",)), (len, (None,)), (wrong_inside, ())],
+)
+def test_other_errors_may_be_about_a_value(function: Callable[..., object], arguments: tuple[object, ...]) -> None:
+    assert not has_wrong_arguments(called_by_the_package(function, *arguments))

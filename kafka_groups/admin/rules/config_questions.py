@@ -3,8 +3,10 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
-from kafka_groups.client.calls.questions import Answer, Question, told
+from kafka_groups.client.calls.questions import Answer, Asking, Question, told
+from kafka_groups.client.calls.results import Results
 from kafka_groups.protocol.apis import ApiKey
+from kafka_groups.protocol.messages.config_resources import TOPIC_RESOURCE
 from kafka_groups.protocol.messages.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
@@ -12,7 +14,7 @@ from kafka_groups.protocol.messages.describe_configs import (
     DescribeConfigsResponse,
 )
 
-__all__ = ["config_question"]
+__all__ = ["TopicConfigValues", "config_question", "describe_topic_configs"]
 
 V = TypeVar("V")
 
@@ -45,3 +47,13 @@ def config_question(
         }
 
     return Question(purpose, ApiKey.DESCRIBE_CONFIGS, tuple(dict.fromkeys(names)), build, read)
+
+
+TopicConfigValues = Mapping[str, str | None]
+"""The configuration of a topic by Kafka's names, defaults included; None for a value that the broker does not show."""
+
+
+async def describe_topic_configs(ask: Asking, topics: Iterable[str]) -> Results[str, TopicConfigValues]:
+    """Ask any broker for all configurations of topics, defaults included."""
+    purpose = "describe the configuration of the topic"
+    return await ask(config_question(purpose, TOPIC_RESOURCE, topics, lambda config: config.value))

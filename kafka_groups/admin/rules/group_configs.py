@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from kafka_groups.admin.rules.config_questions import config_question
-from kafka_groups.admin.rules.values import GroupConfigValue
+from kafka_groups.admin.rules.returned_values import GroupConfigValue
 from kafka_groups.client.calls.questions import Answer, Asking, Question, told
 from kafka_groups.client.calls.results import Results
 from kafka_groups.protocol.apis import ApiKey

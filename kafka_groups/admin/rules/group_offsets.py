@@ -90,6 +90,7 @@ def commit_question(
     """
 
     def build(_keys: Sequence[str], _version: int) -> OffsetCommitRequest:
+        # Asked for each request and not once, because a retry may come after the member has got a newer epoch.
         member = who()
         return OffsetCommitRequest(
             group_id=group_id,
@@ -157,10 +158,14 @@ def fetch_question(
         member = who()
         group = OffsetFetchRequestGroup(
             group_id=group_id,
+            # The coordinator takes null and a negative epoch for somebody who is not a member
+            # (StreamsGroup.validateOffsetFetch in Kafka).
             member_id=member.member_id or None,
             member_epoch=member.epoch,
             topics=None if partitions is None else _topics_to_fetch(partitions),
         )
+        # An offset that an open transaction may still replace is no place to start from (KIP-447). The coordinator
+        # answers UNSTABLE_OFFSET_COMMIT until the transaction has ended.
         return OffsetFetchRequest(groups=(group,), require_stable=True)
 
     return Question(
@@ -219,6 +224,7 @@ def _fetched(_keys: Sequence[str], response: OffsetFetchResponse) -> Mapping[str
 
 
 def _fetched_offset(each: OffsetFetchResponsePartition) -> OffsetAndMetadata | None:
+    # No offset is no error: the group has not committed any yet.
     if each.committed_offset == NO_OFFSET:
         return None
     epoch = each.committed_leader_epoch
@@ -252,6 +258,8 @@ def _topic_to_delete(topic: str, numbers: Iterable[int]) -> OffsetDeleteRequestT
 
 
 def _deleted(keys: Sequence[str], response: OffsetDeleteResponse) -> Mapping[str, Answer[Committed]]:
+    # The group's own error comes first. A partition can still have one: GROUP_SUBSCRIBED_TO_TOPIC, if members read the
+    # topic.
     if response.error_code is not ErrorCode.NONE:
         return dict.fromkeys(keys, error_for(response.error_code))
     answers = {

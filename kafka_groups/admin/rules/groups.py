@@ -13,7 +13,7 @@ from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.messages.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 from kafka_groups.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 
-__all__ = ["GroupStates", "delete_of_type", "list_of_type"]
+__all__ = ["GroupStates", "delete_of_type", "list_of_type", "type_of_group"]
 
 V = TypeVar("V")
 
@@ -38,15 +38,36 @@ async def list_of_type(ask: Asking, group_type: str, states: Iterable[str]) -> G
     wanted = tuple(states)
 
     def build(_keys: Sequence[int], version: int) -> ListGroupsRequest:
+        # An older broker would return groups of all types.
         if version < _FIRST_WITH_TYPES:
             raise UnsupportedVersionError(f"ListGroups v{version} cannot list {group_type} groups.")
         return ListGroupsRequest(states_filter=wanted, types_filter=(group_type,))
 
+    # Each broker lists the groups that it coordinates, so all of them are asked.
     what, nodes = f"list the {group_type} groups", await brokers_of_cluster(ask)
     places = {node: node for node in nodes}
     results = await ask(Question(what, ApiKey.LIST_GROUPS, nodes, build, _listed, places=places))
     found = {group_id: state for listed in results.values.values() for group_id, state in listed.items()}
     return GroupStates(dict(sorted(found.items())), results.errors)
+
+
+async def type_of_group(ask: Asking, group_id: str) -> str | None:
+    """Ask every broker, and return the type of a group in lower case; None if none tells it."""
+    nodes = await brokers_of_cluster(ask)
+    places = {node: node for node in nodes}
+    results = await ask(Question("list groups", ApiKey.LIST_GROUPS, nodes, _all, _types, places=places))
+    found = {each: kind for listed in results.values.values() for each, kind in listed.items()}
+    return found.get(group_id, "").lower() or None
+
+
+def _all(_keys: Sequence[int], _version: int) -> ListGroupsRequest:
+    return ListGroupsRequest()
+
+
+def _types(keys: Sequence[int], response: ListGroupsResponse) -> Mapping[int, Answer[Mapping[str, str]]]:
+    # Before version 5 there are no types, but a classic group tells its protocol, such as `consumer`.
+    types = {group.group_id: group.group_type or group.protocol_type for group in response.groups}
+    return {key: told(response.error_code, None, types) for key in keys}
 
 
 def _listed(keys: Sequence[int], response: ListGroupsResponse) -> Mapping[int, Answer[Mapping[str, str]]]:

@@ -4,17 +4,18 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from attrs import evolve
 
-from kafka_groups.admin.rules.groups import delete_of_type, list_of_type
-from kafka_groups.admin.rules.share_offsets import describe_offsets
-from kafka_groups.admin.rules.values import (
+from kafka_groups.admin.rules.groups import delete_of_type, list_of_type, type_of_group
+from kafka_groups.admin.rules.returned_values import (
     ListedShareGroup,
     ShareGroupDescription,
     ShareGroupList,
     ShareGroupMember,
 )
+from kafka_groups.admin.rules.share_offsets import describe_offsets
 from kafka_groups.client.calls.questions import COORDINATORS, Answer, Asking, Question, told
 from kafka_groups.client.calls.results import Results
-from kafka_groups.errors import NonEmptyGroupError
+from kafka_groups.errors import GroupIdNotFoundError, NonEmptyGroupError
+from kafka_groups.errors.texts import counted
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.messages.share_group_describe import (
     DescribedGroup,
@@ -94,15 +95,24 @@ def _member_of(member: Member) -> ShareGroupMember:
     )
 
 
-async def check_empty(ask: Asking, group_id: str) -> None:
-    """Check that a group has no members, as the coordinator does before a change.
+async def check_may_change(ask: Asking, group_id: str) -> None:
+    """Check that the coordinator would let the offsets of a group be set, as it does for one that does not exist yet.
 
     Raises:
+        GroupIdNotFoundError: It is a group of another type.
         NonEmptyGroupError: It has members.
     """
-    group = (await describe_groups(ask, [group_id])).values.get(group_id)
+    described = await describe_groups(ask, [group_id])
+    if isinstance(described.errors.get(group_id), GroupIdNotFoundError):
+        kind = await type_of_group(ask, group_id)
+        # Without any group of this name, setting offsets creates the share group. A group of another type stands in the
+        # way, and the coordinator's error would not say which type it has.
+        if kind not in (None, _TYPE):
+            raise GroupIdNotFoundError(f"Group {group_id} is not a share group. It is a {kind} group.")
+    group = described.values.get(group_id)
     if group is not None and group.members:
-        raise NonEmptyGroupError(f"The share group {group_id} has {len(group.members)} members. Stop them first.")
+        members = counted(len(group.members), "member")
+        raise NonEmptyGroupError(f"The share group {group_id} has {members}. Stop all of its members first.")
 
 
 async def delete_groups(ask: Asking, group_ids: Iterable[str]) -> Results[str, None]:

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from kafka_groups.admin.rules.returned_values import ShareOffset
 from kafka_groups.admin.rules.topics import by_topic, offsets_at_or_ends
-from kafka_groups.admin.rules.values import ShareOffset
 from kafka_groups.client.calls.questions import COORDINATORS, Answer, Asking, Question, finished_or_not, gathered, told
 from kafka_groups.client.calls.results import Results
 from kafka_groups.errors import error_for
@@ -83,6 +83,7 @@ def _offsets_of(group: DescribeShareGroupOffsetsResponseGroup) -> Answer[ShareOf
 
 
 def _offset_of(each: DescribeShareGroupOffsetsResponsePartition) -> ShareOffset:
+    # -1 is a start offset that was not decided yet: the group has not read the partition.
     known = each.start_offset >= 0
     epoch = each.leader_epoch if known and each.leader_epoch >= 0 else None
     return ShareOffset(each.start_offset if known else None, epoch, each.lag if each.lag >= 0 else None)
@@ -129,6 +130,8 @@ def _new_offsets(offsets: Mapping[TopicPartition, int]) -> tuple[AlterShareGroup
 def _altered(
     keys: Sequence[str], response: AlterShareGroupOffsetsResponse
 ) -> Mapping[str, Answer[Results[TopicPartition, None]]]:
+    # KIP-932, "AlterShareGroupOffsets API": the group's error stands at the top, and each partition may have one of its
+    # own.
     if response.error_code is not ErrorCode.NONE:
         return dict.fromkeys(keys, error_for(response.error_code, response.error_message))
     answers = {
@@ -157,6 +160,7 @@ async def reset_offsets(
     found = await offsets_at_or_ends(ask, partitions, timestamp)
     if dry_run:
         return found
+    # A request without partitions would change nothing, but could still fail for the group.
     altered = await alter_offsets(ask, group_id, found.values) if found.values else Results()
     values = {key: found[key] for key in altered.values}
     return Results(values, {**found.errors, **altered.errors})

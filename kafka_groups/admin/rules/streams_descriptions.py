@@ -10,11 +10,10 @@ from kafka_groups.admin.rules.streams_values import (
     StreamsSubtopologyDescription,
     StreamsTopologyDescription,
 )
-from kafka_groups.assignment.group.interface import OffsetsBySubtopology, TasksBySubtopology
+from kafka_groups.assignment.group.group_assignor import OffsetsBySubtopology, TasksBySubtopology
 from kafka_groups.client.calls.questions import COORDINATORS, Answer, Asking, Question, told
 from kafka_groups.client.calls.results import Results
 from kafka_groups.protocol.apis import ApiKey
-from kafka_groups.protocol.messages.streams_group import StreamsTopicInfo, TaskIds, TaskOffset
 from kafka_groups.protocol.messages.streams_group_describe import (
     StreamsGroupDescribeAssignment,
     StreamsGroupDescribeRequest,
@@ -24,6 +23,7 @@ from kafka_groups.protocol.messages.streams_group_describe import (
     StreamsGroupDescribeSubtopology,
     StreamsGroupDescribeTopology,
 )
+from kafka_groups.protocol.messages.streams_group_parts import StreamsTopicInfo, TaskIds, TaskOffset
 
 __all__ = ["described_streams_groups"]
 
@@ -78,6 +78,8 @@ def _subtopology_of(subtopology: StreamsGroupDescribeSubtopology) -> StreamsSubt
 def _internal_topic(info: StreamsTopicInfo) -> StreamsInternalTopic:
     return StreamsInternalTopic(
         name=info.name,
+        # 0 partitions mean that the coordinator has not derived the number yet, and a replication factor below 1 the
+        # brokers' default.
         partitions=info.partitions or None,
         replication_factor=info.replication_factor if info.replication_factor > 0 else None,
         configs={each.key: each.value for each in info.topic_configs},

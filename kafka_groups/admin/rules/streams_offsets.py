@@ -54,6 +54,8 @@ async def offsets_of_groups(
 ) -> Results[str, StreamsOffsets]:
     """Return the offsets of groups that are known to be streams groups."""
     committed = await ask(fetch_all_question(groups))
+    # Groups of which all partitions are wanted show those that they read, with and without an offset. Topics that
+    # cannot be seen are left out.
     whole = [name for group_id in committed.values if wanted[group_id] is None for name in groups[group_id].read_topics]
     read = await partitions_of_topics(ask, whole)
     partitions = {
@@ -84,6 +86,7 @@ async def _ends_and_starts(
 ) -> tuple[Results[TopicPartition, int], Results[TopicPartition, int]]:
     """Return the ends of partitions, and the beginnings of those in which a group starts without an offset."""
     ends = await offsets_at(ask, (key for some in partitions.values() for key in some), LATEST)
+    # A group that has not committed an offset starts at the beginning of the partition, so its lag counts from there.
     fresh = [
         key
         for group_id, some in partitions.items()
@@ -107,10 +110,13 @@ def _offset(
 
 
 def _from_beginning(start: int, end: int) -> StreamsGroupOffset:
+    # Kafka Streams starts at the beginning unless `auto.offset.reset` says otherwise, which the coordinator does not
+    # know.
     return StreamsGroupOffset(None, None, end, max(0, end - start))
 
 
 def _from_position(position: OffsetAndMetadata, end: int) -> StreamsGroupOffset:
+    # A committed offset can be after the end: the topic was created anew, or lost its last records.
     return StreamsGroupOffset(position.offset, position.leader_epoch, end, max(0, end - position.offset))
 
 
@@ -161,6 +167,7 @@ async def stored_offsets(
     for error in done.errors.values():
         if isinstance(error, UnknownMemberIdError):  # who is not a member may commit only while there are none
             raise _not_empty(group_id, "one has just joined") from error
+        # All partitions have this error, which is the group's.
         if isinstance(error, GroupAuthorizationFailedError):
             raise error
     return done
@@ -174,5 +181,6 @@ async def delete_streams_offsets(
     Raises:
         KafkaGroupsError: The coordinator refused the group.
     """
+    # OffsetDelete works on groups of any type (KIP-496).
     (await described_streams_groups(ask, [group_id])).checked()
     return (await ask(delete_question(group_id, partitions)))[group_id]

@@ -81,12 +81,15 @@ async def _input_partitions(
     """Return the partitions of all input topics; with a target that is relative, those with a committed offset."""
     found = (await partitions_of_topics(ask, group.input_topics)).checked()
     partitions = tuple(key for some in found.values.values() for key in some)
+    # Without a committed offset there is nothing to be relative to.
     if isinstance(target, AtCommitted | ShiftedBy):
         return tuple(key for key in partitions if key in committed)
     return partitions
 
 
 def _check_read(group: StreamsGroupDescription, topics: Iterable[str], committed: FetchedOffsets) -> None:
+    # A topic with committed offsets counts, too: a group that was a classic one keeps its offsets, and the topology may
+    # have changed since.
     known = {*group.read_topics, *(key.topic for key in committed)}
     strange = sorted(set(topics) - known)
     if strange:
@@ -103,6 +106,7 @@ async def _planned(
     ask: Asking, target: ResetTarget, partitions: tuple[TopicPartition, ...], committed: FetchedOffsets
 ) -> NewOffsets:
     match target:
+        # There are five targets, as in kafka-streams-groups.sh: KIP-1071, "Command-line tools".
         case AtTime(timestamp):
             return await offsets_at_or_ends(ask, partitions, timestamp)
         case AtOffset(offset):
@@ -125,6 +129,7 @@ def _shifted(key: TopicPartition, by: int, committed: FetchedOffsets) -> int | K
 async def _current(ask: Asking, partitions: Iterable[TopicPartition], committed: FetchedOffsets) -> NewOffsets:
     positions = {key: committed.values.get(key) for key in partitions}
     known = {key: position.offset for key, position in positions.items() if position is not None}
+    # A partition that was named and has no committed offset goes to its end, as in Kafka's tool.
     ends = await offsets_at(ask, [key for key in positions if key not in known], LATEST)
     return Results({**known, **ends.values}, ends.errors)
 
@@ -158,6 +163,7 @@ async def delete_internal_topics(ask: Asking, group_id: str, topics: Iterable[st
     """
     group = await without_members(ask, group_id)
     names = group.internal_topics if topics is None else tuple(topics)
+    # KIP-1071, "Command-line tools": only internal topics of the group may be named.
     strange = sorted(set(names) - set(group.internal_topics))
     if strange:
         raise ConfigurationError(

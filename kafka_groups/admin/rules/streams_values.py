@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from attrs import field, frozen
 
-from kafka_groups.admin.rules.values import total_lag
-from kafka_groups.assignment.group.interface import OffsetsBySubtopology, TasksBySubtopology
+from kafka_groups.admin.rules.returned_values import total_lag
+from kafka_groups.assignment.group.group_assignor import OffsetsBySubtopology, TasksBySubtopology
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.types import TaskId, TopicPartition
 

@@ -115,6 +115,7 @@ async def offsets_at_or_ends(
 ) -> Results[TopicPartition, int]:
     """Return the offset of the first record at or after a time in each partition, or the end if there is none."""
     found = await offsets_at(ask, partitions, timestamp)
+    # The leader answers -1 if all records are older.
     ends = await offsets_at(ask, [key for key, offset in found.values.items() if offset < 0], LATEST)
     values = {key: ends.values.get(key, offset) for key, offset in found.values.items() if key not in ends.errors}
     return Results(values, {**found.errors, **ends.errors})

@@ -203,6 +203,8 @@ def _known(number: int) -> int | None:
 
 async def fence_producer(ask: Asking, transactional_id: str) -> Results[str, FencedProducer]:
     """Take a new epoch for a transactional id. A request has only one id."""
+    # InitProducerId without a producer id raises the epoch, which fences every producer that has the id now
+    # (FenceProducersHandler in Java does the same).
     return await ask(_fencing(transactional_id))
 
 
@@ -231,6 +233,8 @@ async def abort_transaction(ask: Asking, partition: TopicPartition, start_offset
     """
     known = (await describe_producers(ask, [partition]))[partition]
     found = [each for each in known if each.transaction_start_offset == start_offset]
+    # The leader would write the marker for any producer. Only one with an open transaction at this offset is what the
+    # caller means (KIP-664).
     if not found:
         offsets = sorted(each.transaction_start_offset for each in known if each.transaction_start_offset is not None)
         raise InvalidTxnStateError(
@@ -245,6 +249,8 @@ def _abortion(partition: TopicPartition, producer: PartitionProducer) -> Questio
         producer_epoch=producer.producer_epoch,
         transaction_result=False,
         topics=(WritableTxnMarkerTopic(name=partition.topic, partition_indexes=(partition.partition,)),),
+        # A partition refuses markers with an older coordinator epoch than the last one. Without any marker yet, 0 is
+        # the lowest that it accepts.
         coordinator_epoch=producer.coordinator_epoch or 0,
     )
     request = WriteTxnMarkersRequest(markers=(marker,))

@@ -74,6 +74,8 @@ class KafkaStreamsAssignment:
         """
         found: dict[TaskId, AssignedTask] = {}
         for task in tasks:
+            # The same role twice is harmless. Two roles are a mistake, and Kafka refuses them as well
+            # (KafkaStreamsAssignment.of).
             if found.setdefault(task.id, task) != task:
                 raise IllegalStateError(f"Task {task.id} is active and standby in process {process_id}. Choose one.")
         return cls(process_id, found, None)
@@ -89,6 +91,7 @@ class KafkaStreamsAssignment:
         """
         if deadline.tzinfo is None:
             raise IllegalStateError(f"{deadline!r} has no time zone. Add a duration to ApplicationState.now.")
+        # A copy: Kafka's is unmodifiable, which is why its `assignTask` fails afterwards.
         return type(self)(self._process_id, dict(self._tasks), deadline)
 
     @property
@@ -108,10 +111,13 @@ class KafkaStreamsAssignment:
 
     def assign_task(self, task: AssignedTask) -> None:
         """Give it a task, instead of the one with the same id, if it has that."""
+        # A process has a task in one role only, so the new one replaces the old one, as in
+        # KafkaStreamsAssignment.assignTask.
         self._tasks[task.id] = task
 
     def remove_task(self, task: AssignedTask) -> None:
         """Take a task away, whatever its type, if it has it."""
+        # The role does not count, as in KafkaStreamsAssignment.removeTask.
         self._tasks.pop(task.id, None)
 
 

@@ -21,6 +21,7 @@ def identity_assignment(application_state: ApplicationState) -> dict[ProcessId, 
             process_id,
             [
                 *map(AssignedTask.active, state.previous_active_tasks),
+                # A task in two roles would be refused by `KafkaStreamsAssignment.of`.
                 *map(AssignedTask.standby, state.previous_standby_tasks - state.previous_active_tasks),
             ],
         )
@@ -44,5 +45,6 @@ def default_standby_task_assignment(application_state: ApplicationState, assignm
     stateful = [task for task, info in application_state.all_tasks.items() if info.is_stateful]
     add_standby_tasks(in_java_order(stateful), plans, configs.num_standby_replicas, configs.rack_aware_assignment_tags)
     for process_id, plan in plans.items():
+        # Copies that an assignor has placed before are part of the plan, and stay.
         for task in plan.standby - assignments[process_id].tasks.keys():
             assignments[process_id].assign_task(AssignedTask.standby(task))

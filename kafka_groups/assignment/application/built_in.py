@@ -5,9 +5,9 @@ from datetime import timedelta
 
 from kafka_groups.assignment.application.algorithms.highly_available import highly_available
 from kafka_groups.assignment.application.assignments import KafkaStreamsAssignment, TaskAssignment
-from kafka_groups.assignment.application.interface import TaskAssignor
 from kafka_groups.assignment.application.states import ApplicationState
 from kafka_groups.assignment.application.sticky_tasks import legacy_sticky_tasks, sticky_tasks
+from kafka_groups.assignment.application.task_assignor import TaskAssignor
 
 __all__ = [
     "FallbackPriorTaskAssignor",
@@ -33,6 +33,8 @@ class HighAvailabilityTaskAssignor(TaskAssignor):
         configs = application_state.assignment_configs
         result = highly_available(states, application_state.all_tasks, configs)
         assignments = [plan.as_assignment() for plan in result.plans.values()]
+        # While tasks are not where they shall be, the group has to look again whether copies have caught up (KIP-441).
+        # Kafka Streams calls it a probing rebalance.
         return _asking_again(assignments, application_state) if result.moves else TaskAssignment(assignments)
 
 
@@ -104,5 +106,6 @@ class FallbackPriorTaskAssignor(TaskAssignor):
 def _asking_again(assignments: Sequence[KafkaStreamsAssignment], state: ApplicationState) -> TaskAssignment:
     """Return an assignment after which the group rebalances again when the probing interval has passed."""
     later = state.now + timedelta(milliseconds=state.assignment_configs.probing_rebalance_interval_ms)
+    # One deadline is enough: the group rebalances for all. Kafka gives it to one process, too.
     first = [each.with_followup_rebalance(later) for each in assignments[:1]]
     return TaskAssignment([*first, *assignments[1:]])

@@ -29,6 +29,7 @@ class RackAwareStrategy(enum.Enum):
 
 def _within(least: int, most: int = _MOST_INT) -> Any:
     def check(_instance: object, attribute: "attrs.Attribute[int]", value: object) -> None:
+        # Kafka checks these bounds when it reads the configuration of the application (StreamsConfig).
         if value is None or (isinstance(value, int) and least <= value <= most):
             return
         raise ConfigurationError(f"{attribute.name} must be between {least} and {most}, not {value!r}.")

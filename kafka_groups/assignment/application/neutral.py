@@ -7,9 +7,9 @@ from functools import cache
 from attrs import field, frozen
 
 from kafka_groups.assignment.application.configs import AssignmentConfigs
-from kafka_groups.assignment.application.interface import GroupSubscription, MemberSubscription
 from kafka_groups.assignment.application.process_ids import ProcessId
 from kafka_groups.assignment.application.states import ApplicationState, KafkaStreamsState
+from kafka_groups.assignment.application.task_assignor import GroupSubscription, MemberSubscription
 from kafka_groups.assignment.application.tasks import TaskInfo
 from kafka_groups.types import TaskId, TopicPartition
 
@@ -117,6 +117,8 @@ def _process(
     given: ApplicationInput, process_id: ProcessId, member_ids: list[str], lags: Mapping[TaskId, int] | None
 ) -> KafkaStreamsState:
     members = [given.members[member_id] for member_id in member_ids]
+    # All members of a process share these values by their configuration. If they do not, Kafka takes those of the
+    # member that it meets first, which depends on a hash table; here it is the first by id.
     first = members[0]
     had = {id_: each.active_tasks | _copies(each, given) for id_, each in zip(member_ids, members, strict=True)}
     active = frozenset().union(*(each.active_tasks for each in members))
@@ -124,6 +126,8 @@ def _process(
         process_id=process_id,
         consumer_client_ids=member_ids,
         previous_active_tasks=active,
+        # A member may have a copy of a task that another one runs, while the task moves between them. The process runs
+        # it then.
         previous_standby_tasks=frozenset().union(*(_copies(each, given) for each in members)) - active,
         host_info=first.host_info,
         client_tags=first.client_tags,
@@ -135,4 +139,6 @@ def _process(
 
 def _copies(member: MemberInput, given: ApplicationInput) -> frozenset[TaskId]:
     """Return the tasks of which a member has state without running them: standby tasks, and dormant ones."""
+    # StreamsPartitionAssignor does the same with the offset sums of classic members: what a process does not run and
+    # has offsets of counts as a previous standby task (ClientState.initializeRemainingPrevTasksFromTaskOffsetSums).
     return member.standby_tasks | (member.task_offsets.keys() & given.tasks.keys())

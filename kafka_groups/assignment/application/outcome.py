@@ -6,18 +6,18 @@ from datetime import datetime
 from attrs import frozen
 
 from kafka_groups.assignment.application.assignments import KafkaStreamsAssignment, TaskAssignment
-from kafka_groups.assignment.application.interface import (
+from kafka_groups.assignment.application.neutral import ApplicationInput, subscription_of
+from kafka_groups.assignment.application.process_ids import ProcessId
+from kafka_groups.assignment.application.states import ApplicationState, KafkaStreamsState
+from kafka_groups.assignment.application.task_assignment_validation import validate_task_assignment
+from kafka_groups.assignment.application.task_assignor import (
     AssignedMember,
     AssignmentError,
     GroupAssignment,
     GroupSubscription,
 )
-from kafka_groups.assignment.application.neutral import ApplicationInput, subscription_of
-from kafka_groups.assignment.application.process_ids import ProcessId
-from kafka_groups.assignment.application.states import ApplicationState, KafkaStreamsState
 from kafka_groups.assignment.application.tasks import TaskInfo, source_partitions
 from kafka_groups.assignment.application.threads import MemberShare, spread_over_threads
-from kafka_groups.assignment.application.validation import validate_task_assignment
 from kafka_groups.types import TaskId
 
 __all__ = ["AssignmentOutcome", "outcome_of"]
@@ -53,9 +53,13 @@ def outcome_of(given: ApplicationInput, state: ApplicationState, result: TaskAss
     """
     error = validate_task_assignment(state, result)
     members: dict[str, AssignedMember] = {}
+    # With any other error, Kafka computes the assignment of members nevertheless, and shows it to the callback before
+    # it refuses it (StreamsPartitionAssignor.assign).
     if error not in _UNREADABLE:
         processes = state.kafka_streams_states(compute_task_lags=True)
         members = dict(_members(state, processes, result.assignment))
+    # Kafka tells the deadline to one member of the process, which rejoins then. In a streams group, the coordinator
+    # keeps it.
     deadlines = {
         each.process_id: each.followup_rebalance_deadline
         for each in result.assignment

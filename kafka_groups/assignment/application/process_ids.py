@@ -81,10 +81,12 @@ def _parsed(text: str) -> UUID | str:
         uuid = UUID(text)
     except ValueError:
         return text
+    # Other spellings, such as capital letters, name other processes for the brokers, which compare text.
     return uuid if str(uuid) == text else text
 
 
 def _order_of(id_: UUID | str) -> _Order:
+    # Text that is not a UUID cannot occur in Kafka Streams. The brokers of streams groups accept any.
     if isinstance(id_, str):
         return 1, 0, 0, id_
     return 0, _signed(id_.int >> _BITS), _signed(id_.int & ((1 << _BITS) - 1)), ""

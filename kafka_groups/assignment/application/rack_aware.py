@@ -10,7 +10,7 @@ from typing import Final, Self
 from attrs import evolve, frozen
 
 from kafka_groups.assignment.application.algorithms.plans import Plans, ProcessPlan
-from kafka_groups.assignment.application.algorithms.rack_aware.active_tasks import move_active_tasks
+from kafka_groups.assignment.application.algorithms.rack_aware.moves import move_active_tasks, move_standby_tasks
 from kafka_groups.assignment.application.algorithms.rack_aware.racks import (
     PartitionFilter,
     RackCosts,
@@ -18,7 +18,6 @@ from kafka_groups.assignment.application.algorithms.rack_aware.racks import (
     every_partition,
     is_changelog,
 )
-from kafka_groups.assignment.application.algorithms.rack_aware.standby_tasks import move_standby_tasks
 from kafka_groups.assignment.application.assignments import AssignedTask, AssignmentsByProcess, KafkaStreamsAssignment
 from kafka_groups.assignment.application.configs import RackAwareStrategy
 from kafka_groups.assignment.application.process_ids import ProcessId
@@ -126,12 +125,15 @@ def optimize_rack_aware_active_tasks(params: RackAwareOptimizationParams, assign
     plans = _plans(params, assignments)
     running = {task: process_id for process_id, plan in plans.items() for task in plan.active}
     costs = _costs(params, every_partition)
+    # TaskAssignmentUtils.canPerformRackAwareOptimization in Kafka Streams: an optimisation that is impossible is none,
+    # and no error.
     if costs is None:
         return
     tasks = running.keys() if params.tasks is None else params.tasks
     _check_running(tasks, running)
     move_active_tasks(tasks, plans, costs, _strategy(params))
     for process_id, plan in plans.items():
+        # Removed from where it ran, and assigned in place of a copy, if there is one: a process has a task only once.
         for task in (task for task in plan.active if running[task] != process_id):
             assignments[running[task]].remove_task(AssignedTask.active(task))
             assignments[process_id].assign_task(AssignedTask.active(task))
@@ -157,6 +159,8 @@ def optimize_rack_aware_standby_tasks(params: RackAwareOptimizationParams, assig
     costs = _costs(params, is_changelog)
     if costs is None:
         return
+    # Kafka asks whether the tags permit a move, with the source as the destination too, so they always do
+    # (TaskAssignmentUtils.optimizeRackAwareStandbyTasks). Its rounds go over all copies even if tasks were chosen.
     move_standby_tasks(plans, costs, _strategy(params), lambda task, _source, _destination: params.may_move(task))
     for process_id, plan in plans.items():
         _set_standby(assignments[process_id], plan)
@@ -185,6 +189,8 @@ def _plans(params: RackAwareOptimizationParams, assignments: AssignmentsByProces
 def _costs(params: RackAwareOptimizationParams, counts: PartitionFilter) -> RackCosts | None:
     """Return what tasks cost, or None if they cannot be optimised."""
     traffic, non_overlap = params.traffic_cost, params.non_overlap_cost
+    # Kafka's check asks the configured costs only, so that overrides alone never count. They do here: a program that
+    # gives both costs means them.
     if _strategy(params) is RackAwareStrategy.NONE or traffic is None or non_overlap is None:
         return None
     states = params.application_state.kafka_streams_states(compute_task_lags=False)

@@ -10,9 +10,10 @@ from attrs import field, fields, frozen
 
 from kafka_groups.assignment.application.assignments import TaskAssignment
 from kafka_groups.assignment.application.configs import AssignmentConfigs
-from kafka_groups.assignment.application.interface import TaskAssignor
 from kafka_groups.assignment.application.states import ApplicationState
+from kafka_groups.assignment.application.task_assignor import TaskAssignor
 from kafka_groups.errors import ConfigurationError
+from kafka_groups.errors.texts import named, represented, sentences
 
 __all__ = ["AssignFunction", "Registered", "import_assignor", "is_application_assignor"]
 
@@ -28,6 +29,8 @@ _KEYS: Final[Mapping[str, str]] = MappingProxyType({
 })  # fmt: skip
 """The values of `AssignmentConfigs` that a registration gives, by Kafka's names. Groups and brokers have the others."""
 
+# Streams Rebalance Protocol, "Centralized Assignment Configuration": these are configured for the group, so that all
+# assignors and the coordinator have the same values.
 _OF_GROUPS: Final = ("acceptable.recovery.lag", "num.standby.replicas", "rack.aware.assignment.tags")
 
 
@@ -57,16 +60,16 @@ def import_assignor(place: str) -> object:
     try:
         return getattr(import_module(module), name)
     except Exception as error:  # the module may be anybody's
-        raise ConfigurationError(
-            f"Could not import the task assignor '{place}': {error!r}. Check the name, and that Python finds the "
-            "module (PYTHONPATH)."
-        ) from error
+        text = f"Could not import the task assignor '{place}': {named(error)}"
+        remedy = "Check the name, and that Python finds the module (PYTHONPATH)"
+        raise ConfigurationError(sentences(text, remedy)) from error
 
 
 def is_application_assignor(entry: object) -> bool:
     """Return whether something is an assignor of applications: an object, a class or a function."""
     if isinstance(entry, type):
         return issubclass(entry, TaskAssignor)
+    # A function has no method `assign`; an object with one that is not a `TaskAssignor` may be an assignor by member.
     return isinstance(entry, TaskAssignor) or (callable(entry) and not hasattr(entry, "assign"))
 
 
@@ -74,11 +77,13 @@ def _found(assignor: object) -> object:
     found = import_assignor(assignor) if isinstance(assignor, str) else assignor
     if not is_application_assignor(found):
         raise ConfigurationError(
-            f"{found!r} is not a task assignor. Register a subclass of TaskAssignor, an object of one, a function that "
-            "takes an ApplicationState, or its place: module:Class."
+            f"{represented(found)} is not a task assignor. Register a subclass of TaskAssignor, an object of one, a "
+            "function that takes an ApplicationState, or its place: module:Class."
         )
     if inspect.iscoroutinefunction(getattr(found, "assign", found)):
-        raise ConfigurationError(f"The task assignor {found!r} is asynchronous. Make it an ordinary function.")
+        raise ConfigurationError(
+            f"The task assignor {represented(found)} is asynchronous. Make it an ordinary function."
+        )
     return found
 
 
@@ -104,14 +109,21 @@ class Registered:
 
     @name.default
     def _default_name(self) -> str:
-        named = self.assignor if hasattr(self.assignor, "__qualname__") else type(self.assignor)
-        return str(getattr(named, "__name__", named))
+        holder = self.assignor if hasattr(self.assignor, "__qualname__") else type(self.assignor)
+        return str(getattr(holder, "__name__", holder))
 
     def __attrs_post_init__(self) -> None:
         if not self.name:
-            raise ConfigurationError(f"The task assignor {self.assignor!r} has an empty name. Give it one.")
+            raise ConfigurationError(f"The task assignor {represented(self.assignor)} has an empty name. Give it one.")
+        # Everything that can fail is tried here, so that a broker does not start with an assignor that fails at the
+        # first assignment.
         self.assignment_configs(AssignmentConfigs())
-        self.new_assignor()
+        made = self.new_assignor()
+        if isinstance(self.assignor, type) and made is self.new_assignor():
+            raise ConfigurationError(
+                f"The class {self.assignor.__qualname__} of the task assignor '{self.name}' makes the same object "
+                "again, but each assignment needs a new one. Register the object if assignments may share it."
+            )
 
     def __str__(self) -> str:
         return self.name
@@ -123,13 +135,14 @@ class Registered:
             ConfigurationError: The class cannot be called without arguments, or refuses the configuration.
         """
         try:
+            # A new object for each assignment, as in StreamsPartitionAssignor.createTaskAssignor: the class may keep
+            # what it computes.
             made = _made(self.assignor)
             made.configure(self.configs)
         except Exception as error:  # the class may be anybody's
-            raise ConfigurationError(
-                f"Could not create or configure the task assignor '{self.name}': {error!r}. Register a class that can "
-                "be called without arguments and accepts its configuration."
-            ) from error
+            text = f"Could not create or configure the task assignor '{self.name}': {named(error)}"
+            remedy = "Register a class that can be called without arguments and accepts its configuration"
+            raise ConfigurationError(sentences(text, remedy)) from error
         return made
 
     def assignment_configs(self, of_group: AssignmentConfigs) -> AssignmentConfigs:
@@ -154,7 +167,7 @@ def _made(assignor: Any) -> TaskAssignor:
         return assignor
     made = assignor() if isinstance(assignor, type) else _FunctionAssignor(assignor)
     if not isinstance(made, TaskAssignor):
-        raise TypeError(f"{assignor!r} made {made!r}")
+        raise TypeError(f"{represented(assignor)} made {represented(made)}, which is not a TaskAssignor")
     return made
 
 

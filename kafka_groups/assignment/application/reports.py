@@ -33,6 +33,8 @@ def input_of_streams_group(
         configs: The configuration of the group.
         now: The time.
     """
+    # Without reports, no process would ever be known to have caught up. With this lag everybody has, and tasks move at
+    # once, as `sticky` moves them.
     if not has_reports(members.values()):
         configs = evolve(configs, acceptable_recovery_lag=LONGEST_LAG)
     acceptable_lag = configs.acceptable_recovery_lag
@@ -74,6 +76,8 @@ def _lags(
     offsets = _largest(each.task_offsets for each in members)
     active = frozenset().union(*(each.active_tasks for each in members))
     lags = {task: _lag(offsets.get(task), ends.get(task)) for task in stateful}
+    # In a classic group a member says itself that a task is running (offset sum -2, Task.LATEST_OFFSET). In a streams
+    # group it follows from the assignment: an active task runs, unless the report shows that it is still restoring.
     for task in active & lags.keys():
         if task not in offsets or task not in ends or lags[task] <= acceptable_lag:
             lags[task] = ACTIVE_LAG
@@ -81,8 +85,11 @@ def _lags(
 
 
 def _lag(offset: int | None, end: int | None) -> int:
+    # KIP-1071, "Using cumulative task changelog offsets and cumulative task changelog end offsets": without a known end
+    # nobody is caught up, but the copy with the highest offset is still the best one.
     if end is None:
         return LONGEST_LAG - max(0, offset or 0)
+    # Offsets may be reported after the end was, so the difference can be negative.
     return max(0, end - max(0, offset or 0))
 
 
@@ -90,5 +97,8 @@ def _largest(reports: Iterable[Mapping[TaskId, int]]) -> dict[TaskId, int]:
     largest: dict[TaskId, int] = {}
     for report in reports:
         for task, offset in report.items():
+            # Members that share a directory may report the same task at different times: KIP-1071, "Cumulative task
+            # changelog offsets". It takes the most recent report. Positions grow as long as the state is kept, so the
+            # largest is as good.
             largest[task] = max(offset, largest.get(task, 0))
     return largest

@@ -40,9 +40,9 @@ class KafkaStreamsState:
         consumer_client_ids: The ids of its members in the group, sorted.
         previous_active_tasks: The active tasks that it has, in the order of tasks.
         previous_standby_tasks: The tasks of which it has a copy, in the order of tasks.
-        host_info: Its `application.server`, as host and port; None if it has none.
+        host_info: Its `application.server`, as host and port; None if it is not set.
         client_tags: Its client tags.
-        rack_id: Its `client.rack`; None if it has none.
+        rack_id: Its `client.rack`; None if it is not set.
     """
 
     process_id: ProcessId
@@ -71,6 +71,7 @@ class KafkaStreamsState:
             IllegalStateError: Lags were not asked for (`kafka_streams_states`), or the task has no changelog.
         """
         lags = self._known_lags()
+        # KafkaStreamsState.lagFor in Kafka Streams refuses these tasks, too: 0 would pass for a complete copy.
         if task not in lags:
             raise IllegalStateError(
                 f"There is no lag of task {task} in process {self.process_id}: only tasks with changelogs have one."
@@ -85,6 +86,7 @@ class KafkaStreamsState:
         """
         lags = self._known_lags()
         tasks = self._previous_by_consumer.get(consumer_client_id, frozenset())
+        # Tasks without changelogs have no lag, and tasks that are gone are nobody's concern.
         known = [task for task in tasks if task in lags]
         return dict.fromkeys(sorted(known, key=lambda task: (lags[task], task_order(task)))).keys()
 
@@ -97,6 +99,8 @@ class KafkaStreamsState:
         return MappingProxyType(dict(self._known_lags()))
 
     def _known_lags(self) -> Mapping[TaskId, int]:
+        # An assignor that does not need lags gets none, because it can take requests to find them out. KIP-924,
+        # "ApplicationState", has the same switch.
         if self._lags is None:
             raise IllegalStateError(
                 "The lags of tasks were not asked for. Call kafka_streams_states(compute_task_lags=True)."

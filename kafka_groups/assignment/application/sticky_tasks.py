@@ -38,6 +38,8 @@ def legacy_sticky_tasks(
     sticky.place_active(state.all_tasks, must_preserve=must_preserve)
     stateful, stateless = _by_kind(state)
     racks = RackAwareness.of(states, state.all_tasks, configs, (_TRAFFIC_COST, _NON_OVERLAP_COST))
+    # FallbackPriorTaskAssignor passes no RackAwareTaskAssignor on, so nothing is optimised. With racks, tasks may move
+    # even if they are to be preserved, as in LegacyStickyTaskAssignor.optimizeActive.
     if uses_racks:
         racks.move_active(stateful, sticky.plans)
         racks.move_stateless(stateless, sticky.plans)
@@ -54,6 +56,8 @@ def sticky_tasks(state: ApplicationState, *, must_preserve: bool) -> list[KafkaS
     """
     sticky = Sticky.of(state.kafka_streams_states(compute_task_lags=False), is_legacy=False)
     sticky.place_active(state.all_tasks, must_preserve=must_preserve)
+    # Active tasks are optimised before there are copies, or a task could move to where its copy is
+    # (StickyTaskAssignor.assign in Kafka Streams).
     if not must_preserve:
         _move_active(state, sticky)
     sticky.place_standby(_by_kind(state)[0], state.assignment_configs.num_standby_replicas)

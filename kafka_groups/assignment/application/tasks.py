@@ -27,6 +27,8 @@ def task_order(task: TaskId) -> tuple[bool, int, str, int]:
 
     `TaskId` itself compares as text, as the brokers do: with them, `10_0` comes before `2_0`.
     """
+    # TaskId.compareTo in Kafka Streams compares numbers. Ids that are not numbers, which brokers accept, come after
+    # them.
     id_ = task.subtopology_id
     is_number = id_.isascii() and id_.isdecimal()
     return not is_number, int(id_) if is_number else 0, id_, task.partition
@@ -50,6 +52,8 @@ def in_java_order(tasks: Iterable[TaskId], *, is_copy: bool = False) -> list[Tas
 
 def task_hash(task: TaskId) -> int:
     """Return the hash code of a task in Kafka Streams: that of two numbers, and of nothing."""
+    # TaskId.hashCode in Kafka Streams hashes the sub-topology, the partition and the name of a named topology, which is
+    # null (0) here. A hash of text stands in for a sub-topology that is not a number.
     id_ = task.subtopology_id
     number = int(id_) if id_.isascii() and id_.isdecimal() else string_hash(id_)
     return 31**3 + 31**2 * number + 31 * task.partition & _WORD
@@ -57,6 +61,7 @@ def task_hash(task: TaskId) -> int:
 
 def ordered_tasks(tasks: Iterable[TaskId] = ()) -> Set[TaskId]:
     """Return a set of tasks that is gone over in the order of Kafka Streams."""
+    # Keys of a dictionary are a set with an order.
     return dict.fromkeys(in_task_order(tasks)).keys()
 
 

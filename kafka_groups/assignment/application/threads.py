@@ -55,6 +55,8 @@ def spread_over_threads(
     copies = [each.id for each in assignment.tasks.values() if not each.is_active]
     loads = dict.fromkeys(state.consumer_client_ids, 0)
     had = {member: list(state.prev_tasks_by_lag(member)) for member in loads}
+    # The three passes of StreamsPartitionAssignor.computeNewAssignment in Kafka Streams. They share the loads, so that
+    # a member with many active tasks gets fewer copies.
     stateful = _Pass(loads, in_java_order([task for task in active if tasks[task].is_stateful])).spread(had)
     standby = _Pass(loads, copies).spread(had)
     stateless = _Pass(loads, in_java_order([task for task in active if not tasks[task].is_stateful])).spread({})
@@ -80,6 +82,7 @@ class _Pass:
 
     def __attrs_post_init__(self) -> None:
         self._shares = {member: [] for member in self.loads}
+        # Rounded down: each member gets at least so many, and nobody gets more than one more.
         self._least = (len(self.tasks) + sum(self.loads.values())) // len(self.loads)
 
     def spread(self, had: Mapping[str, Iterable[TaskId]]) -> dict[str, list[TaskId]]:
@@ -96,6 +99,8 @@ class _Pass:
         left = set(self.tasks)
         for member, tasks in had.items():
             for task in (task for task in tasks if task in left):
+                # Tasks beyond the share are remembered. If there are tasks left in the end, members that have had them
+                # come first (StreamsPartitionAssignor.assignTasksToThreads).
                 if self.loads[member] < self._least:
                     self._give(task, member)
                     left.remove(task)
@@ -115,12 +120,16 @@ class _Pass:
 
     def _give_rest(self, queue: JavaQueue[TaskId], remembered: Mapping[TaskId, str]) -> None:
         """Give one more task to some members: to those that have had it, then to others."""
+        # Some members may be above already: copies can be fewer than members, and the pass before may have given one
+        # more to some.
         members = [member for member, load in self.loads.items() if load == self._least]
         for task in in_task_order(set(queue) & remembered.keys()):
             if remembered[task] in members:
                 members.remove(remembered[task])
                 self._give(task, remembered[task])
                 queue.remove(task)
+        # Kafka goes over the queue without polling it, so these tasks come in the order of the heap's array and not
+        # sorted.
         for task, member in zip(queue, members, strict=False):
             self._give(task, member)
 

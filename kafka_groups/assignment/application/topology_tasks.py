@@ -42,6 +42,8 @@ def tasks_of_topology(
     tasks: dict[TaskId, TaskInfo] = {}
     for subtopology_id, topics in subtopologies.items():
         stores = frozenset(_stores(topics, f"{application_id}-"))
+        # KIP-1071, "Rebalance Process": a task is a sub-topology and a partition. Sources with fewer partitions are
+        # read by some of the tasks only.
         for partition in range(max(topics.sources.values(), default=0)):
             task = TaskId(subtopology_id, partition)
             places = tuple(_places(topics, partition, find_racks))
@@ -66,6 +68,7 @@ def _stores(topics: SubtopologyTopics, prefix: str) -> Iterator[str]:
 
 
 def _places(topics: SubtopologyTopics, partition: int, find_racks: FindRacks) -> Iterator[TaskTopicPartition]:
+    # A source that is a changelog as well comes once, with both roles.
     for name, count in {**topics.changelogs, **topics.sources}.items():
         if partition < count:
             yield TaskTopicPartition(

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from kafka_groups.assignment.group.interface import OffsetsBySubtopology, TasksBySubtopology
+from kafka_groups.assignment.group.group_assignor import OffsetsBySubtopology, TasksBySubtopology
 from kafka_groups.types import TaskId
 
 __all__ = ["grouped_offsets", "grouped_tasks", "offsets_of_tasks", "tasks_in"]

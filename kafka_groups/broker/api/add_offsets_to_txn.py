@@ -7,9 +7,9 @@ Errors: as for AddPartitionsToTxn.
 
 from functools import partial
 
-from kafka_groups.broker.api.context import RequestContext
 from kafka_groups.broker.log.entries import Producer
 from kafka_groups.broker.metadata.placement import GROUP_TOPIC, partition_of_key
+from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.broker.requests.transactional_ids import check_transactional_id, code_for_producers
 from kafka_groups.broker.runtime.outcome import outcome_of
 from kafka_groups.errors import BrokerError
@@ -27,6 +27,8 @@ async def handle(request: AddOffsetsToTxnRequest, context: RequestContext) -> Ad
     producer = Producer(request.producer_id, request.producer_epoch)
     try:
         check_transactional_id(request.transactional_id)
+        # The offsets of a group are records in one partition of this topic, which takes part in the transaction like
+        # any other. The topic may be created by this request.
         topic = services.coordinators.groups.topic.ensured()
         partition = TopicPartition(GROUP_TOPIC, partition_of_key(request.group_id, topic.num_partitions))
         add = services.coordinators.transactions.add_partitions

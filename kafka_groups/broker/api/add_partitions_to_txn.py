@@ -11,10 +11,10 @@ CONCURRENT_TRANSACTIONS, TRANSACTION_ABORTABLE (verified, and not part of the tr
 from collections.abc import Iterable, Mapping
 from functools import partial
 
-from kafka_groups.broker.api.context import RequestContext
 from kafka_groups.broker.coordinators.transactions.transaction import FIRST_WITH_NEW_EPOCHS
 from kafka_groups.broker.log.entries import Producer
 from kafka_groups.broker.metadata.placement import leader_of
+from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.broker.requests.transactional_ids import check_transactional_id, code_for_producers
 from kafka_groups.broker.runtime.outcome import outcome_of
 from kafka_groups.errors import BrokerError, OperationNotAttemptedError, UnknownTopicOrPartitionError
@@ -36,6 +36,7 @@ Errors = Mapping[TopicPartition, BrokerError]
 
 async def handle(request: AddPartitionsToTxnRequest, context: RequestContext) -> AddPartitionsToTxnResponse:
     """Return one result for each partition."""
+    # A producer's request has a single transaction, in separate fields. Brokers ask about several at once.
     if context.version < FIRST_OF_BROKERS:
         only = await _added(_of_producer(request), context)
         return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=only.topic_results)
@@ -55,6 +56,8 @@ def _of_producer(request: AddPartitionsToTxnRequest) -> AddPartitionsToTxnTransa
 async def _added(transaction: AddPartitionsToTxnTransaction, context: RequestContext) -> AddPartitionsToTxnResult:
     partitions = [TopicPartition(topic.name, number) for topic in transaction.topics for number in topic.partitions]
     errors: Errors = _unknown(partitions, context)
+    # Only a request whose partitions all exist reaches the coordinator (KafkaApis.handleAddPartitionsToTxnRequest in
+    # Kafka).
     if not errors:
         try:
             errors = await _ask(transaction, partitions, context)
@@ -90,9 +93,11 @@ async def _ask(
     check_transactional_id(transaction.transactional_id)
     coordinator = context.services.coordinators.transactions
     producer = Producer(transaction.producer_id, transaction.producer_epoch)
+    # The leader of a partition only wants to know whether a producer of an older version has added it.
     if transaction.verify_only:
         verify = coordinator.verify_partitions
         return await outcome_of(partial(verify, transaction.transactional_id, producer, partitions))
+    # Only brokers send these versions, for producers that use transactions of version 2 (KIP-890).
     version = FIRST_WITH_NEW_EPOCHS if context.version >= FIRST_OF_BROKERS else 0
     await outcome_of(partial(coordinator.add_partitions, transaction.transactional_id, producer, partitions, version))
     return {}

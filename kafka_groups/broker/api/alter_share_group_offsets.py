@@ -9,11 +9,11 @@ UNKNOWN_TOPIC_OR_PARTITION.
 
 from uuid import UUID
 
-from kafka_groups.broker.api.context import RequestContext
 from kafka_groups.broker.metadata.topics import TopicMetadata
+from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.broker.requests.group_coordination import check_coordinator, check_share_groups_enabled
-from kafka_groups.broker.runtime.scheduling.turns import CHEAP, Turns
+from kafka_groups.broker.runtime.scheduling.cooperative_yield import CHEAP, CooperativeYield
 from kafka_groups.errors import BrokerError, InvalidGroupIdError, UnknownServerError, UnknownTopicOrPartitionError
 from kafka_groups.protocol.messages.alter_share_group_offsets import (
     AlterShareGroupOffsetsRequest,
@@ -50,6 +50,7 @@ async def _alter(request: AlterShareGroupOffsetsRequest, context: RequestContext
     }
     offsets = await _offsets(request.group_id, wanted, topics, context.turns)
     names = {topic.topic_id: name for name, topic in topics.items()}
+    # A request whose topics are all unknown changes nothing, and does not create the group.
     if topics:
         await services.coordinators.groups.alter_start_offsets(request.group_id, offsets, names)
     return AlterShareGroupOffsetsResponse(
@@ -63,20 +64,25 @@ async def _alter(request: AlterShareGroupOffsetsRequest, context: RequestContext
 
 
 async def _offsets(
-    group_id: str, wanted: _Wanted, topics: dict[str, TopicMetadata], turns: Turns
+    group_id: str, wanted: _Wanted, topics: dict[str, TopicMetadata], turns: CooperativeYield
 ) -> dict[tuple[UUID, int], int]:
     offsets: dict[tuple[UUID, int], int] = {}
     for name, topic in topics.items():
         async for partition in turns.each(wanted[name]):
+            # Kafka fails on a negative number, and so does the whole request.
             if partition.partition_index < 0:
                 raise UnknownServerError(f"Group '{group_id}': {name} has no partition {partition.partition_index}.")
+            # Offsets of partitions that do not exist are left out. Each gets an error of its own in the response.
             if partition.partition_index < topic.num_partitions:
                 offsets[topic.topic_id, partition.partition_index] = partition.start_offset
     return offsets
 
 
 async def _result(
-    name: str, partitions: list[AlterShareGroupOffsetsRequestPartition], topic: TopicMetadata | None, turns: Turns
+    name: str,
+    partitions: list[AlterShareGroupOffsetsRequestPartition],
+    topic: TopicMetadata | None,
+    turns: CooperativeYield,
 ) -> AlterShareGroupOffsetsResponseTopic:
     return AlterShareGroupOffsetsResponseTopic(
         topic_name=name,

@@ -8,7 +8,7 @@ iterations), RESOURCE_NOT_FOUND (deletes what does not exist), DUPLICATE_RESOURC
 
 from collections import Counter
 
-from kafka_groups.broker.api.context import RequestContext
+from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.broker.security import ScramCredentials
 from kafka_groups.errors import BrokerError, error_for
@@ -20,8 +20,7 @@ from kafka_groups.protocol.messages.alter_user_scram_credentials import (
     ScramCredentialDeletion,
     ScramCredentialUpsertion,
 )
-from kafka_groups.protocol.messages.scram_mechanisms import MECHANISM_NAMES
-from kafka_groups.protocol.sasl.scram import MIN_ITERATIONS, scram_credential
+from kafka_groups.protocol.sasl.scram import MECHANISM_NAMES, MIN_ITERATIONS, scram_credential
 
 __all__ = ["handle"]
 
@@ -45,6 +44,7 @@ async def handle(
 
 def _altered(user: str, changes: list[Change], credentials: ScramCredentials) -> AlterUserScramCredentialsResult:
     try:
+        # Everything is checked before the first change is made.
         _check_duplicates(changes)
         for change in changes:
             _check(change, credentials)
@@ -57,6 +57,7 @@ def _altered(user: str, changes: list[Change], credentials: ScramCredentials) ->
 
 
 def _check_duplicates(changes: list[Change]) -> None:
+    # Two changes of one credential would depend on their order. Kafka refuses such a user as a whole (KIP-554).
     if max(Counter(change.mechanism for change in changes).values()) > 1:
         raise error_for(ErrorCode.DUPLICATE_RESOURCE, "A user credential cannot be altered twice in the same request")
 
@@ -74,6 +75,7 @@ def _check(change: Change, credentials: ScramCredentials) -> None:
 
 
 def _check_iterations(iterations: int) -> None:
+    # The bounds are Kafka's. Few iterations make guessing cheap, and many let a client slow down the brokers.
     if iterations < MIN_ITERATIONS:
         raise error_for(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Too few iterations")
     if iterations > _MAX_ITERATIONS:

@@ -13,8 +13,8 @@ That response has version 0 and lists only the versions of this API.
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from kafka_groups.broker.api.context import RequestContext
 from kafka_groups.broker.profile import Profile
+from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.protocol.apis import ApiKey, VersionRange
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.api_versions import (
@@ -57,9 +57,9 @@ class ApiVersionsHandler:
         )
 
 
-def unsupported_version(profile: Profile) -> ApiVersionsResponse:
+def unsupported_version(context: RequestContext) -> ApiVersionsResponse:
     """Return the response to a version of ApiVersions that is not served. It is sent in version 0 (KIP-511)."""
-    api_keys = tuple(_api_versions((ApiKey.API_VERSIONS,), profile))
+    api_keys = tuple(_api_versions((ApiKey.API_VERSIONS,), context.services.cluster.profile))
     return ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=api_keys)
 
 
@@ -71,11 +71,15 @@ def _api_versions(keys: Iterable[ApiKey], profile: Profile) -> Iterator[ApiVersi
 
 
 def _refusal(request: ApiVersionsRequest, context: RequestContext) -> ErrorCode | None:
+    # Kafka takes these names for metrics, so it refuses others (ApiVersionsRequest.isValid; KIP-511).
     if context.version >= _FIRST_WITH_SOFTWARE and not _names_its_software(request):
         return ErrorCode.INVALID_REQUEST
+    # A client may say which broker of which cluster it means. If another one listens at the address, the client has to
+    # find the cluster again (KIP-1242).
     wanted = (request.cluster_id, request.node_id)
     if wanted == _ANY_BROKER:
         return None
+    # One without the other means nothing.
     if _ANY_BROKER[0] == request.cluster_id or _ANY_BROKER[1] == request.node_id:
         return ErrorCode.INVALID_REQUEST
     this = (context.services.cluster.metadata.cluster_id, context.services.node_id)

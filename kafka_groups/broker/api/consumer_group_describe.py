@@ -6,8 +6,8 @@ NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS, INVALID_GROUP_ID (empty), GROUP_I
 
 from attrs import evolve
 
-from kafka_groups.broker.api.context import RequestContext
 from kafka_groups.broker.requests.authorized_operations import GROUP_OPERATIONS
+from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.broker.requests.group_coordination import check_consumer_groups_enabled
 from kafka_groups.errors import BrokerError, InvalidGroupIdError
@@ -43,4 +43,4 @@ async def _describe(group_id: str, context: RequestContext) -> ConsumerGroupDesc
     check_consumer_groups_enabled(context.services)
     if not group_id:
         raise InvalidGroupIdError
-    return await context.services.coordinators.groups.describe_consumer(group_id)
+    return await context.services.coordinators.groups.consumer_group_describe(group_id)

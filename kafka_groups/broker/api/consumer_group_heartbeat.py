@@ -7,9 +7,9 @@ member is not joining; or the group is of another type), UNKNOWN_MEMBER_ID, FENC
 FENCED_INSTANCE_ID, GROUP_MAX_SIZE_REACHED.
 """
 
-from kafka_groups.broker.api.context import RequestContext
 from kafka_groups.broker.coordinators.groups.consumer.requests import validate
 from kafka_groups.broker.coordinators.groups.member_client import MemberClient
+from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.broker.requests.group_coordination import check_consumer_groups_enabled
 from kafka_groups.errors import BrokerError
@@ -34,4 +34,4 @@ async def _heartbeat(request: ConsumerGroupHeartbeatRequest, context: RequestCon
     check_consumer_groups_enabled(services)
     validate(request, context.version, services.cluster.settings.consumer_assignors)
     client = MemberClient(context.header.client_id or "", context.connection.host)
-    return await services.coordinators.groups.consumer_heartbeat(request, client, context.version)
+    return await services.coordinators.groups.consumer_group_heartbeat(request, client, context.version)

@@ -6,14 +6,14 @@ INVALID_REQUEST (topic listed twice). All topics get POLICY_VIOLATION if more th
 
 from collections import Counter
 
-from kafka_groups.broker.api.context import RequestContext
 from kafka_groups.broker.metadata.changes import check_new_partitions
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
-from kafka_groups.broker.requests.assignments import checked_replicas
 from kafka_groups.broker.requests.batch_limits import check_added_partitions
+from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.broker.requests.error_fields import code_of, message_of
 from kafka_groups.broker.requests.leadership import topic_by_id_or_name
-from kafka_groups.broker.runtime.scheduling.turns import CHEAP, COSTLY
+from kafka_groups.broker.requests.replica_assignment import checked_replicas
+from kafka_groups.broker.runtime.scheduling.cooperative_yield import CHEAP, COSTLY
 from kafka_groups.errors import BrokerError, InvalidReplicaAssignmentError, InvalidRequestError, PolicyViolationError
 from kafka_groups.protocol.messages.create_partitions import (
     CreatePartitionsRequest,
@@ -29,6 +29,8 @@ async def handle(request: CreatePartitionsRequest, context: RequestContext) -> C
     """Return one result for each topic."""
     times = Counter(topic.name for topic in request.topics)
     metadata, each = context.services.cluster.metadata, context.turns.each
+    # A topic that is listed twice is refused, so it does not count towards the limit (ControllerApis.createPartitions
+    # in Kafka).
     once = [topic for topic in request.topics if times[topic.name] == 1]
     try:
         check_added_partitions([_added(topic, metadata) async for topic in each(once, CHEAP)])
@@ -68,10 +70,12 @@ def _grow(
 
 
 def _checked_assignment(topic: CreatePartitionsTopic, metadata: ClusterMetadata) -> list[tuple[int, ...]]:
+    # Null lets the broker place the new partitions. An empty list is a manual assignment of none.
     if topic.assignments is None:
         return []
     partitions = topic_by_id_or_name(metadata, None, topic.name).partitions
     added = topic.count - len(partitions)
+    # Only the new partitions are listed. Those that exist keep their replicas.
     if len(topic.assignments) != added:
         raise InvalidReplicaAssignmentError(
             f"Attempted to add {added} additional partition(s), but only {len(topic.assignments)} assignment(s) "

@@ -16,15 +16,14 @@ from uuid import UUID
 
 from attrs import frozen
 
-from kafka_groups.broker.api.context import RequestContext
-from kafka_groups.broker.configs.entries import ConfigEntry, topic_entries
+from kafka_groups.broker.configs.config_entries import ConfigEntry, topic_entries
 from kafka_groups.broker.metadata.changes import check_new_topic
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
-from kafka_groups.broker.requests.assignments import checked_replicas
 from kafka_groups.broker.requests.batch_limits import check_new_partitions_of_topics, check_records
+from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.broker.requests.error_fields import code_of
-from kafka_groups.broker.requests.services import BrokerServices
-from kafka_groups.broker.runtime.scheduling.turns import CHEAP, COSTLY, USUAL
+from kafka_groups.broker.requests.replica_assignment import checked_replicas
+from kafka_groups.broker.runtime.scheduling.cooperative_yield import CHEAP, COSTLY, USUAL
 from kafka_groups.config.cluster.topic import topic_config
 from kafka_groups.errors import (
     BrokerError,
@@ -63,6 +62,8 @@ class _TopicPlan:
 async def handle(request: CreateTopicsRequest, context: RequestContext) -> CreateTopicsResponse:
     """Return one result for each topic."""
     times = Counter(topic.name for topic in request.topics)
+    # A topic that is listed twice is not created at all: it would not be clear which of the two is meant
+    # (ControllerApis.createTopics in Kafka).
     once = [topic for topic in request.topics if times[topic.name] == 1]
     try:
         plans = await _plans(once, context)
@@ -71,8 +72,9 @@ async def handle(request: CreateTopicsRequest, context: RequestContext) -> Creat
         return CreateTopicsResponse(topics=tuple(refused))
     results: dict[str, CreatableTopicResult] = {}
     async for name in context.turns.each(times, COSTLY):
+        # What has no plan was listed twice.
         plan = plans.get(name, InvalidRequestError("Duplicate topic name."))
-        results[name] = _create_or_refuse(name, plan, context.services, validate_only=request.validate_only)
+        results[name] = _create_or_refuse(name, plan, context, validate_only=request.validate_only)
     return CreateTopicsResponse(topics=tuple(results.values()))
 
 
@@ -82,35 +84,41 @@ async def _plans(topics: Sequence[CreatableTopic], context: RequestContext) -> d
     Raises:
         PolicyViolationError: The request is too large.
     """
-    services, each = context.services, context.turns.each
-    check_new_partitions_of_topics([_asked_partitions(topic, services) async for topic in each(topics, CHEAP)])
-    plans = {topic.name: _plan_or_error(topic, services) async for topic in each(topics, 2 * USUAL)}
+    each = context.turns.each
+    # Kafka looks at the number of partitions before anything else, and at the number of records when it has made them.
+    # Both limits refuse the whole request.
+    check_new_partitions_of_topics([_asked_partitions(topic, context) async for topic in each(topics, CHEAP)])
+    plans = {topic.name: _plan_or_error(topic, context) async for topic in each(topics, 2 * USUAL)}
     check_records(plan.records for plan in plans.values() if isinstance(plan, _TopicPlan))
     return plans
 
 
-def _asked_partitions(topic: CreatableTopic, services: BrokerServices) -> int:
+def _asked_partitions(topic: CreatableTopic, context: RequestContext) -> int:
+    # A manual assignment says how many partitions there are. The number in the request has to be -1.
     if topic.assignments:
         return len(topic.assignments)
-    return services.cluster.settings.num_partitions if topic.num_partitions == BROKER_DEFAULT else topic.num_partitions
+    default = context.services.cluster.settings.num_partitions
+    return default if topic.num_partitions == BROKER_DEFAULT else topic.num_partitions
 
 
-def _plan_or_error(topic: CreatableTopic, services: BrokerServices) -> _TopicPlan | BrokerError:
+def _plan_or_error(topic: CreatableTopic, context: RequestContext) -> _TopicPlan | BrokerError:
     try:
-        plan = _plan(topic, services)
-        check_new_topic(services.cluster.metadata.image, topic.name, plan.num_partitions, plan.replication_factor)
+        plan = _plan(topic, context)
+        image = context.services.cluster.metadata.image
+        check_new_topic(image, topic.name, plan.num_partitions, plan.replication_factor)
     except BrokerError as error:
         return error
     return plan
 
 
 def _create_or_refuse(
-    name: str, plan: _TopicPlan | BrokerError, services: BrokerServices, *, validate_only: bool
+    name: str, plan: _TopicPlan | BrokerError, context: RequestContext, *, validate_only: bool
 ) -> CreatableTopicResult:
     if isinstance(plan, BrokerError):
         return _refusal(name, plan)
     try:
-        topic_id = None if validate_only else _create(name, plan, services.cluster.metadata)
+        # A request that only validates gets everything but an id.
+        topic_id = None if validate_only else _create(name, plan, context.services.cluster.metadata)
     except BrokerError as error:  # it collides with another topic, in the request or just created
         return _refusal(name, error)
     return CreatableTopicResult(
@@ -118,7 +126,7 @@ def _create_or_refuse(
         topic_id=topic_id,
         num_partitions=plan.num_partitions,
         replication_factor=plan.replication_factor,
-        configs=tuple(_told(entry) for entry in topic_entries(services.configs, plan.configs)),
+        configs=tuple(_told(entry) for entry in topic_entries(context.services.configs, plan.configs)),
     )
 
 
@@ -131,35 +139,39 @@ def _refusal(name: str, error: BrokerError) -> CreatableTopicResult:
     return CreatableTopicResult(name=name, error_code=code_of(error), error_message=str(error))
 
 
-def _plan(topic: CreatableTopic, services: BrokerServices) -> _TopicPlan:
-    configs = _checked_configs(topic, services)
+def _plan(topic: CreatableTopic, context: RequestContext) -> _TopicPlan:
+    configs = _checked_configs(topic, context)
     if topic.assignments:
-        assignment = _checked_assignment(topic, services)
+        assignment = _checked_assignment(topic, context)
         return _TopicPlan(len(assignment), len(assignment[0]), configs, assignment)
-    default_factor = services.cluster.settings.default_replication_factor
+    default_factor = context.services.cluster.settings.default_replication_factor
     factor = default_factor if topic.replication_factor == BROKER_DEFAULT else topic.replication_factor
-    return _TopicPlan(_asked_partitions(topic, services), factor, configs, ())
+    return _TopicPlan(_asked_partitions(topic, context), factor, configs, ())
 
 
-def _checked_configs(topic: CreatableTopic, services: BrokerServices) -> dict[str, str]:
+def _checked_configs(topic: CreatableTopic, context: RequestContext) -> dict[str, str]:
     nulls = [config.name for config in topic.configs if config.value is None]
+    # A new topic has no value yet that null could reset.
     if nulls:
         raise InvalidConfigError(f"Null value not supported for topic configs: {','.join(nulls)}")
     configs = {config.name: config.value for config in topic.configs if config.value is not None}
-    topic_config(services.cluster.settings, configs)
+    topic_config(context.services.cluster.settings, configs)
     return configs
 
 
-def _checked_assignment(topic: CreatableTopic, services: BrokerServices) -> tuple[tuple[int, ...], ...]:
+def _checked_assignment(topic: CreatableTopic, context: RequestContext) -> tuple[tuple[int, ...], ...]:
+    # Two statements about the same numbers could contradict each other, so only one is allowed.
     if topic.num_partitions != BROKER_DEFAULT or topic.replication_factor != BROKER_DEFAULT:
         raise InvalidRequestError(
             "A manual partition assignment was specified, but numPartitions or replicationFactor was not set to -1."
         )
     by_partition = {given.partition_index: given.broker_ids for given in topic.assignments}
+    # Partitions have no gaps. A partition that is listed twice also leaves one.
     if sorted(by_partition) != list(range(len(topic.assignments))):
         raise InvalidReplicaAssignmentError("partitions should be a consecutive 0-based integer sequence")
     lists = [by_partition[partition] for partition in range(len(by_partition))]
-    return tuple(checked_replicas(lists, services.cluster.metadata.brokers, factor=len(lists[0])))
+    # The first partition decides the replication factor, and all others need the same.
+    return tuple(checked_replicas(lists, context.services.cluster.metadata.brokers, factor=len(lists[0])))
 
 
 def _told(entry: ConfigEntry) -> CreatableTopicConfigs:

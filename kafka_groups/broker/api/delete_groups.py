@@ -3,7 +3,7 @@
 Errors per group: NOT_COORDINATOR, GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP. As in Kafka 4.4, they have no message.
 """
 
-from kafka_groups.broker.api.context import RequestContext
+from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.errors import BrokerError
 from kafka_groups.protocol.messages.delete_groups import (

@@ -4,7 +4,7 @@ Errors per partition: UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER, OFFSET
 log), POLICY_VIOLATION (the topic is compacted only), INVALID_TOPIC_EXCEPTION (internal topics).
 """
 
-from kafka_groups.broker.api.context import RequestContext
+from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.broker.requests.leadership import led_partition, topic_by_id_or_name
 from kafka_groups.errors import BrokerError, InvalidTopicError, PolicyViolationError
@@ -53,11 +53,15 @@ def _delete_or_refuse(
 def _delete(name: str, wanted: DeleteRecordsPartition, context: RequestContext) -> int:
     services = context.services
     topic = topic_by_id_or_name(services.cluster.metadata, None, name)
+    # See ReplicaManager.deleteRecordsOnLocalLog in Kafka.
     if topic.is_internal:
         raise InvalidTopicError(f"Cannot delete records of the internal topic '{name}'.")
     led_partition(services, topic, wanted.partition_index)
+    # With `compact` alone, the last record of each key is what the topic is for (Partition.deleteRecordsOnLeader in
+    # Kafka). With `compact,delete` records may go.
     if services.cluster.metadata.configs.config_value(TOPIC_RESOURCE, name, "cleanup.policy") == "compact":
         raise PolicyViolationError(f"Cannot delete records of topic '{name}', because it is compacted.")
     low_watermark = services.cluster.logs.get(topic.topic_id, wanted.partition_index).delete_records(wanted.offset)
+    # A fetch from before the new start has nothing to wait for any more. It is answered with OFFSET_OUT_OF_RANGE.
     services.purgatory.notify(topic.topic_id_partition(wanted.partition_index))
     return low_watermark

@@ -8,7 +8,7 @@ state of it).
 
 from uuid import UUID
 
-from kafka_groups.broker.api.context import RequestContext
+from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.broker.requests.group_coordination import check_coordinator, check_share_groups_enabled
 from kafka_groups.errors import BrokerError, InvalidGroupIdError, UnknownTopicOrPartitionError
@@ -42,6 +42,8 @@ async def _delete(request: DeleteShareGroupOffsetsRequest, context: RequestConte
     deleted = await services.coordinators.groups.delete_start_offsets(request.group_id, ids.values())
     done = [_success(name, id_) async for name, id_ in each(ids.items()) if id_ in deleted]
     failed = [topic.topic_name for topic in request.topics if ids.get(topic.topic_name) not in deleted]
+    # Kafka finds topics that do not exist before it asks the group, one answer for each time that they are listed, and
+    # those without a state afterwards.
     unknown = [_failure(name, _NO_TOPIC) async for name in each(failed) if name not in ids]
     without = [_failure(name, _NO_STATE) async for name in each(dict.fromkeys(failed)) if name in ids]
     return DeleteShareGroupOffsetsResponse(responses=(*done, *unknown, *without))

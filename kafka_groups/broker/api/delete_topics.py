@@ -6,12 +6,12 @@ or with neither), TOPIC_DELETION_DISABLED (INVALID_REQUEST before v3), INVALID_T
 
 from uuid import UUID
 
-from kafka_groups.broker.api.context import RequestContext
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.metadata.topics import TopicMetadata
+from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.broker.requests.leadership import topic_by_id_or_name
-from kafka_groups.broker.runtime.scheduling.turns import CHEAP, COSTLY
+from kafka_groups.broker.runtime.scheduling.cooperative_yield import CHEAP, COSTLY
 from kafka_groups.errors import BrokerError, InvalidRequestError, InvalidTopicError, TopicDeletionDisabledError
 from kafka_groups.protocol.messages.delete_topics import (
     DeletableTopicResult,
@@ -63,6 +63,8 @@ def _delete_or_refuse(wanted: DeleteTopicState, times: int, context: RequestCont
 
 def _deletable(wanted: DeleteTopicState, times: int, context: RequestContext) -> TopicMetadata:
     services = context.services
+    # The checks and their order are those of ControllerApis.deleteTopics in Kafka. Clients before version 3 do not know
+    # the error for deletion that is switched off.
     if not services.cluster.settings.delete_topic_enable:
         if context.version < _FIRST_WITH_DELETION_DISABLED:
             raise InvalidRequestError("Topic deletion is disabled.")
@@ -71,9 +73,12 @@ def _deletable(wanted: DeleteTopicState, times: int, context: RequestContext) ->
         raise InvalidRequestError("You may not specify both topic name and topic id.")
     if wanted.name is None and wanted.topic_id is None:
         raise InvalidRequestError("Neither topic name nor id were specified.")
+    # A topic that is listed twice is not deleted.
     if times > 1:
         raise InvalidRequestError("Duplicate topic name.")
     topic = topic_by_id_or_name(services.cluster.metadata, wanted.topic_id, wanted.name or "")
+    # Kafka lets those who have the rights delete internal topics. Here their coordinators would lose all that they
+    # know.
     if topic.is_internal:
         raise InvalidTopicError(f"Cannot delete the internal topic '{topic.name}'.")
     return topic

@@ -4,8 +4,8 @@ Errors of the request: MISMATCHED_ENDPOINT_TYPE (v1: the request asks a broker f
 UNSUPPORTED_ENDPOINT_TYPE.
 """
 
-from kafka_groups.broker.api.context import RequestContext
 from kafka_groups.broker.requests.authorized_operations import CLUSTER_OPERATIONS
+from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.authorized_operations import NOT_ASKED
 from kafka_groups.protocol.messages.describe_cluster import (

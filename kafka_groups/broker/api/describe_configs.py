@@ -7,9 +7,7 @@ Errors per resource: UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION, INVALI
 or client metrics without a name, a resource type without configs).
 """
 
-from kafka_groups.broker.api.context import RequestContext
-from kafka_groups.broker.configs.effective import ALL_BROKERS
-from kafka_groups.broker.configs.entries import (
+from kafka_groups.broker.configs.config_entries import (
     ConfigEntry,
     broker_entries,
     client_metrics_entries,
@@ -17,11 +15,12 @@ from kafka_groups.broker.configs.entries import (
     group_entries,
     topic_entries,
 )
+from kafka_groups.broker.configs.effective import ALL_BROKERS
 from kafka_groups.broker.metadata.topic_names import check_topic_name
+from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.broker.requests.leadership import topic_by_id_or_name
-from kafka_groups.broker.requests.services import BrokerServices
-from kafka_groups.broker.runtime.scheduling.turns import COSTLY
+from kafka_groups.broker.runtime.scheduling.cooperative_yield import COSTLY
 from kafka_groups.errors import BrokerError, InvalidRequestError
 from kafka_groups.protocol.messages.config_resources import (
     BROKER_LOGGER_RESOURCE,
@@ -45,15 +44,15 @@ __all__ = ["handle"]
 async def handle(request: DescribeConfigsRequest, context: RequestContext) -> DescribeConfigsResponse:
     """Return the configs of each resource."""
     resources = context.turns.each(request.resources, COSTLY)
-    results = [_describe_or_refuse(resource, request, context.services) async for resource in resources]
+    results = [_describe_or_refuse(resource, request, context) async for resource in resources]
     return DescribeConfigsResponse(results=tuple(results))
 
 
 def _describe_or_refuse(
-    resource: DescribeConfigsResource, request: DescribeConfigsRequest, services: BrokerServices
+    resource: DescribeConfigsResource, request: DescribeConfigsRequest, context: RequestContext
 ) -> DescribeConfigsResult:
     try:
-        entries = _entries(resource, services)
+        entries = _entries(resource, context)
     except BrokerError as error:
         return DescribeConfigsResult(
             error_code=code_of(error),
@@ -68,8 +67,8 @@ def _describe_or_refuse(
     )
 
 
-def _entries(resource: DescribeConfigsResource, services: BrokerServices) -> list[ConfigEntry]:
-    name = resource.resource_name
+def _entries(resource: DescribeConfigsResource, context: RequestContext) -> list[ConfigEntry]:
+    name, services = resource.resource_name, context.services
     if resource.resource_type == TOPIC_RESOURCE:
         check_topic_name(name)
         topic_by_id_or_name(services.cluster.metadata, None, name)
@@ -83,15 +82,19 @@ def _entries(resource: DescribeConfigsResource, services: BrokerServices) -> lis
             raise InvalidRequestError("Client metrics subscription name must not be empty")
         return client_metrics_entries(services.configs, name)
     if resource.resource_type == BROKER_RESOURCE:
-        return _of_broker(name, services)
+        return _of_broker(name, context)
+    # Without loggers there is nothing to list, which is not an error.
     if resource.resource_type == BROKER_LOGGER_RESOURCE and name == str(services.node_id):
         return []
     raise InvalidRequestError(f"Unsupported resource type: {resource.resource_type}")
 
 
-def _of_broker(name: str, services: BrokerServices) -> list[ConfigEntry]:
+def _of_broker(name: str, context: RequestContext) -> list[ConfigEntry]:
+    services = context.services
     if name == ALL_BROKERS:
         return default_broker_entries(services.configs)
+    # A broker only knows its own configs. Clients send this question to the broker that they ask about
+    # (ConfigHelper.describeConfigs in Kafka).
     if name != str(services.node_id):
         raise InvalidRequestError(
             f"Unexpected broker id, expected {services.node_id} or empty string, but received {name}"

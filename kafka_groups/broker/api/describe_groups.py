@@ -6,8 +6,8 @@ the state Dead, and from v6 on the error GROUP_ID_NOT_FOUND.
 
 from attrs import evolve
 
-from kafka_groups.broker.api.context import RequestContext
 from kafka_groups.broker.requests.authorized_operations import GROUP_OPERATIONS
+from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.errors import BrokerError, GroupIdNotFoundError
 from kafka_groups.protocol.error_codes import ErrorCode
@@ -39,8 +39,9 @@ async def _described(
 
 async def _group(group_id: str, context: RequestContext) -> DescribeGroupsResponseGroup:
     try:
-        return await context.services.coordinators.groups.describe_classic(group_id)
+        return await context.services.coordinators.groups.describe_group(group_id)
     except GroupIdNotFoundError as error:
+        # Older clients take the state Dead as the answer that there is no such group.
         if context.version < FIRST_WITH_GROUP_ID_NOT_FOUND:
             return DescribeGroupsResponseGroup(group_id=group_id, group_state=_DEAD)
         return DescribeGroupsResponseGroup(

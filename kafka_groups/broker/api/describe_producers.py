@@ -5,8 +5,8 @@ Errors per partition: UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER.
 
 from collections.abc import Iterator
 
-from kafka_groups.broker.api.context import RequestContext
 from kafka_groups.broker.configs.effective import append_rules
+from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.broker.requests.leadership import led_partition, topic_by_id_or_name
 from kafka_groups.errors import BrokerError
@@ -57,6 +57,7 @@ def _producers(partition: TopicIdPartition, topic: str, context: RequestContext)
     services = context.services
     producers = services.cluster.logs.get(partition.topic_id, partition.partition).producers
     expiration_ms = append_rules(services.configs, topic).producer_expiration_ms
+    # A producer that has expired may still be in memory, see `ProducerStates.check`.
     for producer_id, state in producers.active(expiration_ms, context.wall_ms):
         first_offset = producers.transactions.first_offset_of(producer_id)
         yield ActiveProducer(

@@ -8,11 +8,10 @@ offset is -1. Errors per group: UNSUPPORTED_VERSION (share.version=0), NOT_COORD
 from collections.abc import Iterable
 from uuid import UUID
 
-from kafka_groups.broker.api.context import RequestContext
 from kafka_groups.broker.metadata.topics import TopicMetadata
+from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.broker.requests.group_coordination import check_coordinator, check_share_groups_enabled
-from kafka_groups.broker.requests.services import BrokerServices
 from kafka_groups.errors import BrokerError
 from kafka_groups.protocol.messages.describe_share_group_offsets import (
     DescribeShareGroupOffsetsRequest,
@@ -45,6 +44,7 @@ async def _describe_or_refuse(
     try:
         check_share_groups_enabled(context.services)
         check_coordinator(context.services, group.group_id)
+        # Null asks for all topics that the group has a state of.
         if group.topics is None:
             topics = await _all_topics(group.group_id, context)
         else:
@@ -78,18 +78,20 @@ async def _topic(
     group_id: str, topic: TopicMetadata, partitions: Iterable[int], context: RequestContext
 ) -> DescribeShareGroupOffsetsResponseTopic:
     each = context.turns.each(partitions)
-    described = [await _partition(group_id, topic.topic_id, partition, context.services) async for partition in each]
+    described = [await _partition(group_id, topic.topic_id, partition, context) async for partition in each]
     return DescribeShareGroupOffsetsResponseTopic(
         topic_name=topic.name, topic_id=topic.topic_id, partitions=tuple(described)
     )
 
 
 async def _partition(
-    group_id: str, topic_id: UUID, partition: int, services: BrokerServices
+    group_id: str, topic_id: UUID, partition: int, context: RequestContext
 ) -> DescribeShareGroupOffsetsResponsePartition:
+    services = context.services
     if services.cluster.metadata.partition(topic_id, partition) is None:
         return _unknown_partition(partition)
     state = await services.coordinators.persister.summarize((group_id, topic_id, partition))
+    # A share-partition without a state is not an error: its offset is not known yet.
     if state is None:
         return _unknown_partition(partition)
     end_offset = services.cluster.logs.get(topic_id, partition).high_watermark
@@ -102,6 +104,8 @@ async def _partition(
 
 
 def _lag(end_offset: int, start_offset: int, delivery_complete_count: int) -> int:
+    # KIP-1226: lag is the number of offsets from the start offset on that are not done. Without both numbers it is not
+    # known.
     if _UNKNOWN in (start_offset, delivery_complete_count):
         return _UNKNOWN
     return end_offset - start_offset - delivery_complete_count

@@ -9,12 +9,12 @@ partition, or with a topic that the request does not list). Errors per partition
 
 from collections.abc import Collection, Sequence
 
-from kafka_groups.broker.api.context import RequestContext
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.metadata.topic_names import check_topic_name
 from kafka_groups.broker.metadata.topics import NO_LEADER, PartitionMetadata, TopicMetadata
 from kafka_groups.broker.requests.authorized_operations import TOPIC_OPERATIONS
-from kafka_groups.broker.runtime.scheduling.turns import CHEAP, COSTLY
+from kafka_groups.broker.requests.context import RequestContext
+from kafka_groups.broker.runtime.scheduling.cooperative_yield import CHEAP, COSTLY
 from kafka_groups.errors import InvalidTopicError
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.authorized_operations import NOT_ASKED
@@ -36,6 +36,8 @@ async def handle(request: DescribeTopicPartitionsRequest, context: RequestContex
     """Return one page of topics."""
     metadata, each = context.services.cluster.metadata, context.turns.each
     asked_for = [topic.name for topic in request.topics]
+    # A cursor that does not fit the list of topics comes from another request. Kafka refuses the whole request
+    # (DescribeTopicPartitionsRequestHandler.handleDescribeTopicPartitionsRequest).
     if not _is_valid(request.cursor, asked_for):
         refused = [_refusal(name, ErrorCode.INVALID_REQUEST, NOT_ASKED) async for name in each(asked_for)]
         return DescribeTopicPartitionsResponse(topics=tuple(refused))
@@ -43,11 +45,13 @@ async def handle(request: DescribeTopicPartitionsRequest, context: RequestContex
     topics: list[DescribeTopicPartitionsResponseTopic] = []
     async for name in each(await _names(request, context)):
         topic = metadata.topic(name)
+        # A topic that does not exist has no partitions, and does not use up the page.
         if topic is None:
             topics.append(_unknown(name))
             continue
         first = _first_partition(request.cursor, name)
         page = topic.partitions[first : first + left]
+        # The page is full, and the next topic begins the next page.
         if first < topic.num_partitions and not page:
             return DescribeTopicPartitionsResponse(topics=tuple(topics), next_cursor=_cursor(name, first))
         topics.append(_topic(topic, page, metadata))
@@ -60,6 +64,7 @@ async def handle(request: DescribeTopicPartitionsRequest, context: RequestContex
 async def _names(request: DescribeTopicPartitionsRequest, context: RequestContext) -> list[str]:
     asked_for: Sequence[TopicRequest | TopicMetadata] = request.topics or context.services.cluster.metadata.topics()
     start = request.cursor.topic_name if request.cursor is not None else ""
+    # Topics before the cursor were in earlier pages.
     names = {topic.name async for topic in context.turns.each(asked_for, CHEAP) if topic.name >= start}
     await context.turns.spend(COSTLY)
     return sorted(names)

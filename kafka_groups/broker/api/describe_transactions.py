@@ -3,8 +3,8 @@
 Errors per id: NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS, INVALID_REQUEST (an empty id), TRANSACTIONAL_ID_NOT_FOUND.
 """
 
-from kafka_groups.broker.api.context import RequestContext
 from kafka_groups.broker.coordinators.transactions.records import by_topic
+from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.broker.requests.transactional_ids import check_transactional_id
 from kafka_groups.errors import BrokerError

@@ -5,7 +5,7 @@ Errors per user: RESOURCE_NOT_FOUND for one without credentials, DUPLICATE_RESOU
 
 from collections import Counter
 
-from kafka_groups.broker.api.context import RequestContext
+from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.broker.security import ScramCredentials
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.describe_user_scram_credentials import (
@@ -14,7 +14,7 @@ from kafka_groups.protocol.messages.describe_user_scram_credentials import (
     DescribeUserScramCredentialsResponse,
     DescribeUserScramCredentialsResult,
 )
-from kafka_groups.protocol.messages.scram_mechanisms import MECHANISM_NUMBERS
+from kafka_groups.protocol.sasl.scram import MECHANISM_NUMBERS
 
 __all__ = ["handle"]
 
@@ -25,6 +25,7 @@ async def handle(
     """Return one result for each user."""
     credentials = context.services.cluster.scram
     times = Counter(user.name for user in request.users or ())
+    # Without names, all users are described.
     names = times or dict.fromkeys(credentials.users, 1)
     each = context.turns.each(names.items())
     results = [_described(name, count, credentials) async for name, count in each]
@@ -32,6 +33,7 @@ async def handle(
 
 
 def _described(name: str, times: int, credentials: ScramCredentials) -> DescribeUserScramCredentialsResult:
+    # Kafka refuses a user that is listed twice, instead of answering once (KIP-554).
     if times > 1:
         return DescribeUserScramCredentialsResult(
             user=name,

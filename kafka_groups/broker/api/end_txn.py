@@ -8,10 +8,10 @@ INVALID_PRODUCER_ID_MAPPING, PRODUCER_FENCED (before v2 INVALID_PRODUCER_EPOCH),
 CONCURRENT_TRANSACTIONS.
 """
 
-from kafka_groups.broker.api.context import RequestContext
 from kafka_groups.broker.coordinators.transactions.ending import EndRequest
 from kafka_groups.broker.coordinators.transactions.transaction import FIRST_WITH_NEW_EPOCHS
 from kafka_groups.broker.log.entries import Producer
+from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.broker.requests.transactional_ids import check_transactional_id, code_for_producers
 from kafka_groups.errors import BrokerError
 from kafka_groups.protocol.messages.end_txn import FIRST_WITH_NEW_EPOCHS as FIRST_VERSION_WITH_NEW_EPOCHS
@@ -22,6 +22,8 @@ __all__ = ["handle"]
 
 async def handle(request: EndTxnRequest, context: RequestContext) -> EndTxnResponse:
     """End the transaction."""
+    # A client that sends this version takes part in transactions of version 2
+    # (TransactionVersion.transactionVersionForEndTxn in Kafka).
     has_new_epochs = context.version >= FIRST_VERSION_WITH_NEW_EPOCHS
     producer = Producer(request.producer_id, request.producer_epoch)
     end = EndRequest(producer, request.committed, FIRST_WITH_NEW_EPOCHS if has_new_epochs else 0)
@@ -30,6 +32,7 @@ async def handle(request: EndTxnRequest, context: RequestContext) -> EndTxnRespo
         following = await context.services.coordinators.transactions.end(request.transactional_id, end)
     except BrokerError as error:
         return EndTxnResponse(error_code=code_for_producers(error, context.version))
+    # Older versions have no fields for the next id and epoch.
     if not has_new_epochs:
         return EndTxnResponse()
     return EndTxnResponse(producer_id=following.producer_id, producer_epoch=following.epoch)

@@ -15,14 +15,13 @@ from collections.abc import Sequence
 from functools import partial
 from uuid import UUID
 
-from kafka_groups.broker.api.context import RequestContext
 from kafka_groups.broker.log.batches import ReadResult
 from kafka_groups.broker.log.partition_log import PartitionLog
+from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.broker.requests.fetch_sessions import FetchPlan, FetchTarget, targets
 from kafka_groups.broker.requests.leadership import current_leader, led_partition, node_endpoints, topic_by_id_or_name
-from kafka_groups.broker.requests.services import BrokerServices
-from kafka_groups.broker.runtime.scheduling.turns import CHEAP
+from kafka_groups.broker.runtime.scheduling.cooperative_yield import CHEAP
 from kafka_groups.errors import (
     BrokerError,
     FencedLeaderEpochError,
@@ -79,16 +78,17 @@ async def handle(request: FetchRequest, context: RequestContext) -> FetchRespons
 async def _wait_for_bytes(plan: FetchPlan, request: FetchRequest, context: RequestContext) -> None:
     services, turns = context.services, context.turns
     deadline_ms = context.now_ms + request.max_wait_ms
-    found = [_partition_key(target, services) async for target in turns.each(plan.targets)]
+    found = [_partition_key(target, context) async for target in turns.each(plan.targets)]
     keys = [key for key in found if key is not None]
+    # Without any partition, nothing could end the wait.
     if keys and request.max_wait_ms > 0:
         can_answer = partial(_can_answer, plan.targets, request, context)
         await services.purgatory.wait(keys, can_answer, deadline_ms, turns)
 
 
-def _partition_key(target: FetchTarget, services: BrokerServices) -> TopicIdPartition | None:
+def _partition_key(target: FetchTarget, context: RequestContext) -> TopicIdPartition | None:
     try:
-        topic = topic_by_id_or_name(services.cluster.metadata, target.topic_id, target.topic)
+        topic = topic_by_id_or_name(context.services.cluster.metadata, target.topic_id, target.topic)
     except BrokerError:
         return None  # returned as this error as soon as the partitions are read
     return topic.topic_id_partition(target.request.partition)
@@ -97,13 +97,16 @@ def _partition_key(target: FetchTarget, services: BrokerServices) -> TopicIdPart
 async def _can_answer(targets: Sequence[FetchTarget], request: FetchRequest, context: RequestContext) -> bool:
     missing, is_stable = request.min_bytes, request.isolation_level == READ_COMMITTED
     async for target in context.turns.each(targets):
+        # The conditions that end a wait are those of DelayedFetch.tryComplete in Kafka: enough bytes, or an error of a
+        # partition.
         if missing <= 0:
             return True
         try:
-            log = _log_of(target, context.services)
+            log = _log_of(target, context)
             available = log.available_bytes(target.request.fetch_offset, is_stable=is_stable)
         except BrokerError:
             return True  # an error is returned at once
+        # The response could not contain more of the partition than this.
         missing -= min(available, target.request.partition_max_bytes)
     return missing <= 0
 
@@ -119,7 +122,9 @@ async def _read_all(plan: FetchPlan, request: FetchRequest, context: RequestCont
     is_empty = True
     async for target in context.turns.each(plan.targets):
         max_bytes = max(min(left, target.request.partition_max_bytes), 0)
-        data = _read_or_refuse(target, max_bytes, services, min_one=is_empty, is_stable=is_stable)
+        # Only the first partition with data may exceed the limits, by its first batch (ReplicaManager.readFromLog in
+        # Kafka), so a large batch cannot stop a consumer.
+        data = _read_or_refuse(target, max_bytes, context, min_one=is_empty, is_stable=is_stable)
         size = len(data.records or b"")
         left -= size
         is_empty = is_empty and not size
@@ -131,17 +136,17 @@ async def _read_all(plan: FetchPlan, request: FetchRequest, context: RequestCont
 def _read_or_refuse(
     target: FetchTarget,
     max_bytes: int,
-    services: BrokerServices,
+    context: RequestContext,
     *,
     min_one: bool,
     is_stable: bool,
 ) -> PartitionData:
     offset = target.request.fetch_offset
     try:
-        log = _log_of(target, services)
+        log = _log_of(target, context)
         read = log.read(offset, max_bytes, min_one=min_one, is_stable=is_stable)
     except BrokerError as error:
-        return _refusal(target, error, services)
+        return _refusal(target, error, context)
     return PartitionData(
         partition_index=target.request.partition,
         high_watermark=read.high_watermark,
@@ -161,16 +166,17 @@ def _aborted(log: PartitionLog, offset: int, read: ReadResult) -> tuple[AbortedT
     )
 
 
-def _log_of(target: FetchTarget, services: BrokerServices) -> PartitionLog:
-    topic = topic_by_id_or_name(services.cluster.metadata, target.topic_id, target.topic)
-    led_partition(services, topic, target.request.partition, target.request.current_leader_epoch)
-    return services.cluster.logs.get(topic.topic_id, target.request.partition)
+def _log_of(target: FetchTarget, context: RequestContext) -> PartitionLog:
+    topic = topic_by_id_or_name(context.services.cluster.metadata, target.topic_id, target.topic)
+    led_partition(context.services, topic, target.request.partition, target.request.current_leader_epoch)
+    return context.services.cluster.logs.get(topic.topic_id, target.request.partition)
 
 
-def _refusal(target: FetchTarget, error: BrokerError, services: BrokerServices) -> PartitionData:
+def _refusal(target: FetchTarget, error: BrokerError, context: RequestContext) -> PartitionData:
     leader = LeaderIdAndEpoch()
+    # With the new leader in the response, the client need not ask for metadata first (KIP-951).
     if isinstance(error, (NotLeaderOrFollowerError, FencedLeaderEpochError)):
-        topic = topic_by_id_or_name(services.cluster.metadata, target.topic_id, target.topic)
+        topic = topic_by_id_or_name(context.services.cluster.metadata, target.topic_id, target.topic)
         leader = current_leader(topic, target.request.partition)
     return PartitionData(
         partition_index=target.request.partition,

@@ -11,7 +11,6 @@ import re
 from collections.abc import Mapping
 from uuid import UUID
 
-from kafka_groups.broker.api.context import RequestContext
 from kafka_groups.broker.metadata.placement import (
     GROUP_TOPIC,
     SHARE_STATE_TOPIC,
@@ -19,6 +18,7 @@ from kafka_groups.broker.metadata.placement import (
     coordinator_of,
     share_state_key,
 )
+from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.errors import (
     BrokerError,
@@ -78,17 +78,21 @@ def _find_or_refuse(key_type: int, key: str, context: RequestContext) -> Coordin
 def _find(key_type: int, key: str, context: RequestContext) -> Coordinator:
     internal_topic = _internal_topic(key_type, context.version)
     created = context.services.coordinators.hosted.topics.get(internal_topic)
+    # In Kafka, the first answer is COORDINATOR_NOT_AVAILABLE, because the topic exists only a moment later.
     if created is not None:
         created.ensured()  # as in Kafka, the question creates the topic
     image = context.services.cluster.metadata.image
     hashed = _share_key(key) if key_type == CoordinatorType.SHARE else key
     endpoint = image.brokers.get(coordinator_of(image, hashed, internal_topic))
+    # The partition has no leader, or its leader is not running: clients repeat the question (KafkaApis.getCoordinator
+    # in Kafka).
     if endpoint is None:
         raise CoordinatorNotAvailableError
     return Coordinator(key=key, node_id=endpoint.node_id, host=endpoint.host, port=endpoint.port, error_message="")
 
 
 def _internal_topic(key_type: int, version: int) -> str:
+    # See KafkaApis.getCoordinator in Kafka.
     if key_type == CoordinatorType.SHARE and version < _FIRST_WITH_SHARE_KEYS:
         raise InvalidRequestError(f"Share-partition keys require version {_FIRST_WITH_SHARE_KEYS}.")
     internal_topic = _INTERNAL_TOPICS.get(key_type)

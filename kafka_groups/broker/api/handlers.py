@@ -62,7 +62,7 @@ from kafka_groups.broker.api import (
     write_txn_markers,
 )
 from kafka_groups.broker.api.api_versions import ApiVersionsHandler
-from kafka_groups.broker.api.context import RequestContext
+from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.protocol.apis import ApiKey
 
 __all__ = ["HANDLERS", "Handler"]

@@ -4,7 +4,7 @@ Errors: NOT_COORDINATOR, INVALID_GROUP_ID, UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID
 REBALANCE_IN_PROGRESS (the member has to join again).
 """
 
-from kafka_groups.broker.api.context import RequestContext
+from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.errors import BrokerError, CoordinatorLoadInProgressError
 from kafka_groups.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
@@ -15,7 +15,7 @@ __all__ = ["handle"]
 async def handle(request: HeartbeatRequest, context: RequestContext) -> HeartbeatResponse:
     """Return whether the member is still part of the generation."""
     try:
-        return await context.services.coordinators.groups.classic_heartbeat(request)
+        return await context.services.coordinators.groups.heartbeat(request)
     except CoordinatorLoadInProgressError:
         return HeartbeatResponse()  # as in Kafka: the sessions of all members begin when the group is loaded
     except BrokerError as error:

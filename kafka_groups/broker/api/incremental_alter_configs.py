@@ -17,13 +17,12 @@ from collections.abc import Callable, Mapping
 
 from attrs import frozen
 
-from kafka_groups.broker.api.context import RequestContext
 from kafka_groups.broker.configs.effective import ALL_BROKERS, DYNAMIC_BROKER_KEYS
 from kafka_groups.broker.metadata.topic_names import check_topic_name
+from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.broker.requests.error_fields import code_of, message_of
 from kafka_groups.broker.requests.leadership import topic_by_id_or_name
-from kafka_groups.broker.requests.services import BrokerServices
-from kafka_groups.broker.runtime.scheduling.turns import CHEAP, COSTLY
+from kafka_groups.broker.runtime.scheduling.cooperative_yield import CHEAP, COSTLY
 from kafka_groups.config.cluster.broker import broker_keys, validate_broker_config
 from kafka_groups.config.cluster.client_metrics import client_metrics_config
 from kafka_groups.config.cluster.groups import check_group_config, group_keys
@@ -55,9 +54,9 @@ __all__ = ["handle"]
 class _ResourceKind:
     """Rules for resources of one type: whether they exist, their keys, and which values are valid together."""
 
-    check_resource: Callable[[str, BrokerServices], None]
+    check_resource: Callable[[str, RequestContext], None]
     keys: Callable[[], Mapping[str, Key]]
-    check_values: Callable[[BrokerServices, Mapping[str, str]], None]
+    check_values: Callable[[RequestContext, Mapping[str, str]], None]
 
 
 async def handle(request: IncrementalAlterConfigsRequest, context: RequestContext) -> IncrementalAlterConfigsResponse:
@@ -68,7 +67,7 @@ async def handle(request: IncrementalAlterConfigsRequest, context: RequestContex
     responses: list[AlterConfigsResourceResponse] = []
     async for resource in each(request.resources, COSTLY):
         key = (resource.resource_type, resource.resource_name)
-        error = _alter(resource, context.services, times[key], validate_only=request.validate_only)
+        error = _alter(resource, context, times[key], validate_only=request.validate_only)
         responses.append(_response(resource, error))
     return IncrementalAlterConfigsResponse(responses=tuple(responses))
 
@@ -83,36 +82,40 @@ def _response(resource: AlterConfigsResource, error: BrokerError | None) -> Alte
 
 
 def _alter(
-    resource: AlterConfigsResource, services: BrokerServices, times: int, *, validate_only: bool
+    resource: AlterConfigsResource, context: RequestContext, times: int, *, validate_only: bool
 ) -> BrokerError | None:
     try:
+        # The order of two changes to one resource would matter, and a request has none.
         if times > 1:
             raise InvalidRequestError("Each resource must appear at most once.")
-        changes = _checked_changes(resource, services)
+        changes = _checked_changes(resource, context)
     except BrokerError as error:
         return error
     if not validate_only:
-        services.cluster.metadata.alter_configs(resource.resource_type, resource.resource_name, changes)
+        context.services.cluster.metadata.alter_configs(resource.resource_type, resource.resource_name, changes)
     return None
 
 
-def _checked_changes(resource: AlterConfigsResource, services: BrokerServices) -> dict[str, str | None]:
+def _checked_changes(resource: AlterConfigsResource, context: RequestContext) -> dict[str, str | None]:
+    # Kafka also changes the levels of loggers this way. Brokers here have none.
     kind = _KINDS.get(resource.resource_type)
     if kind is None:
         raise InvalidRequestError(f"Unsupported resource type: {resource.resource_type}")
-    kind.check_resource(resource.resource_name, services)
+    kind.check_resource(resource.resource_name, context)
     repeated = [name for name, count in Counter(config.name for config in resource.configs).items() if count > 1]
     if repeated:
         raise InvalidRequestError(f"Error due to duplicate config keys: {', '.join(repeated)}")
-    current = services.cluster.metadata.configs.overrides(resource.resource_type, resource.resource_name)
+    current = context.services.cluster.metadata.configs.overrides(resource.resource_type, resource.resource_name)
     keys = kind.keys()
     changes = {config.name: _changed(config, keys, current) for config in resource.configs}
+    # Values are checked together with those that were set before, because some only fit others.
     merged = {**current, **changes}
-    kind.check_values(services, {name: value for name, value in merged.items() if value is not None})
+    kind.check_values(context, {name: value for name, value in merged.items() if value is not None})
     return changes
 
 
 def _changed(config: AlterableConfig, keys: Mapping[str, Key], current: Mapping[str, str]) -> str | None:
+    # Deleting what is not set, or not known, succeeds: nothing is there afterwards.
     if config.config_operation == DELETE:
         return None
     if config.config_operation not in (SET, APPEND, SUBTRACT):
@@ -122,6 +125,7 @@ def _changed(config: AlterableConfig, keys: Mapping[str, Key], current: Mapping[
     if config.config_operation == SET:
         return config.value
     key = keys.get(config.name)
+    # APPEND and SUBTRACT need to know what kind of value a key has. For SET, `check_values` finds unknown keys.
     if key is None:
         raise InvalidConfigError(f"Unknown configuration key '{config.name}' for this resource.")
     return _changed_list(key, config.value, current.get(config.name), adds=config.config_operation == APPEND)
@@ -130,8 +134,10 @@ def _changed(config: AlterableConfig, keys: Mapping[str, Key], current: Mapping[
 def _changed_list(key: Key, items: str, current: str | None, *, adds: bool) -> str:
     if key.type is not KeyType.LIST:
         raise InvalidConfigError(f"Can't append to or subtract from {key.name}, because its type is not LIST.")
+    # A list that was never set begins with its default.
     before = _items(current if current is not None else key.format(key.default) or "")
     named = _items(items)
+    # An item that is in the list already is not added again, and one that is not in it can be subtracted.
     if adds:
         return ",".join(dict.fromkeys([*before, *named]))
     return ",".join(item for item in before if item not in named)
@@ -144,28 +150,29 @@ def _items(text: str) -> list[str]:
 # ------------------------------------------------------------------------------------- kinds of resources
 
 
-def _check_topic(name: str, services: BrokerServices) -> None:
+def _check_topic(name: str, context: RequestContext) -> None:
     if not name:
         raise InvalidRequestError("Default topic resources are not allowed.")
     check_topic_name(name)
-    topic_by_id_or_name(services.cluster.metadata, None, name)
+    topic_by_id_or_name(context.services.cluster.metadata, None, name)
 
 
-def _check_topic_values(services: BrokerServices, values: Mapping[str, str]) -> None:
-    topic_config(services.cluster.settings, values)
+def _check_topic_values(context: RequestContext, values: Mapping[str, str]) -> None:
+    topic_config(context.services.cluster.settings, values)
 
 
-def _check_group(name: str, _services: BrokerServices) -> None:
+def _check_group(name: str, _context: RequestContext) -> None:
     if not name:
         raise InvalidRequestError("The group name is empty.")
 
 
-def _check_group_values(services: BrokerServices, values: Mapping[str, str]) -> None:
-    services.cluster.profile.check_group_keys(values)
-    check_group_config(services.cluster.settings, values)
+def _check_group_values(context: RequestContext, values: Mapping[str, str]) -> None:
+    cluster = context.services.cluster
+    cluster.profile.check_group_keys(values)
+    check_group_config(cluster.settings, values)
 
 
-def _check_client_metrics(name: str, _services: BrokerServices) -> None:
+def _check_client_metrics(name: str, _context: RequestContext) -> None:
     if not name:
         raise InvalidRequestError("Subscription name can't be empty")
 
@@ -174,24 +181,25 @@ def _no_list_operations() -> Mapping[str, Key]:
     return {}
 
 
-def _check_client_metrics_values(_services: BrokerServices, values: Mapping[str, str]) -> None:
+def _check_client_metrics_values(_context: RequestContext, values: Mapping[str, str]) -> None:
     client_metrics_config(values)
 
 
-def _check_broker(name: str, services: BrokerServices) -> None:
-    if name != ALL_BROKERS and name not in map(str, services.cluster.metadata.brokers):
+def _check_broker(name: str, context: RequestContext) -> None:
+    if name != ALL_BROKERS and name not in map(str, context.services.cluster.metadata.brokers):
         raise InvalidRequestError(f"Unexpected broker id: {name}")
 
 
-def _check_broker_values(services: BrokerServices, values: Mapping[str, str]) -> None:
+def _check_broker_values(context: RequestContext, values: Mapping[str, str]) -> None:
     # As in Kafka: unknown keys are kept, because plug-ins may use them, and errors are INVALID_REQUEST.
-    known = {name for name in broker_keys() if name not in services.cluster.profile.missing_broker_keys}
+    cluster = context.services.cluster
+    known = {name for name in broker_keys() if name not in cluster.profile.missing_broker_keys}
     fixed = sorted((values.keys() & known) - DYNAMIC_BROKER_KEYS)
     if fixed:
         raise InvalidRequestError(f"Cannot update these configs dynamically: {', '.join(fixed)}")
     for name in values.keys() & known & DYNAMIC_BROKER_KEYS:
         try:
-            validate_broker_config(services.cluster.settings, name, values[name])
+            validate_broker_config(cluster.settings, name, values[name])
         except InvalidConfigError as error:
             raise InvalidRequestError(str(error)) from error
 

@@ -8,9 +8,9 @@ transactional id, or an id without epoch), INVALID_TRANSACTION_TIMEOUT, CONCURRE
 v4 INVALID_PRODUCER_EPOCH).
 """
 
-from kafka_groups.broker.api.context import RequestContext
 from kafka_groups.broker.coordinators.transactions.transaction import NO_EPOCH, NO_PRODUCER
 from kafka_groups.broker.log.entries import Producer
+from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.broker.requests.transactional_ids import check_transactional_id, code_for_producers
 from kafka_groups.errors import BrokerError, InvalidRequestError
 from kafka_groups.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
@@ -32,8 +32,11 @@ async def handle(request: InitProducerIdRequest, context: RequestContext) -> Ini
 
 
 async def _initialised(request: InitProducerIdRequest, context: RequestContext) -> Producer:
+    # Either both are given, by a producer that continues (KIP-360), or neither.
     if (request.producer_id == NO_PRODUCER) != (request.producer_epoch == NO_EPOCH):
         raise InvalidRequestError("A producer id needs an epoch, and an epoch a producer id.")
+    # An idempotent producer needs no coordinator: nobody can fence it, and a new id cannot collide with an old one
+    # (TransactionCoordinator.handleInitProducerId in Kafka).
     if request.transactional_id is None:
         return Producer(context.services.cluster.logs.new_producer_id(), _FIRST_EPOCH)
     check_transactional_id(request.transactional_id)

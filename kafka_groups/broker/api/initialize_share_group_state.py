@@ -7,8 +7,8 @@ INVALID_REQUEST (negative partition), UNKNOWN_TOPIC_OR_PARTITION, FENCED_STATE_E
 
 from functools import partial
 
-from kafka_groups.broker.api.context import RequestContext
-from kafka_groups.broker.coordinators.share_state.state import StateKey
+from kafka_groups.broker.coordinators.share_state.share_partition_state import StateKey
+from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.broker.requests.share_state import check_existing, check_share_coordinator, each_settled
 from kafka_groups.broker.runtime.outcome import outcome_of
 from kafka_groups.protocol.messages.initialize_share_group_state import (

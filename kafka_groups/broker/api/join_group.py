@@ -6,9 +6,9 @@ Errors: NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS, INVALID_GROUP_ID, INVALID
 UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, INCONSISTENT_GROUP_PROTOCOL, GROUP_MAX_SIZE_REACHED, REBALANCE_IN_PROGRESS.
 """
 
-from kafka_groups.broker.api.context import RequestContext
 from kafka_groups.broker.coordinators.groups.classic.replies import join_refused
 from kafka_groups.broker.coordinators.groups.member_client import MemberClient
+from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.errors import BrokerError
 from kafka_groups.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
@@ -20,6 +20,6 @@ async def handle(request: JoinGroupRequest, context: RequestContext) -> JoinGrou
     """Return the generation that the member is part of. The leader gets all members."""
     client = MemberClient(context.header.client_id or "", context.connection.host)
     try:
-        return await context.services.coordinators.groups.join(request, client, context.version)
+        return await context.services.coordinators.groups.join_group(request, client, context.version)
     except BrokerError as error:
         return join_refused(code_of(error), context.version, request.member_id)

@@ -5,7 +5,7 @@ Errors: NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS, INVALID_GROUP_ID.
 Errors per member, or of the only one before v3: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID.
 """
 
-from kafka_groups.broker.api.context import RequestContext
+from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.errors import BrokerError
 from kafka_groups.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
@@ -16,6 +16,6 @@ __all__ = ["handle"]
 async def handle(request: LeaveGroupRequest, context: RequestContext) -> LeaveGroupResponse:
     """Return one result for each member."""
     try:
-        return await context.services.coordinators.groups.leave(request, context.version)
+        return await context.services.coordinators.groups.leave_group(request, context.version)
     except BrokerError as error:
         return LeaveGroupResponse(error_code=code_of(error))

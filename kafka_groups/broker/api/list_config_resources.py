@@ -8,9 +8,9 @@ Errors: UNSUPPORTED_VERSION (a type of resources that does not exist).
 
 from collections.abc import Callable, Iterable, Mapping
 
-from kafka_groups.broker.api.context import RequestContext
 from kafka_groups.broker.metadata.image import MetadataImage
-from kafka_groups.broker.runtime.scheduling.turns import CHEAP
+from kafka_groups.broker.requests.context import RequestContext
+from kafka_groups.broker.runtime.scheduling.cooperative_yield import CHEAP
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.config_resources import (
     BROKER_LOGGER_RESOURCE,
@@ -32,8 +32,10 @@ _ONLY_TYPE_OF_V0 = (CLIENT_METRICS_RESOURCE,)
 
 async def handle(request: ListConfigResourcesRequest, context: RequestContext) -> ListConfigResourcesResponse:
     """Return the resources of the types that the request names."""
+    # Version 0 was made to list subscriptions to client metrics, and has no field for types (KIP-1142).
     named = request.resource_types if context.version else _ONLY_TYPE_OF_V0
     wanted = frozenset(named or _NAMES)
+    # One type that is unknown refuses the whole request (KafkaApis.handleListConfigResources in Kafka).
     if not wanted <= _NAMES.keys():
         return ListConfigResourcesResponse(error_code=ErrorCode.UNSUPPORTED_VERSION)
     image = context.services.cluster.metadata.image

@@ -7,7 +7,7 @@ Error: COORDINATOR_LOAD_IN_PROGRESS (some groups are still being read).
 
 from collections.abc import Iterable
 
-from kafka_groups.broker.api.context import RequestContext
+from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.errors import BrokerError
 from kafka_groups.protocol.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
@@ -43,5 +43,6 @@ def _lowered(names: Iterable[str]) -> frozenset[str]:
 
 
 def _fits(value: str, allowed: frozenset[str]) -> bool:
+    # Only this state has a name of its own in filters (StreamsGroupState.toLowerCaseString in Kafka).
     name = value.lower()
     return not allowed or _NAMES_IN_FILTERS.get(name, name) in allowed

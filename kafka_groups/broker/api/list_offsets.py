@@ -11,10 +11,10 @@ Errors per partition: UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER, FENCED
 
 from collections.abc import Mapping
 
-from kafka_groups.broker.api.context import RequestContext
 from kafka_groups.broker.log.batches import OffsetAndTimestamp
 from kafka_groups.broker.log.partition_log import NO_TIMESTAMP, PartitionLog
 from kafka_groups.broker.metadata.topics import PartitionMetadata
+from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.broker.requests.leadership import led_partition, topic_by_id_or_name
 from kafka_groups.errors import BrokerError, UnsupportedVersionError
@@ -83,11 +83,14 @@ def _find(
     services = context.services
     topic = topic_by_id_or_name(services.cluster.metadata, None, name)
     partition = led_partition(services, topic, wanted.partition_index, wanted.current_leader_epoch)
+    # A later version gave a meaning to this negative number. To the client's version it has none
+    # (KafkaApis.handleListOffsetRequest in Kafka).
     if wanted.timestamp < 0 and context.version < _FIRST_VERSION.get(wanted.timestamp, context.version + 1):
         raise UnsupportedVersionError(
             f"ListOffsets v{context.version} does not support the timestamp {wanted.timestamp}."
         )
     log = services.cluster.logs.get(topic.topic_id, wanted.partition_index)
+    # A consumer of committed records must not begin or end among records that it cannot read yet.
     end_offset = log.last_stable_offset if is_stable else log.high_watermark
     return _search(log, wanted.timestamp, partition, end_offset)
 
@@ -97,6 +100,7 @@ def _search(
 ) -> OffsetAndTimestamp | None:
     if timestamp == LATEST:
         return OffsetAndTimestamp(end_offset, NO_TIMESTAMP, partition.leader_epoch)
+    # Without tiered storage, all of the log is local.
     if timestamp in (EARLIEST, EARLIEST_LOCAL):
         epoch = log.leader_epoch_at(log.log_start_offset)
         epoch = partition.leader_epoch if epoch is None else epoch
@@ -105,4 +109,5 @@ def _search(
         found = log.max_timestamp()
     else:
         found = log.offset_for_timestamp(timestamp) if timestamp >= 0 else None
+    # A record behind the end that the client may see counts as not found.
     return found if found is not None and found.offset < end_offset else None

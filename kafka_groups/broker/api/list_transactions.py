@@ -5,12 +5,12 @@ Errors: COORDINATOR_LOAD_IN_PROGRESS, INVALID_REGULAR_EXPRESSION.
 
 from collections.abc import Callable
 
-from kafka_groups.broker.api.context import RequestContext
 from kafka_groups.broker.coordinators.groups.topic_patterns import compile_pattern
 from kafka_groups.broker.coordinators.transactions.states import TransactionState
 from kafka_groups.broker.coordinators.transactions.transaction import Transaction
+from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.broker.requests.error_fields import code_of
-from kafka_groups.broker.runtime.scheduling.turns import CHEAP
+from kafka_groups.broker.runtime.scheduling.cooperative_yield import CHEAP
 from kafka_groups.errors import BrokerError
 from kafka_groups.protocol.messages.list_transactions import (
     ListedTransaction,
@@ -25,6 +25,7 @@ _NAMES = frozenset(state.value for state in TransactionState)
 
 async def handle(request: ListTransactionsRequest, context: RequestContext) -> ListTransactionsResponse:
     """Return the transactional ids that pass all filters."""
+    # A newer client may know states that this broker does not. They are told in the response instead of failing it.
     unknown = tuple(name for name in dict.fromkeys(request.state_filters) if name not in _NAMES)
     try:
         is_wanted = _filter(request, context.wall_ms)
@@ -48,6 +49,8 @@ def _filter(request: ListTransactionsRequest, wall_ms: int) -> Callable[[str, Tr
         return (
             (not producer_ids or known.producer_id in producer_ids)
             and (not states or known.state.value in states)
+            # An id without a transaction has the start -1, so it passes this filter as one that has lasted very long.
+            # Kafka does the same (TransactionStateManager.listTransactionStates).
             and (longer_than_ms < 0 or wall_ms - known.start_ms > longer_than_ms)
             and (pattern is None or pattern.matches(transactional_id))
         )

@@ -12,16 +12,15 @@ Errors per partition: LEADER_NOT_AVAILABLE.
 
 from collections.abc import Iterable
 
-from kafka_groups.broker.api.context import RequestContext
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.metadata.topic_names import check_topic_name
 from kafka_groups.broker.metadata.topics import NO_LEADER, BrokerEndpoint, PartitionMetadata, TopicMetadata
 from kafka_groups.broker.requests.authorized_operations import CLUSTER_OPERATIONS, TOPIC_OPERATIONS
 from kafka_groups.broker.requests.batch_limits import check_new_partitions_of_topics, check_records
+from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.broker.requests.leadership import topic_by_id_or_name
-from kafka_groups.broker.requests.services import BrokerServices
-from kafka_groups.broker.runtime.scheduling.turns import CHEAP, COSTLY, USUAL
+from kafka_groups.broker.runtime.scheduling.cooperative_yield import CHEAP, COSTLY, USUAL
 from kafka_groups.errors import BrokerError, InvalidRequestError, PolicyViolationError, UnknownTopicOrPartitionError
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.authorized_operations import NOT_ASKED
@@ -60,10 +59,12 @@ def _broker(broker: BrokerEndpoint) -> MetadataResponseBroker:
 async def _topics(request: MetadataRequest, context: RequestContext) -> tuple[MetadataResponseTopic, ...]:
     operations = TOPIC_OPERATIONS if request.include_topic_authorized_operations else NOT_ASKED
     turns = context.turns
+    # Version 0 has no null, and asks for all topics with an empty list (KafkaApis.handleTopicMetadataRequest in Kafka).
     if request.topics is None or (context.version == 0 and not request.topics):
         known = turns.each(context.services.cluster.metadata.topics())
         return tuple([await _topic(topic, context, operations) async for topic in known])
     wanted = {topic: None async for topic in turns.each(request.topics, CHEAP)}
+    # Both the client and the broker must want it. In Kafka, a topic exists only a moment after the first response.
     may_create = request.allow_auto_topic_creation and await _may_create(wanted, context)
     each = turns.each(wanted, COSTLY if may_create else USUAL)
     return tuple([await _find_or_refuse(topic, context, operations, may_create=may_create) async for topic in each])
@@ -102,24 +103,27 @@ async def _find_or_refuse(
 
 
 def _find_or_create(wanted: MetadataRequestTopic, context: RequestContext, *, may_create: bool) -> TopicMetadata:
-    services = context.services
+    # Versions 10 and 11 have a field for the id, which requests may not use yet (KafkaApis.handleTopicMetadataRequest).
     if context.version < _FIRST_WITH_TOPIC_IDS and (wanted.topic_id is not None or wanted.name is None):
         raise InvalidRequestError(f"Metadata v{context.version} does not support topic ids.")
     if wanted.topic_id is None and wanted.name is None:
         raise InvalidRequestError("A topic has neither a name nor an id.")
+    # An id cannot be illegal, only unknown.
     if wanted.topic_id is None:
         check_topic_name(wanted.name or "")
     try:
-        return topic_by_id_or_name(services.cluster.metadata, wanted.topic_id, wanted.name or "")
+        return topic_by_id_or_name(context.services.cluster.metadata, wanted.topic_id, wanted.name or "")
     except UnknownTopicOrPartitionError:
+        # A topic that is asked for by its id is never created: UNKNOWN_TOPIC_ID is another error.
         if not may_create:
             raise
-    return _create(wanted.name or "", services)
+    return _create(wanted.name or "", context)
 
 
-def _create(name: str, services: BrokerServices) -> TopicMetadata:
-    settings = services.cluster.settings
-    return services.cluster.metadata.create_topic(name, settings.num_partitions, settings.default_replication_factor)
+def _create(name: str, context: RequestContext) -> TopicMetadata:
+    cluster = context.services.cluster
+    settings = cluster.settings
+    return cluster.metadata.create_topic(name, settings.num_partitions, settings.default_replication_factor)
 
 
 async def _topic(topic: TopicMetadata, context: RequestContext, operations: int) -> MetadataResponseTopic:

@@ -13,9 +13,9 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from uuid import UUID
 
-from kafka_groups.broker.api.context import RequestContext
 from kafka_groups.broker.coordinators.groups.offsets.commits import OffsetCommitter
-from kafka_groups.broker.requests.offset_commits import CommitRules, errors_of
+from kafka_groups.broker.requests.commit_rules import CommitRules, errors_of
+from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.protocol.coordinator_records.offsets import OffsetCommitValue
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.offset_commit import (
@@ -37,15 +37,14 @@ _TWO_TO_63 = 1 << 63
 
 async def handle(request: OffsetCommitRequest, context: RequestContext) -> OffsetCommitResponse:
     """Return one result for each partition."""
-    each, services = context.turns.each, context.services
+    each = context.turns.each
     rules = CommitRules(
-        metadata=services.cluster.metadata,
+        context=context,
         has_topic_ids=context.version >= FIRST_WITH_TOPIC_IDS,
-        most_metadata=services.cluster.settings.offset_metadata_max_bytes,
         committed=partial(_committed, request, context),
         store=partial(_store, request, context),
     )
-    errors = await errors_of(request.topics, rules, context.turns)
+    errors = await errors_of(request.topics, rules)
     left = iter(errors)
     return OffsetCommitResponse(topics=tuple([_topic(topic, left) async for topic in each(request.topics)]))
 
@@ -81,6 +80,7 @@ def _committed(
 
 def _expire_timestamp_ms(kept_ms: int, wall_ms: int) -> int:
     """Return the time when an offset expires. As in Kafka, a time beyond 64 bits wraps around and is long ago."""
+    # Without a time of its own, an offset is kept for `offsets.retention.minutes`, by rules that depend on its group.
     if kept_ms == _NOT_SET:
         return _NOT_SET
     return (wall_ms + kept_ms + _TWO_TO_63) % (2 * _TWO_TO_63) - _TWO_TO_63

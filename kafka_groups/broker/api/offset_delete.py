@@ -5,8 +5,8 @@ group, or one of another type), NON_EMPTY_GROUP (its members do not tell their t
 UNKNOWN_TOPIC_OR_PARTITION, GROUP_SUBSCRIBED_TO_TOPIC.
 """
 
-from kafka_groups.broker.api.context import RequestContext
 from kafka_groups.broker.requests.committed_offsets import in_slices
+from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.broker.requests.group_coordination import check_coordinator
 from kafka_groups.errors import BrokerError, GroupSubscribedToTopicError, InvalidGroupIdError
@@ -28,6 +28,7 @@ _UNKNOWN = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 async def handle(request: OffsetDeleteRequest, context: RequestContext) -> OffsetDeleteResponse:
     """Return one result for each partition, or one error."""
     try:
+        # See GroupCoordinatorService.deleteOffsets in Kafka.
         if not request.group_id:
             raise InvalidGroupIdError
         check_coordinator(context.services, request.group_id)
@@ -54,6 +55,7 @@ async def _delete(group_id: str, partitions: list[TopicPartition], context: Requ
     try:
         await context.services.coordinators.groups.delete_offsets(group_id, partitions)
     except GroupSubscribedToTopicError as error:
+        # This error is about one topic. Any other one is about the group, and ends the request.
         return code_of(error)
     return ErrorCode.NONE
 

@@ -10,9 +10,9 @@ change the offset).
 
 from collections.abc import Sequence
 
-from kafka_groups.broker.api.context import RequestContext
 from kafka_groups.broker.coordinators.groups.offsets.shard_offsets import FetchedOffset, Unstable
 from kafka_groups.broker.requests.committed_offsets import in_slices, named_topic
+from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.broker.requests.group_coordination import check_coordinator
 from kafka_groups.errors import BrokerError
@@ -44,6 +44,7 @@ async def handle(request: OffsetFetchRequest, context: RequestContext) -> Offset
         return OffsetFetchResponse(groups=tuple(groups))
     group = OffsetFetchRequestGroup(group_id=request.group_id, topics=request.topics)
     only = await _group(group, context, require_stable=request.require_stable)
+    # Version 1 has no field for the error of a group, so each partition gets it.
     if context.version < _FIRST_WITH_GROUP_ERROR and only.error_code is not ErrorCode.NONE:
         return OffsetFetchResponse(topics=tuple(_refused(topic, only.error_code) for topic in request.topics or ()))
     return OffsetFetchResponse(topics=only.topics, error_code=only.error_code)
@@ -68,6 +69,8 @@ async def _all(group_id: str, context: RequestContext) -> list[OffsetFetchReques
     numbers: dict[str, list[int]] = {}
     async for each in context.turns.each(await context.services.coordinators.groups.committed_partitions(group_id)):
         numbers.setdefault(each.topic, []).append(each.partition)
+    # By name, offsets are also shown for a topic that has just been deleted. By id, a topic that does not exist cannot
+    # be named.
     if context.version < FIRST_WITH_TOPIC_IDS:
         return [OffsetFetchRequestTopic(name=name, partition_indexes=tuple(numbers[name])) for name in numbers]
     known = [(context.services.cluster.metadata.topic(name), tuple(numbers[name])) for name in numbers]
@@ -84,6 +87,7 @@ async def _topic(
     name = topic.name
     if context.version >= FIRST_WITH_TOPIC_IDS:
         known = named_topic(context.services.cluster.metadata, "", topic.topic_id)
+        # A partition without a topic would look like one without an offset.
         if known is None:
             return _refused(topic, ErrorCode.UNKNOWN_TOPIC_ID)
         name = known.name
@@ -103,6 +107,7 @@ async def _fetched(
 
 
 def _partition(index: int, committed: FetchedOffset) -> OffsetFetchResponsePartition:
+    # See OffsetMetadataManager.fetchOffsets in Kafka for the three cases.
     if isinstance(committed, Unstable):
         return OffsetFetchResponsePartition(
             partition_index=index,

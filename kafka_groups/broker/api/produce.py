@@ -1,7 +1,8 @@
 """Produce (key 0), v3-v13: appends one record batch to each partition in the request.
 
 Topics are identified by name up to v12 and by id from v13. There are no replicas, so acks=1 and acks=-1 mean the same.
-With acks=0 there is no response. If another broker leads a partition, the response contains that leader (v10).
+With acks=0 there is no response; an error ends the connection, so that the client asks for the leaders again. If
+another broker leads a partition, the response contains that leader (v10).
 
 Errors per partition: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID (v13), NOT_LEADER_OR_FOLLOWER,
 INVALID_TOPIC_EXCEPTION (internal topics), INVALID_REQUIRED_ACKS, INVALID_RECORD (not exactly one batch of format 2),
@@ -14,14 +15,15 @@ CONCURRENT_TRANSACTIONS (v12).
 From v12 on, a produce request adds its partitions to the transaction; before, they must have been added (KIP-890).
 """
 
-from kafka_groups.broker.api.context import RequestContext
+from collections.abc import Sequence
+
 from kafka_groups.broker.log.batches import AppendResult
 from kafka_groups.broker.log.validation import sole_batch
 from kafka_groups.broker.metadata.topics import TopicMetadata
 from kafka_groups.broker.requests.appending import append_batch, writable_partition
+from kafka_groups.broker.requests.context import RequestContext, UnansweredError
 from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.broker.requests.leadership import current_leader, node_endpoints, topic_by_id_or_name
-from kafka_groups.broker.requests.services import BrokerServices
 from kafka_groups.broker.requests.transactional_writes import Permits, has_transactions, permits_of
 from kafka_groups.errors import (
     BrokerError,
@@ -55,12 +57,14 @@ _NO_PERMITS = Permits()
 async def handle(request: ProduceRequest, context: RequestContext) -> ProduceResponse | None:
     """Append the batches and return the response, or None if the producer wants no response."""
     permits = await _permits(request, context) if has_transactions(request) else _NO_PERMITS
+    # The request as a whole is wrong, so all its batches are refused, also those without a transaction.
     if isinstance(permits, BrokerError):
-        responses = tuple(_refused_topic(data, permits, context.services) for data in request.topic_data)
+        responses = tuple(_refused_topic(data, permits, context) for data in request.topic_data)
     else:
         topics = context.turns.each(request.topic_data)
         responses = tuple([await _append_topic(data, request.acks, permits, context) async for data in topics])
     if request.acks == NO_ACKS:
+        _raise_if_refused(responses)
         return None
     leaders = (partition.current_leader for topic in responses for partition in topic.partition_responses)
     return ProduceResponse(
@@ -70,13 +74,21 @@ async def handle(request: ProduceRequest, context: RequestContext) -> ProduceRes
 
 async def _permits(request: ProduceRequest, context: RequestContext) -> Permits | BrokerError:
     try:
-        return await permits_of(request, context.services, context.version, context.wall_ms)
+        return await permits_of(request, context)
     except BrokerError as error:
         return error
 
 
-def _refused_topic(topic: TopicProduceData, error: BrokerError, services: BrokerServices) -> TopicProduceResponse:
-    refused = tuple(_refusal(topic, data.index, error, services) for data in topic.partition_data)
+def _raise_if_refused(topics: Sequence[TopicProduceResponse]) -> None:
+    errors = {p.error_code.name for topic in topics for p in topic.partition_responses if p.error_code}
+    # Nobody waits for a response. Kafka closes the connection instead, so that a client with old metadata does not send
+    # to the wrong broker for ever (KafkaApis.handleProduceRequest).
+    if errors:
+        raise UnansweredError(f"records of a producer with acks=0 were refused: {', '.join(sorted(errors))}")
+
+
+def _refused_topic(topic: TopicProduceData, error: BrokerError, context: RequestContext) -> TopicProduceResponse:
+    refused = tuple(_refusal(topic, data.index, error, context) for data in topic.partition_data)
     return TopicProduceResponse(topic_id=topic.topic_id, name=topic.name, partition_responses=refused)
 
 
@@ -92,12 +104,13 @@ def _append_or_refuse(
     topic: TopicProduceData, data: PartitionProduceData, acks: int, permits: Permits, context: RequestContext
 ) -> PartitionProduceResponse:
     try:
+        # See ReplicaManager.isValidRequiredAcks in Kafka.
         if acks not in _ACKS:
             raise InvalidRequiredAcksError(f"Invalid acks {acks}: allowed values are -1, 0 and 1.")
         known = topic_by_id_or_name(context.services.cluster.metadata, topic.topic_id, topic.name)
         appended = _append(known, data, permits, context)
     except BrokerError as error:
-        return _refusal(topic, data.index, error, context.services)
+        return _refusal(topic, data.index, error, context)
     return PartitionProduceResponse(
         index=data.index,
         base_offset=appended.base_offset,
@@ -109,12 +122,15 @@ def _append_or_refuse(
 def _append(
     topic: TopicMetadata, data: PartitionProduceData, permits: Permits, context: RequestContext
 ) -> AppendResult:
+    # Consumers of that time could not read the batch (ProduceRequest.validateRecords in Kafka). The leader is checked
+    # first, so that the client finds the right one in any case.
     if context.version < _FIRST_WITH_ZSTD:
         writable_partition(context.services, topic, data.index)
         _refuse_zstd(data.records)
     if permits is _NO_PERMITS:
         return append_batch(context.services, topic, data.index, data.records, context.wall_ms)
     partition = TopicPartition(topic.name, data.index)
+    # The coordinator did not confirm this partition. The others are appended.
     if partition in permits.errors:
         raise permits.errors[partition]
     verification = permits.verifications.get(partition)
@@ -127,11 +143,12 @@ def _refuse_zstd(records: bytes | None) -> None:
 
 
 def _refusal(
-    topic: TopicProduceData, index: int, error: BrokerError, services: BrokerServices
+    topic: TopicProduceData, index: int, error: BrokerError, context: RequestContext
 ) -> PartitionProduceResponse:
     leader = LeaderIdAndEpoch()
+    # With the new leader in the response, the client need not ask for metadata first (KIP-951).
     if isinstance(error, NotLeaderOrFollowerError):
-        metadata = services.cluster.metadata
+        metadata = context.services.cluster.metadata
         known = metadata.topic(topic.name) if topic.topic_id is None else metadata.topic_by_id(topic.topic_id)
         leader = current_leader(known, index)
     return PartitionProduceResponse(

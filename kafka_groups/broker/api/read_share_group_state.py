@@ -6,10 +6,9 @@ FENCED_LEADER_EPOCH.
 
 from functools import partial
 
-from kafka_groups.broker.api.context import RequestContext
-from kafka_groups.broker.coordinators.share_state.state import StateKey
+from kafka_groups.broker.coordinators.share_state.share_partition_state import StateKey
+from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.broker.requests.error_fields import code_of
-from kafka_groups.broker.requests.services import BrokerServices
 from kafka_groups.broker.requests.share_state import check_share_coordinator, each_answered
 from kafka_groups.broker.runtime.outcome import outcome_of
 from kafka_groups.errors import BrokerError
@@ -29,7 +28,7 @@ async def handle(request: ReadShareGroupStateRequest, context: RequestContext) -
 
     async def read(key: StateKey, partition: ReadShareStatePartition) -> ReadShareStatePartitionResult:
         try:
-            return await _read(key, partition.leader_epoch, context.services)
+            return await _read(key, partition.leader_epoch, context)
         except BrokerError as error:
             return ReadShareStatePartitionResult(partition=key[2], error_code=code_of(error), error_message=str(error))
 
@@ -41,9 +40,9 @@ async def handle(request: ReadShareGroupStateRequest, context: RequestContext) -
     )
 
 
-async def _read(key: StateKey, leader_epoch: int, services: BrokerServices) -> ReadShareStatePartitionResult:
-    check_share_coordinator(services, key)
-    state = await outcome_of(partial(services.coordinators.share.read, key, leader_epoch))
+async def _read(key: StateKey, leader_epoch: int, context: RequestContext) -> ReadShareStatePartitionResult:
+    check_share_coordinator(context.services, key)
+    state = await outcome_of(partial(context.services.coordinators.share.read, key, leader_epoch))
     return ReadShareStatePartitionResult(
         partition=key[2],
         state_epoch=state.state_epoch,

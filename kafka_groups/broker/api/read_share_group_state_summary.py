@@ -6,10 +6,9 @@ INVALID_REQUEST (negative partition), UNKNOWN_TOPIC_OR_PARTITION.
 
 from functools import partial
 
-from kafka_groups.broker.api.context import RequestContext
-from kafka_groups.broker.coordinators.share_state.state import StateKey
+from kafka_groups.broker.coordinators.share_state.share_partition_state import StateKey
+from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.broker.requests.error_fields import code_of
-from kafka_groups.broker.requests.services import BrokerServices
 from kafka_groups.broker.requests.share_state import check_existing, check_share_coordinator, each_answered
 from kafka_groups.broker.runtime.outcome import outcome_of
 from kafka_groups.errors import BrokerError
@@ -31,7 +30,7 @@ async def handle(
 
     async def summary(key: StateKey, _partition: object) -> ReadShareStateSummaryPartitionResult:
         try:
-            return await _summary(key, context.services)
+            return await _summary(key, context)
         except BrokerError as error:
             return ReadShareStateSummaryPartitionResult(
                 partition=key[2], error_code=code_of(error), error_message=str(error)
@@ -45,7 +44,8 @@ async def handle(
     )
 
 
-async def _summary(key: StateKey, services: BrokerServices) -> ReadShareStateSummaryPartitionResult:
+async def _summary(key: StateKey, context: RequestContext) -> ReadShareStateSummaryPartitionResult:
+    services = context.services
     check_share_coordinator(services, key)
     check_existing(services, key)
     state = await outcome_of(partial(services.coordinators.share.summarize, key))

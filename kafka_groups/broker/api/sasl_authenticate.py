@@ -4,7 +4,7 @@ Errors: SASL_AUTHENTICATION_FAILED, after `connection.failed.authentication.dela
 ILLEGAL_SASL_STATE if no exchange is under way.
 """
 
-from kafka_groups.broker.api.context import RequestContext
+from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
 

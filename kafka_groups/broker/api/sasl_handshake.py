@@ -4,7 +4,7 @@ Errors: UNSUPPORTED_SASL_MECHANISM, with the mechanisms that are enabled, and th
 ILLEGAL_SASL_STATE if the broker does not use SASL, or within a second after the client authenticated.
 """
 
-from kafka_groups.broker.api.context import RequestContext
+from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 

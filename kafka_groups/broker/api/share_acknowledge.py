@@ -14,7 +14,7 @@ leader.
 
 from uuid import UUID
 
-from kafka_groups.broker.api.context import RequestContext
+from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.broker.requests.leadership import node_endpoints
 from kafka_groups.broker.requests.share_sessions import (
@@ -27,7 +27,7 @@ from kafka_groups.broker.requests.share_sessions import (
     notify_changed,
     session_key,
 )
-from kafka_groups.broker.runtime.scheduling.turns import CHEAP
+from kafka_groups.broker.runtime.scheduling.cooperative_yield import CHEAP
 from kafka_groups.broker.share_partitions.sessions import ShareSessionKey
 from kafka_groups.errors import BrokerError
 from kafka_groups.protocol.messages.share_acknowledge import (
@@ -47,17 +47,19 @@ _FIRST_WITH_LOCK_TIMEOUT = 2
 async def handle(request: ShareAcknowledgeRequest, context: RequestContext) -> ShareAcknowledgeResponse:
     """Return the result of the acknowledgements of each partition."""
     try:
-        key = session_key(request.group_id, request.member_id, context.services)
+        key = session_key(request.group_id, request.member_id, context)
         context.services.share.begin_acknowledge(key, request.share_session_epoch)
     except BrokerError as error:
         return ShareAcknowledgeResponse(error_code=code_of(error), error_message=str(error))
-    services, turns = context.services, context.turns
-    listed = await listed_partitions(request.topics, services, turns)
+    listed = await listed_partitions(request.topics, context)
+    # A listed partition without batches has nothing to acknowledge, and the response leaves it out.
     acknowledgements = {partition: batches for partition, batches in listed.items() if batches}
-    errors = await acknowledged(key, acknowledgements, services, turns, is_renew_ack=request.is_renew_ack)
+    errors = await acknowledged(key, acknowledgements, context, is_renew_ack=request.is_renew_ack)
+    # KIP-932, "Share sessions": the acknowledgements first, then the release of what is left, as the member may have
+    # accepted some of its records with this request.
     if request.share_session_epoch == FINAL_EPOCH:
-        await close_session(key, services)
-    notify_changed(services)
+        await close_session(key, context)
+    notify_changed(context)
     return await _response(key, errors, context)
 
 
@@ -69,6 +71,7 @@ async def _response(
     topics = await by_topic(answers, turns)
     config = services.share.group_config(key.group_id)
     return ShareAcknowledgeResponse(
+        # The field came with version 2 (KIP-1222).
         acquisition_lock_timeout_ms=config.record_lock_duration_ms
         if context.version >= _FIRST_WITH_LOCK_TIMEOUT
         else 0,
@@ -92,5 +95,5 @@ def _answer(
         partition_index=partition.partition,
         error_code=code_of(error),
         error_message=str(error),
-        current_leader=leader_hint(partition, error, context.services),
+        current_leader=leader_hint(partition, error, context),
     )

@@ -23,10 +23,9 @@ import asyncio
 from collections.abc import Hashable, Mapping
 from uuid import UUID
 
-from kafka_groups.broker.api.context import RequestContext
+from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.broker.requests.error_fields import code_of, message_of
 from kafka_groups.broker.requests.leadership import node_endpoints
-from kafka_groups.broker.requests.services import BrokerServices
 from kafka_groups.broker.requests.share_sessions import (
     AcknowledgementErrors,
     acknowledged,
@@ -40,7 +39,7 @@ from kafka_groups.broker.requests.share_sessions import (
     partition_of,
     session_key,
 )
-from kafka_groups.broker.runtime.scheduling.turns import CHEAP, Turns, at_once
+from kafka_groups.broker.runtime.scheduling.cooperative_yield import CHEAP, CooperativeYield, at_once
 from kafka_groups.broker.share_partitions.fetching import (
     NOTHING_FETCHED,
     FetchedPartition,
@@ -78,37 +77,47 @@ async def handle(request: ShareFetchRequest, context: RequestContext) -> ShareFe
     try:
         fetching = await _begin(request, context)
     except BrokerError as error:
+        # The client would open a session again at once, so the error waits as long as the fetch would have
+        # (SharePartitionManager.createIdleShareFetchTimerTask in Kafka).
         if isinstance(error, ShareSessionLimitReachedError):
             await services.purgatory.wait((), _never, context.now_ms + request.max_wait_ms, context.turns)
         return ShareFetchResponse(error_code=code_of(error), error_message=str(error), acquisition_lock_timeout_ms=0)
+    # There are two ways. A fetch of few partitions runs in one turn of the loop, so that nothing comes between its
+    # parts. One of thousands would block all other requests for seconds, so it takes turns with them.
     is_long = len(fetching.requested.listed) + len(fetching.order) > _MOST_AT_ONCE
     fetched, outcomes = await (_fetch_long if is_long else _fetch)(fetching, request, context)
     return await _response(fetching, fetched, outcomes, context)
 
 
 async def _fetch(fetching: ShareFetching, request: ShareFetchRequest, context: RequestContext) -> _Result:
-    services, share = context.services, context.services.share
+    share = context.services.share
     acknowledgements = fetching.requested.acknowledgements
-    await let_waiting_fetches_check(fetching.key.group_id, acknowledgements, services, context.turns)
+    await let_waiting_fetches_check(fetching.key.group_id, acknowledgements, context)
     now_ms = context.now_ms
     planned = {
         partition: share.plan(fetching.key, partition, batches, is_renew_ack=request.is_renew_ack, now_ms=now_ms)
         for partition, batches in acknowledgements.items()
     }
+    # Acquired before the acknowledgements take effect: in Kafka they take effect when they are written, which is later.
     fetched = _collected_at_once(fetching, request.max_wait_ms, context)
     changes = [each for each in planned.values() if isinstance(each, StateChange)]
     for change in changes:
         share.led.write(change)
     if request.share_session_epoch == FINAL_EPOCH:
+        # KIP-932, "Share sessions": the acknowledgements first, then the release of what is left.
         await outcomes_of(planned, context.turns)
-        await close_session(fetching.key, services)
-    if notify_changed(services):
+        await close_session(fetching.key, context)
+    if notify_changed(context):
         # Fetches that wait for these records come first, as in Kafka, or busy members would starve them.
         await asyncio.sleep(0)
     if fetched is None:
+        # Nothing was found at once. This is the wait of DelayedShareFetch in Kafka; what is there at its end is
+        # acquired.
         await _wait_for_bytes(fetching, request.max_wait_ms, context)
         fetched = at_once(share.collect(fetching, context.now_ms))
-    notify_changed(services)
+    notify_changed(context)
+    # If the answer had to wait for a write, locks may have expired and the leader may have moved since the records were
+    # acquired, so they are looked at again.
     are_written = all(change.has_ended for change in changes)
     outcomes = await outcomes_of(planned, context.turns)
     return fetched if are_written else at_once(share.confirm(fetching, fetched)), outcomes
@@ -116,37 +125,38 @@ async def _fetch(fetching: ShareFetching, request: ShareFetchRequest, context: R
 
 async def _fetch_long(fetching: ShareFetching, request: ShareFetchRequest, context: RequestContext) -> _Result:
     """Serve a fetch that takes several turns. What it acknowledges takes effect first, partition by partition."""
-    services, share, turns = context.services, context.services.share, context.turns
+    share, turns = context.services.share, context.turns
     acknowledgements = fetching.requested.acknowledgements
-    outcomes = await acknowledged(fetching.key, acknowledgements, services, turns, is_renew_ack=request.is_renew_ack)
+    outcomes = await acknowledged(fetching.key, acknowledgements, context, is_renew_ack=request.is_renew_ack)
     if request.share_session_epoch == FINAL_EPOCH:
-        await close_session(fetching.key, services)
-    notify_changed(services)
+        await close_session(fetching.key, context)
+    notify_changed(context)
     await _wait_for_bytes(fetching, request.max_wait_ms, context)
     fetched = await turns.through(share.collect(fetching, context.now_ms), CHEAP)
-    notify_changed(services)
+    notify_changed(context)
     # Others had their turn since the first records were acquired.
     return await turns.through(share.confirm(fetching, fetched), CHEAP), outcomes
 
 
 async def _begin(request: ShareFetchRequest, context: RequestContext) -> ShareFetching:
-    services, turns = context.services, context.turns
-    key = session_key(request.group_id, request.member_id, services)
+    turns = context.turns
+    key = session_key(request.group_id, request.member_id, context)
     _check_renewal(request)
     requested = FetchRequested(
         epoch=request.share_session_epoch,
-        listed=await listed_partitions(request.topics, services, turns),
+        listed=await listed_partitions(request.topics, context),
         forgotten=[
-            partition_of(services, topic.topic_id, partition)
+            partition_of(context, topic.topic_id, partition)
             for topic in request.forgotten_topics_data
             async for partition in turns.each(topic.partitions, CHEAP)
         ],
-        limits=_limits(request, services),
+        limits=_limits(request, context),
         is_renew_ack=request.is_renew_ack,
     )
-    beginning = services.share.begin_fetch(key, requested, context.connection.id, context.wall_ms)
+    beginning = context.services.share.begin_fetch(key, requested, context.connection.id, context.wall_ms)
     fetching = await turns.through(beginning, CHEAP)
     if request.share_acquire_mode not in _ACQUIRE_MODES:
+        # After the session, because the epoch counts for this request as well.
         raise UnknownServerError(f"Unknown share acquire mode id: {request.share_acquire_mode}")
     return fetching
 
@@ -158,6 +168,8 @@ def _collected_at_once(fetching: ShareFetching, max_wait_ms: int, context: Reque
     records gets them itself only if it has found nothing else.
     """
     share = context.services.share
+    # There are two cases. A fetch that may wait acquires only if it has enough, since it could get more later. A fetch
+    # that may not wait acquires what there is.
     if max_wait_ms > 0 and not at_once(share.has_enough(fetching, context.now_ms)):
         return None
     return at_once(share.collect(fetching, context.now_ms))
@@ -165,19 +177,22 @@ def _collected_at_once(fetching: ShareFetching, max_wait_ms: int, context: Reque
 
 def _check_renewal(request: ShareFetchRequest) -> None:
     limits = (request.max_wait_ms, request.min_bytes, request.max_bytes, request.max_records)
+    # KIP-1222; the check of KafkaApis.handleShareFetchRequest.
     if request.is_renew_ack and any(limits):
         raise InvalidRequestError(
             "A share fetch that renews locks must have MaxWaitMs, MinBytes, MaxBytes and MaxRecords of 0."
         )
 
 
-def _limits(request: ShareFetchRequest, services: BrokerServices) -> ShareFetchLimits:
+def _limits(request: ShareFetchRequest, context: RequestContext) -> ShareFetchLimits:
     is_known = request.share_acquire_mode in _ACQUIRE_MODES
     return ShareFetchLimits(
         min_bytes=request.min_bytes,
-        max_bytes=min(request.max_bytes, services.cluster.settings.fetch_max_bytes),
+        # The broker's `fetch.max.bytes` bounds what a client may ask for.
+        max_bytes=min(request.max_bytes, context.services.cluster.settings.fetch_max_bytes),
         max_records=request.max_records,
         batch_size=request.batch_size,
+        # An unknown mode never fetches: `_begin` refuses the request once the session has been continued.
         mode=AcquireMode(request.share_acquire_mode) if is_known else AcquireMode.BATCH_OPTIMIZED,
     )
 
@@ -185,19 +200,20 @@ def _limits(request: ShareFetchRequest, services: BrokerServices) -> ShareFetchL
 async def _wait_for_bytes(fetching: ShareFetching, max_wait_ms: int, context: RequestContext) -> None:
     services, turns = context.services, context.turns
     deadline_ms = context.now_ms + max_wait_ms
+    # A closing or renewing fetch reads nothing, so there is nothing to wait for.
     if not fetching.order or max_wait_ms <= 0:
         return
     keys = await _reasons_to_look(fetching, turns)
 
     async def has_enough() -> bool:
         enough = await turns.through(services.share.has_enough(fetching, context.now_ms), CHEAP)
-        notify_changed(services)  # checking releases expired locks, which other fetches may wait for
+        notify_changed(context)  # checking releases expired locks, which other fetches may wait for
         return enough
 
     await services.purgatory.wait(keys, has_enough, deadline_ms, turns)
 
 
-async def _reasons_to_look(fetching: ShareFetching, turns: Turns) -> list[Hashable]:
+async def _reasons_to_look(fetching: ShareFetching, turns: CooperativeYield) -> list[Hashable]:
     """Return the keys to wait for. New records notify the partition; others' releases notify the share-partition."""
     keys: list[Hashable] = []
     async for partition in turns.each(fetching.order, CHEAP):
@@ -216,13 +232,15 @@ async def _response(
     fetching: ShareFetching, fetched: Fetched, outcomes: AcknowledgementErrors, context: RequestContext
 ) -> ShareFetchResponse:
     services, turns = context.services, context.turns
+    # The response names partitions with news (ShareSessionContext.updateAndGenerateResponseData in Kafka), and each
+    # whose acknowledgements were processed.
     told = {
         partition: None
         async for partition, each in turns.each(fetched.items(), CHEAP)
         if fetching.must_tell(partition, each)
     } | dict.fromkeys(outcomes)
     answers = {
-        partition: _answer(partition, fetched.get(partition, NOTHING_FETCHED), outcomes.get(partition), services)
+        partition: _answer(partition, fetched.get(partition, NOTHING_FETCHED), outcomes.get(partition), context)
         async for partition in turns.each(told)
     }
     topics = await by_topic(answers, turns)
@@ -243,7 +261,7 @@ def _answer(
     partition: TopicIdPartition,
     fetched: FetchedPartition,
     acknowledge_error: BrokerError | None,
-    services: BrokerServices,
+    context: RequestContext,
 ) -> ShareFetchPartitionData:
     return ShareFetchPartitionData(
         partition_index=partition.partition,
@@ -251,7 +269,7 @@ def _answer(
         error_message=message_of(fetched.error),
         acknowledge_error_code=code_of(acknowledge_error),
         acknowledge_error_message=message_of(acknowledge_error),
-        current_leader=leader_hint(partition, fetched.error or acknowledge_error, services),
+        current_leader=leader_hint(partition, fetched.error or acknowledge_error, context),
         records=fetched.acquired.records,
         acquired_records=fetched.acquired.ranges,
     )

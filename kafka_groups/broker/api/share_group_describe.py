@@ -6,8 +6,8 @@ GROUP_ID_NOT_FOUND.
 
 from attrs import evolve
 
-from kafka_groups.broker.api.context import RequestContext
 from kafka_groups.broker.requests.authorized_operations import GROUP_OPERATIONS
+from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.broker.requests.group_coordination import check_share_groups_enabled
 from kafka_groups.errors import BrokerError, InvalidGroupIdError
@@ -48,7 +48,7 @@ async def _describe(group_id: str, context: RequestContext) -> DescribedGroup:
     check_share_groups_enabled(context.services)
     if not group_id:
         raise InvalidGroupIdError
-    return await context.services.coordinators.groups.describe(group_id)
+    return await context.services.coordinators.groups.share_group_describe(group_id)
 
 
 def _with_operations(group: DescribedGroup) -> DescribedGroup:

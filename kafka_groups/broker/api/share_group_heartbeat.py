@@ -5,9 +5,9 @@ characters, group id or rack empty, epoch below -1, join without topics), GROUP_
 member is not joining), UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH, GROUP_MAX_SIZE_REACHED.
 """
 
-from kafka_groups.broker.api.context import RequestContext
 from kafka_groups.broker.coordinators.groups.member_client import MemberClient
 from kafka_groups.broker.coordinators.groups.share.members import validate
+from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.broker.requests.group_coordination import check_share_groups_enabled
 from kafka_groups.errors import BrokerError
@@ -33,4 +33,4 @@ async def _heartbeat(request: ShareGroupHeartbeatRequest, context: RequestContex
     check_share_groups_enabled(context.services)
     validate(request)
     client = MemberClient(context.header.client_id or "", context.connection.host)
-    return await context.services.coordinators.groups.heartbeat(request, client)
+    return await context.services.coordinators.groups.share_group_heartbeat(request, client)

@@ -9,8 +9,8 @@ NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS, INVALID_GROUP_ID (empty), GROUP_I
 
 from attrs import evolve
 
-from kafka_groups.broker.api.context import RequestContext
 from kafka_groups.broker.requests.authorized_operations import GROUP_OPERATIONS
+from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.broker.requests.group_coordination import check_streams_groups_enabled
 from kafka_groups.errors import BrokerError, InvalidGroupIdError
@@ -47,4 +47,4 @@ async def _describe(
     if not group_id:
         raise InvalidGroupIdError
     groups, wanted = context.services.coordinators.groups, request.include_topology_description
-    return await groups.describe_streams(group_id, with_description=wanted)
+    return await groups.streams_group_describe(group_id, with_description=wanted)

@@ -7,9 +7,9 @@ and the member is not joining; or the group is of another type), UNKNOWN_MEMBER_
 UNRELEASED_INSTANCE_ID, FENCED_INSTANCE_ID, GROUP_MAX_SIZE_REACHED, UNKNOWN_SERVER_ERROR (the task assignor failed).
 """
 
-from kafka_groups.broker.api.context import RequestContext
 from kafka_groups.broker.coordinators.groups.member_client import MemberClient
 from kafka_groups.broker.coordinators.groups.streams.requests import validate
+from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.broker.requests.group_coordination import check_streams_groups_enabled
 from kafka_groups.errors import BrokerError
@@ -34,4 +34,4 @@ async def _heartbeat(request: StreamsGroupHeartbeatRequest, context: RequestCont
     check_streams_groups_enabled(services)
     validate(request, is_4_4=services.configs.profile.has_static_streams_members)
     client = MemberClient(context.header.client_id or "", context.connection.host)
-    return await services.coordinators.groups.streams_heartbeat(request, client, context.version)
+    return await services.coordinators.groups.streams_group_heartbeat(request, client, context.version)

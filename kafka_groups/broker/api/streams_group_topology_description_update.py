@@ -8,7 +8,7 @@ group.coordinator.rebalance.protocols), NOT_COORDINATOR, COORDINATOR_LOAD_IN_PRO
 the group has another topology epoch, a node's type is unknown), GROUP_ID_NOT_FOUND, UNKNOWN_MEMBER_ID.
 """
 
-from kafka_groups.broker.api.context import RequestContext
+from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.broker.requests.group_coordination import check_streams_groups_enabled
 from kafka_groups.errors import BrokerError, InvalidRequestError, UnsupportedVersionError
@@ -42,4 +42,4 @@ async def _update(request: StreamsGroupTopologyDescriptionUpdateRequest, context
     for name, value in (("member", request.member_id), ("group", request.group_id)):
         if not value:
             raise InvalidRequestError(f"The {name} id is empty.")
-    await services.coordinators.groups.update_streams_description(request)
+    await services.coordinators.groups.streams_group_topology_description_update(request)

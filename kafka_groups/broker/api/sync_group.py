@@ -4,7 +4,7 @@ Errors: NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS, INVALID_GROUP_ID, UNKNOWN
 ILLEGAL_GENERATION, REBALANCE_IN_PROGRESS, INCONSISTENT_GROUP_PROTOCOL (from v5 on, also if type or name are missing).
 """
 
-from kafka_groups.broker.api.context import RequestContext
+from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.errors import BrokerError
 from kafka_groups.protocol.error_codes import ErrorCode
@@ -20,6 +20,6 @@ async def handle(request: SyncGroupRequest, context: RequestContext) -> SyncGrou
     if context.version >= _FIRST_WITH_PROTOCOL and None in (request.protocol_type, request.protocol_name):
         return SyncGroupResponse(error_code=ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
     try:
-        return await context.services.coordinators.groups.sync(request)
+        return await context.services.coordinators.groups.sync_group(request)
     except BrokerError as error:
         return SyncGroupResponse(error_code=code_of(error))

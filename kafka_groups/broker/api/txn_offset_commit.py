@@ -12,10 +12,10 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from uuid import UUID
 
-from kafka_groups.broker.api.context import RequestContext
 from kafka_groups.broker.coordinators.groups.offsets.commits import OffsetCommitter
 from kafka_groups.broker.log.entries import Producer
-from kafka_groups.broker.requests.offset_commits import CommitRules, errors_of
+from kafka_groups.broker.requests.commit_rules import CommitRules, errors_of
+from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.broker.runtime.transactions.verification import TransactionalWrite, TransactionSupport
 from kafka_groups.errors import InvalidGroupIdError
 from kafka_groups.protocol.coordinator_records.offsets import OffsetCommitValue
@@ -40,15 +40,14 @@ _FIRST_WITH_LOADING = 2
 
 async def handle(request: TxnOffsetCommitRequest, context: RequestContext) -> TxnOffsetCommitResponse:
     """Return one result for each partition."""
-    each, services = context.turns.each, context.services
+    each = context.turns.each
     rules = CommitRules(
-        metadata=services.cluster.metadata,
+        context=context,
         has_topic_ids=context.version >= FIRST_WITH_TOPIC_IDS,
-        most_metadata=services.cluster.settings.offset_metadata_max_bytes,
         committed=partial(_committed, context),
         store=partial(_store, request, context),
     )
-    errors = await errors_of(request.topics, rules, context.turns)
+    errors = await errors_of(request.topics, rules)
     left = iter([_for_old(error, context.version) for error in errors])
     return TxnOffsetCommitResponse(topics=tuple([_topic(topic, left) async for topic in each(request.topics)]))
 
@@ -64,6 +63,7 @@ def _topic(topic: TxnOffsetCommitRequestTopic, errors: Iterator[ErrorCode]) -> T
 async def _store(
     request: TxnOffsetCommitRequest, context: RequestContext, offsets: Mapping[TopicPartition, OffsetCommitValue]
 ) -> None:
+    # OffsetCommit accepts an empty group id, for clients of long ago. TxnOffsetCommit never did.
     if not request.group_id:
         raise InvalidGroupIdError("The group id is empty.")
     committer = OffsetCommitter(
@@ -75,6 +75,7 @@ async def _store(
 
 
 def _support(version: int) -> TransactionSupport:
+    # See AddPartitionsToTxnManager.txnOffsetCommitRequestVersionToTransactionSupportedOperation in Kafka.
     if version >= FIRST_THAT_ADDS:
         return TransactionSupport.ADDS
     return TransactionSupport.ABORTABLE if version >= _FIRST_ABORTABLE else TransactionSupport.FIRST

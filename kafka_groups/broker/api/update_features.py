@@ -7,11 +7,10 @@ Errors: INVALID_UPDATE_VERSION (unknown feature, level or kind of update; a lowe
 with a downgrade; `kraft.version` and, from a level on, `metadata.version` cannot be lowered).
 """
 
-from kafka_groups.broker.api.context import RequestContext
 from kafka_groups.broker.metadata.features import FeatureRules, FeatureUpdate, UpdateKind, updated_levels
+from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.broker.requests.error_fields import code_of
-from kafka_groups.broker.requests.services import BrokerServices
-from kafka_groups.broker.runtime.scheduling.turns import CHEAP
+from kafka_groups.broker.runtime.scheduling.cooperative_yield import CHEAP
 from kafka_groups.errors import InvalidUpdateVersionError
 from kafka_groups.protocol.messages.update_features import (
     UpdatableFeatureResult,
@@ -31,11 +30,12 @@ async def handle(request: UpdateFeaturesRequest, context: RequestContext) -> Upd
     updates = await _updates(request, context)
     services = context.services
     try:
-        levels = updated_levels(updates, services.cluster.metadata.features, _rules(services))
+        levels = updated_levels(updates, services.cluster.metadata.features, _rules(context))
     except InvalidUpdateVersionError as error:
         return UpdateFeaturesResponse(error_code=code_of(error), error_message=str(error))
     if not request.validate_only:
         services.cluster.metadata.finalize_features(levels)
+    # From version 2 on, results of single features have no meaning any more: all succeed or all fail.
     listed = updates if context.version <= _LAST_WITH_RESULTS else ()
     return UpdateFeaturesResponse(
         results=tuple(UpdatableFeatureResult(feature=each.feature, error_message=_NO_ERROR) for each in listed)
@@ -50,8 +50,7 @@ async def _updates(request: UpdateFeaturesRequest, context: RequestContext) -> l
     ]
 
 
-def _rules(services: BrokerServices) -> FeatureRules:
-    profile = services.cluster.profile
-    return FeatureRules(
-        profile.supported_features(), profile.lowest_metadata_level, services.cluster.metadata.controller_id
-    )
+def _rules(context: RequestContext) -> FeatureRules:
+    cluster = context.services.cluster
+    profile = cluster.profile
+    return FeatureRules(profile.supported_features(), profile.lowest_metadata_level, cluster.metadata.controller_id)

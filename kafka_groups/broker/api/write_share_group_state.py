@@ -6,8 +6,8 @@ FENCED_LEADER_EPOCH, FENCED_STATE_EPOCH.
 
 from functools import partial
 
-from kafka_groups.broker.api.context import RequestContext
-from kafka_groups.broker.coordinators.share_state.state import StateKey
+from kafka_groups.broker.coordinators.share_state.share_partition_state import StateKey
+from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.broker.requests.share_state import check_share_coordinator, each_settled
 from kafka_groups.broker.runtime.outcome import outcome_of
 from kafka_groups.protocol.messages.write_share_group_state import (

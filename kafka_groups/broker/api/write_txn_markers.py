@@ -9,11 +9,11 @@ TRANSACTION_COORDINATOR_FENCED.
 
 from functools import partial
 
-from kafka_groups.broker.api.context import RequestContext
 from kafka_groups.broker.log.entries import EndMarker, Producer
+from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.broker.runtime.outcome import outcome_of
-from kafka_groups.broker.runtime.scheduling.turns import CHEAP, USUAL
+from kafka_groups.broker.runtime.scheduling.cooperative_yield import CHEAP, USUAL
 from kafka_groups.errors import BrokerError
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.write_txn_markers import (
@@ -40,6 +40,8 @@ async def handle(request: WriteTxnMarkersRequest, context: RequestContext) -> Wr
     """Write the markers."""
     results: dict[int, MarkerErrors] = {}
     async for marker in context.turns.each(request.markers):
+        # The response has one entry for each producer, even if the request has several markers of it
+        # (KafkaApis.handleWriteTxnMarkersRequest in Kafka).
         results.setdefault(marker.producer_id, {}).update(await _written(marker, context))
     of_producers = context.turns.each(results.items())
     return WriteTxnMarkersResponse(markers=tuple([await _of_producer(*each, context) async for each in of_producers]))
@@ -50,6 +52,8 @@ async def _written(wanted: WritableTxnMarker, context: RequestContext) -> Marker
         Producer(wanted.producer_id, wanted.producer_epoch),
         wanted.transaction_result,
         wanted.coordinator_epoch,
+        # A coordinator of an older release does not say which version the producer uses, so the epoch is compared as
+        # before (KIP-1228).
         wanted.transaction_version if context.version >= _FIRST_WITH_VERSIONS else _OLD_VERSION,
     )
     each = context.turns.each

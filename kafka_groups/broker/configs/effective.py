@@ -70,6 +70,7 @@ class BrokerConfigs:
 def group_defaults(settings: BrokerSettings, dynamic: DynamicConfigs) -> BrokerSettings:
     """Return the settings that groups fall back to: those of the brokers, with what was set for all of them."""
     values = dynamic.overrides(BROKER_RESOURCE, ALL_BROKERS)
+    # A group may move to any broker, so only values for all brokers apply to groups.
     changes = {name: values[name] for name in DYNAMIC_BROKER_KEYS & values.keys() if name.startswith("group.")}
     return changed_settings(settings, changes) if changes else settings
 
@@ -86,6 +87,8 @@ def append_rules(configs: BrokerConfigs, topic: str) -> AppendRules:
     expiration_ms = of_broker.get("producer.id.expiration.ms", settings.producer_id_expiration_ms)
     is_compacted = "compact" in of_topic.get("cleanup.policy", "")
     segment_ms = int(of_topic.get("segment.ms", _DEFAULT_RULES.segment_ms))
+    # The active segment is never compacted. To keep `max.compaction.lag.ms`, it has to end in time
+    # (LogConfig.maxSegmentMs in Kafka).
     if is_compacted:
         segment_ms = min(segment_ms, int(of_topic.get("max.compaction.lag.ms", segment_ms)))
     return AppendRules(

@@ -45,5 +45,7 @@ class InternalTopic:
         brokers = len(self.metadata.image.brokers)
         if brokers == 0:
             raise CoordinatorNotAvailableError
+        # A test cluster of one broker needs its internal topics, too. Kafka would not create a topic with more replicas
+        # than there are brokers.
         replicas = min(self.replication_factor, brokers)
         return self.metadata.create_topic(self.name, self.num_partitions, replicas, configs=self.configs)

@@ -42,6 +42,7 @@ class Timers(Generic[K]):
         """Set or move a deadline."""
         self._deadlines_ms[key] = deadline_ms
         entry_ms = self._entries_ms.get(key)
+        # A later deadline needs no entry: `next_deadline_ms` moves the old one when its time has come.
         if entry_ms is None or deadline_ms < entry_ms:
             self._push(key, deadline_ms)
 
@@ -56,6 +57,8 @@ class Timers(Generic[K]):
             deadline_ms = self._deadlines_ms.get(key)
             if entry_ms == deadline_ms:
                 return entry_ms
+            # The entry is out of date: its key was cancelled, or has a later deadline. Of a key that was set to an
+            # earlier time there may be a second entry, which `_entries_ms` tells from the current one.
             heapq.heappop(self._heap)
             if self._entries_ms.get(key) == entry_ms:
                 del self._entries_ms[key]

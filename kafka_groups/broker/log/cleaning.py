@@ -66,6 +66,7 @@ class Cleanable:
 
     def is_due(self, rules: CleaningRules) -> bool:
         """Return whether it is time to compact the log."""
+        # A log that is overdue goes even if little of it is new (LogCleanerManager.grabFilthiestCompactedLog in Kafka).
         return self.dirty_bytes > 0 and (self.is_overdue or self.dirty_ratio > rules.min_dirty_ratio)
 
 
@@ -93,14 +94,18 @@ def delete_expired(log: PartitionLog, rules: CleaningRules, wall_ms: int) -> Exp
 
     As in Kafka, the active segment may be among them: a new one begins.
     """
+    # With `compact` alone, a log keeps its segments however old they are.
     if not rules.deletes:
         return ExpiredSegments((), ())
+    # The size first, as in UnifiedLog.deleteOldSegments: the order decides which rule is named for a segment that both
+    # would delete.
     by_size = _delete_first(log, _beyond_size(log, rules))
     return ExpiredSegments(by_size, _delete_first(log, _beyond_age(log, rules, wall_ms)))
 
 
 def _delete_first(log: PartitionLog, expired: Sequence[Segment]) -> Sequence[Segment]:
     if expired:
+        # A log has an active segment at any time, so a new one has to be there before the old one goes.
         log.roll()  # for the case that the active segment is among them
         log.delete_records(log.segments[len(expired)].base_offset)
     return expired
@@ -108,11 +113,14 @@ def _delete_first(log: PartitionLog, expired: Sequence[Segment]) -> Sequence[Seg
 
 def _beyond_size(log: PartitionLog, rules: CleaningRules) -> list[Segment]:
     surplus = log.size_bytes - rules.retention_bytes
+    # Segments go as a whole, and only while the rest has `retention.bytes` at least
+    # (UnifiedLog.deleteRetentionSizeBreachedSegments).
     if rules.retention_bytes < 0 or surplus < 0:
         return []
     expired = []
     for segment in log.segments:
         surplus -= segment.size_bytes
+        # An empty active segment stays: there is nothing to gain.
         if surplus < 0 or not len(segment):
             break
         expired.append(segment)
@@ -124,6 +132,8 @@ def _beyond_age(log: PartitionLog, rules: CleaningRules, wall_ms: int) -> list[S
         return []
     expired = []
     for segment in log.segments:
+        # The largest timestamp counts, so one record with a timestamp in the future keeps its segment, and those after
+        # it (UnifiedLog.deleteRetentionMsBreachedSegments).
         if not len(segment) or wall_ms - segment.largest_timestamp_ms <= rules.retention_ms:
             break
         expired.append(segment)
@@ -136,6 +146,8 @@ def _beyond_age(log: PartitionLog, rules: CleaningRules, wall_ms: int) -> list[S
 def cleanable(log: PartitionLog, rules: CleaningRules, wall_ms: int) -> Cleanable:
     """Return what compaction may touch: not the active segment, nothing unstable, and nothing too new."""
     segments = log.segments
+    # Deleted records cannot be compacted, so the log may begin behind the point that compaction has reached
+    # (LogCleanerManager.cleanableOffsets in Kafka).
     dirty_offset = max(log.clean_offset, log.log_start_offset)
     first = _index_of(segments, dirty_offset)
     after = first + sum(1 for _ in _compactable(segments[first:], log.last_stable_offset, rules, wall_ms))
@@ -144,6 +156,7 @@ def cleanable(log: PartitionLog, rules: CleaningRules, wall_ms: int) -> Cleanabl
         max(segments[after].base_offset, dirty_offset),
         sum(segment.size_bytes for segment in segments[:first]),
         sum(segment.size_bytes for segment in segments[first:after]),
+        # Segments without timestamps do not count (LogCleanerManager.maxCompactionDelay).
         any(0 < segment.first_timestamp_ms < wall_ms - rules.max_lag_ms for segment in segments[first:-1]),
     )
 
@@ -152,6 +165,10 @@ def _compactable(
     segments: Sequence[Segment], stable_offset: int, rules: CleaningRules, wall_ms: int
 ) -> Iterator[Segment]:
     for segment, following in pairwise(segments):
+        # There are three limits (LogCleanerManager.cleanableOffsets). The active segment is not compacted: `pairwise`
+        # leaves out the last one. A segment that is too new stops the pass. And nothing at or after the last stable
+        # offset may go, because it is not known yet whether its transaction is committed. Kafka stops within a segment
+        # there, and this one before it.
         is_new = rules.min_lag_ms > 0 and segment.largest_timestamp_ms > wall_ms - rules.min_lag_ms
         if is_new or following.base_offset > stable_offset:
             return

@@ -15,9 +15,9 @@ from attrs import evolve
 
 from kafka_groups.broker.log.batches import BatchInfo
 from kafka_groups.broker.log.cleaning import Cleanable, CleaningRules
+from kafka_groups.broker.log.log_transactions import AbortedRange
 from kafka_groups.broker.log.partition_log import PartitionLog
 from kafka_groups.broker.log.segment import Segment, StoredBatch
-from kafka_groups.broker.log.transactions import AbortedRange
 from kafka_groups.protocol.record_batch import DecodedRecord, RecordBatch, iter_batches
 from kafka_groups.protocol.record_builder import reduced_batch
 
@@ -74,8 +74,10 @@ class CompactionPass:
         segments = [each for each in self._log.segments if each.base_offset < self._end_offset]
         for group in _groups(segments, self._rules.segment_bytes):
             copy = yield from self._copied(group)
+            # Retention or DeleteRecords has taken the segments in the meantime. The next pass begins with what is left.
             if not self._log.replace_segments(group, copy):
                 return
+        # Only a complete pass counts: of a part that stops, some keys may have older records left.
         self._log.clean_offset = self._end_offset
         self._log.producers.transactions.forget_aborted(self._transactions.without_records)
 
@@ -88,6 +90,8 @@ class CompactionPass:
             if batch is None or batch.info.base_offset >= self._part.end_offset:
                 break
             yield from self._note(batch, offset)
+            # Kafka's pass is also bounded by the size of its map of keys (Cleaner.buildOffsetMap). The offsets after
+            # this batch stay as they are, and the next pass begins there.
             if len(self._last_offset_of) > self._most_keys:
                 self._end_offset = batch.info.last_offset + 1
                 return
@@ -95,6 +99,8 @@ class CompactionPass:
         self._end_offset = self._part.end_offset
 
     def _note(self, batch: StoredBatch, first_offset: int) -> Generator[int, None, None]:
+        # Neither a marker nor an aborted record supersedes a record: for readers of committed records they do not exist
+        # (Cleaner.buildOffsetMapForSegment in Kafka).
         if not batch.info.is_control and self._transactions.aborted(batch.info) is None:
             for records in _steps(_decoded(batch)):
                 self._last_offset_of.update(
@@ -121,6 +127,7 @@ class CompactionPass:
 
     def _kept(self, batch: StoredBatch) -> Generator[int, None, StoredBatch | None]:
         """Return what stays of a batch, or None."""
+        # Every batch is shown to `_transactions`, because it follows the order of the log.
         is_gone = self._transactions.is_without_effect(batch)
         if batch.info.is_control:
             return self._kept_marker(batch, is_gone=is_gone)
@@ -128,8 +135,10 @@ class CompactionPass:
         for some in () if is_gone else _steps(_decoded(batch)):
             records += (record for record in some if self._stays(record, batch))
             yield len(some)
+        # Nothing goes, so the bytes of the batch need not be built again.
         if len(records) == batch.info.record_count and records:
             return self._dated(batch, records)
+        # Kafka calls this DELETE_EMPTY (Cleaner.cleanInto): without records, a batch stays only for its header.
         if not records and not self._keeps_header(batch):
             return None
         data = reduced_batch(_batch_of(batch).header, records)
@@ -138,17 +147,27 @@ class CompactionPass:
         return self._dated(StoredBatch(info, data), records)
 
     def _stays(self, record: DecodedRecord, batch: StoredBatch) -> bool:
+        # Nothing is known about keys after the end of the pass (Cleaner.shouldRetainRecord in Kafka). A batch may reach
+        # over it.
         if record.offset >= self._end_offset:
             return True
+        # Only the last record of a key stays. One without a key cannot be superseded and goes: it dates from a time
+        # before the topic was compacted (Cleaner.shouldRetainRecord).
         if record.key is None or self._last_offset_of.get(record.key, -1) > record.offset:
             return False
+        # A tombstone stays until its horizon is past, so that readers learn that the key was deleted.
         return record.value is not None or not self._is_past_horizon(batch)
 
     def _kept_marker(self, batch: StoredBatch, *, is_gone: bool) -> StoredBatch | None:
+        # Of its transaction there are records left, and readers need the marker to know how it ended
+        # (CleanedTransactionMetadata.onControlBatchRead in Kafka).
         if not is_gone:
             return batch
+        # Without records the marker stays for `delete.retention.ms` more, like a tombstone: a reader may have begun
+        # before its records went.
         if not self._is_past_horizon(batch):
             return self._with_horizon(batch)
+        # Later the marker itself goes. The header may have to stay without it.
         if self._keeps_header(batch):
             data = reduced_batch(_batch_of(batch).header, ())
             return StoredBatch(evolve(batch.info, size_bytes=len(data), record_count=0), data)
@@ -159,6 +178,7 @@ class CompactionPass:
 
         The last one tells readers how far they have come, and that of a producer's last batch the sequence number.
         """
+        # These are the two cases of RETAIN_EMPTY in Kafka (Cleaner.cleanInto).
         header = _batch_of(batch).header
         return header.next_offset == self._part.end_offset or self._log.producers.is_last_batch(header)
 
@@ -167,6 +187,8 @@ class CompactionPass:
         return self._with_horizon(batch) if has_tombstones else batch
 
     def _with_horizon(self, batch: StoredBatch) -> StoredBatch:
+        # The first pass sets the horizon. If later passes moved it, tombstones would never go where a log is compacted
+        # often.
         if batch.info.delete_horizon_ms >= 0:
             return batch
         horizon_ms = self._wall_ms + self._rules.delete_retention_ms
@@ -198,13 +220,18 @@ class _Transactions:
     def is_without_effect(self, batch: StoredBatch) -> bool:
         """Return whether a batch was aborted, or is the marker of a transaction of which no record is left."""
         info = batch.info
+        # The records of an aborted transaction go at once: no reader of committed records may see them, and `_met`
+        # keeps their marker for this pass (CleanedTransactionMetadata.onBatchRead in Kafka).
         if not info.is_control:
             if info.is_transactional:
                 self._met.add(info.producer_id)
             return self.aborted(info) is not None
+        # The pass has met records of this transaction, so its marker is still needed.
         if info.producer_id in self._met:
             self._met.discard(info.producer_id)
             return False
+        # No reader has to skip records of this transaction any more. If it was aborted, its entry in the index goes
+        # after this pass, even while the marker stays.
         self.without_records.add(info.base_offset)
         return True
 
@@ -214,6 +241,8 @@ def _groups(segments: Sequence[Segment], segment_bytes: int) -> Iterator[list[Se
     group: list[Segment] = []
     size = 0
     for segment in segments:
+        # Small segments are put together, so that a log that shrinks does not end in many tiny ones
+        # (Cleaner.groupSegmentsBySize in Kafka).
         if group and size + segment.size_bytes > segment_bytes:
             yield group
             group, size = [], 0

@@ -12,8 +12,8 @@ however their transactions ended.
 from collections.abc import Iterable, Iterator
 
 from kafka_groups.broker.log.batches import BatchInfo
+from kafka_groups.broker.log.log_transactions import AbortedRange
 from kafka_groups.broker.log.segment import StoredBatch
-from kafka_groups.broker.log.transactions import AbortedRange
 from kafka_groups.protocol.record_batch import DecodedRecord, iter_batches, parse_header
 from kafka_groups.protocol.record_builder import BatchOptions, NewRecord, build_batch
 
@@ -56,6 +56,7 @@ class InternalCompaction:
 
     def take(self, batch: StoredBatch | None) -> None:
         """Take the batch at or after `position`, or None if there is none."""
+        # Records that were appended after the pass began supersede nothing in it. The next pass has them.
         if batch is None or batch.info.base_offset >= self.end_offset:
             self.position = self.end_offset
         else:
@@ -74,10 +75,14 @@ class InternalCompaction:
 
     def _keep(self, batch: StoredBatch) -> None:
         for record in self._records(batch):
+            # A tombstone goes at once, unlike in Kafka, where it stays for `delete.retention.ms`: only coordinators
+            # load this log, and they read it from its start.
             if record.value is not None and self._last_offset_of[record.key] == record.offset:
                 self._gather(record, batch.info.leader_epoch)
 
     def _records(self, batch: StoredBatch) -> Iterator[DecodedRecord]:
+        # See the module's text: a marker changes nothing for those who load the log, once its records are ordinary or
+        # gone.
         if batch.info.is_control or self._was_aborted(batch.info):
             return
         for each in iter_batches(batch.data):
@@ -88,6 +93,7 @@ class InternalCompaction:
         return any(each.first_offset <= info.base_offset < each.last_offset for each in ranges)
 
     def _gather(self, record: DecodedRecord, leader_epoch: int) -> None:
+        # A batch has one leader epoch, so a change of it begins a batch.
         if leader_epoch != self._gathered_epoch or len(self._gathered) >= _RECORDS_OF_A_BATCH:
             self._close()
         self._gathered_epoch = leader_epoch

@@ -161,6 +161,7 @@ class InternalLog(PartitionLog, Generic[R]):
         self._unwritten_count += unwritten.size
         self._appended += unwritten.size
         self.end_offset = unwritten.end_offset
+        # What is not committed may be dropped, and bytes of it could not be taken back.
         while self._unwritten_count > _MOST_UNWRITTEN and self._unwritten[0].end_offset <= self.committed_offset:
             self._write_first()  # a few with each append, so that none takes long
         return unwritten.base_offset
@@ -217,8 +218,11 @@ class InternalLog(PartitionLog, Generic[R]):
         """
         appended, self._appended = self._appended, 0
         if self._compaction is None:
+            # The share of records that are not needed decides, as `min.cleanable.dirty.ratio` does in Kafka. The spare
+            # records keep a small log from being compacted all the time.
             if self.record_count <= self._spare_records + 2 * self._needed_count:
                 return
+            # A pass ends before the first open transaction: it is not known whether its records count.
             first, end = self.log_start_offset, self.last_stable_offset
             self._compaction = InternalCompaction(first, end, self.aborted_between(first, end))
         self._step(self._compaction, _STEP_RECORDS + _STEP_FOR_EACH * appended)
@@ -332,9 +336,12 @@ class InternalLog(PartitionLog, Generic[R]):
         for record in batch.records():
             if header.is_control:
                 committed = end_marker(record.key)
+                # Control records that are not the end of a transaction change nothing for a coordinator.
                 if committed is not None and producer is not None:
                     yield TransactionEnd(record.offset, producer, committed)
                 continue
+            # Records of types that a newer release wrote must not stop a coordinator from loading: Kafka's loaders skip
+            # them, too (CoordinatorLoaderImpl.processMemoryRecords).
             with suppress(UnknownRecordTypeError):
                 yield LogEntry(record.offset, self._decoded(record.key, record.value), producer)
 

@@ -12,10 +12,10 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from kafka_groups.broker.log.batches import AppendResult, AppendRules, BatchInfo, OffsetAndTimestamp, ReadResult
 from kafka_groups.broker.log.entries import EndMarker
+from kafka_groups.broker.log.log_transactions import AbortedRange
 from kafka_groups.broker.log.markers import marker_batch
 from kafka_groups.broker.log.producers import ProducerStates, Verification
 from kafka_groups.broker.log.segment import Segment, StoredBatch
-from kafka_groups.broker.log.transactions import AbortedRange
 from kafka_groups.broker.log.validation import checked_batch, sole_batch
 from kafka_groups.errors import CorruptRecordError, InvalidRecordError, OffsetOutOfRangeError
 from kafka_groups.protocol.record_batch import (
@@ -65,11 +65,13 @@ class PartitionLog:
     @property
     def high_watermark(self) -> int:
         """The offset after the last readable one."""
+        # Kafka's high watermark waits for the replicas. There are none.
         return self.end_offset
 
     @property
     def last_stable_offset(self) -> int:
         """The first offset of an open transaction, or the end of what can be read if there is none."""
+        # A transaction may have begun before records were deleted. Nobody can read from there any more.
         return max(self.producers.transactions.last_stable_offset(self.high_watermark), self.log_start_offset)
 
     @property
@@ -103,11 +105,14 @@ class PartitionLog:
         batch = sole_batch(records)
         header = checked_batch(batch, rules, wall_ms)
         before = self.producers.check(header, rules, wall_ms, verification)
+        # The producer did not get the result and has sent the batch again. It gets the same offsets as then
+        # (UnifiedLog.append in Kafka).
         if before is not None:
             return AppendResult(
                 before.base_offset, before.last_offset, before.timestamp_ms, self.log_start_offset, is_duplicate=True
             )
         append_time_ms = wall_ms if rules.log_append_time else NO_TIMESTAMP
+        # With `LogAppendTime`, all searches by time go by the broker's clock.
         timestamp_ms = wall_ms if rules.log_append_time else header.max_timestamp_ms
         self._bounds = rules
         self._make_room(header.size_bytes, timestamp_ms, wall_ms)
@@ -144,6 +149,7 @@ class PartitionLog:
         for batch in iter_batches(records):
             header = batch.header
             batch.check_crc()
+            # Gaps are allowed, and steps back are not: a replica copies what compaction has left.
             if header.base_offset < self.end_offset or header.last_offset_delta < 0:
                 raise InvalidRecordError(
                     f"Offsets {header.base_offset} to {header.last_offset} do not follow the log, "
@@ -163,8 +169,12 @@ class PartitionLog:
             OffsetOutOfRangeError: The offset is negative or beyond the end of the log.
         """
         offset = self.end_offset if before_offset == HIGH_WATERMARK else before_offset
+        # Kafka refuses an offset beyond the high watermark, which is the end of the log here
+        # (Partition.deleteRecordsOnLeader).
         if not 0 <= offset <= self.end_offset:
             raise OffsetOutOfRangeError(f"Offset {offset} is outside the log, which ends at {self.end_offset}.")
+        # The start of a log never moves back: an earlier offset succeeds and changes nothing
+        # (UnifiedLog.maybeIncrementLogStartOffset).
         if offset > self.log_start_offset:
             self.log_start_offset = offset
             self.producers.transactions.deleted_before(offset)
@@ -187,6 +197,7 @@ class PartitionLog:
     def replace_segments(self, old: Sequence[Segment], new: Segment) -> bool:
         """Replace segments that follow each other. Returns False, and changes nothing, if one of them is gone."""
         first = self._index_of_segment(old[0].base_offset)
+        # Something was deleted while the copy was made, so it would bring deleted records back.
         if self._segments[first : first + len(old)] != list(old):
             return False
         new.drop_before(self.log_start_offset)
@@ -226,10 +237,14 @@ class PartitionLog:
             first = segment.index_of(offset)
             most = segment.index_of(stable_offset) if is_stable else len(segment)
             after = min(segment.after_bytes(first, max_bytes), most)
+            # A consumer whose limit is smaller than a batch must not be stuck: the first batch is returned anyway
+            # (KIP-74; `minOneMessage` of LogSegment.read in Kafka).
             if min_one and after <= first:
                 after = min(first + 1, most)
             if before_offset is not None:
                 after = min(after, segment.index_from(before_offset, at_least=first + 1))
+            # As in Kafka, a read ends with the segment that it began in (LocalLog.read). Only an empty one is passed
+            # over.
             if first < len(segment):
                 data, batches = segment.data(first, after), segment.infos(first, after)
                 break
@@ -281,6 +296,8 @@ class PartitionLog:
 
         Decodes one batch, or more if the matching records of the first one were deleted.
         """
+        # DeleteRecords may have cut off the first part of a batch, and with it the records that were young enough. So
+        # the search may need more than one batch.
         for segment in self._segments:
             for batch in segment.first_since(timestamp_ms):
                 found = self._first_record(batch, timestamp_ms)
@@ -309,7 +326,10 @@ class PartitionLog:
         """Begin a segment if the next batch does not fit into the active one."""
         active, bounds = self._active, self._bounds
         first_ms = active.first_timestamp_ms
+        # Kafka measures the age of a segment by timestamps, so that records of long ago, sent again in one go, are
+        # still divided by their time. Only without timestamps the clock counts (LogSegment.timeWaitedForRoll).
         waited_ms = max_timestamp_ms - first_ms if first_ms >= 0 else wall_ms - active.created_ms
+        # See LogSegment.shouldRoll in Kafka.
         if len(active) and (active.size_bytes > bounds.segment_bytes - size_bytes or waited_ms > bounds.segment_ms):
             self.roll()
 

@@ -11,7 +11,7 @@ from attrs import define, evolve, field, frozen
 
 from kafka_groups.broker.log.batches import AppendRules
 from kafka_groups.broker.log.entries import EndMarker, Producer
-from kafka_groups.broker.log.transactions import LogTransactions
+from kafka_groups.broker.log.log_transactions import LogTransactions
 from kafka_groups.errors import (
     InvalidProducerEpochError,
     InvalidTxnStateError,
@@ -64,6 +64,7 @@ class ProducerState:
     @property
     def next_sequence(self) -> int:
         """The sequence number that its next batch must have."""
+        # After 2^31 - 1 comes 0 (ProducerAppendInfo.inSequence in Kafka).
         return (self.batches[-1].last_sequence + 1) & _SEQUENCE_MASK if self.batches else 0
 
 
@@ -117,6 +118,8 @@ class ProducerStates:
         state = self._states.get(header.producer_id)
         if state is None:
             return False
+        # There are two cases, as in Kafka's cleaner (UnifiedLog.lastRecordsOfActiveProducers). The last batch has the
+        # producer's sequence number. If only a marker is left, it has the epoch, which fences older producers.
         if state.batches:
             return state.batches[-1].last_offset == header.last_offset
         return header.is_control and header.producer_epoch == state.epoch
@@ -129,9 +132,13 @@ class ProducerStates:
         Raises:
             InvalidProducerEpochError: The epoch is older than that of another batch of the producer.
         """
+        # In an open transaction no question is needed: the coordinator has the partition since the first batch
+        # (UnifiedLog.maybeStartTransactionVerification in Kafka).
         if self._is_open(producer):
             return None
         self._check_not_older(producer)
+        # Batches of one producer share a question until a batch is appended or the transaction ends. `adds` is that of
+        # the first.
         verification = self._verifications.get(producer.producer_id)
         if verification is None:
             verification = Verification(producer.epoch, sequence, adds, wall_ms)
@@ -151,9 +158,13 @@ class ProducerStates:
             InvalidProducerEpochError: The epoch is older than that of another batch of the producer.
             InvalidTxnStateError: The transaction was not verified, or it has ended since.
         """
+        # There are two phases (UnifiedLog.analyzeAndValidateProducerState in Kafka). Before its first batch, a
+        # transaction needs an answer of the coordinator. After it, the open transaction in this log is proof enough.
         if self._is_open(producer):
             return
         self._check_not_older(producer)
+        # Kafka compares guards by identity, too (VerificationGuard.verify). Otherwise an answer could count for the
+        # wrong transaction: one is verified, aborted by a timeout, and the next one begins without this partition.
         known = self._verifications.get(producer.producer_id)
         if enabled and (verification is None or known is not verification):
             raise InvalidTxnStateError("The record was not part of an ongoing transaction.")
@@ -172,15 +183,20 @@ class ProducerStates:
             InvalidTxnStateError: The batch and the producer's open transaction do not fit.
             OutOfOrderSequenceNumberError: The batch does not follow the producer's last batch.
         """
+        # A producer without an id is not idempotent: nothing of it is remembered.
         if header.producer_id == NO_PRODUCER_ID:
             return None
         producer_id = header.producer_id
         state = self._states.get(producer_id)
+        # Kafka removes expired producers by a timer (ProducerStateManager.removeExpiredProducers). Here they go when
+        # they write, and all together when there are many, so a log that nobody writes to needs no timer.
         if state is not None and self._has_expired(producer_id, state, rules.producer_expiration_ms, wall_ms):
             del self._states[producer_id]
             state = None
         if len(self) + len(self._verifications) >= self._sweep_at:
             self._sweep(rules.producer_expiration_ms, wall_ms)
+        # A repeated batch is found before anything is checked, so it gets its former result even if its transaction has
+        # ended.
         repeated = None if state is None else _repeated(state, header)
         if repeated is not None:
             return repeated
@@ -189,6 +205,7 @@ class ProducerStates:
 
     def appended(self, header: BatchHeader, base_offset: int, timestamp_ms: int, wall_ms: int) -> None:
         """Remember a batch."""
+        # Without a producer id or a sequence number there is nothing to compare later batches with.
         if header.producer_id == NO_PRODUCER_ID or header.base_sequence < 0:
             return
         state = self._state(Producer(header.producer_id, header.producer_epoch), timestamp_ms, wall_ms)
@@ -216,13 +233,18 @@ class ProducerStates:
         """
         producer_id, epoch = marker.producer.producer_id, marker.producer.epoch
         state = self._states.get(producer_id)
+        # A marker without a known producer is accepted: its records may have been deleted, or there were none.
         if state is None:
             return
+        # Up to version 1, a marker has the epoch of the records. From version 2 on it has the next one, so an equal
+        # epoch is refused as that of an older request (ProducerAppendInfo.checkProducerEpoch in Kafka).
         must_be_newer = marker.version >= _FIRST_WITH_NEW_EPOCHS
         if epoch < state.epoch or (must_be_newer and epoch == state.epoch and not self._may_repeat(producer_id, epoch)):
             raise InvalidProducerEpochError(
                 f"The marker of producer {producer_id} has epoch {epoch}, {state.epoch} was."
             )
+        # Two coordinators may both believe that they are in charge. The one with the older epoch must not end a
+        # transaction after the newer one has (ProducerAppendInfo.checkCoordinatorEpoch).
         if marker.coordinator_epoch < state.coordinator_epoch:
             raise TransactionCoordinatorFencedError(
                 f"The coordinator epoch {marker.coordinator_epoch} is older than {state.coordinator_epoch}."
@@ -235,17 +257,23 @@ class ProducerStates:
         state.coordinator_epoch = marker.coordinator_epoch
         self.transactions.ended(producer_id, offset, high_watermark, committed=marker.committed)
         verification = self._verifications.get(producer_id)
-        # In version 2 a marker has the epoch of the producer's next transaction, whose verification may be under way.
+        # The answer to an open question was about the transaction that has ended, so it must not begin one now. In
+        # version 2 a marker has the epoch of the producer's next transaction, whose question may be under way and stays
+        # (UnifiedLog.updateProducers in Kafka).
         if verification is not None and not (verification.adds and verification.epoch == marker.producer.epoch):
             del self._verifications[producer_id]
 
     # ------------------------------------------------------------------------------------------ insides
 
     def _may_repeat(self, producer_id: int, epoch: int) -> bool:
+        # There are two cases in which a marker with the same epoch is a repetition
+        # (ProducerAppendInfo.checkProducerEpoch). The transaction has ended already. Or the epoch is the last one,
+        # after which there is no newer one.
         return self.transactions.first_offset_of(producer_id) is None or epoch == _LAST_EPOCH
 
     def _is_open(self, producer: Producer) -> bool:
         state = self._states.get(producer.producer_id)
+        # An open transaction of another epoch is not the one that is meant (UnifiedLog.hasOngoingTransaction).
         is_open = self.transactions.first_offset_of(producer.producer_id) is not None
         return is_open and state is not None and state.epoch == producer.epoch
 
@@ -259,6 +287,8 @@ class ProducerStates:
         if state is None:
             state = ProducerState(producer.epoch, deque(maxlen=_REMEMBERED_BATCHES), wall_ms, timestamp_ms)
             self._states[producer.producer_id] = state
+        # Sequence numbers begin anew with each epoch, so batches of the old one can neither be repeated nor continued
+        # (ProducerStateEntry.maybeUpdateProducerEpoch).
         if state.epoch != producer.epoch:
             state.epoch = producer.epoch
             state.batches.clear()
@@ -266,6 +296,10 @@ class ProducerStates:
         return state
 
     def _has_expired(self, producer_id: int, state: ProducerState, expiration_ms: int, wall_ms: int) -> bool:
+        # A producer with an open transaction never expires, or its transaction would stay open forever
+        # (ProducerStateManager.isProducerExpired). Kafka counts from the timestamp of the last batch. Here the time of
+        # the append counts: timestamps are chosen by producers, and old ones must not make it forget a producer that is
+        # active.
         is_open = self.transactions.first_offset_of(producer_id) is not None
         return not is_open and wall_ms - state.last_append_ms > expiration_ms
 
@@ -292,6 +326,8 @@ class ProducerStates:
         producer = Producer(header.producer_id, header.producer_epoch)
         if header.is_transactional:
             self.check_transaction(producer, verification, enabled=rules.verifies_transactions)
+        # The order of the checks decides which error a producer gets. Kafka has the same: the transaction, the epoch,
+        # the sequence number, and the transaction of a batch that has none (ProducerAppendInfo.appendDataBatch).
         self._check_not_older(producer)
         self._check_first(header, state)
         if state is not None:
@@ -300,6 +336,10 @@ class ProducerStates:
             raise InvalidTxnStateError(f"Producer {producer.producer_id} has an open transaction in this partition.")
 
     def _check_first(self, header: BatchHeader, state: ProducerState | None) -> None:
+        # See ProducerAppendInfo.checkSequence in Kafka for both rules. With version 2, a transaction in a partition
+        # where nothing is known of its producer has to begin with 0, so a lost first batch is noticed. And while a
+        # lower number waits for its answer, a higher one is refused, because the lower one could never be appended
+        # after it.
         verification = self._verifications.get(header.producer_id)
         if verification is None:
             return
@@ -314,6 +354,8 @@ class ProducerStates:
 
 
 def _repeated(state: ProducerState, header: BatchHeader) -> AppendedBatch | None:
+    # Only batches of the current epoch are remembered (ProducerStateEntry.findDuplicateBatch). Kafka also compares the
+    # first and the last number: a batch that was split is not a repetition.
     if state.epoch != header.producer_epoch:
         return None
     sequences = (header.base_sequence, header.last_sequence)
@@ -321,6 +363,7 @@ def _repeated(state: ProducerState, header: BatchHeader) -> AppendedBatch | None
 
 
 def _check_next(state: ProducerState, header: BatchHeader) -> None:
+    # A new epoch begins with 0 (ProducerAppendInfo.checkSequence).
     expected = state.next_sequence if header.producer_epoch == state.epoch else 0
     if header.base_sequence != expected:
         raise OutOfOrderSequenceNumberError(

@@ -70,6 +70,7 @@ class Segment:
     def largest_timestamp_ms(self) -> int:
         """The largest timestamp of its records, or, if none of them has one, when the last was added."""
         largest = self._max_timestamps_so_far[-1] if self._infos else _NO_TIME
+        # Records without timestamps are as old as the last append (LogSegment.largestTimestamp in Kafka).
         return largest if largest >= 0 else self.modified_ms
 
     # ------------------------------------------------------------------------------------------- changing

@@ -1,14 +1,17 @@
 """The logs of a cluster, by topic id and partition. All brokers share them, because there are no replicas."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from uuid import UUID
 
 from kafka_groups.broker.log.internal_log import InternalLog, R, RecordCodec
 from kafka_groups.broker.log.partition_log import PartitionLog
 
-__all__ = ["CoordinatorStorage", "LogStore"]
+__all__ = ["CoordinatorStorage", "LogFactory", "LogStore"]
 
 _FIRST_PRODUCER_ID = 1000  # Kafka assigns ids in blocks of 1,000. A first id other than 0 reveals mistakes.
+
+LogFactory = Callable[[UUID, int], PartitionLog]
+"""Makes the log of a partition, by the topic's id and the partition's number."""
 
 
 class CoordinatorStorage:
@@ -28,12 +31,16 @@ class LogStore:
 
     Check in the cluster's metadata first whether a topic or partition exists.
 
+    Args:
+        new_log: Makes the logs.
+
     Attributes:
         storage: Makes the logs of internal topics.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, new_log: LogFactory = lambda _topic_id, _partition: PartitionLog()) -> None:
         self.storage = CoordinatorStorage()
+        self._new_log = new_log
         self._logs: dict[UUID, dict[int, PartitionLog]] = {}
         self._next_producer_id = _FIRST_PRODUCER_ID
 
@@ -51,7 +58,7 @@ class LogStore:
         logs = self._logs.setdefault(topic_id, {})
         log = logs.get(partition)
         if log is None:
-            log = logs[partition] = PartitionLog()
+            log = logs[partition] = self._new_log(topic_id, partition)
         return log
 
     def find(self, topic_id: UUID, partition: int) -> PartitionLog | None:

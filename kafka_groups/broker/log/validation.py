@@ -28,12 +28,16 @@ def sole_batch(records: bytes | memoryview | None) -> RecordBatch:
         InvalidRecordError: There is no batch, or more than one.
         CorruptMessageError: The bytes are not a batch.
     """
+    # Batches of the older formats have another layout, and `iter_batches` could not read them. Kafka refuses them with
+    # this error, too (ProduceRequest.validateRecords).
     if _is_of_old_format(records):
         raise InvalidRecordError(f"Records in a format older than {MAGIC} are not supported.")
     try:
         batches = list(iter_batches(records))
     except CorruptRecordError as error:
         raise CorruptMessageError(str(error)) from error
+    # Kafka takes exactly one batch per partition, so the sequence numbers of a batch and the result for a partition
+    # belong to each other (ProduceRequest.validateRecords).
     if len(batches) != 1:
         raise InvalidRecordError(
             f"Expected exactly one record batch per partition in a produce request, got {len(batches)}."
@@ -44,6 +48,8 @@ def sole_batch(records: bytes | memoryview | None) -> RecordBatch:
 def _is_of_old_format(records: bytes | memoryview | None) -> bool:
     if records is None or len(records) <= MAGIC_AT or records[MAGIC_AT] >= MAGIC:
         return False
+    # A length that is too small for a message of that time is no old format but garbage, and is answered as a corrupt
+    # batch.
     return int.from_bytes(records[_LENGTH_AT : _LENGTH_AT + 4], "big", signed=True) >= _OLD_OVERHEAD_BYTES
 
 
@@ -63,6 +69,8 @@ def checked_batch(batch: RecordBatch, rules: AppendRules, wall_ms: int) -> Batch
         raise RecordListTooLargeError(
             f"The record batch has {header.size_bytes} bytes, which is more than segment.bytes ({rules.segment_bytes})."
         )
+    # Kafka compares the size of a whole batch, as it is compressed, and not of a record
+    # (UnifiedLog.analyzeAndValidateRecords).
     if header.size_bytes > rules.max_message_bytes:
         raise MessageTooLargeError(
             f"The record batch has {header.size_bytes} bytes, which is more than max.message.bytes "
@@ -86,8 +94,10 @@ def _check_integrity(batch: RecordBatch) -> None:
 
 
 def _check_offsets(header: BatchHeader) -> None:
+    # The leader assigns offsets, so a batch of a producer begins with 0 (UnifiedLog.analyzeAndValidateRecords).
     if header.base_offset != 0:
         raise InvalidRecordError(f"Invalid base offset {header.base_offset} of a produced batch: expected 0.")
+    # Only compaction may make gaps, so the number of records must fit the offsets (LogValidator.validateBatch).
     if header.last_offset_delta < 0 or not header.is_dense:
         raise InvalidRecordError(
             f"The batch has {header.last_offset_delta + 1} offsets but a record count of {header.record_count}."
@@ -95,8 +105,11 @@ def _check_offsets(header: BatchHeader) -> None:
 
 
 def _check_origin(header: BatchHeader) -> None:
+    # Markers come from brokers, by WriteTxnMarkers (LogValidator.validateBatch).
     if header.is_control:
         raise InvalidRecordError("Clients can't write control records.")
+    # An idempotent producer needs a sequence number, or its batch could not be compared with others
+    # (LogValidator.validateBatch).
     if header.producer_id != NO_PRODUCER_ID and header.base_sequence < 0:
         raise InvalidRecordError(
             f"Producer {header.producer_id} sent epoch {header.producer_epoch} and sequence {header.base_sequence}."
@@ -104,6 +117,8 @@ def _check_origin(header: BatchHeader) -> None:
 
 
 def _check_timestamp(header: BatchHeader, rules: AppendRules, wall_ms: int) -> None:
+    # If the broker sets timestamps, it does not matter what the producer sent. Kafka compares the timestamp of each
+    # record (LogValidator.validateTimestamp). Here the header's largest one has to do, because records are not decoded.
     if not rules.log_append_time and header.max_timestamp_ms - wall_ms > rules.timestamp_after_max_ms:
         raise InvalidTimestampError(
             f"Timestamp {header.max_timestamp_ms} is more than {rules.timestamp_after_max_ms} ms after the broker's "
@@ -113,6 +128,8 @@ def _check_timestamp(header: BatchHeader, rules: AppendRules, wall_ms: int) -> N
 
 def _check_keys(batch: RecordBatch) -> None:
     try:
+        # A record without a key could never be superseded, so compaction would lose it or keep it forever
+        # (LogValidator.validateKey).
         if any(record.key is None for record in batch.records()):
             raise InvalidRecordError("Every record in a compacted topic needs a key.")
     except CorruptRecordError as error:

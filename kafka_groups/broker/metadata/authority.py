@@ -113,5 +113,6 @@ class Authority:
                 try:
                     subscription.listener(image, delta)
                 except Exception as error:
+                    # One listener's error must not keep the others from the image. It is raised after all of them.
                     failures.append(error)
         return failures

@@ -64,6 +64,7 @@ def register_broker(edit: MetadataEdit, endpoint: BrokerEndpoint) -> None:
     """Add a broker, or bring it back. It becomes the leader of its partitions that have no leader."""
     edit.set_broker(endpoint.node_id, endpoint)
     for topic in edit.image.topics():
+        # A partition that has a leader keeps it: there is no preferred leader election here.
         orphans = [p for p in topic.partitions if p.leader_id == NO_LEADER and endpoint.node_id in p.replicas]
         _replace_partitions(edit, topic, [led_by(partition, endpoint.node_id) for partition in orphans])
 
@@ -73,6 +74,7 @@ def unregister_broker(edit: MetadataEdit, node_id: int) -> None:
     edit.set_broker(node_id, None)
     running = edit.image.brokers.keys() - {node_id}
     for topic in edit.image.topics():
+        # Only the leaders move. The list of replicas stays, so a broker that comes back can lead again.
         led = [partition for partition in topic.partitions if partition.leader_id == node_id]
         _replace_partitions(edit, topic, [led_by(partition, successor(partition, running)) for partition in led])
 
@@ -87,8 +89,10 @@ def create_topic(edit: MetadataEdit, new: NewTopic, rng: random.Random) -> Topic
         BrokerError: The name or a number is invalid, or the topic exists.
     """
     check_new_topic(edit.image, new.name, new.num_partitions, new.replication_factor)
+    # A client that lists replicas places the partitions itself.
     replicas = new.assignment or _placed(edit, new.num_partitions, new.replication_factor)
     topic = TopicMetadata(new.name, random_uuid(rng), _partitions(replicas, first=0), new.name in INTERNAL_TOPICS)
+    # They are part of the same change, so nobody sees the topic without its configs.
     if new.configs:
         edit.set_configs((TOPIC_RESOURCE, new.name), new.configs)
     return edit.create(topic)
@@ -103,9 +107,11 @@ def check_new_topic(image: MetadataImage, name: str, num_partitions: int, replic
         InvalidPartitionsError: `num_partitions` is less than 1.
         InvalidReplicationFactorError: `replication_factor` is less than 1 or greater than the number of brokers.
     """
+    # The name comes first: if it is illegal or taken, the numbers do not matter.
     check_topic_name(name)
     if image.topic(name) is not None:
         raise TopicAlreadyExistsError(f"Topic '{name}' already exists.")
+    # Kafka's metrics could not tell two such topics apart, see `topic_names.collision_key`.
     collision = image.colliding_topic(name)
     if collision is not None:
         raise InvalidTopicError(f"Topic '{name}' collides with existing topic: {collision}")
@@ -113,6 +119,7 @@ def check_new_topic(image: MetadataImage, name: str, num_partitions: int, replic
         raise InvalidPartitionsError("Number of partitions was set to an invalid non-positive value.")
     if replication_factor < 1:
         raise InvalidReplicationFactorError("Replication factor must be larger than 0.")
+    # Kafka counts brokers that are registered and not fenced. A broker that is stopped here is not registered.
     if replication_factor > len(image.brokers):
         raise InvalidReplicationFactorError(
             f"Unable to replicate the partition {replication_factor} time(s): "
@@ -132,6 +139,7 @@ def create_partitions(
     """
     check_new_partitions(edit.image, name, count)
     topic = known_topic(edit.image, name)
+    # A topic keeps the replication factor of its first partition.
     factor = len(topic.partitions[0].replicas)
     replicas = assignment or _placed(edit, count - topic.num_partitions, factor)
     partitions = topic.partitions + _partitions(replicas, first=topic.num_partitions)
@@ -146,6 +154,8 @@ def check_new_partitions(image: MetadataImage, name: str, count: int) -> None:
         InvalidPartitionsError: The topic already has that many partitions or more.
     """
     current = known_topic(image, name).num_partitions
+    # Kafka has two texts for the same error. Partitions can only be added, because the records of a removed one would
+    # be lost.
     if count == current:
         raise InvalidPartitionsError(f"Topic already has {current} partition(s).")
     if count < current:
@@ -162,6 +172,7 @@ def delete_topic(edit: MetadataEdit, name: str) -> TopicMetadata:
     """
     topic = known_topic(edit.image, name)
     edit.delete(topic)
+    # A new topic of the same name must not inherit them.
     edit.set_configs((TOPIC_RESOURCE, name), {})
     return topic
 
@@ -201,6 +212,7 @@ def known_topic(image: MetadataImage, name: str) -> TopicMetadata:
 
 def alter_configs(edit: MetadataEdit, resource: ResourceKey, changes: Mapping[str, str | None]) -> None:
     """Set dynamic configs of a resource. None resets a config to its default."""
+    # An incremental change: what is not named stays (KIP-339).
     values = {**edit.image.configs.overrides(*resource), **changes}
     edit.set_configs(resource, {key: value for key, value in values.items() if value is not None})
 

@@ -26,14 +26,23 @@ class ClusterMetadata:
     next image and tells the listeners. Whether the value of a config is valid is for others to check.
 
     Args:
-        rng: Random generator for the cluster id and the topic ids.
+        rng: Random generator for the topic ids.
+        identity: Random generator for the cluster id; by default `rng`.
         features: Finalised feature levels. The default is those of the newest release.
     """
 
-    def __init__(self, rng: random.Random, *, features: Mapping[str, int] | None = None) -> None:
+    def __init__(
+        self,
+        rng: random.Random,
+        *,
+        identity: random.Random | None = None,
+        features: Mapping[str, int] | None = None,
+    ) -> None:
         self._rng = rng
         levels = DEFAULT_PROFILE.finalized_features() if features is None else features
-        self._authority = Authority(MetadataImage(uuid_text(random_uuid(rng)), MappingProxyType(dict(levels))))
+        self._authority = Authority(
+            MetadataImage(uuid_text(random_uuid(identity or rng)), MappingProxyType(dict(levels)))
+        )
 
     def __repr__(self) -> str:
         return f"<ClusterMetadata {self.cluster_id}: {self.image!r}>"

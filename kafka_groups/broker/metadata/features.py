@@ -55,6 +55,7 @@ def updated_levels(updates: Iterable[FeatureUpdate], current: Mapping[str, int],
     Raises:
         InvalidUpdateVersionError: An update is refused, and with it all of them.
     """
+    # All or nothing: the levels are returned only after every update has passed.
     by_name = {update.feature: update for update in updates}
     for update in sorted(by_name.values(), key=_turn):
         _check(update, current.get(update.feature, 0), rules)
@@ -67,11 +68,14 @@ def _turn(update: FeatureUpdate) -> int:
 
 
 def _check(update: FeatureUpdate, current: int, rules: FeatureRules) -> None:
+    # The order of the checks is Kafka's. Only the first error of the first feature is told.
     if update.kind not in tuple(UpdateKind):
         raise _refusal(update, "The controller does not support the given upgrade type.")
     if update.level < 0:
         raise _refusal(update, "A feature version cannot be less than 0.")
     _check_supported(update, rules)
+    # The kind says what the sender believes that it does. If that is wrong, it knows another level than the cluster
+    # has.
     if update.level > current and update.kind != UpdateKind.UPGRADE:
         raise _refusal(update, "Can't downgrade to a newer version.")
     if update.level < current:
@@ -80,6 +84,7 @@ def _check(update: FeatureUpdate, current: int, rules: FeatureRules) -> None:
 
 def _check_supported(update: FeatureUpdate, rules: FeatureRules) -> None:
     levels = rules.supported.get(update.feature)
+    # Level 0 means that a feature is off. Turning off a feature that does not exist has a text of its own in Kafka.
     if levels is None and update.level == 0:
         raise _refusal(update, f"Feature {update.feature} not found.")
     if levels is None:
@@ -90,11 +95,15 @@ def _check_supported(update: FeatureUpdate, rules: FeatureRules) -> None:
 
 
 def _check_downgrade(update: FeatureUpdate, current: int, rules: FeatureRules) -> None:
+    # A level must not fall by mistake, for example because an old tool repeats the level that it knows.
     if update.kind == UpdateKind.UPGRADE:
         without = "without setting the upgrade type to either safe or unsafe downgrade"
         raise _refusal(update, f"Can't downgrade the version of this feature {without}.")
+    # The controllers' own protocol never goes back.
     if update.feature == _KRAFT:
         raise _refusal(update, "Can't downgrade the version of this feature.")
+    # Below this level, records of the metadata would lose fields. Kafka refuses both kinds of such a downgrade, with
+    # different texts.
     if update.feature == _METADATA and update.level < rules.lowest_metadata_level:
         is_safe = update.kind == UpdateKind.SAFE_DOWNGRADE
         why = _WOULD_LOSE if is_safe else "Unsafe metadata downgrade is not supported in this version."

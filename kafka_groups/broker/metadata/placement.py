@@ -57,6 +57,7 @@ def next_replicas(brokers: Collection[int], placed: int, count: int, factor: int
 
 def successor(partition: PartitionMetadata, brokers: Collection[int]) -> int:
     """Return the replica that leads a partition when its leader has stopped: the first one that runs, or NO_LEADER."""
+    # All replicas have all records, since they share a log. Kafka takes the first one that is in sync.
     return next((replica for replica in partition.replicas if replica in brokers), NO_LEADER)
 
 
@@ -87,6 +88,7 @@ def coordinator_of(image: MetadataImage, key: str, internal_topic: str = GROUP_T
 
 
 def _leader_in_turn(image: MetadataImage, index: int) -> int:
+    # Brokers that are stopped count for the turn, so that the other keys keep their coordinators.
     first = index % max(len(image.node_ids), 1)
     order: Sequence[int] = image.node_ids[first:] + image.node_ids[:first]
     return next((node_id for node_id in order if node_id in image.brokers), NO_LEADER)

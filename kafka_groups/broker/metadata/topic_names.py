@@ -17,6 +17,7 @@ def check_topic_name(name: str) -> None:
         InvalidTopicError: Empty, `.`, `..`, longer than 249 characters, or with characters other than
             ASCII letters, digits, `.`, `_` and `-`.
     """
+    # The rules are those of Topic.validate in Kafka.
     if not name:
         raise InvalidTopicError("Topic name is invalid: the empty string is not allowed")
     if name in {".", ".."}:

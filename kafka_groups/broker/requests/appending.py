@@ -47,6 +47,8 @@ def writable_partition(services: BrokerServices, topic: TopicMetadata, index: in
         InvalidTopicError: The topic is internal.
         BrokerError: The partition does not exist, or another broker leads it.
     """
+    # Only coordinators write to these topics: their logs keep records as objects until somebody reads them. Kafka lets
+    # the client with the id `__admin_client` write to them (KafkaApis.handleProduceRequest).
     if topic.is_internal:
         raise InvalidTopicError(f"Clients can't write to the internal topic '{topic.name}'.")
     return led_partition(services, topic, index)

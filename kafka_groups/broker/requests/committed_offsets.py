@@ -7,7 +7,7 @@ from uuid import UUID
 
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.metadata.topics import TopicMetadata
-from kafka_groups.broker.runtime.scheduling.turns import COSTLY, USUAL, Turns
+from kafka_groups.broker.runtime.scheduling.cooperative_yield import COSTLY, USUAL, CooperativeYield
 
 __all__ = ["in_slices", "named_topic"]
 
@@ -19,7 +19,7 @@ _OPERATION = 4 * COSTLY
 """The fixed cost of an operation: each append compacts some of the log."""
 
 
-async def in_slices(items: Sequence[T], turns: Turns) -> AsyncIterator[list[T]]:
+async def in_slices(items: Sequence[T], turns: CooperativeYield) -> AsyncIterator[list[T]]:
     """Return items a few at a time, and let others have their turn in between."""
     left = iter(items)
     while some := list(islice(left, _AT_ONCE)):

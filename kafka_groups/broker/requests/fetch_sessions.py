@@ -79,6 +79,7 @@ class FetchPlan:
         session's order, so that no partition starves.
         """
         session = self._session
+        # Without a session, nothing is known of what the client has seen.
         if session is None:
             return True
         has_news = _note(session, target, data)
@@ -120,6 +121,7 @@ class FetchSessions:
             InvalidFetchSessionEpochError: The epoch is not the next one.
             FetchSessionTopicIdError: The session uses topic ids and the request does not, or the other way round.
         """
+        # Both are full requests, which list everything that they fetch (FetchManager.newContext in Kafka).
         if request.session_epoch in (INITIAL_EPOCH, FINAL_EPOCH):
             return self._full(request, listed, uses_topic_ids=uses_topic_ids, max_sessions=max_sessions, now_ms=now_ms)
         session = self._continued(request, uses_topic_ids=uses_topic_ids)
@@ -136,7 +138,9 @@ class FetchSessions:
         max_sessions: int,
         now_ms: int,
     ) -> FetchPlan:
+        # A client that sends a full request gives up its session. If it begins another one, that gets a new id.
         self._sessions.pop(request.session_id, None)
+        # If there is no room for a session, the client simply sends full requests from then on: id 0 tells it.
         if request.session_epoch == FINAL_EPOCH or not self._has_room(max_sessions, now_ms):
             return FetchPlan(tuple(targets.values()))
         self._last_id = self._last_id % _MAX_SESSION_ID + 1
@@ -146,12 +150,16 @@ class FetchSessions:
 
     def _continued(self, request: FetchRequest, *, uses_topic_ids: bool) -> _Session:
         session = self._sessions.get(request.session_id)
+        # The broker was restarted or has evicted the session. The client opens another one.
         if session is None:
             raise FetchSessionIdNotFoundError(f"Fetch session {request.session_id} does not exist.")
+        # A request was lost or repeated, so broker and client may differ in what the session has.
         if request.session_epoch != session.next_epoch:
             raise InvalidFetchSessionEpochError(
                 f"Fetch session {session.id} expects epoch {session.next_epoch}, not {request.session_epoch}."
             )
+        # The keys of the session would be names and ids mixed. This happens when a client is upgraded, or finds a topic
+        # without an id.
         if session.uses_topic_ids is not uses_topic_ids:
             raise FetchSessionTopicIdError(
                 f"Fetch session {session.id} mixes topic names and topic ids: use the same in all requests."
@@ -159,9 +167,11 @@ class FetchSessions:
         return session
 
     def _rest(self, session: _Session, now_ms: int) -> FetchPlan:
+        # A session of nothing is closed, as in Kafka (FetchManager.newContext).
         if not session.targets:
             del self._sessions[session.id]
             return FetchPlan(())
+        # 0 and -1 have a meaning of their own, so the epoch wraps around to 1.
         session.next_epoch = session.next_epoch % MAX_EPOCH + 1
         session.last_used_ms = now_ms
         self._sessions[session.id] = self._sessions.pop(session.id)
@@ -171,6 +181,8 @@ class FetchSessions:
         if len(self._sessions) < max_sessions:
             return True
         oldest = next(iter(self._sessions.values()), None)
+        # Only a session that was idle for two minutes makes room (FetchSessionCacheShard.tryEvict in Kafka). Kafka also
+        # evicts smaller sessions, and those of consumers for those of replicas.
         if oldest is None or now_ms - oldest.last_used_ms <= _EVICTABLE_AFTER_MS:
             return False
         del self._sessions[oldest.id]
@@ -195,6 +207,7 @@ def _forget(session: _Session, request: FetchRequest) -> None:
 def _note(session: _Session, target: FetchTarget, data: PartitionData) -> bool:
     # An error is returned each time until it is over. The next response must then include the partition again.
     key = target.key
+    # See FetchSession.CachedPartition.maybeUpdateResponseData in Kafka.
     if data.error_code is not ErrorCode.NONE:
         session.seen.pop(key, None)
         return True

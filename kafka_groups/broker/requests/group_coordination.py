@@ -30,6 +30,8 @@ def check_share_groups_enabled(services: BrokerServices) -> None:
     Raises:
         UnsupportedVersionError: The feature share.version is at level 0.
     """
+    # Only the feature counts for share groups: `share` is not among the rebalance protocols of a broker
+    # (KafkaApis.isShareGroupProtocolEnabled in Kafka).
     if not services.cluster.metadata.has_share_groups:
         raise UnsupportedVersionError("Share groups are disabled: the feature share.version is at level 0.")
 
@@ -56,6 +58,8 @@ def check_streams_groups_enabled(services: BrokerServices) -> None:
 
 def _are_enabled(services: BrokerServices, feature: str, protocol: str) -> bool:
     return (
+        # Both the feature and `group.coordinator.rebalance.protocols` can switch a type of groups off
+        # (KafkaApis.isConsumerGroupProtocolEnabled and isStreamsGroupProtocolEnabled in Kafka).
         protocol in services.cluster.settings.rebalance_protocols
         and services.cluster.metadata.features.get(feature, 0) > 0
     )

@@ -29,6 +29,7 @@ def topic_by_id_or_name(metadata: ClusterMetadata, topic_id: UUID | None, name: 
     topic = metadata.topic(name) if topic_id is None else metadata.topic_by_id(topic_id)
     if topic is not None:
         return topic
+    # The error says how the topic was named. Without either, Kafka treats the request as one by id.
     if topic_id is None and name:
         raise UnknownTopicOrPartitionError(f"Topic '{name}' does not exist.")
     raise UnknownTopicIdError(f"Topic with id {topic_id} does not exist.")
@@ -60,6 +61,8 @@ def led_partition(
         UnknownLeaderEpochError: The client knows a newer one.
     """
     partition = partition_of(topic, index)
+    # The epoch is compared before the leader, as in Partition.checkCurrentLeaderEpoch in Kafka: a client with old
+    # metadata learns that they are old, and one with newer metadata that this broker is behind (KIP-320).
     if leader_epoch != NO_LEADER_EPOCH and leader_epoch < partition.leader_epoch:
         raise FencedLeaderEpochError(f"Leader epoch {leader_epoch} is older than {partition.leader_epoch}.")
     if leader_epoch > partition.leader_epoch:

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol, TypeAlias, TypeVar
 from uuid import UUID
 
+from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.broker.requests.group_coordination import check_share_groups_enabled
 from kafka_groups.broker.requests.leadership import current_leader
-from kafka_groups.broker.requests.services import BrokerServices
-from kafka_groups.broker.runtime.scheduling.turns import CHEAP, Turns
+from kafka_groups.broker.runtime.scheduling.cooperative_yield import CHEAP, CooperativeYield
 from kafka_groups.broker.share_partitions.partition import SharePartitionKey
 from kafka_groups.broker.share_partitions.sessions import ShareSessionKey
 from kafka_groups.broker.share_partitions.writing import StateChange
@@ -73,16 +73,19 @@ class ListedTopic(Protocol):
         ...
 
 
-def session_key(group_id: str | None, member_id: str | None, services: BrokerServices) -> ShareSessionKey:
+def session_key(group_id: str | None, member_id: str | None, context: RequestContext) -> ShareSessionKey:
     """Return the group and member of a request's session.
 
     Raises:
         UnsupportedVersionError: The feature share.version is at level 0.
         InvalidRequestError: The group id is missing, or the member id is missing, empty or longer than 36 characters.
     """
-    check_share_groups_enabled(services)
+    # The order of checks is that of KafkaApis.handleShareFetchRequest: feature, group id, member id.
+    check_share_groups_enabled(context.services)
     if group_id is None:
         raise InvalidRequestError("The request has no group id.")
+    # The client makes the member id since Kafka 4.1 (KIP-932, "Member ID", has the coordinator make it). 36 is the
+    # length of a UUID in its usual form.
     if not member_id or len(member_id) > _MAX_MEMBER_ID_LENGTH:
         raise InvalidRequestError(
             f"Invalid member id: expected 1 to {_MAX_MEMBER_ID_LENGTH} characters, got {len(member_id or '')}."
@@ -90,44 +93,46 @@ def session_key(group_id: str | None, member_id: str | None, services: BrokerSer
     return ShareSessionKey(group_id, member_id)
 
 
-def partition_of(services: BrokerServices, topic_id: UUID | None, partition: int) -> TopicIdPartition:
+def partition_of(context: RequestContext, topic_id: UUID | None, partition: int) -> TopicIdPartition:
     """Return a partition by its topic's id, with the topic's name if the topic exists."""
-    topic = None if topic_id is None else services.cluster.metadata.topic_by_id(topic_id)
+    # The name stays with the partition in the session, so that a topic that is deleted later is still known by name.
+    topic = None if topic_id is None else context.services.cluster.metadata.topic_by_id(topic_id)
     return TopicIdPartition(topic_id or _ZERO_ID, partition, None if topic is None else topic.name)
 
 
 async def listed_partitions(
-    topics: Iterable[ListedTopic], services: BrokerServices, turns: Turns
+    topics: Iterable[ListedTopic], context: RequestContext
 ) -> dict[TopicIdPartition, tuple[AcknowledgementBatch, ...]]:
     """Return the partitions of a request with their acknowledgements."""
     return {
-        partition_of(services, topic.topic_id, partition.partition_index): partition.acknowledgement_batches
+        partition_of(context, topic.topic_id, partition.partition_index): partition.acknowledgement_batches
         for topic in topics
-        async for partition in turns.each(topic.partitions, CHEAP)
+        async for partition in context.turns.each(topic.partitions, CHEAP)
     }
 
 
 async def acknowledged(
     key: ShareSessionKey,
     acknowledgements: Mapping[TopicIdPartition, tuple[AcknowledgementBatch, ...]],
-    services: BrokerServices,
-    turns: Turns,
+    context: RequestContext,
     *,
     is_renew_ack: bool,
 ) -> AcknowledgementErrors:
     """Apply the acknowledgements of a request partition by partition, so that others have their turn in between."""
-    share, clock = services.share, services.cluster.clock
-    await let_waiting_fetches_check(key.group_id, acknowledgements, services, turns)
+    share, turns = context.services.share, context.turns
+    await let_waiting_fetches_check(key.group_id, acknowledgements, context)
     changes: dict[TopicIdPartition, StateChange | BrokerError] = {}
     async for partition, batches in turns.each(acknowledgements.items()):
-        planned = share.plan(key, partition, batches, is_renew_ack=is_renew_ack, now_ms=clock.now_ms())
+        planned = share.plan(key, partition, batches, is_renew_ack=is_renew_ack, now_ms=context.now_ms)
         if isinstance(planned, StateChange):
+            # Partitions are independent: one that is refused does not keep the others from being written (KIP-932,
+            # "Client programming interface", has one error for each share-partition).
             share.led.write(planned)
         changes[partition] = planned
     return await outcomes_of(changes, turns)
 
 
-async def outcomes_of(changes: PlannedChanges, turns: Turns) -> AcknowledgementErrors:
+async def outcomes_of(changes: PlannedChanges, turns: CooperativeYield) -> AcknowledgementErrors:
     """Wait until acknowledgements are written or refused, and return the error of each partition."""
     return {
         partition: await written(each) if isinstance(each, StateChange) else each
@@ -137,26 +142,29 @@ async def outcomes_of(changes: PlannedChanges, turns: Turns) -> AcknowledgementE
 
 async def written(change: StateChange) -> BrokerError | None:
     """Wait until a change is written, and return None, or why it was refused."""
+    # A write to this broker's own coordinator may end at once; otherwise the request waits, as in Kafka
+    # (SharePartition.rollbackOrProcessStateUpdates).
     if not change.has_ended:
         change.waiter = waiter = asyncio.get_running_loop().create_future()
         await waiter
     return change.error
 
 
-async def close_session(key: ShareSessionKey, services: BrokerServices) -> None:
+async def close_session(key: ShareSessionKey, context: RequestContext) -> None:
     """Close a session, and wait until the release of its records is written."""
-    for change in services.share.close_session(key, services.cluster.clock.now_ms()):
+    for change in context.services.share.close_session(key, context.now_ms):
         await written(change)
 
 
-def leader_hint(partition: TopicIdPartition, error: BrokerError | None, services: BrokerServices) -> LeaderIdAndEpoch:
+def leader_hint(partition: TopicIdPartition, error: BrokerError | None, context: RequestContext) -> LeaderIdAndEpoch:
     """Return the leader, for a client that asked the wrong broker (KIP-951)."""
+    # Only these two errors say that another broker should be asked.
     if not isinstance(error, NotLeaderOrFollowerError | FencedLeaderEpochError):
         return _NO_HINT
-    return current_leader(services.cluster.metadata.topic_by_id(partition.topic_id), partition.partition)
+    return current_leader(context.services.cluster.metadata.topic_by_id(partition.topic_id), partition.partition)
 
 
-async def by_topic(answers: Mapping[TopicIdPartition, P], turns: Turns) -> dict[UUID, tuple[P, ...]]:
+async def by_topic(answers: Mapping[TopicIdPartition, P], turns: CooperativeYield) -> dict[UUID, tuple[P, ...]]:
     """Return the results of partitions, grouped by topic as in responses."""
     topics: dict[UUID, list[P]] = {}
     async for partition, answer in turns.each(answers.items(), CHEAP):
@@ -165,21 +173,21 @@ async def by_topic(answers: Mapping[TopicIdPartition, P], turns: Turns) -> dict[
 
 
 async def let_waiting_fetches_check(
-    group_id: str, partitions: Iterable[TopicIdPartition], services: BrokerServices, turns: Turns
+    group_id: str, partitions: Iterable[TopicIdPartition], context: RequestContext
 ) -> None:
     """Let waiting share fetches check share-partitions before acknowledgements change them, as Kafka does.
 
     What was released before is theirs then. Releasing alone does not end their wait.
     """
-    keys = turns.each((SharePartitionKey(group_id, partition) for partition in partitions), CHEAP)
-    waits_ended = [services.purgatory.notify(key) async for key in keys]
+    keys = context.turns.each((SharePartitionKey(group_id, partition) for partition in partitions), CHEAP)
+    waits_ended = [context.services.purgatory.notify(key) async for key in keys]
     if any(waits_ended):
         await asyncio.sleep(0)
 
 
-def notify_changed(services: BrokerServices) -> bool:
+def notify_changed(context: RequestContext) -> bool:
     """Let waiting share fetches check the share-partitions that changed; return whether any has."""
-    changed = services.share.led.take_changed()
+    changed = context.services.share.led.take_changed()
     for key in changed:
-        services.purgatory.notify(key)
+        context.services.purgatory.notify(key)
     return bool(changed)

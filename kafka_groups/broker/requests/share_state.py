@@ -1,4 +1,7 @@
-"""Code shared by the handlers of requests to the share coordinator (KIP-932, "Share coordinator")."""
+"""Code shared by the handlers of requests to the share coordinator of share-group state.
+
+KIP-932, "The share coordinator and the share-group state topic".
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
@@ -6,10 +9,10 @@ from itertools import islice
 from typing import Any, TypeVar
 from uuid import UUID
 
-from kafka_groups.broker.coordinators.share_state.state import StateKey
+from kafka_groups.broker.coordinators.share_state.share_partition_state import StateKey
 from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.broker.requests.services import BrokerServices
-from kafka_groups.broker.runtime.scheduling.turns import USUAL, Turns
+from kafka_groups.broker.runtime.scheduling.cooperative_yield import USUAL, CooperativeYield
 from kafka_groups.errors import (
     BrokerError,
     InvalidRequestError,
@@ -61,7 +64,7 @@ def check_share_coordinator(services: BrokerServices, key: StateKey) -> None:
 
 
 async def each_settled(
-    request: Any, operation: Callable[[StateKey, Any], Awaitable[None]], turns: Turns
+    request: Any, operation: Callable[[StateKey, Any], Awaitable[None]], turns: CooperativeYield
 ) -> tuple[ShareStateTopicResult, ...]:
     """Do something with each share-partition of a request, and return the results: success or an error.
 
@@ -83,7 +86,7 @@ async def each_settled(
 
 
 async def each_answered(
-    request: Any, answer: Callable[[StateKey, Any], Coroutine[Any, Any, T]], turns: Turns
+    request: Any, answer: Callable[[StateKey, Any], Coroutine[Any, Any, T]], turns: CooperativeYield
 ) -> list[tuple[UUID | None, tuple[T, ...]]]:
     """Return the answer for each share-partition of a request, by topic. Without a group id there is none.
 

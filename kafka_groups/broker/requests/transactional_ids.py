@@ -21,6 +21,7 @@ def check_transactional_id(transactional_id: str) -> None:
 
 def code_for_producers(error: BrokerError, version: int, first_with_fenced: int = _FIRST_WITH_FENCED) -> ErrorCode:
     """Return the code of an error. Before one version, in most APIs 2, producers do not know PRODUCER_FENCED."""
+    # See for example KafkaApis.handleEndTxnRequest in Kafka.
     if isinstance(error, ProducerFencedError) and version < first_with_fenced:
         return ErrorCode.INVALID_PRODUCER_EPOCH
     return code_of(error)

@@ -11,8 +11,8 @@ from kafka_groups.broker.log.producers import Verification
 from kafka_groups.broker.log.validation import sole_batch
 from kafka_groups.broker.metadata.topics import TopicMetadata
 from kafka_groups.broker.requests.appending import writable_partition
+from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.broker.requests.leadership import topic_by_id_or_name
-from kafka_groups.broker.requests.services import BrokerServices
 from kafka_groups.broker.runtime.outcome import PendingOutcome
 from kafka_groups.broker.runtime.transactions.verification import (
     PartitionErrors,
@@ -67,33 +67,40 @@ def support_of_produce(version: int) -> TransactionSupport:
     return TransactionSupport.ABORTABLE if version >= _FIRST_ABORTABLE else TransactionSupport.FIRST
 
 
-async def permits_of(request: ProduceRequest, services: BrokerServices, version: int, wall_ms: int) -> Permits:
+async def permits_of(request: ProduceRequest, context: RequestContext) -> Permits:
     """Ask the coordinator about the partitions in which a transaction begins.
 
     Raises:
         TransactionalIdAuthorizationFailedError: The request has no transactional id.
         InvalidProducerIdMappingError: It has records of several producers.
     """
+    # Kafka authorizes the transactional id before it looks at a batch (KafkaApis.handleProduceRequest).
     if request.transactional_id is None:
         raise TransactionalIdAuthorizationFailedError("Records of a transaction need a transactional id.")
-    headers = _headers(request, services)
+    headers = _headers(request, context)
     producers = {Producer(header.producer_id, header.producer_epoch) for header in headers.values()}
+    # One transactional id has one producer at a time (ReplicaManager.handleProduceAppend in Kafka).
     if len(producers) > 1:
         raise InvalidProducerIdMappingError("The request has transactional records of several producers.")
-    support = support_of_produce(version)
-    if not producers or not (support is TransactionSupport.ADDS or verifies_transactions(services.configs)):
+    support = support_of_produce(context.version)
+    # `transaction.partition.verification.enable` can switch off questions that only verify. Those that add a partition
+    # are always needed: nobody else tells the coordinator.
+    if not producers or not (support is TransactionSupport.ADDS or verifies_transactions(context.services.configs)):
         return Permits()
     write = TransactionalWrite(request.transactional_id, producers.pop(), support)
-    return await _permits(write, _verifications(write, headers, services, wall_ms), services)
+    return await _permits(write, _verifications(write, headers, context), context)
 
 
 async def _permits(
-    write: TransactionalWrite, verifications: Mapping[TopicPartition, Verification], services: BrokerServices
+    write: TransactionalWrite, verifications: Mapping[TopicPartition, Verification], context: RequestContext
 ) -> Permits:
+    # In all partitions the transaction is open already, so there is nothing to ask.
     if not verifications:
         return Permits()
     outcome: PendingOutcome[PartitionErrors] = PendingOutcome()
-    ask = services.coordinators.transaction_questions.ask_again_while_concurrent
+    # Producers of version 2 begin the next transaction without waiting for the markers of the last one. A short wait
+    # here often saves them an error and a retry (ReplicaManager.handleProduceAppend).
+    ask = context.services.coordinators.transaction_questions.ask_again_while_concurrent
     ask(write, tuple(verifications), outcome)
     errors = await outcome.wait()
     return Permits(verifications, {each: _for_producers(error, write) for each, error in errors.items()})
@@ -102,15 +109,15 @@ async def _permits(
 BatchHeaders = dict[tuple[TopicMetadata, int], BatchHeader]
 
 
-def _headers(request: ProduceRequest, services: BrokerServices) -> BatchHeaders:
+def _headers(request: ProduceRequest, context: RequestContext) -> BatchHeaders:
     """Return the headers of the transactional batches that can be appended at all. The others are refused later."""
     headers: BatchHeaders = {}
     for topic in request.topic_data:
         for data in topic.partition_data:
             if is_transactional(data.records):
                 try:
-                    known = topic_by_id_or_name(services.cluster.metadata, topic.topic_id, topic.name)
-                    writable_partition(services, known, data.index)
+                    known = topic_by_id_or_name(context.services.cluster.metadata, topic.topic_id, topic.name)
+                    writable_partition(context.services, known, data.index)
                     header = sole_batch(data.records).header
                     if header.producer_id != NO_PRODUCER_ID:  # as in Kafka, others are appended like plain records
                         headers[known, data.index] = header
@@ -120,16 +127,19 @@ def _headers(request: ProduceRequest, services: BrokerServices) -> BatchHeaders:
 
 
 def _verifications(
-    write: TransactionalWrite, headers: BatchHeaders, services: BrokerServices, wall_ms: int
+    write: TransactionalWrite, headers: BatchHeaders, context: RequestContext
 ) -> dict[TopicPartition, Verification]:
     found: dict[TopicPartition, Verification] = {}
+    wall_ms = context.wall_ms
     for (topic, index), header in headers.items():
-        producers = services.cluster.logs.get(topic.topic_id, index).producers
+        producers = context.services.cluster.logs.get(topic.topic_id, index).producers
         begin = partial(producers.begin_verification, write.producer, header.base_sequence, wall_ms, adds=write.adds)
         try:
             verification = begin()
         except BrokerError:  # as above
             continue
+        # Kafka asks about the partitions that got a guard, too
+        # (ReplicaManager.maybeSendPartitionsToTransactionCoordinator).
         if verification is not None:
             found[TopicPartition(topic.name, index)] = verification
     return found
@@ -137,6 +147,9 @@ def _verifications(
 
 def _for_producers(error: BrokerError, write: TransactionalWrite) -> BrokerError:
     """Return an error that makes every producer try again, if it may pass."""
+    # Old producers do not know all errors of coordinators as retriable. NOT_ENOUGH_REPLICAS is one that makes all of
+    # them retry, without asking for metadata (ReplicaManager.handleProduceAppend). Newer ones know
+    # CONCURRENT_TRANSACTIONS in this place.
     may_pass = isinstance(error, _RETRIED) or (isinstance(error, ConcurrentTransactionsError) and not write.adds)
     if not may_pass:
         return error

@@ -97,6 +97,8 @@ class CoordinatorRuntime(Generic[S]):
         topic_id = None if topic is None else topic.topic_id
         wanted = {each.partition: (topic_id, each.leader_epoch) for each in leads}
         for led in tuple(self._led.values()):
+            # A new epoch ends a shard even if the broker leads again: another coordinator may have written in between.
+            # A new id is that of a topic that was deleted and made again.
             if wanted.get(led.address.index) != (led.partition.topic_id, led.address.epoch):
                 self._resign(led)
         for index, (known_id, epoch) in wanted.items():
@@ -157,9 +159,13 @@ class CoordinatorRuntime(Generic[S]):
         try:
             self.check(index)
             led = self._led[index]
+            # The outcome of an effect belongs to the shard that has asked for it. A shard that was loaded since asks
+            # again.
             if epoch not in (None, led.address.epoch):
                 raise NotCoordinatorError
             result = operation(led.shard)
+            # Kafka also verifies the transaction when records of a coordinator are appended
+            # (UnifiedLog.analyzeAndValidateProducerState).
             if result.producer is not None:
                 led.log.producers.check_transaction(result.producer, verification, enabled=self._verifies())
         except BrokerError as error:
@@ -209,6 +215,8 @@ class CoordinatorRuntime(Generic[S]):
             CoordinatorLoadInProgressError: The shard is loading.
         """
         led = self._led.get(index)
+        # The order of the two errors is Kafka's: NOT_COORDINATOR lets a client look for another broker, and
+        # COORDINATOR_LOAD_IN_PROGRESS lets it ask this one again.
         if led is None:
             raise NotCoordinatorError
         if not led.is_active:
@@ -220,6 +228,7 @@ class CoordinatorRuntime(Generic[S]):
         Raises:
             CoordinatorLoadInProgressError: A shard is loading.
         """
+        # A list of groups that lacks those of one partition would be wrong without anybody noticing. Clients retry.
         if any(not led.is_active for led in self._led.values()):
             raise CoordinatorLoadInProgressError
         return [led.shard for led in self._led.values()]
@@ -276,6 +285,7 @@ class CoordinatorRuntime(Generic[S]):
             return
         FULL_COLLECTIONS.postpone(self)  # almost everything that is loaded stays
         led = self._loading[0]
+        # Records may have been written while the shard loaded: those that it has to write itself to begin.
         if led.loaded_up_to < led.log.end_offset:
             self._load_slice(led)
         else:
@@ -358,6 +368,9 @@ class CoordinatorRuntime(Generic[S]):
             self._broker.grown(led.partition)
         while led.unanswered and led.unanswered[0].end_offset <= committed_offset:
             each = led.unanswered.popleft()
+            # A request is answered only when its records are committed, so that no client acts by what a failover could
+            # take back (CoordinatorRuntime in Kafka waits for the high watermark). One that is parked waits for a later
+            # operation.
             if each.result.parked is None:
                 each.done(each.result.response)
             else:

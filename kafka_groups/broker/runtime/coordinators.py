@@ -6,7 +6,7 @@ from functools import partial
 from kafka_groups.broker.configs.effective import verifies_transactions
 from kafka_groups.broker.coordinators.groups.offsets.commits import OffsetCommitter
 from kafka_groups.broker.coordinators.groups.share.group import ShareGroup
-from kafka_groups.broker.coordinators.share_state.state import SharePartitionState, StateKey
+from kafka_groups.broker.coordinators.share_state.share_partition_state import SharePartitionState, StateKey
 from kafka_groups.broker.log.producers import Verification
 from kafka_groups.broker.metadata.image import MetadataImage
 from kafka_groups.broker.metadata.placement import GROUP_TOPIC
@@ -15,8 +15,8 @@ from kafka_groups.broker.runtime.hosting import HostedCoordinators
 from kafka_groups.broker.runtime.outcome import PendingOutcome, outcome_of
 from kafka_groups.broker.runtime.parts import BrokerParts
 from kafka_groups.broker.runtime.peers import Peers
-from kafka_groups.broker.runtime.share_state.persister import SharePersister
 from kafka_groups.broker.runtime.share_state.share_coordinator import ShareCoordinator
+from kafka_groups.broker.runtime.share_state.share_persister import SharePersister
 from kafka_groups.broker.runtime.transactions.led_markers import LedMarkers
 from kafka_groups.broker.runtime.transactions.marker_writer import MarkerWriter
 from kafka_groups.broker.runtime.transactions.transaction_coordinator import TransactionCoordinator
@@ -94,6 +94,7 @@ class Coordinators:
 
     async def _verified(self, group_id: str, write: TransactionalWrite) -> Verification | None:
         index = self.groups.runtime.index_of(group_id)
+        # The same two reasons to ask as for records of producers, see `transactional_writes.permits_of`.
         if not (write.adds or verifies_transactions(self._broker.configs)):
             return None
         verification = self.groups.runtime.begin_verification(index, write.producer, adds=write.adds)
@@ -101,6 +102,8 @@ class Coordinators:
             outcome: PendingOutcome[PartitionErrors] = PendingOutcome()
             self.transaction_questions.ask(write, [TopicPartition(GROUP_TOPIC, index)], outcome)
             for error in (await outcome.wait()).values():
+                # Old producers do not retry TxnOffsetCommit after NETWORK_EXCEPTION. Kafka translates it, too
+                # (GroupCoordinatorService.commitTransactionalOffsets).
                 raise CoordinatorLoadInProgressError(str(error)) if isinstance(error, NetworkExceptionError) else error
         return verification
 

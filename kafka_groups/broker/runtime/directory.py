@@ -3,7 +3,7 @@
 from typing import Protocol
 
 from kafka_groups.broker.coordinators.groups.share.group import ShareGroup
-from kafka_groups.broker.coordinators.share_state.state import SharePartitionState, StateKey
+from kafka_groups.broker.coordinators.share_state.share_partition_state import SharePartitionState, StateKey
 from kafka_groups.broker.share_partitions.leader import SharePartitionLeader
 from kafka_groups.broker.share_partitions.partition import SharePartition
 

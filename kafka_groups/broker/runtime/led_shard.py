@@ -78,6 +78,7 @@ class LedShard(Generic[S]):
                 self._note(producer)
                 for offset, record in enumerate(batch, base_offset):
                     self.shard.replay(record, offset, producer)
+            # What `tidy` returns is about other records, and belongs to no transaction.
             records, producer = self.shard.tidy(self.log, wall_ms), None
 
     def append_end(self, marker: EndMarker) -> None:
@@ -111,6 +112,7 @@ class LedShard(Generic[S]):
 
     def _end_transaction(self, end: TransactionEnd) -> None:
         """Let the shard apply the records of a transaction or forget them, if it has some."""
+        # Most markers come to partitions whose transaction has no records here. The shard hears only of its own.
         if end.producer.producer_id in self.open_transactions:
             self.open_transactions.discard(end.producer.producer_id)
             self.shard.end_transaction(end.producer, end.offset, committed=end.committed)
@@ -126,6 +128,8 @@ def _batches_of(records: Iterable[R], size_of: Callable[[R], int], max_bytes: in
     room = 0
     for record in records:
         size = size_of(record)
+        # All batches are made before the first is appended, so a record that is too large changes nothing (the error is
+        # that of CoordinatorOperationExceptionHelper.handleOperationException in Kafka).
         if size > max_bytes - HEADER_BYTES:
             raise UnknownServerError(f"A record of {size} bytes does not fit into a batch of {max_bytes} bytes.")
         if size > room:

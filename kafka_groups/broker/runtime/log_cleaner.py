@@ -142,6 +142,7 @@ class LogCleaner:
     def _work(self, task: _Task) -> Generator[int, None, None]:
         for topic in self._broker.cluster.metadata.topics():
             # The configs are read when it is the topic's turn.
+            # Coordinators compact their own logs, see `InternalLog.compact_some`.
             rules = None if topic.is_internal else cleaning_rules(self._broker.configs, topic.name)
             yield _COST_OF_A_TOPIC
             if rules is not None and (task.deletes or (task.compacts and rules.compacts)):
@@ -160,6 +161,7 @@ class LogCleaner:
         before = led.log.size_bytes
         if task.rolls:
             led.log.roll()
+        # Retention is looked at whenever a log is, because it costs almost nothing. Kafka has a timer for each.
         self._delete_expired(led)
         yield _COST_OF_A_LOG
         if task.compacts and led.rules.compacts and led.id_partition not in self._uncleanable:
@@ -191,6 +193,8 @@ class LogCleaner:
             led.log.log_start_offset,
         )
         topic = led.partition.topic
+        # These records were written a short time ago. Their producer probably does not know that timestamps decide how
+        # long they stay.
         was_old = any(wall_ms - segment.modified_ms <= led.rules.retention_ms for segment in expired.by_age)
         if was_old and topic not in self._told:
             self._told.add(topic)
@@ -210,6 +214,8 @@ class LogCleaner:
             try:
                 yield from CompactionPass(led.log, part, led.rules, self._broker.cluster.clock.wall_ms()).work()
             except CorruptRecordError as error:
+                # Kafka marks such a partition as uncleanable, too, and goes on with the others
+                # (LogCleanerManager.markPartitionUncleanable).
                 self._give_up(led, error)
                 return
             finally:

@@ -129,6 +129,7 @@ class _Peer:
             network = self._network.network
             self._session = await open_session(network, address, self._access, timeout_ms=REQUEST_TIMEOUT_MS)
         except (KafkaGroupsError, TimeoutError) as failure:
+            # All that can go wrong with a connection. Each request that waits for it gets an answer of its own.
             error = failure
         finally:
             self._opening = None

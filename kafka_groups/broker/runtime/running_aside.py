@@ -62,5 +62,5 @@ def _run_in_thread(loop: asyncio.AbstractEventLoop, work: Callable[[], Any], don
 def _outcome(work: Callable[[], T]) -> T | Exception:
     try:
         return work()
-    except Exception as error:
+    except Exception as error:  # an assignor may raise anything; `finish` gets it on the loop
         return error

@@ -72,6 +72,9 @@ def check_batches(acknowledgement: Acknowledgement, *, renew_enabled: bool) -> N
     previous_last = -1
     valid_types = _VALID_TYPES[acknowledgement.is_renew_ack]
     for batch in acknowledgement.batches:
+        # The checks of KafkaApis.validateAcknowledgementBatches. Kafka compares with the last offset itself, so two
+        # batches may meet in one offset; whether that is valid depends on their types and is checked by
+        # `plan_acknowledgement`.
         if batch.first_offset > batch.last_offset or batch.first_offset < previous_last:
             raise InvalidRequestError(
                 f"Offsets {batch.first_offset}..{batch.last_offset} are reversed or out of order."
@@ -79,16 +82,21 @@ def check_batches(acknowledgement: Acknowledgement, *, renew_enabled: bool) -> N
         if batch.acknowledge_types not in valid_types:  # this is quick, and most have only one type
             _check_types(batch, is_renew_ack=acknowledgement.is_renew_ack)
         previous_last = batch.last_offset
+    # After the other checks: a malformed request is refused as such even where renewing is off. Kafka asks the
+    # configuration for each record from the start offset on (SharePartition.acknowledgePerOffsetBatchRecords), so below
+    # it a RENEW succeeds there and is refused here.
     if not renew_enabled and any(AcknowledgeType.RENEW in batch.acknowledge_types for batch in acknowledgement.batches):
         raise InvalidRecordStateError("Renewing acquisition locks is not enabled for the group.")
 
 
 def _check_types(batch: AcknowledgementBatch, *, is_renew_ack: bool) -> None:
     types, size = batch.acknowledge_types, batch.last_offset - batch.first_offset + 1
+    # One type for the whole batch, or one for each offset (SharePartition.fetchAckTypeMapForBatch).
     if len(types) not in (1, size):
         raise InvalidRequestError(
             f"Got {len(types)} acknowledge types for {size} offsets: expected 1, or one for each offset."
         )
+    # The type RENEW needs the flag IsRenewAck, which only version 2 of the requests has (KIP-1222).
     highest = AcknowledgeType.RENEW if is_renew_ack else AcknowledgeType.REJECT
     if not all(AcknowledgeType.GAP <= each <= highest for each in types):
         raise InvalidRequestError(
@@ -116,10 +124,14 @@ def plan_acknowledgement(
         _check_window(batch, in_flight)
         for part, event in _parts(batch, in_flight.start_offset):
             # Two batches may contain the same offset. That is valid after a renewal, but not after any other type.
+            # Kafka applies the batches one after the other, so the second one finds the record in the state that the
+            # first one gave it: still acquired after RENEW, and not acquired after anything else.
             if part.first <= changed_up_to:
                 raise _not_acquired(part.first)
             for run in in_flight.between(part.first, part.last):
                 held = _held(run, acknowledgement.member_id, now_ms)
+                # There are two cases. A renewal changes only the lock and is not persisted (KIP-1222). Everything else
+                # ends the delivery and is written before it takes effect.
                 if event is RecordEvent.RENEW:
                     renewals.append(OffsetRange(run.first, run.last))
                 else:
@@ -154,6 +166,8 @@ def _once(batches: tuple[AcknowledgementBatch, ...], start_offset: int) -> Itera
     before: AcknowledgementBatch | None = None
     repeated = False
     for batch in batches:
+        # KIP-932, "Log retention": these records are archived already, and their acknowledgement is no error
+        # (SharePartition.acknowledge).
         if batch.last_offset < start_offset:
             continue
         is_same = before is not None and batch.first_offset == before.last_offset and batch == before
@@ -164,6 +178,10 @@ def _once(batches: tuple[AcknowledgementBatch, ...], start_offset: int) -> Itera
 
 
 def _check_window(batch: AcknowledgementBatch, in_flight: InFlight) -> None:
+    # The checks of SharePartition.fetchSubMapForAcknowledgementBatch. If nothing at all is in flight, Kafka finds no
+    # batch in its cache and answers INVALID_RECORD_STATE; offsets past the window are INVALID_REQUEST. A batch from
+    # below the start offset to past the end fails with UNKNOWN_SERVER_ERROR in Kafka, for no reason that a client could
+    # want.
     if batch.last_offset <= in_flight.end_offset:
         return
     if not in_flight.window_size:
@@ -189,6 +207,9 @@ def _parts(batch: AcknowledgementBatch, start_offset: int) -> Iterator[tuple[Off
 
 def _held(run: Run[InFlightState | None], member_id: str, now_ms: int) -> Run[InFlightState]:
     delivery = run.value
+    # KIP-932, "Client programming interface": a record must still be acquired, and by this member. There are four cases
+    # of INVALID_RECORD_STATE, as in SharePartition.acknowledgePerOffsetBatchRecords: the record is not acquired, its
+    # state is being changed, another member owns it, or its lock has expired.
     if delivery is None or delivery.state is not RecordState.ACQUIRED:
         raise _not_acquired(run.first)
     if delivery.is_held:
@@ -205,6 +226,7 @@ def _not_acquired(offset: int) -> InvalidRecordStateError:
 
 
 def _change(run: Run[InFlightState], event: RecordEvent, limits: DeliveryLimits) -> StateBatch:
+    # At the limit a release archives the record (KIP-932, "In-flight records"; InFlightState.tryUpdateState in Kafka).
     if event is RecordEvent.RELEASE and limits.is_exhausted(run.value.delivery_count):
         event = RecordEvent.EXHAUST
     return StateBatch(

@@ -71,6 +71,9 @@ def plan_acquisition(
     """
     first, last = in_flight.next_available_offset(), batches[-1].last_offset
     room = max_in_flight - in_flight.window_size
+    # There are two cases, as in SharePartition.lastOffsetAndMaxRecordsToAcquire. Below the in-flight limit, the room
+    # that is left also bounds MaxRecords. At the limit nothing new comes in flight, but available records inside the
+    # window may be acquired, because they take no more room.
     if room <= 0:
         last, room = min(last, in_flight.end_offset), wanted.max_records
     plan = _AcquisitionPlan(
@@ -88,6 +91,8 @@ def _batches_of_available(in_flight: InFlight, first: int, last: int) -> Iterato
     available = (
         run for run in in_flight.between(first, last) if run.value is None or run.value.state is RecordState.AVAILABLE
     )
+    # Kafka keeps the batches of acquired records in its cache and looks at each as a whole: for MaxRecords, which is
+    # checked between batches, and for suspect records.
     for _, runs in groupby(available, key=lambda run: run.first if run.value is None else run.value.batch):
         yield list(runs)
 
@@ -125,10 +130,15 @@ class _AcquisitionPlan:
     # ------------------------------------------------------------------------- records that were in flight before
 
     def _add_delivered(self, runs: list[Run[InFlightState]]) -> None:
+        # Kafka looks at the highest delivery count of the batch (SharePartition.shouldThrottleRecordsDelivery). A
+        # suspect batch is delivered in a response of its own: if records were acquired already, it waits for the next
+        # fetch.
         if any(self._limits.is_suspect(run.value.delivery_count) for run in runs):
             self._stopped = True  # a batch with a suspect record is delivered separately
             if self.acquisitions:
                 return
+        # MaxRecords is a hint in batch_optimized mode, so the whole batch is acquired, and a limit with record_limit
+        # (KIP-1206).
         self._take(runs, self._room if self._is_strict else sum(run.size for run in runs))
 
     def _take(self, runs: list[Run[InFlightState]], most: int) -> None:
@@ -136,9 +146,12 @@ class _AcquisitionPlan:
         left, cap = most, None
         for run in runs:
             count = run.value.delivery_count
+            # A record on its last attempt goes alone, so that others lose no delivery if it crashes its consumer: it
+            # ends what comes before it (SharePartition.acquireSubsetBatchRecords).
             if self.acquisitions and self._limits.is_last_attempt(count):
                 self._stopped = True
                 return
+            # The first suspect record that is met sets the cap for the rest of the batch. Kafka computes it once, too.
             if cap is None and self._limits.is_suspect(count):
                 cap = self._limits.most_at_once(_batch_of(run).size, count)
                 # As in Kafka, the cap does not bind if as many records come before the first suspect one.
@@ -154,10 +167,16 @@ class _AcquisitionPlan:
     def _add_new(self, first: int, last: int) -> None:
         # The whole log batch comes in flight, even if only a part of it is acquired.
         wanted = first + self._room - 1
+        # MaxRecords may fall into a log batch. Kafka delivers whole log batches (KIP-932, "Batching";
+        # SharePartition.lastOffsetFromBatchWithRequestOffset), so the one with the last wanted offset counts in full.
         end = last if wanted >= last else min(last, self._end_of_batch_with(wanted))
         if self._is_strict:
+            # KIP-1206: the range ends exactly at the limit. BatchSize does not split it, and the rest of the log batch
+            # comes in flight as available.
             self._acquire(Acquisition(first, min(end, wanted), 1, OffsetRange(first, end)))
             return
+        # Each part has a lock and an entry of its own, so that members acknowledge in units of BatchSize
+        # (SharePartition.createBatches).
         for part in self._parts(first, end):
             self._acquire(Acquisition(part.first, part.last, 1, part))
 
@@ -176,4 +195,6 @@ class _AcquisitionPlan:
 
 
 def _batch_of(run: Run[InFlightState]) -> OffsetRange:
+    # After a change of leader the original batch is unknown; the persisted run stands for it, as in Kafka's cache after
+    # SharePartition.maybeInitialize.
     return run.value.batch or OffsetRange(run.first, run.last)

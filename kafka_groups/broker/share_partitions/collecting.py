@@ -54,13 +54,20 @@ class ShareCollector:
     def has_enough(self, fetching: ShareFetching, now_ms: int) -> Work[bool]:
         """Return whether a fetch can stop waiting, as for `SharePartitionLeader.has_enough`."""
         if not self._is_current(fetching):
+            # The session was closed or replaced while the fetch waited. It ends at once and acquires nothing. Kafka
+            # still acquires for the member that is gone, and the records wait for their locks to expire.
             return True
         try:
             share_partitions = yield from self._readable(fetching, now_ms)
         except NotLeaderOrFollowerError:
+            # A partition moved: the response tells the new leader now instead of after MaxWaitMs.
             return True
+        # Nothing to wait for: none of the partitions exists, or the request does not want to wait.
         if share_partitions is None or fetching.requested.limits.min_bytes <= 0:
             return True
+        # The log has lost the next record (DeleteRecords, retention). `collect` moves the start offset, and the member
+        # fetches again; Kafka answers such a read without records (ShareFetchUtils.processFetchResponse,
+        # OFFSET_OUT_OF_RANGE).
         if (yield from self._behind(share_partitions)):
             return True
         return (yield from self._available_bytes(fetching, share_partitions)) >= fetching.requested.limits.min_bytes
@@ -74,8 +81,10 @@ class ShareCollector:
         acquired = yield from self._acquire_all(fetching, able, now_ms)
         if not self._is_current(fetching):
             return {}
+        # The opening fetch does not change the order: Kafka's session context does it only for those that follow.
         if fetching.session is not None and not fetching.is_full:
             fetching.session.served([partition for partition, each in acquired.items() if each.acquired.ranges])
+        # After acquiring, so that this response is empty and the next one begins at the new start, as in Kafka.
         for each in self._still_led(behind):
             each.move_start(self._led.log_of(each.key.partition).log_start_offset)
         return (yield from self._results(found, acquired))
@@ -108,6 +117,7 @@ class ShareCollector:
             except NotLeaderOrFollowerError:
                 raise
             except BrokerError:
+                # Another partition may have records, so an error alone does not end the wait.
                 share_partition = None  # `collect` returns the error
             if share_partition is not None:
                 share_partitions.append(share_partition)
@@ -126,6 +136,7 @@ class ShareCollector:
                 found[partition] = self._load(fetching, partition, now_ms)
             except BrokerError as error:
                 found[partition] = kept(error)
+                # The member has been told. The next fetch reads the state again.
                 self._led.forget_failure(SharePartitionKey(fetching.key.group_id, partition))
             yield
         return found
@@ -191,8 +202,12 @@ class ShareCollector:
         most_of_each = limits.share_of_bytes(len(able))
         answers: dict[TopicIdPartition, FetchedPartition] = {}
         for share_partition in self._still_led(able):
+            # MaxRecords counts over all partitions of the request. It came with Kafka 4.1; the ShareFetch of KIP-932
+            # has only a PartitionMaxBytes, which is gone.
             if records_left <= 0 or not self._is_current(fetching):
                 break
+            # MaxBytes is divided evenly (PartitionMaxBytesStrategy.uniformPartitionMaxBytes). While nothing was read
+            # yet, the first batch is returned even if it is larger, so that a large record cannot block its partition.
             most = MostBytes(min(most_of_each, max(bytes_left, 0)), min_one=bytes_left == limits.max_bytes)
             wanted = AcquisitionLimits(records_left, limits.batch_size, limits.mode)
             fetched = self._acquire(fetching.key, share_partition, wanted, most, now_ms)

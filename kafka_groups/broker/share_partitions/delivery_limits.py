@@ -19,14 +19,19 @@ class DeliveryLimits:
     @property
     def suspect_from(self) -> int:
         """The delivery count at which a record becomes suspect."""
+        # Half of the limit, rounded up, and at least 2 (SharePartition.throttleRecordsDeliveryLimit).
         return max(2, -(-self.delivery_count_limit // 2))
 
     def is_exhausted(self, delivery_count: int) -> bool:
         """Return whether a record with this delivery count is not delivered again."""
+        # Not only equal: the limit may have been lowered while the record was delivered (InFlightState.tryUpdateState).
         return delivery_count >= self.delivery_count_limit
 
     def is_last_attempt(self, delivery_count: int) -> bool:
         """Return whether the next delivery is the last one and must be alone. With a limit of 2 it need not be."""
+        # With a limit of 2 every redelivered record would have to go alone, so Kafka leaves that limit out. Kafka also
+        # compares for equality (SharePartition.acquireSubsetBatchRecords). Here a record beyond a lowered limit, which
+        # has one attempt left (KIP-1240), goes alone, too.
         return self.delivery_count_limit > 2 and delivery_count >= self.delivery_count_limit - 1
 
     def is_suspect(self, delivery_count: int) -> bool:
@@ -35,6 +40,7 @@ class DeliveryLimits:
 
     def most_at_once(self, batch_size: int, delivery_count: int) -> int:
         """Return the number of records of a suspect batch to deliver at once: half, then half of that, and so on."""
+        # Kafka stops after such a record in SharePartition.acquireSubsetBatchRecords.
         if self.is_last_attempt(delivery_count):
             return 1
         return max(1, batch_size >> (delivery_count - self.suspect_from + 1))

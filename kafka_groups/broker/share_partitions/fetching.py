@@ -35,6 +35,7 @@ class ShareFetchLimits:
 
     def share_of_bytes(self, partitions: int) -> int:
         """Return how many bytes one of some partitions may give."""
+        # At least one byte each, if there are more partitions than bytes.
         return max(self.max_bytes // max(partitions, 1), 1)
 
 
@@ -81,6 +82,8 @@ class FetchedPartition:
         share_partition, ranges = self.share_partition, self.acquired.ranges
         if share_partition is None or not ranges:
             return self
+        # There are three cases: another leader may deliver these records already, the member has lost some of their
+        # locks, or all is as it was. In the first two the records are left out; Kafka sends them.
         if not is_led(share_partition):
             return type(self)(error=NotLeaderOrFollowerError(f"{share_partition.key} has another leader by now."))
         return self if all(share_partition.holds(member_id, each) for each in ranges) else type(self)()
@@ -118,6 +121,8 @@ class ShareFetching:
         Later responses of a session leave out partitions without news. A partition that was added, or whose error is
         over, is included once without records.
         """
+        # Partitions outside the session are those that were only acknowledged, or that the closing fetch acknowledged.
+        # Their result is always told.
         if self.session is None or partition not in self.session.partitions:
             return True
         was_due = self.session.partitions[partition]

@@ -112,6 +112,8 @@ def _ended(partition: TopicIdPartition, batch: StateBatch, type_of: Callable[[in
     elif batch.delivery_state == RecordState.AVAILABLE:
         yield Ended(DeliveryOutcome.RELEASED, partition, first, last, count)
     elif batch.delivery_state == RecordState.ARCHIVED:
+        # There are two ways to ARCHIVED: the member rejected the record, or it was archived for another reason (the
+        # delivery limit, a gap, an aborted transaction). The state alone does not tell, so the acknowledgement decides.
         for rejected, offsets in groupby(range(first, last + 1), lambda at: type_of(at) == AcknowledgeType.REJECT):
             outcome = DeliveryOutcome.REJECTED if rejected else DeliveryOutcome.ARCHIVED
             run = list(offsets)

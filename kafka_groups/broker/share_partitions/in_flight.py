@@ -67,6 +67,8 @@ class InFlight:
     def end_offset(self) -> int:
         """The last offset in flight, or `start_offset - 1` if there is none."""
         last = self._runs.last_offset
+        # Kafka's end offset equals the start offset if nothing is in flight; here it is one less, so that the window's
+        # size is 0 without a special case (SharePartition.numInFlightRecords has one).
         return self.start_offset - 1 if last is None else last
 
     @property
@@ -85,11 +87,15 @@ class InFlight:
     def window(self) -> list[Run[InFlightState]]:
         """Return the runs from the start offset to the end offset, without gaps."""
         available = InFlightState(RecordState.AVAILABLE)
+        # Gaps between persisted runs are offsets that the last leader delivered but never persisted. Kafka tracks them
+        # as a gap window (SharePartition.isPersisterReadGapWindowActive); here they count as available.
         runs = self.between(self.start_offset, self.end_offset)
         return [Run(run.first, run.last, run.value or available) for run in runs]
 
     def next_available_offset(self) -> int:
         """Return the first available offset: inside the window, or the one after its end."""
+        # Kafka searches only if something was released (its flag findNextFetchOffset). Here the search starts where the
+        # last one ended, unless an earlier offset has become available.
         offset = max(self._none_available_below, self.start_offset)
         for run in self.between(offset, self.end_offset):
             if run.value is None or run.value.state is RecordState.AVAILABLE:
@@ -100,6 +106,8 @@ class InFlight:
 
     def held_by(self, member_id: str) -> list[Run[InFlightState]]:
         """Return the records that a member has acquired and not acknowledged."""
+        # Records whose acknowledgement is being written are the write's: closing the session must not release them as
+        # well.
         return [run for run in self._runs if run.value.owner == member_id and not run.value.is_held]
 
     def locked_until(self, now_ms: int) -> list[Run[InFlightState]]:
@@ -121,6 +129,8 @@ class InFlight:
         """Move the start offset past terminal records."""
         new_start = self.start_offset
         for run in self._runs:
+            # The first gap or the first record that is not terminal ends the advance
+            # (SharePartition.canMoveStartOffset).
             if run.first != new_start or run.value.state not in TERMINAL:
                 break
             new_start = run.last + 1
@@ -144,6 +154,7 @@ class InFlight:
         deadline_ms = run.value.lock_deadline_ms
         if deadline_ms is None:
             return
+        # Most records of a fetch share one deadline, so deadlines are counted by their time and not by record.
         held = self._held_until.get(deadline_ms, 0) + sign * run.size
         if held:
             self._held_until[deadline_ms] = held

@@ -96,13 +96,18 @@ class SharePartitionLeader:
             InvalidShareSessionEpochError: The epoch is not the expected one.
             ShareSessionLimitReachedError: It opens a session, but the broker has reached its limit.
         """
+        # The order of checks of SharePartitionManager.newContext: acknowledgements in an opening request, then a
+        # missing session, then a wrong epoch.
         if requested.epoch == INITIAL_EPOCH and requested.acknowledgements:
             raise InvalidRequestError("A request that opens a share session cannot contain acknowledgements.")
         if requested.epoch == FINAL_EPOCH:
+            # The closing request reads nothing. Its acknowledgements are processed first, and `close_session` releases
+            # the rest (KIP-932, "Share sessions"). Kafka does not compare the epoch -1 with the session's.
             self.sessions.known(key)
             return ShareFetching(key, requested, None, (), wall_ms)
         session = yield from self._session_of(key, requested, connection_id)
         order: Iterable[TopicIdPartition] = ()
+        # KIP-1222: a fetch that renews fetches nothing. Nor does one whose limits allow no record.
         if not requested.is_renew_ack and not requested.limits.asks_for_nothing:
             order = session.reading_order(requested.epoch)
         return ShareFetching(key, requested, session, tuple(order), wall_ms)
@@ -143,6 +148,8 @@ class SharePartitionLeader:
             InvalidShareSessionEpochError: The epoch is not the expected one, or it would open a session.
         """
         if epoch == INITIAL_EPOCH:
+            # KIP-932, "Share sessions": only a ShareFetch opens a session. The final epoch is not compared with the
+            # session's (SharePartitionManager.acknowledgeSessionUpdate).
             raise InvalidShareSessionEpochError("An acknowledgement cannot open a share session.")
         if epoch == FINAL_EPOCH:
             self.sessions.known(key)
@@ -161,12 +168,16 @@ class SharePartitionLeader:
         acknowledgement = Acknowledgement(key.member_id, batches, is_renew_ack)
         try:
             share_partition = self.led.find(share_key, now_ms)
+            # This broker has not loaded the share-partition since it leads it, so it has acquired nothing for anybody
+            # (SharePartitionManager.acknowledge in Kafka).
             if share_partition is None:
                 raise UnknownTopicOrPartitionError(f"Nothing of {share_key} was fetched from this leader.")
             changes = share_partition.begin_acknowledge(acknowledgement, self.group_config(key.group_id), now_ms)
         except BrokerError as error:
             return kept(error)
         for batch in batches:
+            # Counted when they are valid. Kafka counts once they are written (SharePartitionManager.acknowledge), so
+            # those of a refused write count only here.
             self._count(batch)
         return StateChange(share_partition, changes, batches)
 
@@ -190,6 +201,9 @@ class SharePartitionLeader:
         As in Kafka, a group is forgotten with the last connection that has opened sessions of it: the next session
         loads its share-partitions again, and no longer knows which records were acquired together.
         """
+        # KIP-932, "Share sessions": a session ends with its connection. Kafka does it in
+        # ShareSessionCache.maybeRemoveConnectionFromSession and forgets an empty group's share-partitions by
+        # SharePartitionManager.ShareGroupListenerImpl.
         for session in self.sessions.close_connection(connection_id):
             self._release(session, now_ms)
         for group_id in self.sessions.forget_connection(connection_id):
@@ -203,6 +217,7 @@ class SharePartitionLeader:
         sessions end.
         """
         self.led.drop_partitions(tuple(delta.lost_partitions()))
+        # The feature share.version was set to 0 while groups were running (SharePartitionManager.onShareVersionToggle).
         if SHARE_FEATURE in delta.features and not self._metadata.has_share_groups:
             self.sessions.clear()
             self.led.drop_all()
@@ -217,7 +232,8 @@ class SharePartitionLeader:
 
     def _session_of(self, key: ShareSessionKey, requested: FetchRequested, connection_id: int) -> Work[ShareSession]:
         if requested.epoch == INITIAL_EPOCH:
-            # Kafka releases nothing here: the member keeps the records that it acquired in the previous session.
+            # KIP-932, "Share sessions", has the old session's records released. Kafka releases nothing here
+            # (SharePartitionManager.newContext): the member keeps the records that it acquired in the previous session.
             return self.sessions.open(key, connection_id, requested.listed)
         session = self.sessions.advance(key, requested.epoch)
         yield from session.update(requested.listed, requested.forgotten)
@@ -234,6 +250,8 @@ class SharePartitionLeader:
         """Release a member's records of its session's partitions. As in Kafka, this excludes removed partitions."""
         config, member_id = self.group_config(session.key.group_id), session.key.member_id
         changes = []
+        # Kafka releases by the partitions of the session, too (SharePartitionManager.releaseSession). Records of a
+        # partition that the member removed from it stay acquired until they are acknowledged or their locks expire.
         for key in self.led.loaded_among(session.key.group_id, session.partitions):
             try:
                 share_partition = self.led.find(key, now_ms)

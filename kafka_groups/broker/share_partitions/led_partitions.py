@@ -21,6 +21,7 @@ from kafka_groups.errors import (
     CoordinatorNotAvailableError,
     FencedLeaderEpochError,
     FencedStateEpochError,
+    GroupIdNotFoundError,
     NotCoordinatorError,
     NotLeaderOrFollowerError,
     OffsetNotAvailableError,
@@ -116,12 +117,15 @@ class LedSharePartitions:
         """
         topic = self._metadata.topic_by_id(partition.topic_id)
         if topic is None:
+            # There are two cases. The topic was deleted: its name was resolved when the request came or the session got
+            # the partition, and Kafka keeps it there, so the partition is what is unknown. Or the id never existed.
             if partition.topic is not None:  # the topic existed when the request or the session got the partition
                 raise UnknownTopicOrPartitionError(f"Topic '{partition.topic}' was deleted.")
             raise UnknownTopicIdError(f"Topic with id {partition.topic_id} does not exist.")
         led = leader_of(topic, partition.partition)
         if led is None:
             raise UnknownTopicOrPartitionError(f"Topic '{topic.name}' has no partition {partition.partition}.")
+        # The client learns the new leader from the response's CurrentLeader (KIP-951).
         if led.leader_id != self._node_id:
             raise NotLeaderOrFollowerError(f"Broker {self._node_id} does not lead {topic.name}-{partition.partition}.")
         return led.leader_epoch
@@ -133,6 +137,8 @@ class LedSharePartitions:
 
         A session may list many more partitions than there are.
         """
+        # Both ways give the same result. The session's list comes from a request and may be long, so the loop is over
+        # the shorter of the two.
         if len(partitions) <= len(self._loaded):
             keys = (SharePartitionKey(group_id, partition) for partition in partitions)
             return [key for key in keys if key in self._loaded]
@@ -148,10 +154,15 @@ class LedSharePartitions:
         share_partition = self._loaded.get(key)
         if share_partition is None:
             return None
+        # This broker lost the leadership and won it again. Another leader may have written in between, so the state is
+        # read again; Kafka removes the share-partition with SharePartitionManager.SharePartitionListener when it stops
+        # leading.
         if share_partition.leader_epoch != leader_epoch:
             self.drop(key)
             return None
         expired = share_partition.expire(self._group_config(key.group_id), now_ms)
+        # Kafka has a timer for each lock (AcquisitionLockTimerTask). Here every use looks first, so that a lock ends
+        # exactly at its deadline, and the sweep in `expire` is only for share-partitions that nobody uses.
         if expired:
             self.apply(share_partition, expired)
             self._changed[key] = None
@@ -179,8 +190,10 @@ class LedSharePartitions:
         if share_partition is not None:
             return share_partition
         loading = self._loading.get(key)
+        # An error is kept for a moment, so that many waiting fetches cause one read and not one read each.
         if loading is not None and loading.error is not None and now_ms >= loading.began_ms + _READ_AGAIN_MS:
             loading = None
+        # While a write of the dropped share-partition is under way, a read could return the state before it.
         if loading is None and key not in self._writers:
             loading = self._begin_loading(key, wall_ms, now_ms)
         if loading is not None and loading.error is not None:
@@ -205,6 +218,8 @@ class LedSharePartitions:
         self._deadlines.set(key, None)
         self._changed[key] = None
         writer = self._writers.get(key)
+        # A busy writer stays until its write has ended. The acknowledgements in it are answered by the outcome of the
+        # write, even if another broker leads the partition by then.
         if writer is not None and not writer.is_busy:
             del self._writers[key]
 
@@ -240,6 +255,8 @@ class LedSharePartitions:
         UnknownServerError if the state was deleted, and CoordinatorNotAvailableError if the coordinator could not be
         reached. Only in the last case the share-partition stays loaded.
         """
+        # Renewals change no state that is persisted (KIP-1222), and acknowledgements below the start offset change
+        # nothing.
         if not change.batches:
             change.end(None)
             self.reschedule(change.share_partition)
@@ -249,6 +266,8 @@ class LedSharePartitions:
         writer.is_calling = True
         self._send_next(writer)
         writer.is_calling = False
+        # The coordinator answers later. Until then nobody else may acquire the records or acknowledge them again, as
+        # with a state transition in Kafka (InFlightState.startStateTransition).
         if not change.has_ended:
             writer.hold(change)
             self.reschedule(change.share_partition)
@@ -261,8 +280,13 @@ class LedSharePartitions:
         """
         start_offset, change = share_partition.start_offset, StateChange(share_partition, batches, is_applied=True)
         self.write(change)
+        # An expiry that could not be written stays in effect here, and Kafka only logs the failure, too. A change of
+        # leader then loses the count of that delivery: KIP-932, "Managing durable share-partition state", keeps counts
+        # only approximately. If this leader was fenced, the records are another leader's: the caller gets the error.
         if change.error is not None and not self.has(share_partition):
             raise change.error
+        # Only a start offset that moved makes room for waiting fetches. Kafka notifies them of its own changes in
+        # SharePartition.maybeCompleteDelayedShareFetchRequest.
         if share_partition.start_offset > start_offset:
             self._changed[share_partition.key] = None
 
@@ -301,8 +325,11 @@ class LedSharePartitions:
 
     def _begin_loading(self, key: SharePartitionKey, wall_ms: int, now_ms: int) -> _Loading | None:
         loading = self._loading[key] = _Loading(self.led_epoch(key.partition), wall_ms, now_ms)
+        # KIP-932, "Using the share coordinator from the share-partition leader": the state is read when the first fetch
+        # comes (SharePartition.maybeInitialize in Kafka). The leader epoch fences earlier leaders.
         self._state.read(_state_key(key), loading.leader_epoch, partial(self._read, key, loading))
         if loading.error is not None:
+            # The outcome came during the call, so the caller gets the error itself, and nothing has to be remembered.
             del self._loading[key]
             raise loading.error
         loading.is_late = True
@@ -315,6 +342,8 @@ class LedSharePartitions:
             self._begin(key, loading, outcome)
         except BrokerError as error:
             loading.error = error
+        # The request that began the read waits for it. Kafka answers such a fetch as if there were no records
+        # (SharePartitionManager.handleInitializationException for LeaderNotAvailableException).
         if loading.is_late:
             self._changed[key] = None
             self.on_late_change()
@@ -322,6 +351,8 @@ class LedSharePartitions:
     def _begin(self, key: SharePartitionKey, loading: _Loading, outcome: PersistedState | BrokerError) -> None:
         if isinstance(outcome, BrokerError):
             raise _as_seen_by_clients(outcome) from outcome
+        # The group coordinator initialised the state without an offset, so the first leader decides it by
+        # `share.auto.offset.reset` (SharePartition.startOffsetDuringInitialization in Kafka).
         if outcome.start_offset == UNINITIALIZED_OFFSET:
             outcome = self._resolved(key, outcome, loading.wall_ms)
         self._loaded[key] = SharePartition(key, outcome, loading.leader_epoch)
@@ -334,6 +365,7 @@ class LedSharePartitions:
 
     def _writer_of(self, share_partition: SharePartition) -> StateWriter:
         writer = self._writers.get(share_partition.key)
+        # A writer belongs to one loaded state. Changes of a state that was read again do not join those of the old one.
         if writer is None or writer.share_partition is not share_partition:
             writer = self._writers[share_partition.key] = StateWriter(share_partition)
         return writer
@@ -342,6 +374,7 @@ class LedSharePartitions:
         key, start_offset = writer.share_partition.key, writer.share_partition.start_offset
         changes = writer.end(None if error is None else _as_seen_by_clients(error))
         if error is None:
+            # Only what was persisted has ended: a refused acknowledgement leaves its records acquired.
             for change in changes:
                 self._state.history.add(key.group_id, key.partition, change.batches, change.acknowledged)
         self._after_write(writer, error, moved_start=writer.share_partition.start_offset > start_offset)
@@ -353,6 +386,10 @@ class LedSharePartitions:
         """Keep or drop a share-partition after a write."""
         key = writer.share_partition.key
         is_loaded = self.has(writer.share_partition)
+        # There are three cases. The coordinator refused: another leader or a new state has taken over, and the state
+        # here is out of date. Kafka forgets the share-partition as well, but keeps it after UNKNOWN_SERVER_ERROR
+        # (SharePartitionManager.fencedSharePartitionHandler). If the change was written, or the coordinator is away,
+        # the share-partition stays. If it was dropped meanwhile, it may be loaded again now.
         if is_loaded and error is not None and not isinstance(error, _COORDINATOR_IS_AWAY):
             self.drop(key)
         elif is_loaded:
@@ -375,12 +412,15 @@ def _state_key(key: SharePartitionKey) -> tuple[str, UUID, int]:
 
 
 def _reset_offset(log: ShareLog, config: ShareGroupConfig, wall_ms: int) -> int:
+    # The three values of `share.auto.offset.reset`: `earliest` is the start of the log, `latest` (no duration) its high
+    # watermark, and `by_duration` the first record that is not older than that.
     if config.auto_offset_reset == "earliest":
         return log.log_start_offset
     duration_ms = config.auto_offset_reset_duration_ms
     if duration_ms is None:
         return log.high_watermark
     found = log.offset_for_timestamp(wall_ms - duration_ms)
+    # Kafka does not fall back to the end of the log: the partition answers OFFSET_NOT_AVAILABLE until a record comes.
     if found is None:
         raise OffsetNotAvailableError(f"No record is younger than the {duration_ms} ms of share.auto.offset.reset.")
     return found.offset
@@ -388,8 +428,13 @@ def _reset_offset(log: ShareLog, config: ShareGroupConfig, wall_ms: int) -> int:
 
 def _as_seen_by_clients(error: BrokerError) -> BrokerError:
     """Convert an error of the share coordinator to the error that clients receive."""
+    # As in SharePartition.fetchPersisterError, clients retry if the coordinator is away, and look for the new leader if
+    # this one was fenced. UNKNOWN_TOPIC_OR_PARTITION and GROUP_ID_NOT_FOUND pass as they are: the topic or the state
+    # of the group was deleted. Any other error is a fault of the brokers.
     if isinstance(error, _COORDINATOR_IS_AWAY):
         return CoordinatorNotAvailableError()
     if isinstance(error, FencedLeaderEpochError | FencedStateEpochError):
         return NotLeaderOrFollowerError(str(error))
+    if isinstance(error, UnknownTopicOrPartitionError | GroupIdNotFoundError):
+        return type(error)(str(error))
     return UnknownServerError(str(error))

@@ -61,6 +61,8 @@ class SharePartition:
         self.state_epoch = persisted.state_epoch
         self.leader_epoch = leader_epoch
         self.in_flight = InFlight(persisted.start_offset)
+        # What is persisted is terminal or available (KIP-932, "Managing durable share-partition state"): records that
+        # were acquired from the last leader are available here, with the delivery count of their last failed delivery.
         self.apply(persisted.batches)
 
     def __repr__(self) -> str:
@@ -80,6 +82,8 @@ class SharePartition:
 
     def can_acquire(self, config: ShareGroupConfig) -> bool:
         """Return whether there may be records to acquire. Does not check the log."""
+        # Two ways to get records: some inside the window are available, or the window may grow
+        # (SharePartition.canAcquireRecords).
         return (
             self.fetch_offset <= self.in_flight.end_offset
             or self.in_flight.window_size < config.partition_max_record_locks
@@ -87,6 +91,7 @@ class SharePartition:
 
     def holds(self, member_id: str, acquired: AcquiredRecords) -> bool:
         """Return whether a member still has all records of a range that it acquired."""
+        # The start offset only moves past terminal records, or with the start of the log.
         if acquired.first_offset < self.in_flight.start_offset:
             return False  # others have finished them
         runs = self.in_flight.between(acquired.first_offset, acquired.last_offset)
@@ -123,6 +128,8 @@ class SharePartition:
         if not batches or wanted.max_records <= 0:
             return ()
         limits = DeliveryLimits(config.delivery_count_limit)
+        # KIP-932, "In-flight records": each acquisition adds 1 to the delivery count. Acquired records are not
+        # persisted, so the count in the log lags behind until the delivery ends.
         acquisitions = plan_acquisition(self.in_flight, batches, wanted, limits, config.partition_max_record_locks)
         for acquisition in acquisitions:
             self._lock(acquisition, member_id, now_ms + config.record_lock_duration_ms)
@@ -142,6 +149,8 @@ class SharePartition:
             InvalidRequestError: The batches are malformed or beyond the records in flight.
             InvalidRecordStateError: A record is not acquired by this member, or renewing is not enabled.
         """
+        # The batches of a partition are atomic (KIP-932, "Client programming interface"): a single bad offset refuses
+        # all of them. So the plan comes first, and renewals, which need no write, are applied only after it.
         check_batches(acknowledgement, renew_enabled=config.renew_acknowledge_enable)
         limits = DeliveryLimits(config.delivery_count_limit)
         plan = plan_acknowledgement(self.in_flight, acknowledgement, limits, now_ms)
@@ -151,10 +160,15 @@ class SharePartition:
 
     def release(self, member_id: str, config: ShareGroupConfig) -> tuple[StateBatch, ...]:
         """Release all records that a member has acquired. Their delivery counts stay (KAFKA-19972)."""
+        # KIP-932, "Share sessions": closing a session releases its records. Since Kafka 4.2 they keep the count of the
+        # delivery that ended, so that a record that crashes its consumers reaches the limit
+        # (SharePartition.releaseAcquiredRecords).
         return self._given_back(self.in_flight.held_by(member_id), config)
 
     def expire(self, config: ShareGroupConfig, now_ms: int) -> tuple[StateBatch, ...]:
         """Release the records whose locks have expired."""
+        # An expired lock is a release without an acknowledgement: available again, or archived at the limit (KIP-932,
+        # "In-flight records").
         expired = self.in_flight.locked_until(now_ms)
         return self._given_back(expired, config) if expired else ()
 
@@ -168,8 +182,11 @@ class SharePartition:
         Acquired records below it are dropped, and their acknowledgements will be ignored. As in Kafka, the new start
         offset is persisted with the next change, not on its own.
         """
+        # KIP-932, "Log retention": a member that holds a record below the new start may still acknowledge it, without
+        # effect and without an error (SharePartition.updateCacheAndOffsets in Kafka).
         moved = log_start_offset > self.in_flight.start_offset
         self.in_flight.move_start(log_start_offset)
+        # Terminal records right behind the new start would otherwise block it until the next change.
         self.in_flight.advance_start()
         return moved
 
@@ -179,9 +196,12 @@ class SharePartition:
         The written start offset is the one before the others. Replaying the record moves it past terminal records.
         Kafka does the same, so a described start offset may be one write behind.
         """
+        # KIP-1226: the count includes the records that this write finishes, although they take effect only afterwards.
         completed = sum(
             batch.last_offset - batch.first_offset + 1 for batch in others if batch.delivery_state in TERMINAL
         )
+        # SharePartition.writeShareGroupState takes the start offset of the moment, too, and Kafka moves it only once
+        # the write has succeeded (SharePartition.rollbackOrProcessStateUpdates).
         return WriteShareStatePartition(
             partition=self.key.partition.partition,
             state_epoch=self.state_epoch,
@@ -196,6 +216,7 @@ class SharePartition:
         for batch in batches:
             for run in self._runs_of(batch.first_offset, batch.last_offset):
                 self.in_flight.set(run.first, run.last, _delivery(run, batch))
+        # KIP-932, "In-flight records": the start offset moves past acknowledged and archived records.
         self.in_flight.advance_start()
 
     def hold(self, batches: Iterable[StateBatch]) -> tuple[Run[InFlightState], ...]:
@@ -204,6 +225,8 @@ class SharePartition:
         for batch in batches:
             for run in self._runs_of(batch.first_offset, batch.last_offset):
                 if run.value is not None:
+                    # A run that is gone was passed by the start of the log meanwhile: there is nothing to hold or give
+                    # back.
                     held.append(Run(run.first, run.last, run.value))
                     self.in_flight.set(
                         run.first, run.last, attrs.evolve(run.value, lock_deadline_ms=None, is_held=True)
@@ -223,6 +246,7 @@ class SharePartition:
         return list(self.in_flight.between(max(first, self.in_flight.start_offset), last))
 
     def _lock(self, acquisition: Acquisition, member_id: str, deadline_ms: int) -> None:
+        # With record_limit only a part of a new log batch is acquired, but all of it comes in flight.
         if acquisition.batch.last > self.in_flight.end_offset:
             # The rest of a split batch is also in flight, and available.
             self.in_flight.set(
@@ -247,6 +271,8 @@ class SharePartition:
 
     def _discarded(self, gone: OffsetRange) -> Iterable[StateBatch]:
         for run in self._runs_of(gone.first, gone.last):
+            # Only available offsets are archived. One that a member holds is left to it: it reports a gap, or
+            # acknowledges the record that it read before compaction removed it (KIP-932, "Log compaction").
             delivery = run.value or InFlightState(RecordState.AVAILABLE)
             if delivery.state is RecordState.AVAILABLE:
                 state = next_state(delivery.state, RecordEvent.DISCARD)
@@ -260,6 +286,8 @@ class SharePartition:
 
 def _delivery(run: Run[InFlightState | None], batch: StateBatch) -> InFlightState:
     if batch.delivery_state in TERMINAL:
+        # A terminal record has no owner, no lock and no batch any more. A released one keeps the batch that it came in
+        # flight with, because a suspect batch is halved as it was first delivered.
         return InFlightState(RecordState(batch.delivery_state), batch.delivery_count)
     known = None if run.value is None else run.value.batch
     in_flight_with = known or OffsetRange(batch.first_offset, batch.last_offset)

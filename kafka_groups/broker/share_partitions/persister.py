@@ -13,7 +13,9 @@ __all__ = ["Persister"]
 
 
 class Persister(Protocol):
-    """Keeps the state of share-partitions (KIP-932, "Share-group persister"). `SharePersister` implements this.
+    """Keeps the state of share-partitions (KIP-932, "Share-group state persister interface").
+
+    `SharePersister` implements this.
 
     Each operation takes a group id, topic id and partition, and a function for its outcome, which may be called at once
     or later.

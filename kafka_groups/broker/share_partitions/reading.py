@@ -76,8 +76,12 @@ def available_bytes(share_partition: SharePartition, log: ShareLog, config: Shar
     """
     if is_behind(share_partition, log):
         return 0
+    # Zero if no record may be acquired, or if none can be read: uncommitted ones end a `read_committed` group's log
+    # (KIP-932, "Reading transactional records").
     if not share_partition.can_acquire(config) or share_partition.fetch_offset >= _end_of_readable(log, config):
         return 0
+    # DelayedShareFetch.isMinBytesSatisfied compares positions in the log in the same way: that of the first available
+    # record and that of the end.
     return log.available_bytes(share_partition.fetch_offset, is_stable=_is_stable(config))
 
 
@@ -106,10 +110,16 @@ def acquire_from_log(
     batches = read.batches
     if not batches:
         return NOTHING
+    # Compaction removed whole batches here. Gaps between later batches are acquired with them, and members report them
+    # as GAP (KIP-932, "Fetching and acknowledging records").
     gone = [OffsetRange(fetch_offset, batches[0].base_offset - 1)] if batches[0].base_offset > fetch_offset else []
     if is_stable:
+        # KIP-932, "Reading transactional records": the broker filters aborted transactions by the headers of their
+        # batches, not the client (SharePartition.maybeFilterAbortedTransactionalAcquiredRecords).
         gone += _aborted(batches, log.aborted_between(fetch_offset, batches[-1].last_offset + 1))
     if gone:
+        # They become terminal before anything is acquired, so that they take no part in MaxRecords. Kafka acquires
+        # aborted batches first and archives them right afterwards.
         discard(share_partition, share_partition.discard(gone))
     ranges = share_partition.acquire(acquire.member_id, batches, acquire.wanted, acquire.config, now_ms)
     return Acquired(_bytes_of(read, ranges), ranges) if ranges else NOTHING
@@ -143,6 +153,8 @@ def _aborted(batches: Iterable[LogBatch], aborted: Iterable[AbortedRecords]) -> 
 def _bytes_of(read: LogRead, ranges: Sequence[AcquiredRecords]) -> bytes:
     """Return the bytes of the batches from the first acquired offset to the last one."""
     first, last = ranges[0].first_offset, ranges[-1].last_offset
+    # Whole batches: records of a batch cannot be cut out without recompressing it, so members skip what they did not
+    # acquire (ShareFetchUtils.maybeSliceFetchRecords in Kafka).
     start = sum(batch.size_bytes for batch in read.batches if batch.last_offset < first)
     size = sum(batch.size_bytes for batch in read.batches if _overlaps(batch, first, last))
     return read.records if size == len(read.records) else read.records[start : start + size]

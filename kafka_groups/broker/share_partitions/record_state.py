@@ -53,6 +53,10 @@ TERMINAL = frozenset({RecordState.ACKNOWLEDGED, RecordState.ARCHIVED})
 """Final states. The start offset moves past records in these states."""
 
 TRANSITIONS: Mapping[tuple[RecordState, RecordEvent], RecordState] = MappingProxyType({
+    # The diagram of KIP-932, "In-flight records", and RecordState.validateTransition in Kafka. Two events are not in
+    # the diagram: DISCARD, for offsets that the log has lost or whose transaction was aborted, and RENEW (KIP-1222),
+    # which changes only the lock. Kafka 4.4 also has ARCHIVING before ARCHIVED, for groups with a dead-letter topic
+    # (KIP-1191); the embedded broker has none of these.
     (RecordState.AVAILABLE, RecordEvent.ACQUIRE): RecordState.ACQUIRED,
     (RecordState.AVAILABLE, RecordEvent.DISCARD): RecordState.ARCHIVED,
     (RecordState.ACQUIRED, RecordEvent.ACCEPT): RecordState.ACKNOWLEDGED,

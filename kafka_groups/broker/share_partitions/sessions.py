@@ -55,6 +55,9 @@ class ShareSession:
         A partition in both lists is therefore not fetched. Members use this to send acknowledgements for a partition
         that they no longer fetch.
         """
+        # KIP-932, "Share sessions": an incremental fetch names only what changes (ShareSession.update in Kafka). A
+        # partition in both lists is the case of KIP-932, "ShareFetch API", for acknowledgements of a partition that
+        # leaves the session.
         for partition in listed:
             self.partitions.setdefault(partition, True)
             yield
@@ -69,12 +72,15 @@ class ShareSession:
         starves while others use up MaxBytes or MaxRecords.
         """
         order = rotated(self.partitions, epoch)
+        # First the rotation of PartitionRotateStrategy.rotateRoundRobin, then those just served, in a stable order.
+        # KIP-932, "Fetching and acknowledging records", only demands that the order rotates.
         return tuple(sorted(order, key=self.just_served.__contains__) if self.just_served else order)
 
     def served(self, partitions: Iterable[TopicIdPartition]) -> None:
         """Note the partitions that gave records to a fetch that continued the session."""
         self.just_served = frozenset(partitions)
         for partition in partitions:
+            # To the end of the list, as ShareSessionContext.PartitionIterator does for partitions with records.
             if partition in self.partitions:
                 self.partitions[partition] = self.partitions.pop(partition)
 
@@ -126,6 +132,9 @@ class ShareSessions:
         Raises:
             ShareSessionLimitReachedError: The broker has reached its limit of sessions.
         """
+        # First the old session goes, so that a member can open its own again at the limit. KIP-932 closes sessions that
+        # were idle for two minutes; Kafka does not, and refuses new ones at the limit
+        # (ShareSessionCache.maybeCreateSession).
         self._remove(key)
         if len(self._sessions) >= self.max_sessions:
             raise ShareSessionLimitReachedError(
@@ -146,6 +155,8 @@ class ShareSessions:
             InvalidShareSessionEpochError: The epoch is not the expected one.
         """
         session = self.known(key)
+        # The epoch shows a request that was lost or repeated. The session stays open: the client replaces it with epoch
+        # 0.
         if epoch != session.epoch:
             raise InvalidShareSessionEpochError(f"Invalid share session epoch {epoch}: expected {session.epoch}.")
         session.epoch = next_epoch(epoch)
@@ -169,6 +180,8 @@ class ShareSessions:
         """Return the groups for which this was the last connection that has opened sessions."""
         groups = self._groups_of.pop(connection_id, set())
         self._connections_of.subtract(groups)
+        # The connections count that have opened sessions, also those whose session was closed since
+        # (ShareSessionCache.checkAndNotifyListenersOnGroupEmpty).
         gone = sorted(group_id for group_id in groups if not self._connections_of[group_id])
         for group_id in gone:
             del self._connections_of[group_id]
@@ -203,6 +216,7 @@ def next_epoch(epoch: int) -> int:
 def rotated(partitions: Iterable[TopicIdPartition], epoch: int) -> list[TopicIdPartition]:
     """Return the partitions, rotated to the left by the epoch."""
     order = list(partitions)
+    # The opening and the closing epoch (0 and -1) do not rotate.
     if epoch <= INITIAL_EPOCH or not order:
         return order
     first = epoch % len(order)

@@ -94,12 +94,17 @@ class StateWriter:
 
     def add(self, change: StateChange) -> None:
         """Take a change for the next write."""
+        # An expired lock or an archived gap has no owner who could wait for an answer, so it takes effect at once.
+        # Kafka treats lock timeouts in the same way (InFlightState.tryUpdateState), and acknowledgements as transitions
+        # that end with the write (InFlightState.startStateTransition).
         if change.is_applied:
             self.share_partition.apply(change.batches)
         self._waiting.append(change)
 
     def begin(self) -> WriteShareStatePartition:
         """Begin a write of all changes that wait, and return it."""
+        # One write at a time, so that the coordinator receives the changes in their order. Kafka sends each change by
+        # itself, and its persister batches them.
         self._under_way, self._waiting = tuple(self._waiting), []
         applied = [batch for change in self._under_way if change.is_applied for batch in change.batches]
         others = [batch for change in self._under_way if not change.is_applied for batch in change.batches]
@@ -114,6 +119,10 @@ class StateWriter:
         """End the write. Its changes take effect, or are taken back if it was refused. Returns them."""
         changes, self._under_way = self._under_way, ()
         for change in changes:
+            # There are three cases. An acknowledgement that was written takes effect. One that was refused gives its
+            # records back to their owner, whose locks may have expired in the meantime
+            # (InFlightState.completeStateTransition). A change that was applied before stays as it is, whatever the
+            # outcome.
             if not change.is_applied and error is None:
                 self.share_partition.apply(change.batches)
             elif not change.is_applied:

@@ -4,8 +4,9 @@ from collections.abc import Iterable, Mapping
 
 import click
 
-from kafka_groups.admin import GroupConfigValue, Results
-from kafka_groups.cli.admin.connecting import BrokerChoice, connected, connecting, report
+from kafka_groups.admin import GroupConfigValue, KafkaAdmin, Results
+from kafka_groups.cli.admin.connection import BrokerChoice, connected, connecting, report
+from kafka_groups.cli.key_value import keys_and_values, refuse_repeated
 
 __all__ = ["configs_command"]
 
@@ -27,6 +28,8 @@ def configs_command(prefix: str, what: str) -> click.Command:
         changes = _changes(given, unset, prefix)
         with connected(connection) as admin:
             if changes:
+                if unset:
+                    _check_known(admin, group, unset)
                 report(admin.alter_group_configs({group: changes}), lambda name, _none: f"{name}: changed")
                 return
             values = admin.describe_group_configs([group])[group]
@@ -48,19 +51,31 @@ def _beginning_with(prefix: str, values: Mapping[str, GroupConfigValue]) -> dict
 
 
 def _changes(given: Iterable[str], unset: Iterable[str], prefix: str) -> dict[str, str | None]:
-    changes: dict[str, str | None] = {}
-    for text in given:
-        name, equals, value = text.partition("=")
-        if not equals:
-            raise click.BadParameter(f"{text!r} is not of the form KEY=VALUE.", param_hint="--set")
-        changes[name.strip()] = value
-    changes |= dict.fromkeys(unset)
+    names = [name.strip() for name in unset]
+    wanted = keys_and_values(given)
+    refuse_repeated([*wanted, *names], "--unset")
+    changes: dict[str, str | None] = {**wanted, **dict.fromkeys(names)}
     for name in changes:
         if not name.startswith(prefix):
             raise click.UsageError(
                 f"{name!r} does not configure {prefix[:-1]} groups: use a key that begins with {prefix}"
             )
     return changes
+
+
+def _check_known(admin: KafkaAdmin, group: str, names: Iterable[str]) -> None:
+    """Check that the brokers have these keys: they take back also those that they do not know.
+
+    Raises:
+        click.ClickException: They do not have one.
+    """
+    known = admin.describe_group_configs([group]).values.get(group)  # none, if you may change keys and not see them
+    for name in names:
+        if known is not None and name.strip() not in known:
+            raise click.ClickException(
+                f"Unknown configuration key {name.strip()!r} for a group. "
+                "The command prints all keys if you leave --set and --unset out."
+            )
 
 
 def _shown(name: str, config: GroupConfigValue) -> str:

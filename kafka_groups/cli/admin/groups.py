@@ -2,9 +2,10 @@
 
 import click
 
-from kafka_groups.admin import Results, ShareGroupDescription
+from kafka_groups.admin import ShareGroupDescription
 from kafka_groups.cli.admin.configs import configs_command
-from kafka_groups.cli.admin.connecting import BrokerChoice, connected, connecting, report
+from kafka_groups.cli.admin.connection import BrokerChoice, connected, connecting, report, report_states
+from kafka_groups.cli.choices import choosing_states
 
 __all__ = ["groups"]
 
@@ -20,7 +21,7 @@ groups.add_command(configs_command("", "the share, consumer or streams group"))
 
 
 @groups.command("list")
-@click.option("--state", "states", multiple=True, type=click.Choice(_STATES), help="Only these. Repeatable.")
+@choosing_states(*_STATES)
 @connecting
 def list_groups(connection: BrokerChoice, states: tuple[str, ...]) -> None:
     """Print each share group and its state.
@@ -29,10 +30,7 @@ def list_groups(connection: BrokerChoice, states: tuple[str, ...]) -> None:
     """
     with connected(connection) as admin:
         listed = admin.list_share_groups(states=states)
-    errors = [(f"broker {node}", error) for node, error in listed.errors.items()]
-    report(
-        Results({group.group_id: group.state for group in listed.groups}), lambda name, state: f"{name} {state}", errors
-    )
+    report_states({group.group_id: group.state for group in listed.groups}, listed.errors)
 
 
 @groups.command()

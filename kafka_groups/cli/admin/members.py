@@ -3,7 +3,7 @@
 import click
 
 from kafka_groups.admin import RemovedMember
-from kafka_groups.cli.admin.connecting import BrokerChoice, connected, connecting, report
+from kafka_groups.cli.admin.connection import BrokerChoice, connected, connecting, report
 
 __all__ = ["members"]
 
@@ -30,7 +30,7 @@ def remove(
         raise click.UsageError("Give either --instance, once or several times, or --everyone.")
     with connected(connection) as admin:
         removed = admin.remove_members(group, "everyone" if everyone else instances, reason=reason)
-    report(removed, _removed)
+    report(removed, _removed, nothing=f"{group}: has no members")
 
 
 def _removed(name: str, member: RemovedMember) -> str:

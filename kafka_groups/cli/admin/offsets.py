@@ -1,16 +1,20 @@
 """`kafka-groups offsets`: how far share groups are."""
 
 from datetime import datetime
-from typing import Any, Literal, cast
+from typing import Any, Literal, TypeVar, cast
 
 import click
 
-from kafka_groups.admin import ShareOffset
-from kafka_groups.cli.admin.connecting import BrokerChoice, connected, connecting, report
+from kafka_groups.admin import KafkaAdmin, Results, ShareOffset
+from kafka_groups.cli.admin.connection import BrokerChoice, connected, connecting, report
 from kafka_groups.cli.admin.reset_options import share_reset, share_reset_options
 from kafka_groups.types import TopicPartition
 
 __all__ = ["offsets"]
+
+V = TypeVar("V")
+
+_NO_OFFSETS = "has no offsets: it has not read a topic, or all its offsets were deleted"
 
 
 @click.group()
@@ -24,11 +28,22 @@ def offsets() -> None:
 def describe(connection: BrokerChoice, group: str) -> None:
     """Print the start offset and lag of GROUP in each partition.
 
-    The exit status is 1 if a partition could not be described.
+    The exit status is 1 if GROUP is not a share group, or a partition could not be described.
     """
     with connected(connection) as admin:
         found = admin.describe_share_group_offsets([group])[group]
-    report(found, _described)
+        _check_existence(admin, group, found)
+    report(found, _described, nothing=f"{group}: {_NO_OFFSETS}")
+
+
+def _check_existence(admin: KafkaAdmin, group: str, found: Results[TopicPartition, V]) -> None:
+    """Check that a group exists for which brokers name no partition, as they do for one that does not exist.
+
+    Raises:
+        GroupIdNotFoundError: It does not exist, or is not a share group.
+    """
+    if not found.values and not found.errors:
+        _ = admin.describe_share_groups([group])[group]
 
 
 def _described(partition: TopicPartition, offset: ShareOffset) -> str:
@@ -46,12 +61,15 @@ def reset(connection: BrokerChoice, group: str, **given: Any) -> None:
     Say where to with exactly one of the options --to-earliest to --by-duration, which topics with --all-topics or
     --topic, and give --execute, or --dry-run to see what would be done.
 
-    The exit status is 1 if a partition was not reset.
+    The exit status is 1 if a partition was not reset, or there is none.
     """
     options = share_reset(given)
     place = cast('Literal["earliest", "latest"] | datetime', options.to)
     with connected(connection) as admin:
         done = admin.reset_share_group_offsets(group, place, options.topics, dry_run=options.is_dry_run)
+        _check_existence(admin, group, done)
+    if not done.values and not done.errors:
+        raise click.ClickException(f"{group}: {_NO_OFFSETS}. Name topics with --topic.")
     report(done, lambda partition, offset: f"{partition} start={offset}")
 
 

@@ -11,6 +11,7 @@ import click
 from attrs import frozen
 
 from kafka_groups.cli.admin.topic_options import chosen_topics, topic_options
+from kafka_groups.cli.key_value import refuse_repeated
 from kafka_groups.net.clock import SystemClock
 from kafka_groups.types import TopicPartition
 
@@ -222,13 +223,15 @@ def offsets_in_file(file: Path) -> dict[TopicPartition, int]:
     """Return the offsets in a CSV file, such as --export prints it.
 
     Raises:
-        click.BadParameter: A line has other columns, or the file has no lines.
+        click.BadParameter: A line has other columns, the file has no lines, or it names a partition twice.
     """
     with file.open(encoding="utf-8", newline="") as lines:
         rows = [(number, row) for number, row in enumerate(csv.reader(lines), 1) if row]
     if not rows:
         raise click.BadParameter(f"{file} has no offsets.", param_hint="--from-file")
-    return dict(_row(file, number, row) for number, row in rows)
+    offsets = [_row(file, number, row) for number, row in rows]
+    refuse_repeated([str(partition) for partition, _ in offsets], "--from-file")
+    return dict(offsets)
 
 
 def _row(file: Path, number: int, row: Iterable[str]) -> tuple[TopicPartition, int]:

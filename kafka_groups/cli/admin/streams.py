@@ -13,7 +13,8 @@ from kafka_groups.admin import (
     StreamsSubtopologyDescription,
 )
 from kafka_groups.cli.admin.configs import configs_command
-from kafka_groups.cli.admin.connecting import BrokerChoice, connected, connecting, report
+from kafka_groups.cli.admin.connection import BrokerChoice, connected, connecting, report, report_states
+from kafka_groups.cli.choices import choosing_states
 from kafka_groups.errors import KafkaGroupsError
 
 __all__ = ["configs", "delete", "describe", "list_groups"]
@@ -25,7 +26,7 @@ configs = configs_command("streams.", "the streams group")
 
 
 @click.command("list")
-@click.option("--state", "states", multiple=True, type=click.Choice(_STATES), help="Only these. Repeatable.")
+@choosing_states(*_STATES)
 @connecting
 def list_groups(connection: BrokerChoice, states: tuple[str, ...]) -> None:
     """Print each streams group and its state.
@@ -34,9 +35,7 @@ def list_groups(connection: BrokerChoice, states: tuple[str, ...]) -> None:
     """
     with connected(connection) as admin:
         listed = admin.list_streams_groups(states=states)
-    errors = [(f"broker {node}", error) for node, error in listed.errors.items()]
-    states_of = {group.group_id: group.state for group in listed.groups}
-    report(Results(states_of), lambda name, state: f"{name} {state}", errors)
+    report_states({group.group_id: group.state for group in listed.groups}, listed.errors)
 
 
 # ------------------------------------------------------------------------------------------------ describe

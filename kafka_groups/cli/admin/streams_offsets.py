@@ -1,20 +1,22 @@
 """`kafka-groups streams offsets`: how far streams groups are."""
 
-import sys
 from collections.abc import Iterable
 from typing import Any
 
 import click
 
 from kafka_groups.admin import KafkaAdmin, Results, StreamsGroupOffset
-from kafka_groups.cli.admin.connecting import BrokerChoice, connected, connecting, report
+from kafka_groups.cli.admin.connection import BrokerChoice, connected, connecting, report
 from kafka_groups.cli.admin.reset_options import ResetOptions, reset_options
 from kafka_groups.cli.admin.topic_options import chosen_topics, topic_options, topic_partitions
+from kafka_groups.cli.key_value import refuse_repeated
 from kafka_groups.types import TopicPartition
 
 __all__ = ["offsets"]
 
 Moved = Results[TopicPartition, int]
+
+_NO_TOPICS = "has no input topics"
 
 
 @click.group()
@@ -32,7 +34,7 @@ def list_offsets(connection: BrokerChoice, group: str) -> None:
     """
     with connected(connection) as admin:
         found = admin.describe_streams_group_offsets([group])[group]
-    report(found, _described)
+    report(found, _described, nothing=f"{group}: {_NO_TOPICS}")
 
 
 def _described(partition: TopicPartition, offset: StreamsGroupOffset) -> str:
@@ -49,7 +51,9 @@ def alter(connection: BrokerChoice, group: str, given: tuple[str, ...]) -> None:
 
     The exit status is 1 if an offset was not set.
     """
-    wanted = dict(map(_offset, given))
+    pairs = [_offset(text) for text in given]
+    refuse_repeated([str(partition) for partition, _ in pairs], "TOPIC:PARTITION=OFFSET...")
+    wanted = dict(pairs)
     with connected(connection) as admin:
         done = admin.alter_streams_group_offsets(group, wanted)
     report(done, lambda partition, _none: f"{partition} offset={wanted[partition]}")
@@ -85,6 +89,8 @@ def reset(connection: BrokerChoice, group: str, **given: Any) -> None:
         moved = admin.reset_streams_group_offsets(
             group, options.to, options.topics, shift_by=options.shift_by, dry_run=options.is_dry_run
         )
+        if not moved.values and not moved.errors:
+            raise click.ClickException(f"{group}: {_NO_TOPICS}")
         report(moved, _exported if options.exports else lambda partition, offset: f"{partition} offset={offset}")
         deleted = _without_topics(admin, group, options)
     report(deleted, lambda name, _none: f"{name}: deleted")
@@ -126,7 +132,6 @@ def delete(connection: BrokerChoice, group: str, input_topics: tuple[str, ...], 
         if topics is None:
             topics = admin.describe_streams_groups([group])[group].input_topics
             if not topics:
-                click.echo(f"{group}: has no input topics", err=True)
-                sys.exit(1)
+                raise click.ClickException(f"{group}: {_NO_TOPICS}")
         deleted = admin.delete_streams_group_offsets(group, topics)
     report(deleted, lambda partition, _none: f"{partition}: deleted")

@@ -11,10 +11,10 @@ from attrs import evolve
 
 from kafka_groups.admin import PlannedProcess, StreamsPlan
 from kafka_groups.assignment import OfferedAssignor, Registered, TaskAssignorError, TaskAssignors
-from kafka_groups.cli.admin.connecting import BrokerChoice, connected, connecting
+from kafka_groups.cli.admin.connection import BrokerChoice, connected, connecting
 from kafka_groups.cli.admin.plan_documents import plan_document
 from kafka_groups.cli.admin.plan_tables import print_plan
-from kafka_groups.cli.key_value import key_and_value
+from kafka_groups.cli.key_value import keys_and_values
 from kafka_groups.cli.output import console_for_people, say
 from kafka_groups.cli.working_directory import import_from_here
 from kafka_groups.errors import ConfigurationError
@@ -75,7 +75,7 @@ def _change(
     assignor: str, given: Iterable[str], standbys: int | None, without: Iterable[str], processes: Iterable[str]
 ) -> dict[str, Any]:
     """Return the arguments of `plan_streams_group`."""
-    configs = dict(map(key_and_value, given))
+    configs = keys_and_values(given)
     try:
         return {
             "assignor": _configured(assignor, configs),

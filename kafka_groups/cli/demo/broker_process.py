@@ -51,7 +51,7 @@ class BrokerProcess:
             )
         try:
             self.bootstrap_servers = await asyncio.wait_for(self._address(), _START_SECONDS)
-        except BaseException:
+        except BaseException:  # also Ctrl-C and the timeout: the process must not run on
             await self._stop()
             raise
         return self

@@ -11,7 +11,7 @@ from kafka_groups.cli.demo.broker_process import BrokerProcess
 from kafka_groups.cli.demo.progress import Progress
 from kafka_groups.cli.demo.publish import client_keys
 from kafka_groups.cli.demo.run_options import RunOptions
-from kafka_groups.data_plane.topics import create_topics, delete_topics
+from kafka_groups.librdkafka.topics import create_topics, delete_topics
 
 __all__ = ["prepared_kafka"]
 

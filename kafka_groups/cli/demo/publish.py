@@ -3,9 +3,9 @@
 import threading
 from collections.abc import Iterable
 
-from kafka_groups.data_plane.deliveries import OutgoingRecord
-from kafka_groups.data_plane.writing import RecordWriter
 from kafka_groups.errors import DeliveryFailedError
+from kafka_groups.librdkafka.deliveries import OutgoingRecord
+from kafka_groups.librdkafka.record_writer import RecordWriter
 
 __all__ = ["Publisher", "client_keys"]
 

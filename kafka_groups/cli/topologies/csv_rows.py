@@ -10,10 +10,18 @@ from typing import BinaryIO
 from attrs import frozen
 
 from kafka_groups.cli.topologies.input_records import Given, InputRecord, RecordMaker, RefusedLineError
+from kafka_groups.errors.texts import counted
 
-__all__ = ["CsvColumns", "read_csv_rows"]
+__all__ = ["CSV_NAMES", "CsvColumns", "read_csv_rows"]
+
+CSV_NAMES = (
+    "Only a file whose name ends with .csv is read as CSV. "
+    "Write CSV of a pipe, a .tsv or a .csv.gz to such a file first."
+)
 
 _INTEGER = re.compile("-?[0-9]+")
+_LONGEST_CELL = 2**27
+"""In characters, more than a broker takes for a record. A quote that is not closed takes no more memory than this."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -40,6 +48,7 @@ def read_csv_rows(path: Path, maker: RecordMaker, columns: CsvColumns) -> Iterat
     Raises:
         RefusedLineError: A row is not a record of the topic, or a column is missing.
     """
+    csv.field_size_limit(_LONGEST_CELL)
     with path.open("rb") as file:
         reader, number = csv.reader(_text(file), strict=True), 1
         try:
@@ -78,7 +87,9 @@ class _Rows:
 
     def record(self, cells: list[str], number: int) -> InputRecord:
         if len(cells) != len(self._names):
-            raise ValueError(f"the row has {len(cells)} cells, and there are {len(self._names)} columns")
+            raise ValueError(
+                f"the row has {counted(len(cells), 'cell')}, and the header has {counted(len(self._names), 'column')}"
+            )
         null, columns, maker = self._columns.null, self._columns, self._maker
         row = {name: None if cell == null else cell for name, cell in zip(self._names, cells, strict=True)}
         key = Given(maker.key.form.read_cell, None if columns.key is None else row[columns.key])

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import click
 from attrs import frozen
 
-from kafka_groups.cli.topologies.csv_rows import CsvColumns, read_csv_rows
+from kafka_groups.cli.topologies.csv_rows import CSV_NAMES, CsvColumns, read_csv_rows
 from kafka_groups.cli.topologies.input_records import RecordMaker
 from kafka_groups.cli.topologies.json_lines import read_json_lines
 from kafka_groups.cli.topologies.ordering import InputFile
@@ -30,7 +30,8 @@ _OPTIONS = (
         multiple=True,
         required=True,
         metavar="TOPIC=FILE",
-        help="The records of a topic: CSV if the name ends with .csv, and otherwise lines of JSON. Repeatable.",
+        help="The records of a topic: CSV if the name ends with .csv, and otherwise lines of JSON. Repeatable. "
+        "Write CSV of a pipe, a .tsv or a .csv.gz to a .csv first.",
     ),
     click.option(
         "--time",
@@ -53,9 +54,7 @@ _OPTIONS = (
         metavar="[TOPIC=]COLUMN",
         help="The column of CSV with the values. Default: values are objects of all columns. Repeatable.",
     ),
-    click.option(
-        "--null", default="", metavar="TEXT", help="Cells of CSV with this text are null. Default: empty ones."
-    ),
+    click.option("--null", metavar="TEXT", help="Cells of CSV with this text are null. Default: empty ones."),
 )
 
 
@@ -69,7 +68,7 @@ def input_options(command: F) -> F:
         times: tuple[str, ...],
         keys: tuple[str, ...],
         values: tuple[str, ...],
-        null: str,
+        null: str | None,
         **others: Any,
     ) -> Any:
         return command(
@@ -98,7 +97,7 @@ class InputOptions:
     null: str
 
     @classmethod
-    def read(cls, inputs: Sequence[str], columns: Mapping[str, Sequence[str]], null: str) -> "InputOptions":
+    def read(cls, inputs: Sequence[str], columns: Mapping[str, Sequence[str]], null: str | None) -> "InputOptions":
         """Return the options.
 
         Raises:
@@ -107,9 +106,10 @@ class InputOptions:
         files = tuple(_input(text) for text in inputs)
         of_csv = {topic for topic, path in files if _is_csv(path)}
         known = {topic for topic, _ in files}
-        return cls(
-            files, {option: dict(_columns(option, given, known, of_csv)) for option, given in columns.items()}, null
-        )
+        if null is not None and not of_csv:
+            raise click.BadParameter(f"No input is CSV. {CSV_NAMES}", param_hint="--null")
+        by_option = {option: dict(_columns(option, given, known, of_csv)) for option, given in columns.items()}
+        return cls(files, by_option, null or "")
 
     def open(self, graph: NodeGraph) -> tuple[InputFile, ...]:
         """Return the files of the topics of a topology.
@@ -186,9 +186,7 @@ def _columns(option: str, given: Sequence[str], topics: set[str], of_csv: set[st
         if topic in seen or not name:
             raise click.BadParameter(f"{text!r}: give one column for each topic.", param_hint=option)
         if not of_csv or (topic and topic not in of_csv):
-            raise click.BadParameter(
-                f"{text!r} is about CSV, and the input's name does not end with {_CSV}.", param_hint=option
-            )
+            raise click.BadParameter(f"{text!r} is about CSV, and the input is not CSV. {CSV_NAMES}", param_hint=option)
         seen.add(topic)
         yield topic, name
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from kafka_groups.cli.topologies.csv_rows import CSV_NAMES
 from kafka_groups.cli.topologies.input_records import Given, InputRecord, RecordMaker, RefusedLineError
 from kafka_groups.serdes.json_values import bytes_from_json, bytes_to_json, parsed_json
 from kafka_groups.types import Header, Headers
@@ -23,10 +24,18 @@ def read_json_lines(path: Path, maker: RecordMaker) -> Iterator[InputRecord]:
         for number, line in enumerate(file, 1):
             if line.strip():
                 try:
-                    record = _record(line, number, maker)
+                    record = _record(_parsed(line, number), number, maker)
                 except ValueError as error:
                     raise RefusedLineError(str(path), number, str(error)) from error
                 yield record
+
+
+def _parsed(line: bytes, number: int) -> Any:
+    try:
+        return parsed_json(line)
+    except ValueError as error:
+        hint = f". {CSV_NAMES}" if number == 1 else ""  # a file of lines seldom begins with one that is no JSON
+        raise ValueError(f"{error}{hint}") from error
 
 
 def shown_headers(headers: Headers) -> list[list[Any]]:
@@ -34,8 +43,7 @@ def shown_headers(headers: Headers) -> list[list[Any]]:
     return [[name, None if value is None else bytes_to_json(value)] for name, value in headers]
 
 
-def _record(line: bytes, number: int, maker: RecordMaker) -> InputRecord:
-    given = parsed_json(line)
+def _record(given: Any, number: int, maker: RecordMaker) -> InputRecord:
     if not isinstance(given, dict):
         raise ValueError(f'{given!r} is not an object: give {{"key": …, "value": …, "timestamp_ms": …}}')
     if unknown := [name for name in given if name not in _FIELDS]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from kafka_groups.cli.importing import imported_module, told
+from kafka_groups.cli.imports import imported_module, told
 from kafka_groups.functions import idle_kind
 from kafka_groups.streams import StreamsBuilder, Topology
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from kafka_groups.cli.client_keys import SERVERS_VARIABLE, client_keys
-from kafka_groups.cli.key_value import key_and_value
+from kafka_groups.cli.key_value import keys_and_values, refuse_repeated
 from kafka_groups.cli.output import BOOTSTRAP_OPTIONS, say
 from kafka_groups.cli.topologies.loading import load_function, topology_argument
 from kafka_groups.errors import ConfigurationError, KafkaGroupsError
@@ -64,7 +64,9 @@ def run_application(
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format=_LOG_FORMAT)
     options = {"num.workers": workers, "probe.address": probe_address}
     chosen = {name: value for name, value in options.items() if value is not None}
-    keys = {**client_keys(config, bootstrap_servers), **dict(map(key_and_value, pairs)), **chosen}
+    given = keys_and_values(pairs)
+    refuse_repeated([*given, *chosen], "--set")
+    keys = {**client_keys(config, bootstrap_servers), **given, **chosen}
     function = load_function(build)
     try:
         app = KafkaStreams(function, keys, on_state=_tell)

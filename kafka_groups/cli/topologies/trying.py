@@ -7,12 +7,13 @@ from itertools import chain, islice
 
 import click
 
-from kafka_groups.cli.importing import place_of
+from kafka_groups.cli.imports import place_of, told
 from kafka_groups.cli.topologies.input_options import InputOptions, input_options, source_topics
 from kafka_groups.cli.topologies.input_records import InputRecord
 from kafka_groups.cli.topologies.loading import load_topology, topology_argument
 from kafka_groups.cli.topologies.ordering import InputFile, merged
 from kafka_groups.cli.topologies.output_lines import OutputLines
+from kafka_groups.errors.texts import text_of
 from kafka_groups.serdes import bytes_
 from kafka_groups.streams import Topology
 from kafka_groups.streams.topology.nodes import SinkNode
@@ -74,10 +75,8 @@ def _lines(topology: Topology, records: Iterator[tuple[InputFile, InputRecord]])
 def _driver(topology: Topology, wall_ms: int, written: list[CapturedRecord]) -> TopologyTestDriver:
     try:
         return TopologyTestDriver(topology, application_id=_APPLICATION_ID, wall_ms=wall_ms, on_record=written.append)
-    except Exception as error:
-        raise click.ClickException(
-            f"The topology cannot start: {type(error).__name__}: {error}{place_of(error)}"
-        ) from error
+    except Exception as error:  # the user's stores and processors may raise anything when they are made
+        raise click.ClickException(f"The topology cannot start: {told(error)}") from error
 
 
 def _piped(
@@ -92,6 +91,6 @@ def _piped(
                 driver.advance_wall_clock(timedelta(milliseconds=record.timestamp_ms - wall_ms))
                 wall_ms = record.timestamp_ms
             topic.pipe(record.key, record.value, timestamp_ms=record.timestamp_ms, headers=record.headers)
-        except Exception as error:
-            raise click.ClickException(f"{file.path}:{record.line}: {error}{place_of(error)}") from error
+        except Exception as error:  # the topology is the user's, and may raise anything
+            raise click.ClickException(f"{file.path}:{record.line}: {text_of(error)}{place_of(error)}") from error
         yield

@@ -16,6 +16,7 @@ from kafka_groups.client.metadata import Metadata
 from kafka_groups.client.requests import ClientResponse, OutgoingRequest, PollResult
 from kafka_groups.errors import (
     ClientFailureError,
+    ConfigurationError,
     CoordinatorNotAvailableError,
     DisconnectedError,
     FencedLeaderEpochError,
@@ -28,6 +29,7 @@ from kafka_groups.errors import (
     ProtocolError,
     UnsupportedVersionError,
 )
+from kafka_groups.errors.texts import named, sentences
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.messages.metadata import MetadataResponse
 
@@ -140,6 +142,8 @@ class Call(Generic[K, V]):
             return PollResult()
         wait_ms = self._backoff.remaining_ms(now_ms) if self._waiting else 0
         until_end_ms = self._settings.deadline_ms - now_ms
+        # Requests that are under way come back by themselves, so only the deadline and the back-off are worth waking up
+        # for.
         if wait_ms > 0 or not self._waiting:
             return PollResult(wait_ms=min(wait_ms or until_end_ms, until_end_ms))
         return PollResult(tuple(self._requests()), until_end_ms)
@@ -148,10 +152,13 @@ class Call(Generic[K, V]):
         keys = tuple(self._waiting)
         self._waiting.clear()
         lookup = self._question.lookup
+        # Keys are asked for where their broker is known, and looked up where it is not, in the same turn.
         lost = {} if lookup is None else {key: None for key in keys if key not in self._places}
         if lookup is not None and lost:
             for some in [(key,) for key in lost] if self._one_by_one else [tuple(lost)]:
                 yield self._request(lookup.api, None, SentKeys(self, some, is_lookup=True), lookup.build, None)
+        # One request for each broker. Kafka's APIs with several keys answer only for those that the broker is
+        # responsible for.
         for place, there in self._by_place(key for key in keys if key not in lost).items():
             sent = SentKeys(self, tuple(there), is_lookup=False)
             yield self._request(self._question.api, place, sent, self._question.build, self._question.newest_version)
@@ -185,8 +192,10 @@ class Call(Generic[K, V]):
             return build(keys, version)
         except KafkaGroupsError:
             raise
-        except Exception as error:
-            raise ClientFailureError(f"Could not {self._question.what}: a bug in kafka_groups: {error!r}") from error
+        except Exception as error:  # a bug: all other errors are KafkaGroupsErrors
+            raise ClientFailureError(
+                f"Could not {self._question.what}: a bug in kafka_groups: {named(error)}"
+            ) from error
 
     # --------------------------------------------------------------------------------------- answers
 
@@ -198,6 +207,7 @@ class Call(Generic[K, V]):
         self._backoff.wait(throttled_ms, now_ms)
         take = self._found if sent.is_lookup else self._answered
         answers = self._read(sent, answer.message)
+        # A list, so that every key takes its answer. One back-off holds for all that failed.
         if [key for key in sent.keys if take(key, answers[key] if key in answers else _left_out(key))]:
             self._backoff.failed(now_ms)
         self._end_if_complete()
@@ -212,6 +222,7 @@ class Call(Generic[K, V]):
             return
         if not isinstance(error, KafkaGroupsError):
             raise error
+        # A broker before Kafka 3.0 looks up one coordinator at a time (KIP-699), so each key gets a request of its own.
         if sent.is_lookup and len(sent.keys) > 1 and isinstance(error, UnsupportedVersionError):
             self._one_by_one = True
             self._waiting |= dict.fromkeys(sent.keys)
@@ -221,9 +232,14 @@ class Call(Generic[K, V]):
         self._end_if_complete()
 
     def _read(self, sent: SentKeys, message: Any) -> Mapping[K, Any]:
+        # Any Metadata response is news about the cluster, whatever it was asked for.
         if isinstance(message, MetadataResponse):
             if self._metadata.must_rebootstrap(message):
                 return dict.fromkeys(sent.keys, DisconnectedError("The broker has the client rebootstrap."))
+            try:
+                self._metadata.check_cluster(message)
+            except ConfigurationError as error:
+                return dict.fromkeys(sent.keys, error)
             self._metadata.apply(message)
         lookup = self._question.lookup
         if sent.is_lookup and lookup is not None:
@@ -239,6 +255,7 @@ class Call(Generic[K, V]):
 
     def _answered(self, key: K, answer: Answer[V]) -> bool:
         answer = if_switched_off(self._question.api, answer)
+        # A part of the answer failed with an error that may pass. The rest is kept, in case time runs out.
         if isinstance(answer, Unfinished):
             self._partial[key] = answer.value
             return self._refused(key, answer.error)
@@ -252,6 +269,7 @@ class Call(Generic[K, V]):
         if not may_pass(error):
             self._errors[key] = error
             return False
+        # Without a lookup there is no other broker to find: the question named this one, or any will do.
         if isinstance(error, _ANOTHER_BROKER) and self._question.lookup is not None:
             self._places.pop(key, None)
         self._last_error[key] = error
@@ -264,6 +282,7 @@ class Call(Generic[K, V]):
         for key in self._question.keys:
             if key in self._values or key in self._errors:
                 continue
+            # Most of an answer is more useful than a timeout.
             if key in self._partial:
                 self._values[key] = self._partial[key]
             else:
@@ -272,9 +291,9 @@ class Call(Generic[K, V]):
 
     def _timeout_of(self, key: K) -> KafkaGroupsError:
         cause = self._last_error.get(key)
-        why = "no response" if cause is None else str(cause).removesuffix(".")
-        timeout_ms = self._settings.timeout_ms
-        error = OperationTimeoutError(f"Could not {self._question.what} ({key}) within {timeout_ms} ms: {why}.")
+        why = "no response" if cause is None else str(cause)
+        text = f"Could not {self._question.what} ({key}) within {self._settings.timeout_ms} ms: {why}"
+        error = OperationTimeoutError(sentences(text))
         error.__cause__ = cause
         return error
 

@@ -12,6 +12,7 @@ from kafka_groups.client.calls.manager import CallManager
 from kafka_groups.client.calls.questions import Asking, Question
 from kafka_groups.client.calls.results import Results
 from kafka_groups.client.event_loop import check_loop
+from kafka_groups.client.loggers import write_event
 from kafka_groups.config.clients.connection import ClientConfig
 from kafka_groups.errors import BootstrapError, ClosedError, KafkaGroupsError
 
@@ -35,7 +36,7 @@ class AdminClient:
         self._assembly = assembly
         self._clock = assembly.clock
         self._request_timeout_ms = request_timeout_ms
-        assembly.logbook.level = warning_level
+        assembly.rate_limited_log.level = warning_level
         self._manager = CallManager()
         self._engine = assembly.engine((self._manager,), self._after_turn)
         self._is_closed = False
@@ -91,6 +92,7 @@ class AdminClient:
         if call.failure is not None:
             raise call.failure
         reachability = self._assembly.reachability
+        # If no broker has ever answered, that is the reason for all timeouts, and the caller should hear of it.
         if call.has_timed_out and reachability.last_answer_ms is None:
             raise BootstrapError(f"No broker has answered for {settings.timeout_ms} ms. {reachability.summary()}")
         return call.results
@@ -106,7 +108,7 @@ class AdminClient:
     def _after_turn(self) -> None:
         errors = self._assembly.errors
         for event in errors.events.take():
-            self._assembly.logbook.write(event)
+            write_event(self._assembly.rate_limited_log, event)
         while errors:  # a failed authentication, a wrong protocol, or brokers that have never answered
             try:
                 errors.raise_first()

@@ -40,10 +40,13 @@ class HeartbeatTimer:
         """Note a response without an error. The interval counts from when the heartbeat was sent."""
         self.in_flight = False
         self._repeats = 0
+        # If somebody has asked for a heartbeat at once while this one was in flight, that still stands. Otherwise a new
+        # interval moves the next one.
         if self._next_ms is not None:
             self._next_ms += interval_ms - self._interval_ms
         self._interval_ms = interval_ms
         self._backoff.succeeded()
+        # A broker that throttles a client expects it to wait before the next request (KIP-219).
         self._backoff.wait(throttle_time_ms, now_ms)
 
     def impatient(self, now_ms: int) -> None:
@@ -52,6 +55,7 @@ class HeartbeatTimer:
         A new member gets its assignment only after its share-partitions are initialised and the assignor has run. Both
         usually take less than a second. Waiting for the whole interval would delay the first record by five seconds.
         """
+        # Kafka's own client has no such step: it waits for the interval that the coordinator asked for.
         if self._next_ms is not None:
             self._next_ms = min(self._next_ms, now_ms + self._impatience_ms)
         self._impatience_ms *= 2
@@ -63,6 +67,8 @@ class HeartbeatTimer:
     def failed(self, now_ms: int) -> None:
         """Note that the heartbeat failed. The next one waits only for the back-off."""
         self.in_flight = False
+        # As HeartbeatRequestState.onFailedAttempt in Java: the interval does not count, and the back-off alone delays
+        # the retry.
         self._next_ms = None
         self._backoff.failed(now_ms)
 
@@ -78,6 +84,7 @@ class HeartbeatTimer:
         loop.
         """
         self.dropped()
+        # The first repetition is free. The next ones, without a success in between, are as likely to fail as the last.
         if self._repeats > 0:
             self._backoff.failed(now_ms)
         self._repeats += 1

@@ -6,7 +6,7 @@ from typing import Generic, TypeVar
 
 from attrs import frozen
 
-from kafka_groups.client.membership.figures import MemberFigures
+from kafka_groups.client.membership.member_sensors import MemberSensors
 from kafka_groups.client.reachability import Reachability
 from kafka_groups.client.windows import Windows
 
@@ -52,7 +52,7 @@ class MetricSources(ABC):
 
     now_ms: int
     reachability: Reachability
-    member: MemberFigures
+    member: MemberSensors
 
     @property
     @abstractmethod

@@ -230,6 +230,15 @@ class StreamsKeywords(StreamsMemberKeywords, total=False):
     """`state.dir`: The directory for local state. Each application has a folder of its id in it, which one process uses
     at a time. It has the id by which the group recognises the process after a restart."""
 
+    default_dsl_store: Literal["in_memory", "lmdb"]
+    """`default.dsl.store`: Where operators keep stores whose definition does not say so. in_memory: a restart reads
+    their changelogs from the beginning. lmdb: in files in state.dir, and a restart continues with them; it needs the
+    package lmdb, which kafka-groups[streams] installs."""
+
+    state_cleanup_delay_ms: int
+    """`state.cleanup.delay.ms`: How long the files of a task that has moved to another process are kept, so that it may
+    come back to them."""
+
     num_workers: int
     """`num.workers`: How many workers process tasks. One runs in a thread of your process. From two on, each is a
     process."""

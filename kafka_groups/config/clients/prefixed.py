@@ -8,7 +8,7 @@ from kafka_groups.config.keys import Key, KeyType
 from kafka_groups.config.readers import UnfitError, read_not_empty
 from kafka_groups.config.settings import setting, shown_value
 
-__all__ = ["gathered_by_prefix", "overrides"]
+__all__ = ["ISOLATION_LEVEL", "gathered_by_prefix", "overrides"]
 
 _DOCS: Final[Mapping[str, str]] = {
     "producer": "Settings of librdkafka for the producer, such as producer.linger.ms.",
@@ -25,6 +25,9 @@ _GROUP: Final = "the application's member of the group does that, and the consum
 _ONE_CLUSTER: Final = (
     "all clients of an application connect to the same brokers in the same way; write it without prefix"
 )
+ISOLATION_LEVEL: Final = "isolation.level"
+_ISOLATION_LEVELS: Final = ("read_committed", "read_uncommitted")
+_ALWAYS_COMMITTED: Final = "only committed records are restored; set consumer.isolation.level for the sources"
 _RESERVED: Final[Mapping[str, Mapping[str, str]]] = {
     "producer": {
         "acks": "records are written durably in any case",
@@ -44,7 +47,6 @@ _RESERVED: Final[Mapping[str, Mapping[str, str]]] = {
         "group.id": _GROUP,
         "group.instance.id": _GROUP,
         "group.protocol": _GROUP,
-        "isolation.level": "the processing guarantee decides it",
         "key.deserializer": "the serdes are those of the topology",
         "max.poll.interval.ms": "it is a key of its own: use max.poll.interval.ms",
         "max.poll.records": "it is a key of its own: use max.poll.records",
@@ -52,6 +54,8 @@ _RESERVED: Final[Mapping[str, Mapping[str, str]]] = {
         "session.timeout.ms": _GROUP,
         "value.deserializer": "the serdes are those of the topology",
     },
+    "restore.consumer": {ISOLATION_LEVEL: _ALWAYS_COMMITTED},
+    "global.consumer": {ISOLATION_LEVEL: _ALWAYS_COMMITTED},
 }
 
 
@@ -107,10 +111,12 @@ def _read(prefix: str, value: object) -> tuple[tuple[str, object], ...]:
 
 def _check(prefix: str, name: str, value: object) -> None:
     kind = prefix.rpartition(".")[2]
-    why = _RESERVED.get(kind, {}).get(name)
+    why = _RESERVED.get(prefix, {}).get(name) or _RESERVED.get(kind, {}).get(name)
     if why is None and kind in _RESERVED and name.startswith(("sasl.", "ssl.", "security.")):
         why = _ONE_CLUSTER
     if why is not None:
         raise UnfitError(f"{name} can't be set there: {why}")
+    if kind == "consumer" and name == ISOLATION_LEVEL and value not in _ISOLATION_LEVELS:
+        raise UnfitError(f"{name} is {' or '.join(_ISOLATION_LEVELS)}")
     if not isinstance(value, str | int | float | bool):
         raise UnfitError(f"the value of {name} is neither text nor a number")

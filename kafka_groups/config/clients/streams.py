@@ -4,12 +4,12 @@ Keys with a prefix, such as `producer.linger.ms`, configure a part of the applic
 mapping for each prefix. Keys that Kafka Streams has and this package has not are in `streams_refusals.py`.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from attrs import fields, frozen
 
-from kafka_groups.config.clients.prefixed import gathered_by_prefix, overrides
+from kafka_groups.config.clients.prefixed import ISOLATION_LEVEL, gathered_by_prefix, overrides
 from kafka_groups.config.clients.streams_member import StreamsMemberConfig
 from kafka_groups.config.clients.streams_refusals import streams_advice
 from kafka_groups.config.keys import INT_MAX, LONG_MAX, Key, KeyType
@@ -23,6 +23,8 @@ from kafka_groups.config.readers import (
 )
 from kafka_groups.config.security import security
 from kafka_groups.config.settings import KeyTable, gather, missing_keys, raise_together, refused_key, setting
+from kafka_groups.errors import ConfigurationError
+from kafka_groups.types import is_topic_name
 
 __all__ = ["StreamsConfig", "streams_config", "streams_keys"]
 
@@ -55,8 +57,7 @@ def _read_protocol(value: object) -> str:
 
 def _read_topic(value: object) -> str:
     name = read_not_empty(value)
-    legal = all(each.isascii() and (each.isalnum() or each in "._-") for each in name)
-    if not legal or len(name) > 249 or name in (".", ".."):
+    if not is_topic_name(name):
         raise UnfitError("not the name of a topic")
     return name
 
@@ -81,6 +82,22 @@ class StreamsConfig(StreamsMemberConfig):
             doc="The directory for local state. Each application has a folder of its id in it, which one process uses "
             "at a time. It has the id by which the group recognises the process after a restart.",
         )
+    )
+    default_dsl_store: str = setting(
+        Key(
+            name="default.dsl.store",
+            type=KeyType.STRING,
+            default="in_memory",
+            choices=("in_memory", "lmdb"),
+            doc="Where operators keep stores whose definition does not say so. in_memory: a restart reads their "
+            "changelogs from the beginning. lmdb: in files in state.dir, and a restart continues with them; it needs "
+            "the package lmdb, which kafka-groups[streams] installs.",
+        )
+    )
+    state_cleanup_delay_ms: int = _ms(
+        "state.cleanup.delay.ms",
+        600_000,
+        "How long the files of a task that has moved to another process are kept, so that it may come back to them.",
     )
     num_workers: int = _number(
         "num.workers",
@@ -245,6 +262,12 @@ class StreamsConfig(StreamsMemberConfig):
         return self.processing_guarantee == "exactly_once_v2"
 
     @property
+    def isolation_level(self) -> str:
+        """The isolation level of the sources. If it is not given, the guarantee decides it, as in Java."""
+        given = self.consumer_settings("main").get(ISOLATION_LEVEL)
+        return str(given or ("read_committed" if self.is_exactly_once else "read_uncommitted"))
+
+    @property
     def member(self) -> StreamsMemberConfig:
         """The configuration of the application's members of its group."""
         return StreamsMemberConfig(**{each.name: getattr(self, each.name) for each in fields(StreamsMemberConfig)})
@@ -260,7 +283,22 @@ class StreamsConfig(StreamsMemberConfig):
         Args:
             purpose: main, restore or global.
         """
-        return {**dict(self.consumer), **dict(getattr(self, f"{purpose}_consumer"))}
+        found = {**dict(self.consumer), **dict(getattr(self, f"{purpose}_consumer"))}
+        if purpose != "main":
+            found.pop(ISOLATION_LEVEL, None)  # it is about the sources
+        return found
+
+    def _checks(self) -> Iterator[Callable[[], object]]:
+        yield from super()._checks()
+        yield self._check_isolation
+
+    def _check_isolation(self) -> None:
+        level = self.consumer_settings("main").get(ISOLATION_LEVEL)
+        if level is not None and self.is_exactly_once:
+            raise ConfigurationError(
+                f"consumer.isolation.level={level!r} can't be set with processing.guarantee='exactly_once_v2', which"
+                " reads committed records. Remove it, or use at_least_once."
+            )
 
 
 _TABLE: Final = KeyTable(StreamsConfig)

@@ -18,7 +18,7 @@ _SERDES: Advice = (
     "remove it, and give key= and value= where the topology reads, groups and writes",
 )
 _WINDOWED: Advice = ("there are no default serdes", "remove it, and use serdes.time_windowed(serde, size_ms)")
-_MEMORY: Advice = ("local stores are in memory", _REMOVE)
+_ROCKSDB: Advice = ("stores on disk are in LMDB, which has nothing to set", _REMOVE)
 _STORES: Advice = ("a store is chosen in the topology", "remove it, and give store=stores.key_value(…) to the operator")
 _METRICS: Advice = ("metrics are read with a call", "remove it")
 _CONNECTIONS: Advice = (
@@ -27,12 +27,11 @@ _CONNECTIONS: Advice = (
 )
 
 REFUSED_BY_STREAMS: Final[Mapping[str, Advice]] = {
-    "allow.os.group.write.access": _MEMORY,
+    "allow.os.group.write.access": ("folders have the rights that your umask gives", _REMOVE),
     "built.in.metrics.version": _METRICS,
     "config.providers": ("values are not looked up elsewhere", "give the value itself"),
     "connections.max.idle.ms": _CONNECTIONS,
     "default.client.supplier": ("the clients of an application can't be replaced", _REMOVE),
-    "default.dsl.store": _STORES,
     "default.key.serde": _SERDES,
     "default.list.key.serde.inner": _SERDES,
     "default.list.key.serde.type": _SERDES,
@@ -66,10 +65,12 @@ REFUSED_BY_STREAMS: Final[Mapping[str, Advice]] = {
         "internal topics have the brokers' replication factor",
         "remove it, or set default.replication.factor on the brokers",
     ),
-    "rocksdb.config.setter": _MEMORY,
+    "rocksdb.config.setter": _ROCKSDB,
     "send.buffer.bytes": _CONNECTIONS,
-    "state.cleanup.delay.ms": _MEMORY,
-    "state.cleanup.dir.max.age.ms": _MEMORY,
+    "state.cleanup.dir.max.age.ms": (
+        "old folders are deleted while the application runs",
+        "remove it, and set state_cleanup_delay_ms",
+    ),
     "topology.optimization": (
         "it is an argument of the builder",
         "remove it, and use StreamsBuilder(optimization=Optimization.ALL)",

@@ -39,7 +39,11 @@ def checked_timeout(value: object, meaning_of_none: str = WAITS_FOREVER, *, name
     Raises:
         ConfigurationError: The value is not None and not a number of seconds from 0 on.
     """
-    return None if value is None else checked_seconds(value, name, hint=f"; {meaning_of_none}")
+    if value is None:
+        return None
+    if (type(value) is float or type(value) is int) and 0 <= value <= MAX_SECONDS:  # as almost always, in every poll
+        return float(value)
+    return checked_seconds(value, name, hint=f"; {meaning_of_none}")
 
 
 def checked_seconds(value: object, name: str, *, hint: str = "") -> float:

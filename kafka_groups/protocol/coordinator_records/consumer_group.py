@@ -1,64 +1,66 @@
 """Records of consumer groups in `__consumer_offsets`, types 3 to 8 and 16 (KIP-848)."""
 
+from typing import Generic, TypeVar
 from uuid import UUID
 
 from attrs import frozen
 
+from kafka_groups.protocol.coordinator_records.group_record import GroupKeyed, MemberKeyed, TargetEpoch
 from kafka_groups.protocol.coordinator_records.record import RecordType
-from kafka_groups.protocol.schemas.declared import consumer_group_records as schemas
+from kafka_groups.protocol.fields import Int8, Int32, Int64, wire_field
 
 __all__ = [
     "CONSUMER_GROUP_RECORDS",
     "ClassicMemberMetadata",
     "ClassicProtocol",
-    "ConsumerGroupCurrentMemberAssignmentKey",
+    "ConsumerGroupCurrentMemberAssignment",
     "ConsumerGroupCurrentMemberAssignmentValue",
-    "ConsumerGroupMemberMetadataKey",
+    "ConsumerGroupMemberMetadata",
     "ConsumerGroupMemberMetadataValue",
-    "ConsumerGroupMetadataKey",
+    "ConsumerGroupMetadata",
     "ConsumerGroupMetadataValue",
-    "ConsumerGroupPartitionMetadataKey",
+    "ConsumerGroupPartitionMetadata",
     "ConsumerGroupPartitionMetadataValue",
-    "ConsumerGroupRegularExpressionKey",
+    "ConsumerGroupRegularExpression",
     "ConsumerGroupRegularExpressionValue",
-    "ConsumerGroupTargetAssignmentMemberKey",
+    "ConsumerGroupTargetAssignmentMember",
     "ConsumerGroupTargetAssignmentMemberValue",
-    "ConsumerGroupTargetAssignmentMetadataKey",
-    "ConsumerGroupTargetAssignmentMetadataValue",
+    "ConsumerGroupTargetAssignmentMetadata",
     "ConsumerGroupTopicMetadata",
     "CurrentTopic",
+    "OfConsumerGroup",
     "PartitionRacks",
     "TargetTopic",
 ]
 
+V = TypeVar("V")
+"""The value, if the rules of the group coordinator have it in another form than the message class in the table."""
 
-@frozen(kw_only=True)
-class ConsumerGroupMetadataKey:
-    """Key of a group (type 3)."""
 
-    group_id: str
+class OfConsumerGroup:
+    """A record of a consumer group."""
+
+    __slots__ = ()
 
 
 @frozen(kw_only=True)
 class ConsumerGroupMetadataValue:
     """The group's epoch. When `metadata_hash` (of the subscribed topics) changes, the group gets a new assignment."""
 
-    epoch: int
-    metadata_hash: int = 0
+    epoch: Int32
+    metadata_hash: Int64 = wire_field(0, tag=0)
 
 
-@frozen(kw_only=True)
-class ConsumerGroupPartitionMetadataKey:
-    """Key of the subscribed topics (type 4), which Kafka wrote before 4.1. Later releases delete such records."""
-
-    group_id: str
+@frozen
+class ConsumerGroupMetadata(OfConsumerGroup, GroupKeyed[ConsumerGroupMetadataValue]):
+    """The group itself (type 3). A group whose members never subscribed to anything has no such record."""
 
 
 @frozen(kw_only=True)
 class PartitionRacks:
     """The racks of a partition's replicas."""
 
-    partition: int
+    partition: Int32
     racks: tuple[str, ...] = ()
 
 
@@ -68,7 +70,7 @@ class ConsumerGroupTopicMetadata:
 
     topic_id: UUID
     topic_name: str
-    num_partitions: int
+    num_partitions: Int32
     partition_metadata: tuple[PartitionRacks, ...] = ()
 
 
@@ -79,12 +81,9 @@ class ConsumerGroupPartitionMetadataValue:
     topics: tuple[ConsumerGroupTopicMetadata, ...] = ()
 
 
-@frozen(kw_only=True)
-class ConsumerGroupMemberMetadataKey:
-    """Key of a member (type 5)."""
-
-    group_id: str
-    member_id: str
+@frozen
+class ConsumerGroupPartitionMetadata(OfConsumerGroup, GroupKeyed[V]):
+    """The subscribed topics (type 4), which Kafka wrote before 4.1. Later releases delete such records."""
 
 
 @frozen(kw_only=True)
@@ -104,7 +103,7 @@ class ClassicMemberMetadata:
         supported_protocols: The assignors that it supports, with its subscription in the form of each.
     """
 
-    session_timeout_ms: int
+    session_timeout_ms: Int32
     supported_protocols: tuple[ClassicProtocol, ...] = ()
 
 
@@ -118,7 +117,7 @@ class ConsumerGroupMemberMetadataValue:
         client_id: The client id of its requests.
         client_host: The host that they come from.
         subscribed_topic_names: The topics that it subscribes to by name, sorted and without duplicates.
-        subscribed_topic_regex: The regular expression that it subscribes to. None and "" mean that it has none.
+        subscribed_topic_regex: The regular expression that it subscribes to. None or "" if there is no expression.
         rebalance_timeout_ms: The time that it has to revoke partitions.
         server_assignor: The assignor that it prefers, or None.
         classic_member_metadata: Set if it speaks the classic protocol.
@@ -130,32 +129,19 @@ class ConsumerGroupMemberMetadataValue:
     client_host: str
     subscribed_topic_names: tuple[str, ...] = ()
     subscribed_topic_regex: str | None = None
-    rebalance_timeout_ms: int
+    rebalance_timeout_ms: Int32
     server_assignor: str | None = None
-    classic_member_metadata: ClassicMemberMetadata | None = None
+    classic_member_metadata: ClassicMemberMetadata | None = wire_field(None, tag=0)
 
 
-@frozen(kw_only=True)
-class ConsumerGroupTargetAssignmentMetadataKey:
-    """Key of the target assignment's metadata (type 6)."""
-
-    group_id: str
+@frozen
+class ConsumerGroupMemberMetadata(OfConsumerGroup, MemberKeyed[ConsumerGroupMemberMetadataValue]):
+    """A member (type 5)."""
 
 
-@frozen(kw_only=True)
-class ConsumerGroupTargetAssignmentMetadataValue:
-    """The group epoch that the target assignment was computed for, and when."""
-
-    assignment_epoch: int
-    assignment_timestamp_ms: int = 0
-
-
-@frozen(kw_only=True)
-class ConsumerGroupTargetAssignmentMemberKey:
-    """Key of a member's part of the target assignment (type 7)."""
-
-    group_id: str
-    member_id: str
+@frozen
+class ConsumerGroupTargetAssignmentMetadata(OfConsumerGroup, GroupKeyed[TargetEpoch]):
+    """The epoch of the target assignment (type 6)."""
 
 
 @frozen(kw_only=True)
@@ -163,7 +149,7 @@ class TargetTopic:
     """Partitions of one topic."""
 
     topic_id: UUID
-    partitions: tuple[int, ...] = ()
+    partitions: tuple[Int32, ...] = ()
 
 
 @frozen(kw_only=True)
@@ -173,12 +159,9 @@ class ConsumerGroupTargetAssignmentMemberValue:
     topic_partitions: tuple[TargetTopic, ...] = ()
 
 
-@frozen(kw_only=True)
-class ConsumerGroupCurrentMemberAssignmentKey:
-    """Key of a member's epoch and current assignment (type 8)."""
-
-    group_id: str
-    member_id: str
+@frozen
+class ConsumerGroupTargetAssignmentMember(OfConsumerGroup, MemberKeyed[V]):
+    """A member's part of the target assignment (type 7)."""
 
 
 @frozen(kw_only=True)
@@ -186,8 +169,8 @@ class CurrentTopic:
     """Partitions of one topic, and the epoch at which each was assigned to the member (KIP-1251)."""
 
     topic_id: UUID
-    partitions: tuple[int, ...] = ()
-    assignment_epochs: tuple[int, ...] | None = ()
+    partitions: tuple[Int32, ...] = ()
+    assignment_epochs: tuple[Int32, ...] | None = wire_field((), tag=0)
 
 
 @frozen(kw_only=True)
@@ -197,19 +180,16 @@ class ConsumerGroupCurrentMemberAssignmentValue:
     The state is 0 (stable), 1 (the member has to revoke partitions) or 2 (it waits for others to do so).
     """
 
-    member_epoch: int
-    previous_member_epoch: int
-    state: int
+    member_epoch: Int32
+    previous_member_epoch: Int32
+    state: Int8
     assigned_partitions: tuple[CurrentTopic, ...] = ()
     partitions_pending_revocation: tuple[CurrentTopic, ...] = ()
 
 
-@frozen(kw_only=True)
-class ConsumerGroupRegularExpressionKey:
-    """Key of a regular expression that members subscribe to (type 16)."""
-
-    group_id: str
-    regular_expression: str
+@frozen
+class ConsumerGroupCurrentMemberAssignment(OfConsumerGroup, MemberKeyed[V]):
+    """A member's epoch and current assignment (type 8)."""
 
 
 @frozen(kw_only=True)
@@ -217,43 +197,26 @@ class ConsumerGroupRegularExpressionValue:
     """The topics that it matched, in a version of the metadata at some time."""
 
     topics: tuple[str, ...] = ()
-    version: int
-    timestamp_ms: int
+    version: Int64
+    timestamp_ms: Int64
+
+
+@frozen
+class ConsumerGroupRegularExpression(OfConsumerGroup, Generic[V]):
+    """A regular expression that members subscribe to, and its topics (type 16)."""
+
+    group_id: str
+    regular_expression: str
+    value: V | None = None
 
 
 CONSUMER_GROUP_RECORDS = (
-    RecordType(
-        3, key=(ConsumerGroupMetadataKey, schemas.GROUP_KEY), value=(ConsumerGroupMetadataValue, {0: schemas.METADATA})
-    ),
-    RecordType(
-        4,
-        key=(ConsumerGroupPartitionMetadataKey, schemas.GROUP_KEY),
-        value=(ConsumerGroupPartitionMetadataValue, {0: schemas.PARTITION_METADATA}),
-    ),
-    RecordType(
-        5,
-        key=(ConsumerGroupMemberMetadataKey, schemas.MEMBER_KEY),
-        value=(ConsumerGroupMemberMetadataValue, {0: schemas.MEMBER_METADATA}),
-    ),
-    RecordType(
-        6,
-        key=(ConsumerGroupTargetAssignmentMetadataKey, schemas.GROUP_KEY),
-        value=(ConsumerGroupTargetAssignmentMetadataValue, {0: schemas.TARGET_ASSIGNMENT_METADATA}),
-    ),
-    RecordType(
-        7,
-        key=(ConsumerGroupTargetAssignmentMemberKey, schemas.MEMBER_KEY),
-        value=(ConsumerGroupTargetAssignmentMemberValue, {0: schemas.TARGET_ASSIGNMENT_MEMBER}),
-    ),
-    RecordType(
-        8,
-        key=(ConsumerGroupCurrentMemberAssignmentKey, schemas.MEMBER_KEY),
-        value=(ConsumerGroupCurrentMemberAssignmentValue, {0: schemas.CURRENT_MEMBER_ASSIGNMENT}),
-    ),
-    RecordType(
-        16,
-        key=(ConsumerGroupRegularExpressionKey, schemas.REGEX_KEY),
-        value=(ConsumerGroupRegularExpressionValue, {0: schemas.REGULAR_EXPRESSION}),
-    ),
+    RecordType(3, ConsumerGroupMetadata, ConsumerGroupMetadataValue),
+    RecordType(4, ConsumerGroupPartitionMetadata, ConsumerGroupPartitionMetadataValue),
+    RecordType(5, ConsumerGroupMemberMetadata, ConsumerGroupMemberMetadataValue),
+    RecordType(6, ConsumerGroupTargetAssignmentMetadata, TargetEpoch),
+    RecordType(7, ConsumerGroupTargetAssignmentMember, ConsumerGroupTargetAssignmentMemberValue),
+    RecordType(8, ConsumerGroupCurrentMemberAssignment, ConsumerGroupCurrentMemberAssignmentValue),
+    RecordType(16, ConsumerGroupRegularExpression, ConsumerGroupRegularExpressionValue),
 )
 """The record types of consumer groups."""

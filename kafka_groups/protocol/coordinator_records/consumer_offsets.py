@@ -1,5 +1,7 @@
 """The records of `__consumer_offsets`, which the group coordinators write."""
 
+from typing import Any
+
 from kafka_groups.protocol.coordinator_records.consumer_group import CONSUMER_GROUP_RECORDS
 from kafka_groups.protocol.coordinator_records.offsets import OFFSET_RECORDS
 from kafka_groups.protocol.coordinator_records.record import RecordTable
@@ -8,7 +10,7 @@ from kafka_groups.protocol.coordinator_records.streams_group import STREAMS_GROU
 
 __all__ = ["CONSUMER_OFFSETS"]
 
-CONSUMER_OFFSETS = RecordTable(
+CONSUMER_OFFSETS: RecordTable[Any] = RecordTable(
     "__consumer_offsets", (*OFFSET_RECORDS, *CONSUMER_GROUP_RECORDS, *SHARE_GROUP_RECORDS, *STREAMS_GROUP_RECORDS)
 )
 """The record types."""

@@ -5,48 +5,20 @@ from uuid import UUID
 from attrs import frozen
 
 from kafka_groups.protocol.coordinator_records.record import RecordType
-from kafka_groups.protocol.schemas.declared import offset_records as schemas
+from kafka_groups.protocol.fields import Int32, Int64, wire_field
 
 __all__ = [
     "OFFSET_RECORDS",
-    "GroupMetadataKey",
+    "ClassicGroupMetadata",
     "GroupMetadataMember",
     "GroupMetadataValue",
-    "LegacyOffsetCommitKey",
-    "LegacyOffsetCommitValue",
-    "OffsetCommitKey",
+    "LegacyOffsetCommit",
+    "OffsetCommit",
     "OffsetCommitValue",
 ]
 
 _NOT_SET = -1
 _WITH_EXPIRE_TIMESTAMP, _NEWEST_OFFSET, _WRITTEN_GROUP = 1, 4, 3
-
-
-@frozen(kw_only=True)
-class LegacyOffsetCommitKey:
-    """Key of a committed offset in the oldest format (type 0), which Kafka reads and no longer writes."""
-
-    group: str
-    topic: str
-    partition: int
-
-
-@frozen(kw_only=True)
-class LegacyOffsetCommitValue:
-    """A committed offset in the oldest format."""
-
-    offset: int
-    metadata: str
-    commit_timestamp_ms: int
-
-
-@frozen(kw_only=True)
-class OffsetCommitKey:
-    """Key of a committed offset (type 1)."""
-
-    group: str
-    topic: str
-    partition: int
 
 
 @frozen(kw_only=True)
@@ -65,19 +37,27 @@ class OffsetCommitValue:
         topic_id: The topic, if it was known.
     """
 
-    offset: int
-    leader_epoch: int = _NOT_SET  # v3+
+    offset: Int64
+    leader_epoch: Int32 = wire_field(_NOT_SET, since=3)
     metadata: str
-    commit_timestamp_ms: int
-    expire_timestamp_ms: int = _NOT_SET  # v1 only
-    topic_id: UUID | None = None  # v4+
+    commit_timestamp_ms: Int64
+    expire_timestamp_ms: Int64 = wire_field(_NOT_SET, since=1, until=1)
+    topic_id: UUID | None = wire_field(None, since=4, tag=0)
 
 
-@frozen(kw_only=True)
-class GroupMetadataKey:
-    """Key of a classic group (type 2)."""
+@frozen
+class OffsetCommit:
+    """A group's offset for a partition (type 1). Without a value, it is a tombstone."""
 
     group: str
+    topic: str
+    partition: Int32
+    value: OffsetCommitValue | None = None
+
+
+@frozen
+class LegacyOffsetCommit(OffsetCommit):
+    """A committed offset in the oldest format (type 0), which Kafka reads and no longer writes."""
 
 
 @frozen(kw_only=True)
@@ -96,11 +76,11 @@ class GroupMetadataMember:
     """
 
     member_id: str
-    group_instance_id: str | None = None  # v3+
+    group_instance_id: str | None = wire_field(None, since=3)
     client_id: str
     client_host: str
-    rebalance_timeout_ms: int = _NOT_SET  # v1+
-    session_timeout_ms: int
+    rebalance_timeout_ms: Int32 = wire_field(_NOT_SET, since=1)
+    session_timeout_ms: Int32
     subscription: bytes
     assignment: bytes
 
@@ -119,11 +99,19 @@ class GroupMetadataValue:
     """
 
     protocol_type: str
-    generation: int
+    generation: Int32
     protocol: str | None
     leader: str | None
-    current_state_timestamp_ms: int = _NOT_SET  # v2+
+    current_state_timestamp_ms: Int64 = wire_field(_NOT_SET, since=2)
     members: tuple[GroupMetadataMember, ...] = ()
+
+
+@frozen
+class ClassicGroupMetadata:
+    """A classic group (type 2). Its tombstone deletes the group."""
+
+    group: str
+    value: GroupMetadataValue | None = None
 
 
 def _offset_version(value: OffsetCommitValue) -> int:
@@ -131,21 +119,14 @@ def _offset_version(value: OffsetCommitValue) -> int:
 
 
 OFFSET_RECORDS = (
-    RecordType(
-        0,
-        key=(LegacyOffsetCommitKey, schemas.OFFSET_KEY),
-        value=(LegacyOffsetCommitValue, {0: schemas.OFFSET_COMMIT_0}),
-    ),
-    RecordType(
-        1,
-        key=(OffsetCommitKey, schemas.OFFSET_KEY),
-        value=(OffsetCommitValue, schemas.OFFSET_COMMIT),
-        version_of=_offset_version,
-    ),
+    RecordType(0, LegacyOffsetCommit, OffsetCommitValue, flexible_since=1),
+    RecordType(1, OffsetCommit, OffsetCommitValue, versions=range(5), flexible_since=4, version_of=_offset_version),
     RecordType(
         2,
-        key=(GroupMetadataKey, schemas.GROUP_KEY),
-        value=(GroupMetadataValue, schemas.GROUP_METADATA),
+        ClassicGroupMetadata,
+        GroupMetadataValue,
+        versions=range(5),
+        flexible_since=4,
         version_of=lambda _value: _WRITTEN_GROUP,
     ),
 )

@@ -1,38 +1,34 @@
 """Records of share groups in `__consumer_offsets`, types 10 to 15 (KIP-932)."""
 
+from typing import TypeVar
 from uuid import UUID
 
 from attrs import frozen
 
+from kafka_groups.protocol.coordinator_records.group_record import GroupKeyed, MemberKeyed, TargetEpoch
 from kafka_groups.protocol.coordinator_records.record import RecordType
-from kafka_groups.protocol.schemas.declared import share_group_records as schemas
+from kafka_groups.protocol.fields import Int8, Int32, Int64
 
 __all__ = [
     "SHARE_GROUP_RECORDS",
     "AssignedTopic",
     "DeletingTopic",
-    "ShareGroupCurrentMemberAssignmentKey",
+    "ShareGroupCurrentMemberAssignment",
     "ShareGroupCurrentMemberAssignmentValue",
-    "ShareGroupMemberMetadataKey",
+    "ShareGroupMemberMetadata",
     "ShareGroupMemberMetadataValue",
-    "ShareGroupMetadataKey",
+    "ShareGroupMetadata",
     "ShareGroupMetadataValue",
-    "ShareGroupStatePartitionMetadataKey",
+    "ShareGroupStatePartitionMetadata",
     "ShareGroupStatePartitionMetadataValue",
-    "ShareGroupTargetAssignmentMemberKey",
+    "ShareGroupTargetAssignmentMember",
     "ShareGroupTargetAssignmentMemberValue",
-    "ShareGroupTargetAssignmentMetadataKey",
-    "ShareGroupTargetAssignmentMetadataValue",
+    "ShareGroupTargetAssignmentMetadata",
     "StateTopic",
 ]
 
-
-@frozen(kw_only=True)
-class ShareGroupMemberMetadataKey:
-    """Key of a member (type 10)."""
-
-    group_id: str
-    member_id: str
+V = TypeVar("V")
+"""The value, if the rules of the group coordinator have it in another form than the message class in the table."""
 
 
 @frozen(kw_only=True)
@@ -45,42 +41,27 @@ class ShareGroupMemberMetadataValue:
     subscribed_topic_names: tuple[str, ...] = ()
 
 
-@frozen(kw_only=True)
-class ShareGroupMetadataKey:
-    """Key of a group (type 11)."""
-
-    group_id: str
+@frozen
+class ShareGroupMemberMetadata(MemberKeyed[ShareGroupMemberMetadataValue]):
+    """A member (type 10)."""
 
 
 @frozen(kw_only=True)
 class ShareGroupMetadataValue:
     """The group's epoch. When `metadata_hash` (of the subscribed topics) changes, the group gets a new assignment."""
 
-    epoch: int
-    metadata_hash: int
+    epoch: Int32
+    metadata_hash: Int64
 
 
-@frozen(kw_only=True)
-class ShareGroupTargetAssignmentMetadataKey:
-    """Key of a group's target assignment (type 12)."""
-
-    group_id: str
+@frozen
+class ShareGroupMetadata(GroupKeyed[ShareGroupMetadataValue]):
+    """The group itself (type 11). Its tombstone deletes the group."""
 
 
-@frozen(kw_only=True)
-class ShareGroupTargetAssignmentMetadataValue:
-    """The group epoch of the target assignment, and when it was computed (KIP-1263; 0 if unknown)."""
-
-    assignment_epoch: int
-    assignment_timestamp_ms: int = 0
-
-
-@frozen(kw_only=True)
-class ShareGroupTargetAssignmentMemberKey:
-    """Key of a member's target assignment (type 13)."""
-
-    group_id: str
-    member_id: str
+@frozen
+class ShareGroupTargetAssignmentMetadata(GroupKeyed[TargetEpoch]):
+    """The epoch of the target assignment (type 12)."""
 
 
 @frozen(kw_only=True)
@@ -88,7 +69,7 @@ class AssignedTopic:
     """Partitions of one topic in an assignment."""
 
     topic_id: UUID
-    partitions: tuple[int, ...] = ()
+    partitions: tuple[Int32, ...] = ()
 
 
 @frozen(kw_only=True)
@@ -98,29 +79,24 @@ class ShareGroupTargetAssignmentMemberValue:
     topic_partitions: tuple[AssignedTopic, ...] = ()
 
 
-@frozen(kw_only=True)
-class ShareGroupCurrentMemberAssignmentKey:
-    """Key of a member's current assignment (type 14)."""
-
-    group_id: str
-    member_id: str
+@frozen
+class ShareGroupTargetAssignmentMember(MemberKeyed[V]):
+    """A member's part of the target assignment (type 13)."""
 
 
 @frozen(kw_only=True)
 class ShareGroupCurrentMemberAssignmentValue:
     """The member's epochs, and the partitions that it has. `state` is 0 (stable): share groups have no other."""
 
-    member_epoch: int
-    previous_member_epoch: int
-    state: int
+    member_epoch: Int32
+    previous_member_epoch: Int32
+    state: Int8
     assigned_partitions: tuple[AssignedTopic, ...] = ()
 
 
-@frozen(kw_only=True)
-class ShareGroupStatePartitionMetadataKey:
-    """Key of a group's share-partitions (type 15)."""
-
-    group_id: str
+@frozen
+class ShareGroupCurrentMemberAssignment(MemberKeyed[V]):
+    """A member's epoch and current assignment (type 14)."""
 
 
 @frozen(kw_only=True)
@@ -129,7 +105,7 @@ class StateTopic:
 
     topic_id: UUID
     topic_name: str
-    partitions: tuple[int, ...] = ()
+    partitions: tuple[Int32, ...] = ()
 
 
 @frozen(kw_only=True)
@@ -149,36 +125,17 @@ class ShareGroupStatePartitionMetadataValue:
     deleting_topics: tuple[DeletingTopic, ...] = ()
 
 
+@frozen
+class ShareGroupStatePartitionMetadata(GroupKeyed[V]):
+    """The share-partitions with persistent state (type 15)."""
+
+
 SHARE_GROUP_RECORDS = (
-    RecordType(
-        10,
-        key=(ShareGroupMemberMetadataKey, schemas.MEMBER_KEY),
-        value=(ShareGroupMemberMetadataValue, {0: schemas.MEMBER_METADATA}),
-    ),
-    RecordType(
-        11,
-        key=(ShareGroupMetadataKey, schemas.GROUP_KEY),
-        value=(ShareGroupMetadataValue, {0: schemas.METADATA}),
-    ),
-    RecordType(
-        12,
-        key=(ShareGroupTargetAssignmentMetadataKey, schemas.GROUP_KEY),
-        value=(ShareGroupTargetAssignmentMetadataValue, {0: schemas.TARGET_ASSIGNMENT_METADATA}),
-    ),
-    RecordType(
-        13,
-        key=(ShareGroupTargetAssignmentMemberKey, schemas.MEMBER_KEY),
-        value=(ShareGroupTargetAssignmentMemberValue, {0: schemas.TARGET_ASSIGNMENT_MEMBER}),
-    ),
-    RecordType(
-        14,
-        key=(ShareGroupCurrentMemberAssignmentKey, schemas.MEMBER_KEY),
-        value=(ShareGroupCurrentMemberAssignmentValue, {0: schemas.CURRENT_MEMBER_ASSIGNMENT}),
-    ),
-    RecordType(
-        15,
-        key=(ShareGroupStatePartitionMetadataKey, schemas.GROUP_KEY),
-        value=(ShareGroupStatePartitionMetadataValue, {0: schemas.STATE_PARTITION_METADATA}),
-    ),
+    RecordType(10, ShareGroupMemberMetadata, ShareGroupMemberMetadataValue),
+    RecordType(11, ShareGroupMetadata, ShareGroupMetadataValue),
+    RecordType(12, ShareGroupTargetAssignmentMetadata, TargetEpoch),
+    RecordType(13, ShareGroupTargetAssignmentMember, ShareGroupTargetAssignmentMemberValue),
+    RecordType(14, ShareGroupCurrentMemberAssignment, ShareGroupCurrentMemberAssignmentValue),
+    RecordType(15, ShareGroupStatePartitionMetadata, ShareGroupStatePartitionMetadataValue),
 )
 """The record types of share groups."""

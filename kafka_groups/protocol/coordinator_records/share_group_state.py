@@ -1,24 +1,35 @@
 """The records of `__share_group_state`, which the share coordinators write: the state of share-partitions (KIP-932)."""
 
-from typing import Any
+from typing import Generic, TypeVar
 from uuid import UUID
 
 from attrs import frozen
 
-from kafka_groups.protocol.coordinator_records.record import CoordinatorRecord, RecordTable, RecordType
+from kafka_groups.protocol.coordinator_records.record import RecordTable, RecordType
+from kafka_groups.protocol.fields import Int32, Int64, wire_field
 from kafka_groups.protocol.messages.share_state import UNKNOWN_COUNT, StateBatch
-from kafka_groups.protocol.schemas.declared import share_state_records as schemas
 
-__all__ = ["SHARE_GROUP_STATE", "ShareSnapshotKey", "ShareSnapshotValue", "ShareUpdateKey", "ShareUpdateValue"]
+__all__ = [
+    "SHARE_GROUP_STATE",
+    "SharePartitionKeyed",
+    "ShareSnapshot",
+    "ShareSnapshotValue",
+    "ShareStateRecord",
+    "ShareUpdate",
+    "ShareUpdateValue",
+]
+
+V = TypeVar("V")
 
 
-@frozen(kw_only=True)
-class ShareSnapshotKey:
-    """Key of a share-partition's full state (type 0)."""
+@frozen
+class SharePartitionKeyed(Generic[V]):
+    """A record about a share-partition. Without a value, it is a tombstone."""
 
     group_id: str
     topic_id: UUID
-    partition: int
+    partition: Int32
+    value: V | None = None
 
 
 @frozen(kw_only=True)
@@ -36,23 +47,19 @@ class ShareSnapshotValue:
         state_batches: States of offsets. Offsets in none of them are available.
     """
 
-    snapshot_epoch: int
-    state_epoch: int
-    leader_epoch: int
-    start_offset: int
-    delivery_complete_count: int = UNKNOWN_COUNT
-    create_timestamp_ms: int
-    write_timestamp_ms: int
+    snapshot_epoch: Int32
+    state_epoch: Int32
+    leader_epoch: Int32
+    start_offset: Int64
+    delivery_complete_count: Int32 = wire_field(UNKNOWN_COUNT, tag=0)
+    create_timestamp_ms: Int64
+    write_timestamp_ms: Int64
     state_batches: tuple[StateBatch, ...] = ()
 
 
-@frozen(kw_only=True)
-class ShareUpdateKey:
-    """Key of a change (type 1)."""
-
-    group_id: str
-    topic_id: UUID
-    partition: int
+@frozen
+class ShareSnapshot(SharePartitionKeyed[ShareSnapshotValue]):
+    """The full state of a share-partition (type 0)."""
 
 
 @frozen(kw_only=True)
@@ -63,11 +70,19 @@ class ShareUpdateValue:
     offsets.
     """
 
-    snapshot_epoch: int
-    leader_epoch: int
-    start_offset: int
-    delivery_complete_count: int = UNKNOWN_COUNT
+    snapshot_epoch: Int32
+    leader_epoch: Int32
+    start_offset: Int64
+    delivery_complete_count: Int32 = wire_field(UNKNOWN_COUNT, tag=0)
     state_batches: tuple[StateBatch, ...] = ()
+
+
+@frozen
+class ShareUpdate(SharePartitionKeyed[ShareUpdateValue]):
+    """A change (type 1)."""
+
+
+ShareStateRecord = ShareSnapshot | ShareUpdate
 
 
 _MOST_FIXED_BYTES = 150
@@ -75,28 +90,15 @@ _MOST_FIXED_BYTES = 150
 _MOST_BYTES_OF_CHARACTER, _BYTES_OF_BATCH = 4, 20
 
 
-def _most_bytes(record: CoordinatorRecord) -> int:
+def _most_bytes(record: ShareStateRecord) -> int:
     """Return a bound without encoding the record: a leader writes one with every acknowledgement."""
-    key: Any = record.key
-    value: Any = record.value
-    batches = 0 if value is None else len(value.state_batches)
-    return _MOST_FIXED_BYTES + _MOST_BYTES_OF_CHARACTER * len(key.group_id) + _BYTES_OF_BATCH * batches
+    batches = 0 if record.value is None else len(record.value.state_batches)
+    return _MOST_FIXED_BYTES + _MOST_BYTES_OF_CHARACTER * len(record.group_id) + _BYTES_OF_BATCH * batches
 
 
-SHARE_GROUP_STATE = RecordTable(
+SHARE_GROUP_STATE: RecordTable[ShareStateRecord] = RecordTable(
     "__share_group_state",
-    (
-        RecordType(
-            0,
-            key=(ShareSnapshotKey, schemas.SHARE_PARTITION_KEY),
-            value=(ShareSnapshotValue, {0: schemas.SHARE_SNAPSHOT}),
-        ),
-        RecordType(
-            1,
-            key=(ShareUpdateKey, schemas.SHARE_PARTITION_KEY),
-            value=(ShareUpdateValue, {0: schemas.SHARE_UPDATE}),
-        ),
-    ),
+    (RecordType(0, ShareSnapshot, ShareSnapshotValue), RecordType(1, ShareUpdate, ShareUpdateValue)),
     _most_bytes,
 )
 """The types of record that Kafka 4.4 writes."""

@@ -1,34 +1,39 @@
 """Records of streams groups in `__consumer_offsets`, types 17 and 19 to 23 (KIP-1071)."""
 
+from typing import TypeVar
+
 from attrs import frozen
 
+from kafka_groups.protocol.coordinator_records.group_record import GroupKeyed, MemberKeyed, TargetEpoch
 from kafka_groups.protocol.coordinator_records.record import RecordType
-from kafka_groups.protocol.messages.streams_group import KeyValue, StreamsSubtopology, TaskIds, UserEndpoint
-from kafka_groups.protocol.schemas.declared import streams_group_records as schemas
+from kafka_groups.protocol.fields import Int8, Int32, Int64, wire_field
+from kafka_groups.protocol.messages.streams_group_parts import KeyValue, StreamsSubtopology, TaskIds, UserEndpoint
 
 __all__ = [
     "STREAMS_GROUP_RECORDS",
     "CurrentTaskIds",
-    "StreamsGroupCurrentMemberAssignmentKey",
+    "OfStreamsGroup",
+    "StreamsGroupCurrentMemberAssignment",
     "StreamsGroupCurrentMemberAssignmentValue",
-    "StreamsGroupMemberMetadataKey",
+    "StreamsGroupMemberMetadata",
     "StreamsGroupMemberMetadataValue",
-    "StreamsGroupMetadataKey",
+    "StreamsGroupMetadata",
     "StreamsGroupMetadataValue",
-    "StreamsGroupTargetAssignmentMemberKey",
+    "StreamsGroupTargetAssignmentMember",
     "StreamsGroupTargetAssignmentMemberValue",
-    "StreamsGroupTargetAssignmentMetadataKey",
-    "StreamsGroupTargetAssignmentMetadataValue",
-    "StreamsGroupTopologyKey",
+    "StreamsGroupTargetAssignmentMetadata",
+    "StreamsGroupTopology",
     "StreamsGroupTopologyValue",
 ]
 
+V = TypeVar("V")
+"""The value, if the rules of the group coordinator have it in another form than the message class in the table."""
 
-@frozen(kw_only=True)
-class StreamsGroupMetadataKey:
-    """Key of a group (type 17)."""
 
-    group_id: str
+class OfStreamsGroup:
+    """A record of a streams group."""
+
+    __slots__ = ()
 
 
 @frozen(kw_only=True)
@@ -44,20 +49,17 @@ class StreamsGroupMetadataValue:
         failed_description_topology_epoch: The epoch of the topology whose description the plugin refused.
     """
 
-    epoch: int
-    metadata_hash: int
-    validated_topology_epoch: int = -1
-    last_assignment_configs: tuple[KeyValue, ...] = ()
-    stored_description_topology_epoch: int = -1
-    failed_description_topology_epoch: int = -1
+    epoch: Int32
+    metadata_hash: Int64
+    validated_topology_epoch: Int32 = wire_field(-1, tag=0)
+    last_assignment_configs: tuple[KeyValue, ...] = wire_field((), tag=1)
+    stored_description_topology_epoch: Int32 = wire_field(-1, tag=2)
+    failed_description_topology_epoch: Int32 = wire_field(-1, tag=3)
 
 
-@frozen(kw_only=True)
-class StreamsGroupMemberMetadataKey:
-    """Key of a member (type 19)."""
-
-    group_id: str
-    member_id: str
+@frozen
+class StreamsGroupMetadata(OfStreamsGroup, GroupKeyed[V]):
+    """The group itself (type 17)."""
 
 
 @frozen(kw_only=True)
@@ -68,34 +70,21 @@ class StreamsGroupMemberMetadataValue:
     rack_id: str | None = None
     client_id: str
     client_host: str
-    rebalance_timeout_ms: int
-    topology_epoch: int
+    rebalance_timeout_ms: Int32
+    topology_epoch: Int32
     process_id: str
     user_endpoint: UserEndpoint | None = None
     client_tags: tuple[KeyValue, ...] = ()
 
 
-@frozen(kw_only=True)
-class StreamsGroupTargetAssignmentMetadataKey:
-    """Key of the target assignment's metadata (type 20)."""
-
-    group_id: str
+@frozen
+class StreamsGroupMemberMetadata(OfStreamsGroup, MemberKeyed[V]):
+    """A member (type 19)."""
 
 
-@frozen(kw_only=True)
-class StreamsGroupTargetAssignmentMetadataValue:
-    """The group epoch that the target assignment was computed for, and when."""
-
-    assignment_epoch: int
-    assignment_timestamp_ms: int = 0
-
-
-@frozen(kw_only=True)
-class StreamsGroupTargetAssignmentMemberKey:
-    """Key of a member's part of the target assignment (type 21)."""
-
-    group_id: str
-    member_id: str
+@frozen
+class StreamsGroupTargetAssignmentMetadata(OfStreamsGroup, GroupKeyed[TargetEpoch]):
+    """The epoch of the target assignment (type 20)."""
 
 
 @frozen(kw_only=True)
@@ -107,12 +96,9 @@ class StreamsGroupTargetAssignmentMemberValue:
     warmup_tasks: tuple[TaskIds, ...] = ()
 
 
-@frozen(kw_only=True)
-class StreamsGroupCurrentMemberAssignmentKey:
-    """Key of a member's epoch and current assignment (type 22)."""
-
-    group_id: str
-    member_id: str
+@frozen
+class StreamsGroupTargetAssignmentMember(OfStreamsGroup, MemberKeyed[V]):
+    """A member's part of the target assignment (type 21)."""
 
 
 @frozen(kw_only=True)
@@ -120,8 +106,8 @@ class CurrentTaskIds:
     """Tasks of one sub-topology. Active tasks have the epoch at which each was assigned to the member (KAFKA-19779)."""
 
     subtopology_id: str
-    partitions: tuple[int, ...] = ()
-    assignment_epochs: tuple[int, ...] | None = ()
+    partitions: tuple[Int32, ...] = ()
+    assignment_epochs: tuple[Int32, ...] | None = wire_field((), tag=0)
 
 
 @frozen(kw_only=True)
@@ -131,9 +117,9 @@ class StreamsGroupCurrentMemberAssignmentValue:
     The state is 1 (stable), 2 (the member has to revoke tasks), 3 (it waits for others to do so) or 127 (unknown).
     """
 
-    member_epoch: int
-    previous_member_epoch: int
-    state: int
+    member_epoch: Int32
+    previous_member_epoch: Int32
+    state: Int8
     active_tasks: tuple[CurrentTaskIds, ...] = ()
     standby_tasks: tuple[CurrentTaskIds, ...] = ()
     warmup_tasks: tuple[CurrentTaskIds, ...] = ()
@@ -142,47 +128,30 @@ class StreamsGroupCurrentMemberAssignmentValue:
     warmup_tasks_pending_revocation: tuple[CurrentTaskIds, ...] = ()
 
 
-@frozen(kw_only=True)
-class StreamsGroupTopologyKey:
-    """Key of the topology (type 23)."""
-
-    group_id: str
+@frozen
+class StreamsGroupCurrentMemberAssignment(OfStreamsGroup, MemberKeyed[V]):
+    """A member's epoch and current tasks (type 22)."""
 
 
 @frozen(kw_only=True)
 class StreamsGroupTopologyValue:
     """The topology, as the first member sent it."""
 
-    epoch: int
+    epoch: Int32
     subtopologies: tuple[StreamsSubtopology, ...] = ()
 
 
+@frozen
+class StreamsGroupTopology(OfStreamsGroup, GroupKeyed[V]):
+    """The topology that the first member sent (type 23)."""
+
+
 STREAMS_GROUP_RECORDS = (
-    RecordType(
-        17, key=(StreamsGroupMetadataKey, schemas.GROUP_KEY), value=(StreamsGroupMetadataValue, {0: schemas.METADATA})
-    ),
-    RecordType(
-        19,
-        key=(StreamsGroupMemberMetadataKey, schemas.MEMBER_KEY),
-        value=(StreamsGroupMemberMetadataValue, {0: schemas.MEMBER_METADATA}),
-    ),
-    RecordType(
-        20,
-        key=(StreamsGroupTargetAssignmentMetadataKey, schemas.GROUP_KEY),
-        value=(StreamsGroupTargetAssignmentMetadataValue, {0: schemas.TARGET_ASSIGNMENT_METADATA}),
-    ),
-    RecordType(
-        21,
-        key=(StreamsGroupTargetAssignmentMemberKey, schemas.MEMBER_KEY),
-        value=(StreamsGroupTargetAssignmentMemberValue, {0: schemas.TARGET_ASSIGNMENT_MEMBER}),
-    ),
-    RecordType(
-        22,
-        key=(StreamsGroupCurrentMemberAssignmentKey, schemas.MEMBER_KEY),
-        value=(StreamsGroupCurrentMemberAssignmentValue, {0: schemas.CURRENT_MEMBER_ASSIGNMENT}),
-    ),
-    RecordType(
-        23, key=(StreamsGroupTopologyKey, schemas.GROUP_KEY), value=(StreamsGroupTopologyValue, {0: schemas.TOPOLOGY})
-    ),
+    RecordType(17, StreamsGroupMetadata, StreamsGroupMetadataValue),
+    RecordType(19, StreamsGroupMemberMetadata, StreamsGroupMemberMetadataValue),
+    RecordType(20, StreamsGroupTargetAssignmentMetadata, TargetEpoch),
+    RecordType(21, StreamsGroupTargetAssignmentMember, StreamsGroupTargetAssignmentMemberValue),
+    RecordType(22, StreamsGroupCurrentMemberAssignment, StreamsGroupCurrentMemberAssignmentValue),
+    RecordType(23, StreamsGroupTopology, StreamsGroupTopologyValue),
 )
 """The record types of streams groups."""

@@ -3,19 +3,11 @@
 from attrs import frozen
 
 from kafka_groups.protocol.coordinator_records.record import RecordTable, RecordType
-from kafka_groups.protocol.fields import ignorable
-from kafka_groups.protocol.schemas.declared import transaction_records as schemas
+from kafka_groups.protocol.fields import Int8, Int16, Int32, Int64, wire_field
 
-__all__ = ["TRANSACTION_STATE", "TransactionLogKey", "TransactionLogPartitions", "TransactionLogValue"]
+__all__ = ["TRANSACTION_STATE", "TransactionLog", "TransactionLogPartitions", "TransactionLogValue"]
 
 NOT_SET = -1
-
-
-@frozen(kw_only=True)
-class TransactionLogKey:
-    """Key of a transactional id (type 0)."""
-
-    transactional_id: str
 
 
 @frozen(kw_only=True)
@@ -23,7 +15,7 @@ class TransactionLogPartitions:
     """Partitions of one topic in a transaction."""
 
     topic: str
-    partition_ids: tuple[int, ...] = ()
+    partition_ids: tuple[Int32, ...] = ()
 
 
 @frozen(kw_only=True)
@@ -46,25 +38,34 @@ class TransactionLogValue:
         transaction_start_timestamp_ms: When the transaction began, or -1.
     """
 
-    producer_id: int
-    previous_producer_id: int = ignorable(NOT_SET)  # v1+
-    next_producer_id: int = ignorable(NOT_SET)  # v1+
-    client_transaction_version: int = ignorable(0)  # v1+
-    next_producer_epoch: int = ignorable(NOT_SET)  # v1+
-    producer_epoch: int
-    transaction_timeout_ms: int
-    transaction_status: int
+    producer_id: Int64
+    previous_producer_id: Int64 = wire_field(NOT_SET, since=1, tag=0)
+    next_producer_id: Int64 = wire_field(NOT_SET, since=1, tag=1)
+    client_transaction_version: Int16 = wire_field(0, since=1, tag=2)
+    next_producer_epoch: Int16 = wire_field(NOT_SET, since=1, tag=3)
+    producer_epoch: Int16
+    transaction_timeout_ms: Int32
+    transaction_status: Int8
     transaction_partitions: tuple[TransactionLogPartitions, ...] | None
-    transaction_last_update_timestamp_ms: int
-    transaction_start_timestamp_ms: int
+    transaction_last_update_timestamp_ms: Int64
+    transaction_start_timestamp_ms: Int64
 
 
-def _table(version: int) -> RecordTable:
-    values = {0: schemas.TRANSACTION_0, 1: schemas.TRANSACTION_1}
+@frozen
+class TransactionLog:
+    """The state of a transactional id (type 0). Without a value, it is a tombstone."""
+
+    transactional_id: str
+    value: TransactionLogValue | None = None
+
+
+def _table(version: int) -> RecordTable[TransactionLog]:
     kind = RecordType(
         0,
-        key=(TransactionLogKey, schemas.TRANSACTIONAL_ID_KEY),
-        value=(TransactionLogValue, values),
+        TransactionLog,
+        TransactionLogValue,
+        versions=range(2),
+        flexible_since=1,
         version_of=lambda _value: version,
     )
     return RecordTable("__transaction_state", (kind,))

@@ -30,7 +30,7 @@ class ActiveProducer:
         last_sequence: Sequence number of its last record, or -1 if there is none since its last marker.
         last_timestamp: Time of its last batch or marker, in milliseconds since the epoch, or -1.
         coordinator_epoch: Epoch of the coordinator that wrote its last marker, or -1.
-        current_txn_start_offset: Where its open transaction begins, or -1 if it has none.
+        current_txn_start_offset: Where its open transaction begins, or -1 if no transaction is open.
     """
 
     producer_id: int

@@ -6,6 +6,7 @@ from uuid import UUID
 from attrs import frozen
 
 from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.protocol.fields import Int8, Int16, Int64
 
 UNINITIALIZED_OFFSET: Final = -1
 """Start offset of a share-partition before its group's `share.auto.offset.reset` is resolved."""
@@ -21,10 +22,10 @@ class StateBatch:
     (archived). Acquired records are not persisted.
     """
 
-    first_offset: int
-    last_offset: int
-    delivery_state: int
-    delivery_count: int
+    first_offset: Int64
+    last_offset: Int64
+    delivery_state: Int8
+    delivery_count: Int16
 
 
 @frozen(kw_only=True)

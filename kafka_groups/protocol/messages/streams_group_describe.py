@@ -6,7 +6,7 @@ from attrs import frozen
 
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.authorized_operations import NOT_ASKED
-from kafka_groups.protocol.messages.streams_group import (
+from kafka_groups.protocol.messages.streams_group_parts import (
     KeyValue,
     StreamsTopicInfo,
     TaskIds,

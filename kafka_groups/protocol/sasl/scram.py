@@ -16,6 +16,8 @@ from kafka_groups.protocol.sasl.exchange import Identity, RejectedError
 
 __all__ = [
     "MAX_ITERATIONS",
+    "MECHANISM_NAMES",
+    "MECHANISM_NUMBERS",
     "MIN_ITERATIONS",
     "SCRAM_MECHANISMS",
     "ScramClient",
@@ -27,6 +29,10 @@ __all__ = [
 
 SCRAM_MECHANISMS = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
 """The hash function of each mechanism."""
+
+MECHANISM_NUMBERS = {"SCRAM-SHA-256": 1, "SCRAM-SHA-512": 2}
+MECHANISM_NAMES = {number: name for name, number in MECHANISM_NUMBERS.items()}
+"""The numbers of the mechanisms in requests that read or change credentials (KIP-554)."""
 
 MIN_ITERATIONS = 4_096
 MAX_ITERATIONS = 1_000_000

@@ -55,7 +55,7 @@ class RecordColumns:
         noted: list[int] = []
         try:
             count = _reader_of(self.wanted)(self, raws if offsets is not None else _noting_offsets(raws, noted))
-        except BaseException:
+        except BaseException:  # also Ctrl-C: rows of half a batch would no longer fit their offsets
             for column, size in zip(self._columns(), sizes, strict=True):
                 del column[size:]
             raise

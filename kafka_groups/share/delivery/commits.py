@@ -65,8 +65,11 @@ class CommitTicket:
 
     def settle(self, partition: TopicIdPartition, error: KafkaGroupsError | None) -> None:
         """Store the result of one acknowledgement."""
+        # Several deliveries of one partition may be in one commit. The first error stays, since a success of another
+        # part does not undo it.
         self.results[partition] = self.results.get(partition) or error
         self._outstanding -= 1
+        # Exactly 0: a ticket that never expected anything is done already, and nobody waits for it.
         if self._outstanding == 0 and self.on_done is not None:
             self.on_done()
 
@@ -112,11 +115,14 @@ class PendingAcknowledgement:
     @property
     def renews(self) -> bool:
         """True if it contains the type RENEW, which requires version 2 and a flag (KIP-1222)."""
+        # From the batches and not from the marks, because a renewal in place has no marks.
         return any(m.RENEW in batch.acknowledge_types for batch in self.batches)
 
     def overlaps(self, other: Self) -> bool:
         """Return True if both name the same offset of a partition, for different deliveries."""
         mine, theirs = self.batches, other.batches
+        # Acknowledgements of one delivery are merged when they are sent, so only those of different deliveries can be
+        # in each other's way.
         if self.delivery is other.delivery or mine[0].first_offset > theirs[-1].last_offset:
             return False
         if theirs[0].first_offset > mine[-1].last_offset:

@@ -4,8 +4,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from attrs import field, frozen
 
-from kafka_groups.client.events import Area, Events, counted
+from kafka_groups.client.events import Area, Events
 from kafka_groups.errors import CorruptRecordError, KafkaGroupsError, RecordDeserializationError
+from kafka_groups.errors.texts import counted, named, sentences
 from kafka_groups.protocol.record_batch import DecodedRecord, RecordBatch, foreign_errors, iter_batches
 from kafka_groups.serdes.contexts import DeserializationContext, takes_context
 from kafka_groups.share.delivery import marks as m
@@ -59,7 +60,7 @@ class Decoder:
             records: A delivery ends with the batch that completes this number.
         """
         batches, error = self._readable(acquired, blob)
-        return list(_pieces(acquired, batches, records)), error
+        return _pieces(acquired, batches, records), error
 
     def deserialize(self, acquired: DeliveredRecords) -> list[DeliveredRecords | KafkaGroupsError]:
         """Deserialise the records of a delivery. Return it in parts, with the errors to raise between them.
@@ -84,40 +85,55 @@ class Decoder:
         has_holes = acquired.has_holes
         try:
             for batch in iter_batches(blob):  # one step for each batch, and many producers send small ones
-                header = batch.header
-                read_bytes += header.size_bytes
-                base_offset, after = header.base_offset, header.next_offset
+                read_bytes += len(batch.data)
+                base_offset, after = batch.header.base_offset, batch.header.next_offset
+                # Batches in front of and behind the acquired range.
                 if after <= acquired.first_offset or base_offset > last_acquired:
                     continue  # not acquired: the broker reads more of the log than it gives
+                # KIP-932, "Fetching and acknowledging records": the broker acquires ranges without knowing which
+                # offsets have records, and the consumer tells it about gaps with the type GAP
+                # (ShareInFlightBatch.addGap in Kafka's client).
                 if base_offset > next_offset:
                     acquired.mark_open(next_offset, base_offset - 1, AcknowledgeType.GAP)
                 next_offset = after
                 if has_holes and not acquired.holds_any(batch):
                     continue  # acquired by another member: ignore it, corrupt or not
-                error = self._check(acquired, batch)
-                if error is None and not header.is_control:
-                    batches.append(batch)
+                error = self._add(batch, acquired, batches)
                 first_error = first_error or error
         except CorruptRecordError as error:
+            # The framing itself is broken, so no further batch can be found in these bytes.
             first_error = first_error or error
         # Offsets after the last batch have no record. But if unreadable bytes are left over, they may have one: they
         # are released instead of being lost.
         complete = read_bytes == len(blob or b"")
         rest = AcknowledgeType.GAP if complete else AcknowledgeType.RELEASE
-        acquired.mark_open(next_offset, acquired.last_offset, rest)
+        if next_offset <= last_acquired:
+            acquired.mark_open(next_offset, last_acquired, rest)
         return batches, first_error
 
-    def _check(self, acquired: DeliveredRecords, batch: RecordBatch) -> CorruptRecordError | None:
+    def _add(
+        self, batch: RecordBatch, acquired: DeliveredRecords, batches: list[RecordBatch]
+    ) -> CorruptRecordError | None:
+        """Add a batch to the readable ones, unless it is a control batch or corrupt. Return the error."""
         try:
+            # KIP-932, "Handling bad records": a batch with a wrong checksum is rejected as a whole and never delivered
+            # again, and the poll raises the error.
             if self.check_crcs:
                 batch.check_crc()
+            # Transaction markers are not records of the application. They are acknowledged as gaps, so that the start
+            # offset can move past them. Kafka's client skips control batches as well
+            # (ShareCompletedFetch.nextFetchedRecord).
             if batch.header.is_control:
                 acquired.mark_batch(batch, AcknowledgeType.GAP)
-            elif not batch.header.is_dense:
+                return None
+            # A compacted batch keeps its offsets but not all of its records (KIP-932, "Log compaction"). Only such a
+            # batch has to be decompressed here.
+            if not batch.header.is_dense:
                 _mark_gaps(acquired, batch)
         except CorruptRecordError as error:
             acquired.mark_batch(batch, AcknowledgeType.REJECT)
             return error
+        batches.append(batch)
         return None
 
     # ------------------------------------------------------------------------------- deserialisers
@@ -129,11 +145,17 @@ class Decoder:
         for raw in raws:
             record = self._deserialize_one(raw, current)
             if record.error is not None:
+                # KIP-932, "Handling bad records": the consumer releases a record that it cannot deserialise, and the
+                # application can acknowledge it differently.
                 current.mark_open(raw.offset, raw.offset, AcknowledgeType.RELEASE)
+            # There are two modes. By default the record is delivered with its error, and the rest of the batch with it.
+            # With on_deserialization_error="raise", records before it are delivered first, then the error is raised,
+            # then the rest, as in Kafka's client (ShareCompletedFetch.fetchRecords).
             if record.error is None or not self.raise_errors:
                 records.append(record)
                 continue
             # The record itself comes after its error, so that the application can still acknowledge its offset.
+            # None if the record is the first of its delivery: then there is nothing before it to deliver.
             failed = current.split_after(raw.offset - 1) if raw.offset > current.first_offset else None
             if failed is not None:
                 current.hand_out_deserialized(records)
@@ -153,8 +175,9 @@ class Decoder:
     def _warn(self, errors: Sequence[RecordDeserializationError]) -> None:
         if errors:
             failed = f"{counted(len(errors), 'record')} of {errors[0].topic}-{errors[0].partition}"
-            text = f"Could not decode {failed}; the first: {errors[0]}. They are released unless you acknowledge them."
-            self.events.warn(Area.RECORDS, f"undecodable {errors[0].topic}", text)
+            text = f"Could not decode {failed}; the first: {errors[0]}"
+            outcome = "The consumer releases records that it cannot decode unless you acknowledge them"
+            self.events.warn(Area.RECORDS, f"undecodable {errors[0].topic}", sentences(text, outcome))
 
     def _deserialize_one(self, raw: DecodedRecord, acquired: DeliveredRecords) -> DeserializedRecord:
         key, value = raw.key, raw.value
@@ -166,7 +189,7 @@ class Decoder:
                     if self._key_takes_context
                     else self.key_deserializer(key)
                 )
-            except Exception as cause:
+            except Exception as cause:  # the user's deserializer may raise anything; the record carries the error
                 key, error = None, _deserialization_error("key", raw, acquired, cause)
         if value is not None and self.value_deserializer is not None:
             try:
@@ -175,33 +198,36 @@ class Decoder:
                     if self._value_takes_context
                     else self.value_deserializer(value)
                 )
-            except Exception as cause:
+            except Exception as cause:  # the user's deserializer may raise anything; the record carries the error
                 value, error = None, error or _deserialization_error("value", raw, acquired, cause)
         return DeserializedRecord(raw, acquired, key, value, error)
 
 
-def _pieces(acquired: DeliveredRecords, batches: Sequence[RecordBatch], records: int) -> Iterator[DeliveredRecords]:
+def _pieces(acquired: DeliveredRecords, batches: Sequence[RecordBatch], records: int) -> list[DeliveredRecords]:
     """Split the delivery into parts of whole batches."""
+    pieces = [acquired]
     start = 0
     for number, batch in enumerate(batches[:-1], start=1):
         end = batch.header.next_offset
+        # A part ends with the batch that completes a poll. Batches are not split: a poll returns whole batches, as the
+        # broker acquires them.
         if acquired.open_before(end) < records:
             continue
         rest = acquired.split_after(end - 1)
         if rest is None:
             break
         acquired.hand_out(batches[start:number])
-        yield acquired
+        pieces.append(rest)
         acquired, start = rest, number
     acquired.hand_out(batches[start:])
-    yield acquired
+    return pieces
 
 
 def _deserialization_error(
     what: str, raw: DecodedRecord, acquired: DeliveredRecords, cause: Exception
 ) -> RecordDeserializationError:
     error = RecordDeserializationError(
-        f"the {what} of the record {acquired.topic_partition}@{raw.offset} cannot be deserialised: {cause!r}",
+        f"the {what} of the record {acquired.topic_partition}@{raw.offset} cannot be deserialised: {named(cause)}",
         topic=acquired.topic,
         partition=acquired.partition,
         offset=raw.offset,

@@ -11,7 +11,7 @@ from kafka_groups.protocol.record_batch import DecodedRecord, RecordBatch, forei
 from kafka_groups.share.delivery import marks as m
 from kafka_groups.share.delivery.columns import BLOCK_RECORDS, FIELDS, RecordColumns
 from kafka_groups.share.delivery.delivery import NOT_CHANGEABLE, Delivery, SessionId
-from kafka_groups.share.delivery.place import Place
+from kafka_groups.share.delivery.read_position import ReadPosition
 from kafka_groups.share.delivery.records import AnyRecord, DeserializedRecord, ShareRecord
 from kafka_groups.types import AcknowledgeType, TopicIdPartition
 
@@ -32,10 +32,11 @@ class DeliveredRecords(Delivery):
         lock_deadline_ms: When the acquisition locks end, on the monotonic clock.
 
     Attributes:
+        size: Number of records that iterating delivers.
         undecodable: The error of a batch that could not be decoded while iterating; the next poll raises it.
     """
 
-    __slots__ = ("_batches", "_delivered", "_is_whole", "_records", "_size", "undecodable")
+    __slots__ = ("_batches", "_delivered", "_is_whole", "_records", "size", "undecodable")
 
     def __init__(
         self,
@@ -50,24 +51,26 @@ class DeliveredRecords(Delivery):
         self._records: list[DeserializedRecord] | None = None
         self._delivered: bytes | None = None
         self._is_whole = False
-        self._size = 0
+        self.size = 0
 
     # -------------------------------------------------------------------------------------- records
 
     def __len__(self) -> int:
-        return self._size
+        return self.size
 
     def hand_out(self, batches: Iterable[RecordBatch]) -> None:
         """Set the batches of the records. Iterating delivers the offsets that are OPEN now."""
         self._batches = tuple(batches)
-        self._size = self.marks.count(m.OPEN)
-        self._delivered = bytes(self.marks) if self._size != len(self.marks) else None
+        self.size = self.marks.count(m.OPEN)
+        # Acknowledging changes the marks while the application iterates. A copy tells which offsets were delivered;
+        # without gaps and holes none is needed.
+        self._delivered = bytes(self.marks) if self.size != len(self.marks) else None
         self._is_whole = self._delivered is None and all(map(self.covers, self._batches))
 
     def hand_out_deserialized(self, records: list[DeserializedRecord]) -> None:
         """Set the deserialised records. Iterating delivers them."""
         self._records = records
-        self._size = len(records)
+        self.size = len(records)
 
     @property
     def is_deserialized(self) -> bool:
@@ -77,21 +80,22 @@ class DeliveredRecords(Delivery):
     def __iter__(self) -> Iterator[AnyRecord]:
         return self._made() if self._records is None else iter(self._records)
 
-    def read(self, place: Place, after: int | None = None) -> Generator[AnyRecord]:
-        """Iterate over the records, and store the position in `place` when the generator is closed.
+    def read(self, position: ReadPosition, after: int | None = None) -> Generator[AnyRecord]:
+        """Iterate over the records, and store the position in `position` when the generator is closed.
 
         Args:
-            place: Receives the position.
+            position: Receives the position.
             after: Yield only records after this offset.
         """
-        return self._made(place, after) if self._records is None else _told(self._records, place, after)
+        return self._made(position, after) if self._records is None else _told(self._records, position, after)
 
-    def _made(self, place: Place | None = None, after: int | None = None) -> Generator[AnyRecord]:
+    def _made(self, position: ReadPosition | None = None, after: int | None = None) -> Generator[AnyRecord]:
         record: AnyRecord | None = None
         try:
             for batch in self._batches:
                 try:
                     for raw in (
+                        # The usual case, a whole delivery read from the start, needs no check of each offset.
                         batch.compiled() if self._is_whole and after is None else self._raw_records_of(batch, after)
                     ):
                         # What ShareRecord(raw, self) does, without a call for each record: a quarter of the time.
@@ -102,15 +106,20 @@ class DeliveredRecords(Delivery):
                         record.value = raw.value
                         yield record
                 except foreign_errors() as error:
+                    # A batch is decompressed only here, so damage that its checksum did not show turns up in the middle
+                    # of a loop. Kafka's client rejects such a batch as well (ShareCompletedFetch.rejectRecordBatch),
+                    # when it decodes the fetch.
                     self._reject(batch, batch.corrupt(error))
                 except CorruptRecordError as error:
+                    # The reader's own error, for example for a truncated record. The same reaction: reject the batch,
+                    # deliver the others.
                     self._reject(batch, error)
         except GeneratorExit:  # costs nothing per record, and shows where a loop was left
-            if place is not None:
-                place.stopped_at(record)
+            if position is not None:
+                position.stopped_at(record)
             return
-        if place is not None:
-            place.is_over = True
+        if position is not None:
+            position.is_over = True
 
     def _raw_records_of(self, batch: RecordBatch, after: int | None) -> Iterable[DecodedRecord]:
         raws: Iterable[DecodedRecord] = batch.compiled()
@@ -122,6 +131,8 @@ class DeliveredRecords(Delivery):
 
     def _is_delivered(self, raw: DecodedRecord) -> bool:
         position = raw.offset - self.first_offset
+        # Whole batches come from the broker, also if only a part of one was acquired. The other records belong to other
+        # members.
         if not 0 <= position < len(self.marks):
             return False
         return self._delivered is None or self._delivered[position] == m.OPEN
@@ -221,6 +232,7 @@ class DeliveredRecords(Delivery):
         if self._delivered is None:
             count = self._acknowledge_positions(start, end, kind)
         else:
+            # Gaps and rejected batches keep their acknowledgement: the application never saw their records.
             runs = m.runs_of(self._delivered[start:end], m.OPEN)
             count = sum(self._acknowledge_positions(start + first, start + last + 1, kind) for first, last in runs)
         if due_ms is not None:
@@ -278,13 +290,13 @@ class DeliveredRecords(Delivery):
         return again
 
 
-def _told(records: Iterable[DeserializedRecord], place: Place, after: int | None) -> Generator[AnyRecord]:
+def _told(records: Iterable[DeserializedRecord], position: ReadPosition, after: int | None) -> Generator[AnyRecord]:
     record: AnyRecord | None = None
     try:
         for record in records:
             if after is None or record.offset > after:
                 yield record
     except GeneratorExit:
-        place.stopped_at(record)
+        position.stopped_at(record)
         return
-    place.is_over = True
+    position.is_over = True

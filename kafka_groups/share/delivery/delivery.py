@@ -41,6 +41,8 @@ class Delivery:
         lock_deadline_ms: When the acquisition locks end, on the monotonic clock.
 
     Attributes:
+        first_offset: The first offset that was acquired.
+        marks: The mark of each offset from the first to the last.
         max_delivery_count: The highest of the delivery counts.
         renewing: Whether a renewal of the locks is in flight.
         renewable: Whether locks can be renewed; False after the broker refused a renewal.
@@ -78,6 +80,8 @@ class Delivery:
         self.renewable = True
         self.was_handed_over = False
         self.is_held = False
+        # KIP-932, "Ordering": the records of one response come in ascending order. A broker that does not keep to it
+        # would break the lookups by position, so the ranges are sorted.
         self._ranges = tuple(sorted(ranges, key=lambda acquired: acquired.first_offset))
         self.first_offset = self._ranges[0].first_offset
         self.max_delivery_count = max(acquired.delivery_count for acquired in self._ranges)
@@ -121,6 +125,7 @@ class Delivery:
 
     def delivery_count(self, offset: int) -> int:
         """Return the number of deliveries of the record at this offset, including this one."""
+        # Records of one response may have different counts if some were delivered before (ShareFetch, AcquiredRecords).
         if len(self._ranges) == 1:
             return self._ranges[0].delivery_count
         return next(r.delivery_count for r in self._ranges if r.first_offset <= offset <= r.last_offset)
@@ -140,11 +145,15 @@ class Delivery:
         """
         position = offset - self.first_offset
         marks = self.marks
+        # Three kinds of offsets cannot be acknowledged: those outside of the delivery, those that were sent, and those
+        # that the application never got (gaps and holes). Kafka's client raises IllegalStateException for the same
+        # (ShareInFlightBatch.acknowledge). Until they are sent, a later call replaces the type.
         if not 0 <= position < len(marks) or marks[position] in NOT_CHANGEABLE:
             raise IllegalStateError(
                 f"the record {self.topic_partition}@{offset} cannot be acknowledged: it is not in flight, was"
-                " acknowledged and committed before, was released by unsubscribe(), or is a copy. Acknowledge the"
-                " record that poll() returned, once, before you unsubscribe."
+                " acknowledged and committed before, was sent with RENEW, was released by unsubscribe(), or is a copy."
+                " Acknowledge the record that poll() returned, once, before you unsubscribe; after a renewal,"
+                " acknowledge the record that a later poll() returns."
             )
         marks[position] = kind
 
@@ -153,6 +162,7 @@ class Delivery:
         start, end = self._positions(first_offset, last_offset)
         self._due_ms = {} if self._due_ms is None else self._due_ms
         for position in range(start, end):
+            # Offsets with another type were acknowledged differently by the same call or are not in hand.
             if self.marks[position] == m.RELEASE:
                 self.marks[position] = m.HELD
                 self._due_ms[position] = due_ms
@@ -164,11 +174,13 @@ class Delivery:
         """
         if self._due_ms is None:
             return None
+        # A later acknowledgement of a record replaces its delayed release: its mark is not HELD any more.
         due_ms = {position: due for position, due in self._due_ms.items() if self.marks[position] == m.HELD}
         self._due_ms = None
         if not due_ms:
             return None
         held = type(self)(self.topic_partition, self.session, self._ranges, self.lock_deadline_ms)
+        # The records leave the hand of the application as a delivery of their own, with the same session and locks.
         held.renewable, held.is_held = self.renewable, True
         held.marks = self.marks.translate(_HELD_AS_OPEN)
         m.replace(self.marks, bytes([m.HELD]), m.NOT_ACQUIRED)
@@ -214,12 +226,18 @@ class Delivery:
         """True if nothing changed since acknowledgements were last taken. This is cheap, because every poll asks it."""
         return self.marks == self._marks_sent
 
+    @property
+    def is_accepted(self) -> bool:
+        """True if all offsets are accepted and none was sent, as almost always when acknowledgements are taken."""
+        return self.marks.count(m.ACCEPT) == len(self.marks)
+
     def accept_open(self) -> None:
         """Accept all open records (implicit acknowledgement)."""
-        m.replace(self.marks, _OPEN, m.ACCEPT)
+        self.marks[:] = self.marks.translate(_OPEN_AS_ACCEPT)
 
     def let_go(self) -> None:
         """Take all records out of hand: this is a copy, or the application has unsubscribed."""
+        # SENT also means "not in hand any more": a later acknowledgement is refused instead of being dropped silently.
         m.replace(self.marks, _OPEN, m.SENT)
 
     def let_go_range(self, first_offset: int, last_offset: int) -> None:
@@ -230,8 +248,8 @@ class Delivery:
     def take_acknowledged(self) -> bytes:
         """Return the marks, and count the acknowledgements in them as sent."""
         taken = bytes(self.marks)
-        m.replace(self.marks, _ACKNOWLEDGED, m.SENT)
-        self._marks_sent = bytes(self.marks)
+        self._marks_sent = taken.translate(_ACKNOWLEDGED_AS_SENT)
+        self.marks[:] = self._marks_sent
         return taken
 
     def renewal_batches(self, offset: int | None = None) -> tuple[AcknowledgementBatch, ...]:
@@ -251,6 +269,7 @@ class Delivery:
 NOT_CHANGEABLE = bytes([m.GAP, m.SENT, m.NOT_ACQUIRED])
 _DECIDED = (AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, AcknowledgeType.REJECT, AcknowledgeType.RENEW)
 _DECIDED_MARKS = bytes([m.ACCEPT, m.RELEASE, m.REJECT])
-_ACKNOWLEDGED = bytes([m.GAP, m.ACCEPT, m.RELEASE, m.REJECT, m.RENEW])
+_ACKNOWLEDGED_AS_SENT = bytes(m.SENT if mark <= m.RENEW else mark for mark in range(256))
 _HELD_AS_OPEN = bytes(m.OPEN if mark == m.HELD else m.NOT_ACQUIRED for mark in range(256))
+_OPEN_AS_ACCEPT = bytes(m.ACCEPT if mark == m.OPEN else mark for mark in range(256))
 _OPEN_AS_RENEW = bytes(m.RENEW if mark == m.OPEN else m.NOT_ACQUIRED for mark in range(256))

@@ -5,20 +5,21 @@ interpreter makes atomic, so that handing over a delivery needs no lock.
 """
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from attrs import define, field
 
-from kafka_groups.client.events import Area, Events, counted
+from kafka_groups.client.events import Area, Events
 from kafka_groups.client.windows import Windows
 from kafka_groups.errors import KafkaGroupsError
+from kafka_groups.errors.texts import counted
 from kafka_groups.share.delivery import marks as m
 from kafka_groups.share.delivery.commits import Acknowledged, PendingAcknowledgement
 from kafka_groups.share.delivery.delivered import DeliveredRecords
 from kafka_groups.share.delivery.delivery import SessionId
 from kafka_groups.share.delivery.returned import LEAST_DELIVERY_LIMIT, ArchivedRecords, ReturnedRecords, returned_of
 
-__all__ = ["DEFAULT_DELIVERY_LIMIT", "CompletedFetch", "Inbox", "PollFigures"]
+__all__ = ["DEFAULT_DELIVERY_LIMIT", "CompletedFetch", "Inbox", "PollSensors"]
 
 DEFAULT_DELIVERY_LIMIT = 5
 """Kafka's default of `group.share.delivery.count.limit`, used while the group's value is unknown."""
@@ -74,7 +75,7 @@ class Inbox:
         after_setback: Whether that happened with the last delivery.
         records_handed_over: How many records the application has been given.
         bytes_handed_over: Bytes of the batches that they came in.
-        polls: Figures of the polls.
+        polls: Metrics of the polls.
         returned: Records that went back to the broker and were delivered before, until the group's limit is known.
         archived: Those of them that the broker archives, until the callback receives them.
         records_archived: How many records went back with their last delivery.
@@ -107,7 +108,7 @@ class Inbox:
         self.after_setback = False
         self.records_handed_over = 0
         self.bytes_handed_over = 0
-        self.polls = PollFigures()
+        self.polls = PollSensors()
         self.returned: deque[ReturnedRecords] = deque()
         self.archived: deque[ArchivedRecords] = deque()
         self.records_archived = 0
@@ -147,6 +148,7 @@ class Inbox:
     def held_of(self, node_id: int) -> int:
         """Return how many records of a leader are locked for this consumer, in hand or waiting."""
         waiting = (fetched.acquired for fetched in list(self.ready))
+        # All that is locked for this consumer, wherever it is on its way to the application.
         held = (*self.in_hand, *self.set_aside, *waiting)
         return sum(delivery.open_count for delivery in held if delivery.session.node_id == node_id)
 
@@ -158,11 +160,14 @@ class Inbox:
 
     def unclaimed(self, node_id: int) -> int:
         """Return how many responses of a leader arrived while the application was busy, and are still untouched."""
+        # A response counts until the application takes its first part. Then the next fetch may go, while the rest of
+        # the response still waits for later polls.
         self._answers = [(node, first) for node, first in self._answers if first.is_untouched]
         return sum(node == node_id for node, _ in self._answers)
 
     def deliver(self, node_id: int, fetched: list[CompletedFetch]) -> None:
         """Put a response with records into the inbox."""
+        # A response that comes while the application waits is taken at once and does not count as prefetched.
         if not self.is_waiting:
             fetched[0].is_untouched = True
             self._answers.append((node_id, fetched[0]))
@@ -179,9 +184,12 @@ class Inbox:
         try:
             self.ready.remove(fetched)
         except ValueError:
+            # The application has popped it between the loop's look and this call. It is in hand now, and its locks are
+            # watched there.
             return False
         fetched.is_untouched = False
         self.returns(fetched.acquired)
+        # Nobody will poll these records any more, and so the error behind them would never be raised.
         if fetched.error is not None:
             self.events.warn(Area.RECORDS, f"unread {fetched.acquired.topic_partition}", str(fetched.error))
         return True
@@ -195,6 +203,8 @@ class Inbox:
             if fetched.is_untouched:
                 fetched.is_untouched = False
                 self.will_be_read = False  # the loop may fetch the next one
+            # Kafka's client returns buffered records whatever their locks are. Here a record without a lock is dropped:
+            # another member may be processing it already, and its acknowledgement would fail with INVALID_RECORD_STATE.
             if fetched.acquired.lock_deadline_ms > now_ms:
                 self.bytes_handed_over += len(fetched.blob or b"")
                 return fetched
@@ -217,6 +227,7 @@ class Inbox:
 
         Those that were released count as returned already, since the application released them.
         """
+        # A renewal in place has no marks: the application has not decided about these records, and still holds them.
         returned = None if pending.marks is None else returned_of(pending.delivery, _UNRELEASED, pending.marks)
         if returned is not None:
             self.returned.append(returned)
@@ -225,14 +236,22 @@ class Inbox:
         """Put the rest of a delivery back for the next poll."""
         self.ready.extendleft(reversed(rest))
 
-    def handed_over(self, records: int, now_ms: int) -> None:
-        """Note that the application starts to process this many records."""
-        self.processing_since_ms, self._in_process = now_ms, records
+    def handed_over(self, deliveries: Iterable[DeliveredRecords], now_ms: int) -> None:
+        """Note that the application starts to process these records. It gets some of them for the second time."""
+        in_process = 0
+        for delivery in deliveries:
+            in_process += delivery.size
+            # What a loop left and what was renewed comes a second time, with the same delivery count, and is counted
+            # once.
+            self.records_handed_over += 0 if delivery.was_handed_over else delivery.size
+            delivery.was_handed_over = True
+        self.processing_since_ms, self._in_process = now_ms, in_process
 
     def lost(self, delivery: DeliveredRecords, why: str) -> None:
         """Count locks that were lost before their records were acknowledged or released."""
         records = delivery.open_count
         if records:
+            # Records that were acknowledged and sent lost nothing: only open ones will be delivered again.
             self.had_setback()
             text = (
                 f"Lost the locks of {counted(records, 'record')} of {delivery.topic_partition} (offsets"
@@ -259,7 +278,10 @@ class Inbox:
             self.processing_ms = now_ms - self.processing_since_ms
             self.processing_since_ms = None
             record_ms = self.processing_ms / max(1, self._in_process)
+            # A slower delivery counts at once and in full, since too large fetches cost locks. A faster one moves the
+            # pace by an eighth, since one quick batch says little.
             self.pace_ms = max(record_ms, self.pace_ms + (record_ms - self.pace_ms) / _FORGET_PACE_IN)
+            # Only a poll that ends a delivery decides whether it went well, so an empty poll does not forget a setback.
             self.after_setback, self._had_setback = self._had_setback, False
 
 
@@ -270,34 +292,31 @@ def _next_of(delivery: DeliveredRecords) -> str:
 
 
 @define
-class PollFigures:
-    """Figures of polls, written by the application's thread.
+class PollSensors:
+    """Metrics of polls, written by the application's thread.
 
     Attributes:
         between: Milliseconds from one poll to the next.
         idle: Which part of that time the poll waited, from 0 to 1.
-        records: Records that the application got.
-        size_bytes: Bytes of the batches that they came in.
+        consumed: Bytes of the batches that the application got, counted by records.
     """
 
     between: Windows = field(factory=Windows)
     idle: Windows = field(factory=Windows)
-    records: Windows = field(factory=Windows)
-    size_bytes: Windows = field(factory=Windows)
+    consumed: Windows = field(factory=Windows)
     _begun_ms: int | None = None
     _waited_ms: int = 0
     _records_before: int = 0
     _bytes_before: int = 0
 
     def begun(self, now_ms: int, records_total: int, bytes_total: int) -> None:
-        """Note that a poll begins, and store the figures of the one before."""
+        """Note that a poll begins, and store the metrics of the one before."""
         if self._begun_ms is not None:
             between_ms = now_ms - self._begun_ms
             self.between.record(between_ms, now_ms)
             self.idle.record(self._waited_ms / between_ms if between_ms > 0 else 0.0, now_ms)
         if records_total != self._records_before:
-            self.records.record(records_total - self._records_before, now_ms)
-            self.size_bytes.record(bytes_total - self._bytes_before, now_ms)
+            self.consumed.record(bytes_total - self._bytes_before, now_ms, records_total - self._records_before)
             self._records_before, self._bytes_before = records_total, bytes_total
         self._begun_ms, self._waited_ms = now_ms, 0
 

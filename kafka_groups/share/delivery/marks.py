@@ -23,11 +23,13 @@ NOT_ACQUIRED: Final = 254
 SENT: Final = 253
 """Acknowledged, and sent to the broker or on the way."""
 
+# Marks take one byte for each offset, and a broken response must not make the client allocate gigabytes.
 _MAX_OFFSETS = 1 << 26
 
 HELD: Final = 252
 """Acknowledged with a delayed release, and held until then."""
 
+# Acknowledgements.MAX_RECORDS_WITH_SAME_ACKNOWLEDGE_TYPE in Kafka's client.
 _SINGLE_TYPE_FROM = 10
 """A longer run of equal types is encoded as a batch with a single type, as in Kafka's client."""
 
@@ -43,8 +45,10 @@ def marks_of(ranges: Sequence[AcquiredRecords]) -> bytearray:
     """
     first, last = ranges[0].first_offset, max(r.last_offset for r in ranges)
     size = last - first + 1
+    # The ranges come from the network. They are checked before memory is allocated for them.
     if any(r.last_offset < r.first_offset for r in ranges) or size > _MAX_OFFSETS:
         raise ProtocolError(f"the broker acquired impossible ranges of offsets: {first} to {last}")
+    # One range without a hole is the usual case: the broker prefers complete batches (KIP-932, "Batching").
     if len(ranges) == 1:
         return bytearray([OPEN]) * size
     marks = bytearray([NOT_ACQUIRED]) * size
@@ -78,35 +82,32 @@ def encode_batches(marks: bytes | bytearray, first_offset: int) -> tuple[Acknowl
     """
     batches: list[AcknowledgementBatch] = []
     for stretch in _ACKNOWLEDGED.finditer(marks):
-        _encode_stretch(stretch.group(), first_offset + stretch.start(), batches)
+        types, first, last = stretch.group(), first_offset + stretch.start(), first_offset + stretch.end() - 1
+        if types == types[:1] * len(types):  # as almost always; comparing is twenty times as fast as looking for runs
+            batches.append(AcknowledgementBatch(first_offset=first, last_offset=last, acknowledge_types=(types[0],)))
+        else:
+            _encode_mixed(types, first, batches)
     return tuple(batches)
 
 
-def _encode_stretch(types: bytes, first_offset: int, batches: list[AcknowledgementBatch]) -> None:
-    if types == types[:1] * len(types):  # as almost always; comparing is twenty times as fast as looking for runs
-        _append_mixed(types, first_offset, batches)
-        return
+def _encode_mixed(types: bytes, first_offset: int, batches: list[AcknowledgementBatch]) -> None:
     pending = 0
     for run in _EQUAL.finditer(types):
+        # A short run stays in the batch around it with one type for each offset: a batch of its own would cost more
+        # bytes.
         if run.end() - run.start() <= _SINGLE_TYPE_FROM:
             continue
-        _append_mixed(types[pending : run.start()], first_offset + pending, batches)
-        batches.append(
-            _batch(first_offset + run.start(), first_offset + run.end() - 1, types[run.start() : run.start() + 1])
-        )
+        _append(types[pending : run.start()], first_offset + pending, batches)
+        _append(run.group(), first_offset + run.start(), batches)
         pending = run.end()
-    _append_mixed(types[pending:], first_offset + pending, batches)
+    _append(types[pending:], first_offset + pending, batches)
 
 
-def _append_mixed(types: bytes, first_offset: int, batches: list[AcknowledgementBatch]) -> None:
-    if not types:
-        return
-    same = types.count(types[0]) == len(types)
-    batches.append(_batch(first_offset, first_offset + len(types) - 1, types[:1] if same else types))
-
-
-def _batch(first: int, last: int, types: bytes) -> AcknowledgementBatch:
-    return AcknowledgementBatch(first_offset=first, last_offset=last, acknowledge_types=tuple(types))
+def _append(types: bytes, first_offset: int, batches: list[AcknowledgementBatch]) -> None:
+    if types:
+        kinds = tuple(types[:1] if types.count(types[0]) == len(types) else types)
+        last = first_offset + len(types) - 1
+        batches.append(AcknowledgementBatch(first_offset=first_offset, last_offset=last, acknowledge_types=kinds))
 
 
 ACCEPT: Final = int(AcknowledgeType.ACCEPT)

@@ -65,6 +65,7 @@ def returned_of(delivery: Delivery, kinds: Sequence[int], late_marks: bytes | No
     marks = delivery.marks if late_marks is None else late_marks
     start = delivery.first_offset
     of_part = range(start, start + len(marks))  # a part of a split delivery keeps the ranges of the whole
+    # A first delivery cannot be the last one, whatever the group's limit is.
     if delivery.max_delivery_count < LEAST_DELIVERY_LIMIT or not any(kind in marks for kind in kinds):
         return None  # as almost always
     before = ((offset, count) for offset, count in _delivered_before(delivery.ranges) if offset in of_part)

@@ -1,4 +1,7 @@
-"""A member of a share group: it joins, heartbeats, follows its assignment and leaves (KIP-932, "Group membership")."""
+"""A member of a share group: it joins, heartbeats, follows its assignment and leaves.
+
+KIP-932, "Share group membership".
+"""
 
 from collections.abc import Callable, Iterable, Mapping
 
@@ -8,8 +11,8 @@ from kafka_groups.client.background import BackgroundErrors
 from kafka_groups.client.coordinators import CoordinatorManager
 from kafka_groups.client.events import Area
 from kafka_groups.client.features import if_switched_off
-from kafka_groups.client.membership.figures import MemberFigures
 from kafka_groups.client.membership.heartbeat import HeartbeatTimer
+from kafka_groups.client.membership.member_sensors import MemberSensors
 from kafka_groups.client.membership.transitions import next_member_state
 from kafka_groups.client.requests import NEVER_MS, ClientResponse, OutgoingRequest, PollResult
 from kafka_groups.errors import KafkaGroupsError, UnsupportedVersionError, error_for
@@ -75,7 +78,7 @@ class ShareMembership:
         self.state = MemberState.UNSUBSCRIBED
         self.epoch = JOIN_EPOCH
         self.assignment: frozenset[TopicIdPartition] = frozenset()
-        self.figures = MemberFigures()
+        self.sensors = MemberSensors()
 
     def __repr__(self) -> str:
         member = f"{self.identity.group_id}/{self.identity.member_id}"
@@ -91,6 +94,8 @@ class ShareMembership:
     def subscribe(self, topics: Iterable[str]) -> None:
         """Join with these topics, or change the subscription to them."""
         wanted = frozenset(topics)
+        # Topics are sent when they changed, or when the member joins (ShareHeartbeatRequestManager.HeartbeatState in
+        # Kafka).
         if wanted != self._topics or self.state in (MemberState.UNSUBSCRIBED, MemberState.LEAVING):
             self._topics = wanted
             self._topics_to_send = True
@@ -103,11 +108,13 @@ class ShareMembership:
         self._handle(MemberEvent.LEAVE)
         self._drop_assignment()
         self._timer.now()
+        # The coordinator cannot know the member: it never joined, has left or was fenced. There is nothing to leave.
         if self.state is MemberState.LEAVING and not self._may_be_member and not self._timer.in_flight:
             self._handle(MemberEvent.LEFT)
 
     def give_up_leaving(self) -> None:
         """Stop trying to notify the coordinator. It removes the member when its session times out."""
+        # KIP-932, "Heartbeat and session": without heartbeats the coordinator removes the member by itself.
         if self.state is MemberState.LEAVING:
             self._handle(MemberEvent.LEFT)
             self._events.warn(
@@ -121,6 +128,8 @@ class ShareMembership:
     def application_polled(self, now_ms: int) -> None:
         """Note that the application polled, which restarts `max.poll.interval.ms`."""
         self._poll_deadline_ms = now_ms + self._max_poll_interval_ms
+        # The application polls again, so the member joins again, with the same member id, as in Kafka's client
+        # (AbstractMembershipManager.maybeRejoinStaleMember).
         if self.state is MemberState.STALE and self._topics:
             self._handle(MemberEvent.POLLED)
             self._topics_to_send = True
@@ -133,6 +142,8 @@ class ShareMembership:
         if self.state in (MemberState.UNSUBSCRIBED, MemberState.FATAL) or self._timer.in_flight:
             return PollResult()
         self._check_poll_interval(now_ms)
+        # Two reasons to send nothing: the coordinator is unknown and being looked up, or a stale member has left
+        # already and waits for the application.
         if self._coordinator.node_id is None or (self.state is MemberState.STALE and self.epoch == LEAVE_EPOCH):
             return PollResult(wait_ms=self._until_poll_deadline(now_ms))
         wait_ms = self._timer.remaining_ms(now_ms)
@@ -141,6 +152,9 @@ class ShareMembership:
         return PollResult((self._heartbeat(now_ms),))
 
     def _check_poll_interval(self, now_ms: int) -> None:
+        # The application may hang while heartbeats go on from another thread or task. So the poll interval is watched
+        # here, as in Kafka's client (AbstractHeartbeatRequestManager.poll,
+        # AbstractMembershipManager.transitionToStale).
         if self._until_poll_deadline(now_ms) > 0:
             return
         if self.state is not MemberState.STALE:
@@ -165,19 +179,25 @@ class ShareMembership:
     def _heartbeat(self, now_ms: int) -> OutgoingRequest:
         leaving = self.state in (MemberState.LEAVING, MemberState.STALE)
         joining = self.state is MemberState.JOINING
+        # Epoch -1 leaves, 0 joins, and any other is the member's current one. Share groups have no epoch -2, because
+        # they have no static members (KIP-932, "Static membership").
         epoch = LEAVE_EPOCH if leaving else JOIN_EPOCH if joining else self.epoch
         with_topics = not leaving and (joining or self._topics_to_send)
         request = ShareGroupHeartbeatRequest(
             group_id=self.identity.group_id,
+            # The client makes the member id since Kafka 4.1 and sends it from the first heartbeat on; in KIP-932,
+            # "Member ID", the coordinator does.
             member_id=self.identity.member_id,
             member_epoch=epoch,
+            # The coordinator keeps rack and topics of the last request that had them, so later heartbeats leave them
+            # out.
             rack_id=self.identity.rack_id if joining else None,
             subscribed_topic_names=tuple(sorted(self._topics)) if with_topics else None,
         )
         self._topics_to_send = False
         self._may_be_member = self._may_be_member or not leaving
         self._timer.sent(now_ms)
-        self.figures.sent_ms = now_ms
+        self.sensors.sent_ms = now_ms
         return OutgoingRequest(
             ApiKey.SHARE_GROUP_HEARTBEAT,
             lambda _version: request,
@@ -190,7 +210,10 @@ class ShareMembership:
         """Store epoch, interval and assignment, or react to the error."""
         response: ShareGroupHeartbeatResponse = answer.message
         sent: ShareGroupHeartbeatRequest = request.context
-        self.figures.answered(answer.latency_ms, now_ms)
+        self.sensors.answered(answer.latency_ms, now_ms)
+        # There are four cases. Leaving is done with any response, also with an error: the member is gone or its session
+        # will expire. A success has epoch and assignment. An error concerns a member that still wants to be one. Any
+        # other response is out of date, as the member left or became stale while it was on its way.
         if sent.member_epoch == LEAVE_EPOCH:
             self._left()
         elif response.error_code is ErrorCode.NONE:
@@ -229,11 +252,14 @@ class ShareMembership:
         self.epoch = response.member_epoch
         if response.assignment is not None:
             self._assign(response.assignment, now_ms)
+        # A member without partitions asks again soon: a new share-partition becomes assignable only once its state is
+        # initialised, a moment after the first heartbeat.
         if self.assignment:
             self._timer.patient()
         else:
             self._timer.impatient(now_ms)
         if self._topics_to_send:
+            # The subscription changed while this heartbeat was in flight.
             self._timer.now()
         else:
             self._topics_to_send = self._may_have_missed_assignment(sent, response)
@@ -248,6 +274,7 @@ class ShareMembership:
         return response.assignment is None and response.member_epoch != sent.member_epoch
 
     def _joins_again(self, sent: ShareGroupHeartbeatRequest) -> bool:
+        # The member was fenced or subscribed again while this heartbeat was in flight.
         return self.state is MemberState.JOINING and sent.member_epoch != JOIN_EPOCH
 
     def _assign(self, assignment: Assignment, now_ms: int) -> None:
@@ -257,13 +284,16 @@ class ShareMembership:
             if topic.topic_id is not None
             for partition in topic.partitions
         )
+        # No reconciliation and no callback: in a share group several members may have the same partition, so nothing
+        # has to be given up first (KIP-932, "Share group states").
         if partitions != self.assignment:
             self.assignment = partitions
-            self.figures.rebalanced(now_ms)
+            self.sensors.rebalanced(now_ms)
 
     def _left(self) -> None:
         self._timer.dropped()
         self._may_be_member = False
+        # LEAVE_EPOCH marks a stale member whose leave was answered: it sends nothing until the application polls.
         self.epoch = LEAVE_EPOCH if self.state is MemberState.STALE else JOIN_EPOCH
         if self.state is MemberState.LEAVING:
             self._handle(MemberEvent.LEFT)
@@ -275,6 +305,9 @@ class ShareMembership:
         reaction(self, response, now_ms)
 
     def _rediscover(self, _response: ShareGroupHeartbeatResponse, now_ms: int) -> None:
+        # The group has moved to another coordinator. The heartbeat is repeated without a back-off once that is known,
+        # and with the topics: Kafka's client, too, forgets what it has sent
+        # (AbstractHeartbeatRequestManager.onErrorResponse and resetHeartbeatState).
         self._coordinator.mark_unknown()
         self._topics_to_send = True
         self._timer.again(now_ms)
@@ -286,6 +319,9 @@ class ShareMembership:
             f"The coordinator does not know member {self.identity.member_id} with epoch {self.epoch} in the share group"
             f" {self.identity.group_id} ({response.error_code.name}). The member rejoins.",
         )
+        # The coordinator removed the member, and its partitions are others' now. It joins again with epoch 0 and its id
+        # (AbstractMembershipManager.transitionToFenced). Its share sessions stay: leaders do not ask for membership,
+        # and locks of records in hand are still valid (KIP-932, "Heartbeat and session").
         self._handle(MemberEvent.FENCED)
         self.epoch = JOIN_EPOCH
         self._may_be_member = False
@@ -299,10 +335,14 @@ class ShareMembership:
 
     def _report(self, response: ShareGroupHeartbeatResponse, now_ms: int) -> None:
         self._errors.report(error_for(response.error_code, response.error_message))
+        # Not fatal: somebody may grant the permission, or the application may subscribe to other topics.
         self._retry(response, now_ms)
 
     def _refused(self, response: ShareGroupHeartbeatResponse, _now_ms: int) -> None:
         error = error_for(response.error_code, response.error_message)
+        # A member that has joined knows that the group existed. The text says what that means.
+        if response.error_code is ErrorCode.GROUP_ID_NOT_FOUND and self.epoch > JOIN_EPOCH:
+            error = error_for(response.error_code, vanished(self.identity.group_id))
         self._refuse(if_switched_off(ApiKey.SHARE_GROUP_HEARTBEAT, error))
 
     def _refuse(self, error: KafkaGroupsError) -> None:
@@ -316,6 +356,16 @@ class ShareMembership:
 
     def _handle(self, event: MemberEvent) -> None:
         self.state = next_member_state(TRANSITIONS, self.state, event)
+
+
+def vanished(group_id: str) -> str:
+    """Return the text of the error of a group that a member had joined, and that is not there any more."""
+    return (
+        f"Share group {group_id!r} does not exist any more, although this member had joined it. Somebody deleted the"
+        " group, the brokers came back with empty disks, or bootstrap.servers names two clusters. Its offsets are gone:"
+        " a new group begins where share.auto.offset.reset says, by default at the end of its topics. Configure"
+        " the group, set its offsets if it has to begin elsewhere, and start the program again."
+    )
 
 
 Reaction = Callable[[ShareMembership, ShareGroupHeartbeatResponse, int], None]

@@ -57,15 +57,20 @@ TRANSITIONS: Mapping[tuple[MemberState, MemberEvent], MemberState] = MappingProx
     (_S.STABLE, _E.LEAVE): _S.LEAVING,
     (_S.STABLE, _E.POLL_OVERDUE): _S.STALE,
     (_S.STABLE, _E.POLLED): _S.STABLE,
+    # Subscribing again while the leave is in flight: the member joins with epoch 0, which a coordinator accepts in any
+    # state.
     (_S.LEAVING, _E.SUBSCRIBE): _S.JOINING,
     (_S.LEAVING, _E.LEAVE): _S.LEAVING,
     (_S.LEAVING, _E.LEFT): _S.UNSUBSCRIBED,
     (_S.LEAVING, _E.POLLED): _S.LEAVING,
+    # A changed subscription is not a poll: a stale member waits for one before it joins again.
     (_S.STALE, _E.SUBSCRIBE): _S.STALE,
     (_S.STALE, _E.LEAVE): _S.LEAVING,
+    # The leave of a stale member was answered. It stays stale until the application polls.
     (_S.STALE, _E.LEFT): _S.STALE,
     (_S.STALE, _E.POLL_OVERDUE): _S.STALE,
     (_S.STALE, _E.POLLED): _S.JOINING,
+    # A fatal error stays: the next poll raises it, and only unsubscribing or closing ends the state.
     (_S.FATAL, _E.SUBSCRIBE): _S.FATAL,
     (_S.FATAL, _E.LEAVE): _S.UNSUBSCRIBED,
     (_S.FATAL, _E.POLLED): _S.FATAL,

@@ -57,14 +57,17 @@ class Batch(Sequence[V], Generic[V]):
         Args:
             index: Its position in the batch.
             error: Why: an error, which the rules of the handler judge as if the handler had raised it; or a reason.
-            after: Seconds to wait; None waits as the handler's `retries` say.
+            after: Seconds to wait, at most an hour; None waits as the handler's `retries` say.
 
         Raises:
-            ConfigurationError: There is no such position.
+            ConfigurationError: There is no such position, or another argument is invalid.
             IllegalStateError: The handler has returned.
         """
         if isinstance(error, Exception):
             self._decide(index, error)
+        # A class would end up as the text of a `Retry`, and no rule for it would apply.
+        elif isinstance(error, type):
+            raise ConfigurationError(f"error={error.__name__} is a class: give an error, as in {error.__name__}(…)")
         else:
             self._decide(index, Retry(error or "the handler asked for a retry", after=after))
 
@@ -78,10 +81,12 @@ class Batch(Sequence[V], Generic[V]):
         self._decide(index, Reject(reason))
 
     def _decide(self, index: object, error: Exception) -> None:
+        # The records may be settled already, and a decision that comes too late must not be dropped in silence.
         if self._is_over:
             raise IllegalStateError("the batch handler has returned: decide about records before it returns")
         if isinstance(index, bool) or not isinstance(index, int) or not -len(self) <= index < len(self):
             raise ConfigurationError(f"index={index!r}: the batch has the positions 0 to {len(self) - 1}")
+        # Negative positions count from the end, as in any sequence. The last decision about a record counts.
         self._decided[index % len(self)] = error
 
     def end(self) -> Mapping[int, Exception]:

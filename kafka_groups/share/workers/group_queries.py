@@ -1,12 +1,8 @@
-"""Questions about a share group that members cannot ask, sent to the brokers over separate connections.
-
-The answer is None if the brokers do not allow the question, do not support it (before Kafka 4.3) or cannot be reached.
-The consumer itself reports such problems.
-"""
+"""Questions about a share group that members cannot ask, sent to the brokers over separate connections."""
 
 import logging
-from collections.abc import Awaitable, Callable, Iterable
-from typing import TypeVar
+from collections.abc import Awaitable, Callable
+from typing import Final, TypeVar
 
 from attrs import evolve
 
@@ -16,9 +12,8 @@ from kafka_groups.client.calls.questions import Asking
 from kafka_groups.config.clients.share import ShareConsumerConfig
 from kafka_groups.errors import AuthenticationError, BrokerError, NetworkError, OperationTimeoutError
 from kafka_groups.net.loop_thread import LoopThread
-from kafka_groups.share.group import lag_of
 
-__all__ = ["TIMEOUT_MS", "asked", "group_lag", "impatient_client"]
+__all__ = ["TIMEOUT_MS", "UNANSWERED", "answer_of", "asked", "impatient_client"]
 
 _LOG = logging.getLogger(__name__)
 
@@ -27,20 +22,31 @@ TIMEOUT_MS = 10_000
 _REACH_TIMEOUT_MS = 1_000
 """Timeout of a query while no broker responds. The consumer keeps trying to connect, and logs that it does."""
 
+UNANSWERED: Final = (NetworkError, OperationTimeoutError, BrokerError, AuthenticationError)
+"""Errors because of which a question has no answer. The consumer itself reports such problems."""
+
 T = TypeVar("T")
 
 
-def group_lag(config: ShareConsumerConfig, topics: Iterable[str]) -> int | None:
-    """Return how many records of these topics the group still has to process.
-
-    Blocks for milliseconds, at worst for ten seconds.
-    """
-    wanted = frozenset(topics)
-    return asked(config, lambda ask: _lag(ask, config.group_id, wanted))
-
-
 def asked(config: ShareConsumerConfig, question: Callable[[Asking], Awaitable[T]]) -> T | None:
-    """Ask the brokers and return the answer; None if there is none."""
+    """Ask the brokers and return the answer.
+
+    Return None if the brokers do not allow the question, do not support it or cannot be reached.
+    """
+    try:
+        return answer_of(config, question)
+    except UNANSWERED as error:
+        _LOG.info("could not ask the brokers about the group %s: %s", config.group_id, error)
+        return None
+
+
+def answer_of(config: ShareConsumerConfig, question: Callable[[Asking], Awaitable[T]]) -> T:
+    """Ask the brokers and return the answer.
+
+    Raises:
+        KafkaGroupsError: One of `UNANSWERED`: the brokers do not allow the question, do not support it or cannot be
+            reached.
+    """
     thread = LoopThread(f"share-group-state-{config.group_id}")
     thread.start()
     try:
@@ -55,18 +61,9 @@ def impatient_client(config: ShareConsumerConfig, environment: Environment) -> A
     return admin_client(evolve(config, default_api_timeout_ms=reach_timeout_ms), environment)
 
 
-async def _asked(config: ShareConsumerConfig, question: Callable[[Asking], Awaitable[T]]) -> T | None:
+async def _asked(config: ShareConsumerConfig, question: Callable[[Asking], Awaitable[T]]) -> T:
     client = impatient_client(config, Environment())
     try:
         return await question(client.within(TIMEOUT_MS))
-    except (NetworkError, OperationTimeoutError, BrokerError, AuthenticationError) as error:
-        _LOG.info("could not ask the brokers about the group %s: %s", config.group_id, error)
-        return None
     finally:
         await client.close()
-
-
-async def _lag(ask: Asking, group_id: str, topics: frozenset[str]) -> int | None:
-    lags = await lag_of(ask, group_id)
-    known = [lag for partition, lag in lags.items() if partition.topic in topics and lag is not None]
-    return sum(known) if known else None

@@ -76,6 +76,7 @@ def group_settings(config: ShareConsumerConfig) -> GroupSettings:
 
 def start_note(settings: GroupSettings, group_id: str) -> Sequence[str]:
     """Return a warning if a new group skips the existing records; else nothing."""
+    # Only `latest` skips records. If the value is unknown, a warning could be wrong.
     if settings.auto_offset_reset != "latest":
         return ()
     note = (

@@ -8,7 +8,7 @@ from typing import Any, Literal, Protocol, TypedDict, TypeVar, overload
 from attrs import field, frozen
 
 from kafka_groups.config.clients.timeouts import checked_seconds
-from kafka_groups.config.places import checked_name
+from kafka_groups.config.places import checked_topic
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.serdes.serde import Serde
 from kafka_groups.share.delivery.records import AnyRecord, ShareRecord
@@ -25,10 +25,11 @@ __all__ = [
     "HandlerSpec",
     "KeyFunction",
     "OrderBy",
-    "check_middleware",
     "checked_batch",
     "checked_handler",
     "checked_topics",
+    "is_of_a_class",
+    "name_of",
     "record_key",
 ]
 
@@ -186,6 +187,7 @@ def checked_handler(
     arguments = _arguments(function, most=1 if batch is not None else 2)
     is_async = _is_async(function)
     most, default = (_MOST_TASKS, DEFAULT_TASKS) if is_async else (_MOST_THREADS, DEFAULT_THREADS)
+    # A batch handler that ran several batches at once would get smaller ones, and bulk writes often exclude each other.
     default = default if batch is None else 1
     buffer = options.get("buffer")
     return HandlerSpec(
@@ -209,25 +211,11 @@ def checked_handler(
     )
 
 
-def check_middleware(middleware: Sequence[Callable[..., object]], specs: Sequence[HandlerSpec]) -> None:
-    """Refuse asynchronous middleware around handlers that run in threads.
-
-    Raises:
-        ConfigurationError: A middleware is decorated with `contextlib.asynccontextmanager`, and a handler is a `def`.
-    """
-    names = [_name_of(each) for each in middleware if inspect.isasyncgenfunction(inspect.unwrap(each))]
-    plain = [spec.name for spec in specs if not spec.is_async]
-    if names and plain:
-        raise ConfigurationError(
-            f"middleware {names[0]} is asynchronous, and the handler {plain[0]} runs in threads: decorate the"
-            " middleware with contextlib.contextmanager, or declare the handler with async def"
-        )
-
-
 # -------------------------------------------------------------------------------------------- the function
 
 
 def _is_async(function: Callable[..., object]) -> bool:
+    # An object with an `async def __call__`, and a function that a decorator wraps, are asynchronous, too.
     called = function if inspect.isroutine(function) else getattr(type(function), "__call__", function)  # noqa: B004
     return inspect.iscoroutinefunction(inspect.unwrap(function)) or inspect.iscoroutinefunction(called)
 
@@ -237,16 +225,22 @@ def _arguments(function: Any, *, most: int) -> int:
     form = "one argument, the batch" if most == 1 else "one or two arguments, the value and the record"
     if not callable(function) or isinstance(function, type):
         raise ConfigurationError(f"handler {function!r} is not a function: decorate a function of {form}")
+    # Calling a generator function only makes a generator. Its records would be accepted although nothing was done.
     code = inspect.unwrap(function)
     if inspect.isgeneratorfunction(code) or inspect.isasyncgenfunction(code):
         raise ConfigurationError(
-            f"handler {_name_of(function)} contains yield: calling it does nothing. Write a function that has done its"
+            f"handler {name_of(function)} contains yield: calling it does nothing. Write a function that has done its"
             " work when it returns"
         )
     signature = inspect.signature(function)
+    if is_of_a_class(signature):
+        raise ConfigurationError(
+            f"handler {name_of(function)}{signature} is a method of a class, which would get the value as self. Declare"
+            " the method of an object, as in worker.handler(topic)(shop.sell)"
+        )
     fits = [count for count in range(1, most + 1) if _takes(signature, count)]
     if not fits:
-        raise ConfigurationError(f"handler {_name_of(function)}{signature}: write a function of {form}")
+        raise ConfigurationError(f"handler {name_of(function)}{signature}: write a function of {form}")
     return _declared(signature, fits)
 
 
@@ -265,7 +259,13 @@ def _declared(signature: inspect.Signature, fits: Sequence[int]) -> int:
     return max(fits[0], min(len(needed), fits[-1]))
 
 
-def _name_of(function: Callable[..., object]) -> str:
+def is_of_a_class(signature: inspect.Signature) -> bool:
+    """Return whether this is the signature of a method that belongs to no object."""
+    return next(iter(signature.parameters), None) in {"self", "cls"}
+
+
+def name_of(function: Callable[..., object]) -> str:
+    """Return the name of a function for an error."""
     return str(getattr(function, "__qualname__", None) or repr(function))
 
 
@@ -281,7 +281,7 @@ def checked_topics(topics: object) -> tuple[str, ...]:
     listed = [topics] if isinstance(topics, str) else topics
     if not isinstance(listed, Sequence) or isinstance(listed, bytes) or not listed:
         raise ConfigurationError(f"topics={topics!r}: give the name of a topic, or a list of names")
-    return tuple(dict.fromkeys(checked_name(topic, "topics") for topic in listed))
+    return tuple(dict.fromkeys(checked_topic(topic, "topics") for topic in listed))
 
 
 def _checked_name(name: object, function: Callable[..., object]) -> str:
@@ -301,9 +301,10 @@ def _checked_value(value: object) -> Serde[Any] | None:
 def _checked_dead_letters(topic: str | None, topics: str | Sequence[str]) -> str | None:
     if topic is None:
         return None
+    # The handler would copy its own dead letters without end.
     if topic in ([topics] if isinstance(topics, str) else topics):
         raise ConfigurationError(f"dead_letters={topic!r} is a topic of the handler, which would get its dead letters")
-    return checked_name(topic, "dead_letters")
+    return checked_topic(topic, "dead_letters")
 
 
 def _checked_count(name: str, value: object, most: int) -> int:
@@ -331,6 +332,7 @@ def _checked_order(order_by: object) -> OrderBy | None:
 
 def record_key(record: AnyRecord) -> Hashable:
     """Return the key of a record for `order_by="key"`. Records without a key keep no order."""
+    # The same key in another topic is about something else, so it does not wait.
     return None if record.raw_key is None else (record.topic, record.raw_key)
 
 
@@ -379,6 +381,7 @@ _DECIDED: Mapping[type[Exception], str] = MappingProxyType({
 def _check_may_have_rule(option: str, kind: type[Exception]) -> None:
     """Refuse classes of errors whose meaning is fixed, so that a rule for them would never be used."""
     for decided, meaning in _DECIDED.items():
+        # Only these classes and their subclasses: a rule for `Exception` is allowed, as it is for all the others.
         if issubclass(kind, decided):
             raise ConfigurationError(f"{option}: a rule for {kind.__name__} would never be used: {meaning}")
 

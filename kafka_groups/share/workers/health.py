@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from attrs import frozen
 
-from kafka_groups.share.workers.rules.failures.named_errors import named
+from kafka_groups.errors.texts import named
 
 __all__ = ["HAS_STOPPED", "Health", "stopped_health"]
 

@@ -11,6 +11,8 @@ from kafka_groups.share.workers.handlers import HandlerKeywords, checked_topics
 
 __all__ = ["WorkerKeywords", "check_declaration", "check_worker_keys"]
 
+# The rules of handlers depend on these. With implicit acknowledgement, for example, a poll would accept records that
+# have not run yet.
 _OWNED = {
     "acknowledgement_mode": "share.acknowledgement.mode",
     "auto_renew": "auto.renew",

@@ -20,8 +20,8 @@ from kafka_groups.errors import (
     UnknownServerError,
     is_retriable,
 )
-from kafka_groups.share.delivery.batch import AnyRecords, ShareRecords
 from kafka_groups.share.delivery.commits import CommitResult, CommitTicket
+from kafka_groups.share.delivery.share_records import AnyRecords, ShareRecords
 from kafka_groups.types import ConsumerState
 
 __all__ = ["Polled", "Poller", "is_answered", "is_passing", "no_fetch_answered"]
@@ -83,6 +83,8 @@ def is_passing(error: KafkaGroupsError, *, has_fetched: bool) -> bool:
     """
     if isinstance(error, BootstrapError):
         return has_fetched
+    # Of the errors that are not retriable, these concern single records or requests, and the consumer has dealt with
+    # them. All others, such as a missing right or an unsupported version, would come again with every poll.
     return isinstance(error, _PASSING) or is_retriable(error)
 
 
@@ -144,6 +146,8 @@ class Poller:
         try:
             return self._consumer.commit_sync()
         except OperationTimeoutError as error:
+            # The brokers may have taken the acknowledgements or not. The records count as not confirmed, which costs
+            # duplicates at most.
             self._notice(error)
             return None
 
@@ -169,6 +173,8 @@ class Poller:
         try:
             self.survive(error)
         except KafkaGroupsError as ending:
+            # Raised by the next poll: whoever commits has processed the records, and needs the commit to be tried again
+            # first.
             self._ending = self._ending or ending
 
     def _raise_ending(self) -> None:

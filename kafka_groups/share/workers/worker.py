@@ -4,8 +4,9 @@ import asyncio
 import logging
 import signal
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AbstractContextManager, AsyncExitStack, nullcontext, suppress
+from contextlib import AsyncExitStack, nullcontext, suppress
 from functools import partial
+from os import PathLike
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar, Unpack, overload
 
@@ -15,21 +16,30 @@ from kafka_groups.config.clients.share import share_consumer_config
 from kafka_groups.config.clients.timeouts import checked_seconds
 from kafka_groups.errors import ConfigurationError, IllegalStateError
 from kafka_groups.net.loop_thread import LoopThread
+from kafka_groups.processes.garbage import collect_less_often
 from kafka_groups.serdes.serde import Serde
 from kafka_groups.share.workers.handlers import (
     BatchDecorator,
     HandlerDecorator,
     HandlerKeywords,
     HandlerSpec,
-    check_middleware,
     checked_batch,
     checked_handler,
+    name_of,
 )
 from kafka_groups.share.workers.health import Health
 from kafka_groups.share.workers.keywords import WorkerKeywords, check_declaration, check_worker_keys
-from kafka_groups.share.workers.running.attempts import Middleware
-from kafka_groups.share.workers.running.garbage import collect_less_often
+from kafka_groups.share.workers.running.attempts import Middleware, entered_before
+from kafka_groups.share.workers.running.own_threads import HandlerExecutor, in_own_thread
 from kafka_groups.share.workers.running.runtime_settings import RuntimeSettings
+from kafka_groups.share.workers.surroundings import (
+    Lifespan,
+    check_middleware,
+    checked_lifespan,
+    checked_middleware,
+    checked_processes,
+    checked_state_dir,
+)
 from kafka_groups.telemetry.sources import TelemetrySource
 from kafka_groups.telemetry.workers import WorkerTelemetry
 
@@ -39,25 +49,20 @@ if TYPE_CHECKING:
     from kafka_groups.client.assembly import Environment
     from kafka_groups.share.workers.processes.child import ChildControls, ChildProgram, ParentLink
     from kafka_groups.share.workers.processes.supervisor import ChildSupervisor
-    from kafka_groups.share.workers.running.checking import HandlerCheck
-    from kafka_groups.share.workers.running.embedding import BackgroundWorker
+    from kafka_groups.share.workers.running.background_worker import BackgroundWorker
+    from kafka_groups.share.workers.running.handler_checks import HandlerCheck
     from kafka_groups.share.workers.running.stop_signals import StopSignals
 
 __all__ = ["DeclaredWorker", "Lifespan", "Worker", "enter_lifespan", "has_handled", "parts_of"]
 
 V = TypeVar("V")
 
-Lifespan = Callable[[], AbstractContextManager[object] | AbstractAsyncContextManager[object]]
-"""Returns a context manager that is entered before the first record is fetched, and left when all handlers have
-ended: for the connections that handlers share."""
-
 EXIT_HUNG = 70
 """The status of a process that ends because an attempt hangs and cannot be stopped."""
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 _TIME_TO_EXIT_S = 5.0
-_MOST_PROCESSES = 200
-"""Kafka's default of `group.share.max.size`: the members of a group."""
+_NEW_OBJECTS = 10_000  # after which Python looks for garbage
 
 
 class Worker:
@@ -81,9 +86,13 @@ class Worker:
     Args:
         group_id: The share group.
         config: A dictionary of a share consumer's configuration keys, by Kafka's dotted names.
-        middleware: Context managers around each attempt, the first outermost: functions of the `Attempt`.
-        lifespan: A context manager around the whole run, for the connections that handlers share.
+        middleware: Context managers around each attempt, the first outermost: functions of the `Attempt`. They are
+            called for each attempt, several at the same time. What they return may be shared, such as a lock.
+        lifespan: A context manager around the whole run, for the connections that handlers share. The function is
+            called for each run, and in each worker process.
         shutdown_timeout: How long records in hand may run on when the worker stops, in seconds. The rest is released.
+        state_dir: A directory of this worker alone, in which it notes what it runs. If it is killed, its successor
+            reads the notes, and runs those records alone. None for no notes.
         environment: Another network or clock, for tests.
         **keywords: Configuration keys by their Python names, such as `bootstrap_servers`.
 
@@ -91,7 +100,7 @@ class Worker:
         ConfigurationError: A key is unknown, or the worker decides it itself; or a value is invalid.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - all but the first two by keyword
         self,
         group_id: str,
         config: Mapping[str, object] | None = None,
@@ -100,21 +109,24 @@ class Worker:
         middleware: Sequence[Middleware] = (),
         lifespan: Lifespan | None = None,
         shutdown_timeout: float = 25.0,
+        state_dir: str | PathLike[str] | None = None,
         environment: "Environment | None" = None,
         **keywords: Unpack[WorkerKeywords],
     ) -> None:
         given: dict[str, object] = {**(config or {}), **keywords}
         check_worker_keys(given)
+        # Consumers are made when the worker runs. Checking the keys now makes a mistake fail where it is written.
         share_consumer_config(given, group_id=group_id)
         self._shutdown_ms = round(1000 * checked_seconds(shutdown_timeout, "shutdown_timeout"))
         self._settings = RuntimeSettings(
             group_id=group_id,
             given=given,
-            middleware=_checked_middleware(middleware),
+            middleware=checked_middleware(middleware),
             environment=environment,
             shutdown_ms=self._shutdown_ms,
+            state_dir=checked_state_dir(state_dir),
         )
-        self._lifespan = _checked_lifespan(lifespan)
+        self._lifespan = checked_lifespan(lifespan)
         self._specs: list[HandlerSpec] = []
         self._telemetry = WorkerTelemetry(group_id)
         self._running: BackgroundWorker | None = None
@@ -242,7 +254,13 @@ class Worker:
 
     # ------------------------------------------------------------------------------------------ running
 
-    def run(self, processes: int = 1, probe_address: str | None = None) -> None:
+    def run(
+        self,
+        processes: int = 1,
+        probe_address: str | None = None,
+        *,
+        state_dir: str | PathLike[str] | None = None,
+    ) -> None:
         """Run until SIGTERM, SIGINT or `stop`. Blocks; call it in the main thread.
 
         The first signal stops the worker: it fetches no more, runs what it holds for `shutdown_timeout`, and releases
@@ -259,40 +277,53 @@ class Worker:
             processes: How many processes run handlers. Each is a member of the group.
             probe_address: Where to answer HTTP requests for `/live`, `/ready` and `/metrics`: `host:port`, or `:port`
                 for all addresses of this machine. None for nowhere.
+            state_dir: Overrides the worker's `state_dir` for this run. With several processes, the parent keeps the
+                notes of all there.
 
         Raises:
-            ConfigurationError: There is no handler, a handler does not fit the group, the address cannot be used, or
-                other processes cannot import the worker.
+            ConfigurationError: There is no handler, a handler does not fit the group, the address or the directory
+                cannot be used, or other processes cannot import the worker.
             IllegalStateError: The worker is running already, or this thread runs an event loop.
             Exception: The error of a handler whose rule is `OnError.STOP`.
             SystemExit: With status 70, if an attempt exceeded its timeout and could not be stopped. With several
                 processes, only the process of that attempt is replaced.
         """
-        count = _checked_processes(processes)
+        count, declared = checked_processes(processes), self._settings
+        chosen = checked_state_dir(state_dir) or declared.state_dir
         _check_may_block("run", "`async with worker`")
         self._check_may_begin()
         self._has_handled = False
         # Imported here: programs import workers to declare and to test them as well.
         from kafka_groups.share.workers.running.probe import answering_probes  # noqa: PLC0415
 
-        with answering_probes(probe_address, self):
-            if count == 1:
-                asyncio.run(self._serve())
-            else:
-                self._supervise(count)
+        self._settings = evolve(declared, state_dir=chosen)
+        try:
+            with answering_probes(probe_address, self):
+                if count == 1:
+                    asyncio.run(self._serve())
+                else:
+                    self._supervise(count)
+        finally:
+            self._settings = declared
 
     async def _serve(self, link: "ParentLink | None" = None) -> None:
+        from kafka_groups.share.workers.running.left_tasks import end_tasks  # noqa: PLC0415 - as in `run`
         from kafka_groups.share.workers.running.stop_signals import StartInterrupted, StopSignals  # noqa: PLC0415
 
         self._exits_when_hung = True
-        collect_less_often()
-        with StopSignals(_SIGNALS if link is None else _SIGNALS[:1], lambda: self._signalled(link)) as signals:
-            self._stop_signals = signals
-            if link is not None:
-                link.starting()
-            with suppress(StartInterrupted):
-                async with self:
-                    await self._serve_started(link, signals)
+        collect_less_often(_NEW_OBJECTS)
+        asyncio.get_running_loop().set_default_executor(HandlerExecutor())
+        try:
+            # A child of a worker handles SIGTERM alone: Ctrl-C reaches its parent, too, which then stops all processes.
+            with StopSignals(_SIGNALS if link is None else _SIGNALS[:1], lambda: self._signalled(link)) as signals:
+                self._stop_signals = signals
+                if link is not None:
+                    link.starting()
+                with suppress(StartInterrupted):
+                    async with self:
+                        await self._serve_started(link, signals)
+        finally:
+            await end_tasks()
         if self._is_hung:
             self._exit_hung()
 
@@ -306,7 +337,7 @@ class Worker:
             signals.close()
 
     def _exit_hung(self) -> NoReturn:
-        from kafka_groups.share.workers.processes.child import exit_at_the_latest  # noqa: PLC0415 - as in `run`
+        from kafka_groups.processes.parent import exit_at_the_latest  # noqa: PLC0415 - as in `run`
 
         exit_at_the_latest(EXIT_HUNG, _TIME_TO_EXIT_S)  # a task that ignores its cancellation keeps the loop open
         raise SystemExit(EXIT_HUNG)
@@ -314,19 +345,21 @@ class Worker:
     def _supervise(self, count: int) -> None:
         from kafka_groups.share.workers.processes.address import address_of  # noqa: PLC0415 - as in `run`
         from kafka_groups.share.workers.processes.child import ChildProgram  # noqa: PLC0415
-        from kafka_groups.share.workers.processes.notes import NotesLayout  # noqa: PLC0415
+        from kafka_groups.share.workers.processes.kept_notes import keeping_notes  # noqa: PLC0415
+        from kafka_groups.share.workers.processes.notes import RunningNotesLayout  # noqa: PLC0415
         from kafka_groups.share.workers.processes.supervisor import ChildSupervisor  # noqa: PLC0415
 
-        level = logging.getLogger().getEffectiveLevel()
-        program = ChildProgram(address_of(self), NotesLayout.of(self._specs), level)
-        supervisor = ChildSupervisor(_run_child, program, count, self._telemetry, self._shutdown_ms)
-        self._supervisor = supervisor
-        try:
-            supervisor.run()
-        finally:
-            self._has_handled = supervisor.has_any_started
-            self._supervisor = None
-            supervisor.close()
+        settings, level = self._settings, logging.getLogger().getEffectiveLevel()
+        program = ChildProgram(address_of(self), RunningNotesLayout.of(self._specs), level)
+        with keeping_notes(settings.state_dir, settings.group_id, program.layout, count) as kept:
+            supervisor = ChildSupervisor(_run_child, program, kept, self._telemetry, self._shutdown_ms)
+            self._supervisor = supervisor
+            try:
+                supervisor.run()
+            finally:
+                self._has_handled = supervisor.has_any_started
+                self._supervisor = None
+                supervisor.close()
 
     def _controls(self) -> "ChildControls":
         from kafka_groups.share.workers.processes.child import ChildControls  # noqa: PLC0415 - as in `run`
@@ -354,7 +387,7 @@ class Worker:
         """
         _check_may_block("check", "`await asyncio.to_thread(worker.check)`")
         self._check_may_begin()
-        from kafka_groups.share.workers.running.checking import check_handlers  # noqa: PLC0415 - as in `run`
+        from kafka_groups.share.workers.running.handler_checks import check_handlers  # noqa: PLC0415 - as in `run`
 
         return asyncio.run(check_handlers(self._settings, self._specs))
 
@@ -376,7 +409,7 @@ class Worker:
         Raises:
             Exception: The error that stopped it.
         """
-        await asyncio.to_thread(self._current.wait)
+        await in_own_thread(self._current.wait)
 
     @property
     def _current(self) -> "BackgroundWorker":
@@ -407,6 +440,8 @@ class Worker:
                 await self._start(self._current)
                 self._exit_stack = stack.pop_all()
         except BaseException:
+            # Cancellations and signals end a start as well as errors. The worker may be started again afterwards, so it
+            # must not appear to run.
             self._running = None
             raise
         finally:
@@ -415,13 +450,13 @@ class Worker:
 
     async def _start(self, running: "BackgroundWorker") -> None:
         """Start in another thread. If this is cancelled, the start ends before the lifespan is left."""
-        starting = asyncio.ensure_future(asyncio.to_thread(running.start, asyncio.get_running_loop()))
+        starting = asyncio.ensure_future(in_own_thread(partial(running.start, asyncio.get_running_loop())))
         try:
             await asyncio.shield(starting)
         except asyncio.CancelledError:
             running.begin_stop(0)
             await asyncio.wait([starting])
-            await asyncio.to_thread(running.close)
+            await in_own_thread(running.close)
             raise
 
     async def __aexit__(
@@ -430,9 +465,10 @@ class Worker:
         running, stack = self._current, self._exit_stack
         self.stop()
         try:
-            await asyncio.to_thread(running.wait)
+            await in_own_thread(running.wait)
         finally:
-            await asyncio.to_thread(running.close)
+            # The handlers have ended before the lifespan is left, because they use what it has opened.
+            await in_own_thread(running.close)
             self._running = self._exit_stack = None
             if stack is not None:
                 await stack.__aexit__(kind, error, trace)
@@ -442,22 +478,29 @@ class Worker:
         background = LoopThread(f"worker-handlers-{self._settings.group_id}")
         background.start()
         try:
-            background.run(self.__aenter__())
+            background.run(self._enter_background())
         except BaseException:
+            # The thread must not outlive a start that failed or that Ctrl-C has ended: nobody could stop it any more.
             background.stop()
             raise
         self._background = background
         return self
 
+    async def _enter_background(self) -> None:
+        asyncio.get_running_loop().set_default_executor(HandlerExecutor())
+        await self.__aenter__()
+
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        from kafka_groups.share.workers.running.left_tasks import end_tasks  # noqa: PLC0415 - as in `run`
+
         background, self._background = self._background, None
         assert background is not None  # noqa: S101 - `with` has entered
         try:
             background.run(self.__aexit__(kind, error, trace))
         finally:
-            background.stop()
+            background.stop(end_tasks())
 
     def _check_may_begin(self) -> None:
         if self._running is not None or self._supervisor is not None:
@@ -469,7 +512,7 @@ class Worker:
     def _begin(self) -> None:
         self._check_may_begin()
         # Imported here: this loads most of a client, and programs import workers to declare and to test them as well.
-        from kafka_groups.share.workers.running.embedding import BackgroundWorker  # noqa: PLC0415
+        from kafka_groups.share.workers.running.background_worker import BackgroundWorker  # noqa: PLC0415
 
         self._signals, self._is_hung = 0, False
         self._running = BackgroundWorker(
@@ -506,13 +549,18 @@ async def enter_lifespan(
     """Enter a worker's lifespan, to be left with a stack of context managers. For other parts of this package only.
 
     Raises:
+        ConfigurationError: It returned no context manager, or one of an earlier run that serves only once.
         StartInterrupted: One of the signals has come.
     """
     if lifespan is None:
         return
     with nullcontext() if signals is None else signals.interrupting_code():
         manager: Any = lifespan()
+        if (problem := entered_before(manager)) is not None:
+            raise ConfigurationError(f"lifespan={name_of(lifespan)} {problem} for each run")
         if not hasattr(manager, "__aenter__"):
+            if not hasattr(manager, "__enter__"):
+                raise ConfigurationError(f"lifespan={name_of(lifespan)} returned {manager!r}: return a context manager")
             stack.enter_context(manager)
             return
     with nullcontext() if signals is None else signals.interrupting_awaits():
@@ -527,12 +575,12 @@ def has_handled(worker: Worker) -> bool:
 def _run_child(program: "ChildProgram", pipe: "Connection", memory: Any) -> None:
     """Run a worker process; the parent starts it with this function."""
     from kafka_groups.share.workers.processes.child import ParentLink  # noqa: PLC0415 - as in `run`
-    from kafka_groups.share.workers.processes.notes import SharedNotes  # noqa: PLC0415
+    from kafka_groups.share.workers.processes.notes import RunningNotes  # noqa: PLC0415
 
     link = ParentLink(program, pipe)
     with link.ending():
         worker = link.load(Worker, lambda found: found.handlers)
-        notes = SharedNotes(program.layout, memory)
+        notes = RunningNotes(program.layout, memory)
         worker._settings = evolve(
             worker._settings,
             notes=lambda spec: notes.notes_for(program.part, spec.name),
@@ -553,26 +601,3 @@ def _check_may_block(method: str, instead: str) -> None:
     except RuntimeError:
         return
     raise IllegalStateError(f"worker.{method}() blocks, and this thread runs an event loop: use {instead}")
-
-
-def _checked_processes(processes: object) -> int:
-    if isinstance(processes, bool) or not isinstance(processes, int) or not 1 <= processes <= _MOST_PROCESSES:
-        raise ConfigurationError(f"processes={processes!r}: give a whole number from 1 to {_MOST_PROCESSES}")
-    return processes
-
-
-def _checked_middleware(middleware: object) -> tuple[Middleware, ...]:
-    if isinstance(middleware, str) or not isinstance(middleware, Sequence) or not all(map(callable, middleware)):
-        raise ConfigurationError(
-            f"middleware={middleware!r}: give a list of functions of an Attempt that return context managers"
-        )
-    return tuple(middleware)
-
-
-def _checked_lifespan(lifespan: Lifespan | None) -> Lifespan | None:
-    if lifespan is not None and not callable(lifespan):
-        raise ConfigurationError(
-            f"lifespan={lifespan!r}: give a function without arguments that returns a context manager, such as one"
-            " decorated with contextlib.contextmanager"
-        )
-    return lifespan

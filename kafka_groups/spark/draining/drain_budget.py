@@ -51,6 +51,7 @@ class DrainBudget:
         """Return how long the next poll may wait: 0 for available records only, None for no further poll."""
         self._polled_ms = now_ms
         remaining_ms = self._started_ms + self._limits.max_ms - now_ms
+        # Of the two limits, the nearer one counts: the time of the drain, and the time without records.
         if self._idleness.since_ms is not None:
             remaining_ms = min(remaining_ms, self._idleness.since_ms + self._limits.idle_ms - now_ms)
         if remaining_ms > 0 and not self._is_full:
@@ -78,6 +79,8 @@ class DrainBudget:
     @property
     def expects_another(self) -> bool:
         """True if a poll after the next one is likely, so that prefetching is useful."""
+        # What is fetched ahead and not taken is released, which costs a delivery. So nothing is, from half of a limit
+        # on.
         is_near = self._bytes > self._limits.max_bytes // 2 or self._records > self._limits.max_records // 2
         return not is_near
 

@@ -32,6 +32,7 @@ class GoOn:
         """The number of requests to try again so far. Reading this checks the file."""
         with self._lock:
             changed_ns = self._change_ns()
+            # A file that is removed is no request.
             if changed_ns is not None and changed_ns != self._changed_ns:
                 self._asked += 1
             self._changed_ns = changed_ns

@@ -53,6 +53,8 @@ class KeyRules:
         for name, value in given.items():
             self._check(name, value)
         named = {_KEYS.attribute(name) for name in given}
+        # Defaults apply only to keys that the user has not set. Fixed keys have been checked above: if one is set, it
+        # has the same value.
         ours = {name: value for name, value in {**_DEFAULTS, **_OURS}.items() if name not in named}
         config = share_consumer_config({**given, **ours})
         if "fetch_max_records" in named:
@@ -67,6 +69,7 @@ class KeyRules:
             return  # the configuration says so
         if attribute in _BYTES_ONLY:
             raise ConfigurationError(f"{name}: {self.refuse_bytes}")
+        # Setting a fixed key to its value does no harm, so a configuration that several programs share can be used.
         if attribute in _OURS and _KEYS.key(attribute).parse(value, named=name) != _OURS[attribute]:
             ours = self.refuse_ours.format(value=repr(_OURS[attribute]))
             raise ConfigurationError(f"{name}={value!r}: {ours}")

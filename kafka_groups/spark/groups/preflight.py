@@ -73,6 +73,8 @@ def check_topics(config: ShareConsumerConfig, topics: Iterable[str]) -> None:
         UnknownTopicOrPartitionError: A topic does not exist.
     """
     wanted = tuple(sorted(topics))
+    # A topic that the consumer may create does not have to exist. If the brokers do not answer, nothing counts as
+    # missing, because the consumer reports that.
     missing = () if config.allow_auto_create_topics else _missing(config, wanted)
     for _ in range(_LOOKS - 1):  # one that has just been created may not be known to all brokers yet
         if not missing:

@@ -17,7 +17,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from kafka_groups.errors import ConfigurationError
-from kafka_groups.spark.processes.stopping import is_connect
+from kafka_groups.spark.processes.stop_switch import is_connect
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

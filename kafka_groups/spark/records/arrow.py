@@ -9,9 +9,9 @@ import pyarrow as pa
 
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.protocol.record_batch import RecordBatch
-from kafka_groups.share.delivery.batch import AnyRecords, deliveries_of
 from kafka_groups.share.delivery.columns import FIELDS, RecordColumns
 from kafka_groups.share.delivery.delivered import DeliveredRecords
+from kafka_groups.share.delivery.share_records import AnyRecords, deliveries_of
 from kafka_groups.spark.records.parsing import FEWEST_RECORDS, Integers, ParsedBlock, parse
 from kafka_groups.spark.records.schema import HEADER_TYPE, RECORD_SCHEMA, TIMESTAMP_TYPE
 
@@ -172,6 +172,8 @@ def _no_headers(size: int) -> pa.Array:
 
 def _timestamps_of(milliseconds: Integers) -> pa.Array:
     least, most = milliseconds.min(), milliseconds.max()
+    # The common case: no record lacks a timestamp, and all fit into microseconds, so the numbers can be taken as they
+    # are.
     if least >= 0 and most <= _MAX_TIMESTAMP_MS:
         return pa.Array.from_buffers(TIMESTAMP_TYPE, len(milliseconds), [None, pa.py_buffer(milliseconds * 1000)])
     unsaid = (milliseconds == _NO_TIMESTAMP) | (milliseconds > _MAX_TIMESTAMP_MS) | (milliseconds < -_MAX_TIMESTAMP_MS)

@@ -9,10 +9,11 @@ import pyarrow as pa
 from attrs import define
 
 from kafka_groups.errors import ConfigurationError, IllegalStateError
-from kafka_groups.share.delivery.batch import AnyRecords, ShareRecords, deliveries_of
+from kafka_groups.errors.texts import counted
 from kafka_groups.share.delivery.commits import CommitResult
 from kafka_groups.share.delivery.delivered import DeliveredRecords
 from kafka_groups.share.delivery.records import AnyRecord, ShareRecord, delivery_of
+from kafka_groups.share.delivery.share_records import AnyRecords, ShareRecords, deliveries_of
 from kafka_groups.spark.records.arrow import to_table
 from kafka_groups.types import AcknowledgeType
 
@@ -268,6 +269,7 @@ class ShareBatch:
 
     def again(self, most: int | None = None) -> "ShareBatch":
         """Return the first records as a new batch, whatever was decided about them, so that they can be tried again."""
+        # A new poll object: decisions about this one may be final, and the records are to be processed once more.
         batch = ShareBatch(self._poll.records, self._poll.renew)
         batch._rows = (np.arange(len(self)) if self._rows is None else self._rows)[:most]
         return batch
@@ -300,6 +302,7 @@ class ShareBatch:
     def rejected_rows(self) -> list[int]:
         """Return the rows of the records that were rejected."""
         deliveries = deliveries_of(self._poll.records)
+        # The common case: nothing was rejected, which the counts show without looking at each record.
         if not any(delivery.marks.count(AcknowledgeType.REJECT) for delivery in deliveries):
             return []
         return [row for row, record in enumerate(self) if _is_rejected(record)]
@@ -326,6 +329,7 @@ def _is_rejected(record: AnyRecord) -> bool:
 
 
 def _taken(table: Any, rows: Any) -> Any:
+    # Neighbouring rows are a slice, which copies nothing.
     if len(rows) and rows[-1] - rows[0] == len(rows) - 1:
         return table.slice(int(rows[0]), len(rows))
     return table.take(pa.array(rows))
@@ -352,5 +356,7 @@ def _booleans(mask: Mask, size: int) -> Any:
             f"mask={type(mask).__name__} of {chosen.dtype}: give one boolean for each row of to_arrow(), or records"
         )
     if len(chosen) != size:
-        raise ConfigurationError(f"mask has {len(chosen)} values, but the batch has {size} records: give one for each")
+        raise ConfigurationError(
+            f"mask has {counted(len(chosen), 'value')}, but the batch has {counted(size, 'record')}: give one for each"
+        )
     return chosen.astype(np.bool_)

@@ -6,7 +6,7 @@ from typing import Any, Final
 import pyarrow as pa
 from attrs import frozen
 
-from kafka_groups.data_plane.producing import DurableProducer
+from kafka_groups.librdkafka.durable_producer import DurableProducer
 from kafka_groups.spark.sinks.batches import SinkBatch, Transform, check_conversion, with_record_key
 from kafka_groups.types import Header
 
@@ -102,6 +102,8 @@ def _outgoing(table: pa.Table) -> Iterator[_Outgoing]:
             (SOURCE_PARTITION, b"%d" % partition),
             (SOURCE_OFFSET, b"%d" % offset),
         )
+        # A record that has passed through this sink before has headers of its earlier place, which would hide the
+        # present one.
         kept = ((header["key"], header["value"]) for header in headers or () if header["key"] not in _SOURCE)
         yield _Outgoing(key=key, value=value, headers=(*kept, *source), timestamp_ms=timestamp_ms)
 

@@ -15,6 +15,7 @@ from attrs import frozen
 from pyarrow import fs
 
 from kafka_groups.errors import KafkaGroupsError
+from kafka_groups.errors.texts import counted
 from kafka_groups.spark.sinks.storage import sync_directory
 
 __all__ = ["Replaced", "Replacement", "ReplacementError", "path_of_uri", "replace_files"]
@@ -64,9 +65,12 @@ def replace_files(plan: Replacement) -> Replaced:
     staged = list(files.below(plan.staging))
     published = [path for path in files.below("") if path.rpartition("/")[2].startswith(mark)]
     everywhere = [*published, *(f"{plan.staging}/{path}" for path in staged)]
+    # Files that an earlier attempt has published count as well: it may have ended before it deleted the old ones. If
+    # the sum is wrong, a file is missing, and deleting the old ones would lose rows.
     rows = sum(map(files.rows, everywhere))
     if rows != plan.rows:
-        raise ReplacementError(f"the new files in {plan.directory} have {rows} rows and not {plan.rows}")
+        raise ReplacementError(f"the new files in {plan.directory} have {counted(rows, 'row')} and not {plan.rows}")
+    # New files are published before old ones are deleted, so that readers see every row at least once at any time.
     for path in staged:
         folder, _, name = path.rpartition("/")
         files.publish(f"{plan.staging}/{path}", f"{folder}/{mark}{name}".lstrip("/"))

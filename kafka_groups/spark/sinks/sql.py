@@ -10,6 +10,7 @@ import pyarrow as pa
 from attrs import field, frozen
 
 from kafka_groups.errors import ConfigurationError
+from kafka_groups.errors.texts import counted, named
 from kafka_groups.spark.records.schema import RECORD_KEY
 from kafka_groups.spark.sinks.batches import SinkBatch, check_conversion, with_record_key
 
@@ -132,10 +133,12 @@ class SqlSink:
     """Writes a batch in one transaction: each record is one row, keyed by topic, partition and offset.
 
     A redelivered record overwrites its row, so the table has one row per record. The sink opens a connection for each
-    batch and closes it afterwards. If connecting is slow, pass a method of a connection pool.
+    batch and closes it afterwards. If connecting is slow, pass a method of a connection pool, which may return the same
+    connection again.
 
     Args:
-        connect: Opens a DB-API connection that is not in autocommit mode; it is pickled and called in Spark's workers.
+        connect: Opens a DB-API connection that is not in autocommit mode; it is pickled and called in Spark's workers,
+            once for each batch.
         table: Name of the table, optionally with its schema; `create_table` creates it.
         columns: The columns other than the key, with their SQL types.
         row: Converts the record table (`RECORD_SCHEMA`) to the values of `columns`, by name: Arrow arrays or sequences
@@ -166,6 +169,10 @@ class SqlSink:
         self._connect = connect
         self._table = _Table(name=table, keys=key_columns, columns=dict(columns), dialect=dialect)
         self._row = row or partial(_columns_of, tuple(columns))
+        self._closed: Connection | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_closed": None}  # connections belong to a process
 
     def __repr__(self) -> str:
         return f"<SqlSink to {self._table.name}>"
@@ -181,7 +188,8 @@ class SqlSink:
             table: Records with the columns of `RECORD_SCHEMA`, or a table that `row` accepts.
 
         Raises:
-            ConfigurationError: `row` does not return the columns, or the key is missing.
+            ConfigurationError: `row` does not return the columns, or the key is missing. Or `connect` returns the
+                connection of an earlier batch, which was closed.
             Exception: An error of the driver; nothing of the batch is written.
         """
         if not table.num_rows:
@@ -208,20 +216,44 @@ class SqlSink:
         values = [_sequence(made[name]) for name in self._table.columns]
         for name, column in zip(self._table.columns, values, strict=True):
             if len(column) != table.num_rows:
-                raise ConfigurationError(f"row gave {len(column)} values of {name} for {table.num_rows} records")
+                values_given, records = counted(len(column), "value"), counted(table.num_rows, "record")
+                raise ConfigurationError(f"row gave {values_given} of {name} for {records}")
         return values
 
     def _in_transaction(self, work: Callable[[Any], object]) -> None:
-        with closing(self._connect()) as connection:
-            if getattr(connection, "autocommit", False) is True:
-                raise ConfigurationError(f"{self!r} needs connections that are not in autocommit mode")
-            try:
-                with closing(connection.cursor()) as cursor:
-                    work(cursor)
-                connection.commit()
-            except BaseException:
-                connection.rollback()
+        connection = self._connect()
+        try:
+            self._write_with(connection, work)
+        finally:
+            connection.close()
+            self._closed = connection
+
+    def _write_with(self, connection: Connection, work: Callable[[Any], object]) -> None:
+        # In autocommit mode, a failure in the middle would leave a part of the batch behind.
+        if getattr(connection, "autocommit", False) is True:
+            raise ConfigurationError(f"{self!r} needs connections that are not in autocommit mode")
+        cursor = self._cursor(connection)
+        try:
+            with closing(cursor):
+                work(cursor)
+            connection.commit()
+        except BaseException:
+            # Drivers have errors of their own, and Ctrl-C may come as well. The transaction is rolled back, and
+            # everything is raised.
+            connection.rollback()
+            raise
+
+    def _cursor(self, connection: Connection) -> Any:
+        """Return a cursor. A pool may return a connection again, but then it works."""
+        try:
+            return connection.cursor()
+        except Exception as error:  # each driver has its own
+            if connection is not self._closed:
                 raise
+            raise ConfigurationError(
+                f"connect={self._connect!r} returns the same connection again, which {self!r} closed after the batch"
+                f" before ({named(error)}). Give a function that opens a connection each time, or a method of a pool"
+            ) from error
 
 
 def _columns_of(names: tuple[str, ...], table: pa.Table) -> Mapping[str, Any]:

@@ -71,6 +71,8 @@ class LocalStorage:
                 os.fsync(file.fileno())
             hidden.replace(folder / name)
         except BaseException:
+            # Errors of the disk, and Ctrl-C: the hidden file is of no use any more. It is raised, and the records are
+            # redelivered.
             hidden.unlink(missing_ok=True)
             raise
         sync_directory(folder)

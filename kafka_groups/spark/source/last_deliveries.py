@@ -8,11 +8,11 @@ from attrs import define, field
 from kafka_groups.config.clients.share import ShareConsumerConfig, share_consumer_keys
 from kafka_groups.errors import DeliveryFailedError
 from kafka_groups.share.delivery.records import AnyRecord
-from kafka_groups.share.workers.dead_letters import DeadLetters
+from kafka_groups.spark.dead_letters import DeadLetters
 from kafka_groups.spark.source.options import SourceOptions
 from kafka_groups.spark.source.pieces import TablePiece
 from kafka_groups.spark.source.progress import Counts
-from kafka_groups.spark.source.rules.caution import Caution
+from kafka_groups.spark.source.rules.redelivery_limits import RedeliveryLimits
 
 __all__ = ["LastDeliveries", "dead_letters_of", "keys_of"]
 
@@ -47,17 +47,20 @@ class LastDeliveries:
     letters: DeadLetters | None
     _waiting: list[TablePiece] = field(factory=list)
 
-    def passed(self, pieces: Iterable[TablePiece], caution: Caution) -> list[TablePiece]:
+    def passed(self, pieces: Iterable[TablePiece], redelivery: RedeliveryLimits) -> list[TablePiece]:
         """Those of these pieces, and of earlier ones that had to wait, that may go to Spark."""
         passed: list[TablePiece] = []
         waiting: list[TablePiece] = []
         for piece in [*self._waiting, *pieces]:
-            waits = caution.is_copied(piece.delivery_count) and not self._is_safe(piece, caution.delivery_limit)
+            # A record on one of its last deliveries must not reach Spark before its copy: a failure of the batch would
+            # archive it. While its copy cannot be written it stays acquired, and others pass.
+            waits = redelivery.is_copied(piece.delivery_count) and not self._is_safe(piece, redelivery.delivery_limit)
             (waiting if waits else passed).append(piece)
         self._waiting = waiting
         return passed
 
     def _is_safe(self, piece: TablePiece, limit: int) -> bool:
+        # Nothing can be copied. The log names the records before they may be lost.
         if self.letters is None:
             self._name(piece, limit)
             return True

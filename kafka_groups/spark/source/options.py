@@ -26,6 +26,7 @@ __all__ = ["PREFIX", "SourceOptions", "read_size", "source_option_keys", "source
 PREFIX = "kafka."
 _CONFIG_FILE = "configFile"
 _FETCH_MAX_BYTES = 16 * 1024 * 1024
+# A batch is closed when a leader has answered without records, so this is what an idle leader delays each batch.
 _FETCH_MAX_WAIT_MS = 100
 _SIZE = re.compile(r"(?P<number>[0-9]{1,18})\s*(?P<unit>[kmg]?)(?:i?b)?", re.IGNORECASE)
 _UNITS = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3}
@@ -246,6 +247,8 @@ def _consumer(entries: Mapping[str, str], own: Mapping[str, Any]) -> ShareConsum
             why, remedy = _REFUSED[name.replace("_", ".")]
             raise ConfigurationError(f"{PREFIX}{name} is {shown_value(name, value)}, but {why}; {remedy}")
     max_bytes = own.get("max_bytes_per_batch", MAX_BATCH_BYTES)
+    # A slow sink must not make the consumer leave its group: the records would be delivered to others, which are as
+    # slow.
     defaults: dict[str, object] = {
         "auto.renew": True,
         "client.id": "kafka-groups-spark",

@@ -7,8 +7,8 @@ from typing import Any, Self
 
 from attrs import define
 
-from kafka_groups.share.delivery.batch import AnyRecords, ShareRecords, deliveries_of
 from kafka_groups.share.delivery.delivered import DeliveredRecords
+from kafka_groups.share.delivery.share_records import AnyRecords, ShareRecords, deliveries_of
 from kafka_groups.spark.records.arrow import to_table
 from kafka_groups.types import AcknowledgeType, TopicIdPartition
 

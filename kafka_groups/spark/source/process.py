@@ -10,10 +10,11 @@ from collections.abc import Mapping
 from types import FrameType
 
 from kafka_groups.net.clock import SystemClock
-from kafka_groups.spark.processes.orphaned import exit_when_orphaned
+from kafka_groups.net.repeated_signals import RepeatedSignals
+from kafka_groups.processes.parent import exit_when_orphaned
 from kafka_groups.spark.processes.process_logs import set_up_logging
 from kafka_groups.spark.source.options import source_options
-from kafka_groups.spark.source.sharing import SharedReading
+from kafka_groups.spark.source.shared_reading import SharedReading
 from kafka_groups.spark.source.source import ShareSource
 
 __all__ = ["exit_when_terminated", "source_of_this_process"]
@@ -40,10 +41,17 @@ def source_of_this_process(options: Mapping[str, str], columns: tuple[str, ...])
 
 def exit_when_terminated() -> None:
     """Make SIGTERM end this process cleanly: Spark's loop then stops the reader, which leaves the group."""
-    signal.signal(signal.SIGTERM, _terminate)
+    repeated = RepeatedSignals((signal.SIGTERM,))
+
+    def terminate(_signal: int, _frame: FrameType | None) -> None:
+        repeated.ran()
+        _terminate()
+
+    signal.signal(signal.SIGTERM, terminate)
+    repeated.start()  # Spark's loop waits for its driver without a limit
 
 
-def _terminate(_signal: int, _frame: FrameType | None) -> None:
+def _terminate() -> None:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     last = threading.Timer(_GRACE_S, os._exit, (_TERMINATED,))
     last.daemon = True

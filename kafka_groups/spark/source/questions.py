@@ -3,16 +3,19 @@
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
+from kafka_groups.admin.rules.returned_values import total_lag
 from kafka_groups.admin.rules.share_offsets import describe_offsets
 from kafka_groups.admin.rules.topics import EARLIEST, LATEST, offsets_at, partitions_of_topics
-from kafka_groups.admin.rules.values import total_lag
 from kafka_groups.client.assembly import Environment
 from kafka_groups.client.calls.questions import Asking
 from kafka_groups.config.clients.share import ShareConsumerConfig
 from kafka_groups.errors import KafkaGroupsError, is_retriable
 from kafka_groups.net.loop_thread import LoopThread
 from kafka_groups.share.workers.group_queries import TIMEOUT_MS, impatient_client
+from kafka_groups.spark.groups.group_remaining import group_positions
+from kafka_groups.spark.rules.remaining import unread_starts
 from kafka_groups.types import TopicPartition
 
 __all__ = ["GroupQuestions"]
@@ -80,29 +83,48 @@ class GroupQuestions:
         """
         return self._started().run(self._end_offsets(timeout_ms))
 
+    def unread(self, timeout_ms: int = TIMEOUT_MS) -> Mapping[TopicPartition, int]:
+        """Return where the group begins at the earliest in partitions that no member has had yet.
+
+        Ask before the group has a member of this run. Empty for a group that begins with the first record. Blocks for
+        some seconds at most.
+
+        Args:
+            timeout_ms: Longest wait.
+
+        Raises:
+            KafkaGroupsError: A broker did not answer the question.
+        """
+        return self._started().run(self._unread(timeout_ms))
+
     def is_through(
-        self, ends: Mapping[TopicPartition, int], *, skips_backlog: bool = False, timeout_ms: int = TIMEOUT_MS
+        self,
+        ends: Mapping[TopicPartition, int],
+        unread: Mapping[TopicPartition, int] = MappingProxyType({}),
+        *,
+        timeout_ms: int = TIMEOUT_MS,
     ) -> bool | None:
         """Return whether the group has processed everything before these offsets. Blocks for a few seconds at most.
 
-        Return None if the brokers do not support the query.
+        Return None if the brokers do not support the query. A partition whose lag brokers do not tell may have records
+        that another member holds, which has not finished any yet. So it counts only if the group begins behind them.
 
         Args:
             ends: The end offsets when the run began.
-            skips_backlog: Whether the group starts at the end of a partition. Then a partition without lag had no
-                records for the group, which has never acknowledged anything there.
+            unread: What `unread` returned then.
             timeout_ms: Longest wait.
         """
         try:
             lags, now = self._started().run(self._lags_and_ends(timeout_ms))
         except KafkaGroupsError as error:
+            # An error that passes means "not yet", and the run asks again. A refusal means that nobody can tell.
             _LOG.info("cannot tell how far the group %s is: %s", self._group_id, error)
             return False if is_retriable(error) else None
         # Not the start offsets: they are written with the acknowledgements after those that moved them.
         since = {partition: now.get(partition, end) - end for partition, end in ends.items()}
-        unknown = 0 if skips_backlog else -1
-        known = {partition: lag for partition, lag in lags.items() if lag is not None}
-        return all(0 <= known.get(partition, unknown) <= allowed for partition, allowed in since.items())
+        skipped = {partition: 0 for partition, start in unread.items() if start >= ends.get(partition, 0)}
+        known = {**skipped, **{partition: lag for partition, lag in lags.items() if lag is not None}}
+        return all(0 <= known.get(partition, -1) <= allowed for partition, allowed in since.items())
 
     def places(self) -> Sequence[tuple[TopicPartition, int]]:
         """Return where records are: the last of each partition, then the first that the group has not finished.
@@ -150,6 +172,7 @@ class GroupQuestions:
     async def _known_lags(self) -> Mapping[TopicPartition, int | None]:
         """Return the lags, with all records of partitions in which the group has not accepted anything yet."""
         lags = await self._lags(TIMEOUT_MS)
+        # Partitions without state are known to be unread only if the group begins with the first record.
         if not self.begins_at_start or (lags and None not in lags.values()):
             return lags
         starts, ends = await self._bounds(TIMEOUT_MS)
@@ -157,6 +180,7 @@ class GroupQuestions:
         return {**unread, **{partition: lag for partition, lag in lags.items() if lag is not None}}
 
     async def _answered_lag(self) -> int | None:
+        # A question that was late once is not waited for again, so that slow brokers do not delay each report.
         if self._asking is not None and not self._is_late:
             await asyncio.wait([self._asking], timeout=_LAG_PATIENCE_S)
             self._is_late = not self._asking.done()
@@ -166,6 +190,10 @@ class GroupQuestions:
         self, timeout_ms: int
     ) -> tuple[Mapping[TopicPartition, int | None], Mapping[TopicPartition, int]]:
         return await self._lags(timeout_ms), await self._end_offsets(timeout_ms)
+
+    async def _unread(self, timeout_ms: int) -> Mapping[TopicPartition, int]:
+        ask, wall_ms = self._ask(timeout_ms), self._clock.wall_ms()
+        return unread_starts(await group_positions(ask, self._group_id, self._topics, wall_ms, ends_first=True))
 
     async def _places(self) -> Sequence[tuple[TopicPartition, int]]:
         ends = await self._end_offsets(TIMEOUT_MS)

@@ -21,7 +21,7 @@ from pyspark.sql.types import StructType
 
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.spark.records.schema import RECORD_DDL, RECORD_SCHEMA
-from kafka_groups.spark.source.rules.sealing import BatchLimits
+from kafka_groups.spark.source.rules.micro_batches import BatchLimits
 
 if TYPE_CHECKING:
     from kafka_groups.spark.source.source import ShareSource
@@ -64,6 +64,8 @@ class ShareStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Acknowledge the batch that Spark has finished, and seal the next one."""
         source = self._started()
         most_bytes = source.options.max_bytes_per_batch
+        # The trigger's limit and that of the options hold together: the smaller one counts, because Spark's driver has
+        # the whole batch in memory.
         if isinstance(limit, ReadMaxBytes):
             most_bytes = min(most_bytes, limit.max_bytes)
         limits = BatchLimits(limit.max_rows if isinstance(limit, ReadMaxRows) else None, most_bytes)

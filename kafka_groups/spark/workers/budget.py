@@ -48,6 +48,7 @@ class PollBudget:
         self._last_cycle_ms, self._polled_ms = now_ms - self._polled_ms, now_ms
         if not self._is_spent(now_ms):
             return max(1, min(self._idleness.longest_poll_ms, self._remaining_ms(now_ms)))
+        # The last poll brought records, so more may be prefetched. An empty one shows that none are.
         return 0 if self._last_taken else None
 
     def spend(self) -> None:
@@ -58,6 +59,8 @@ class PollBudget:
         return self._is_over or self._taken >= self._limits.max_records or self._remaining_ms(now_ms) <= 0
 
     def _remaining_ms(self, now_ms: int) -> int:
+        # There are two cases. A task normally ends after its time. One that runs until the group is drained ends after
+        # a time without records instead.
         if self._limits.drained_ms is None or self._idleness.since_ms is None:
             return self._started_ms + self._limits.max_ms - now_ms
         return self._idleness.since_ms + self._limits.drained_ms - now_ms

@@ -17,11 +17,11 @@ from attrs import field, frozen
 from kafka_groups.config.clients.share import ShareConsumerConfig
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.share.consumer import KafkaShareConsumer
-from kafka_groups.share.workers.dead_letters import DeadLetters
 from kafka_groups.share.workers.group_settings import GroupSettings, group_settings
 from kafka_groups.share.workers.rules.failures.outages import HELD_BACKOFF_MS, Outage, Waits
-from kafka_groups.share.workers.rules.portions.flow import Proof
+from kafka_groups.spark.dead_letters import DeadLetters
 from kafka_groups.spark.records.batch import ShareBatch
+from kafka_groups.spark.rules.flow import Proof
 
 __all__ = ["ConsumerSpec", "HeldConsumer", "close_idle", "leased"]
 
@@ -116,6 +116,8 @@ _LOCK = threading.Lock()
 def leased(spec: ConsumerSpec) -> Iterator[HeldConsumer]:
     """Lease a consumer for one task. It is closed after an exception, because Spark then ends the process."""
     held = _taken(spec) or HeldConsumer(spec)
+    # Only a task that ends normally says otherwise. After an exception, Spark ends the process, and a consumer that
+    # waits for a next task would keep its partitions until its session has timed out.
     held.is_broken = True
     try:
         yield held
@@ -128,6 +130,7 @@ def leased(spec: ConsumerSpec) -> Iterator[HeldConsumer]:
 
 def _taken(spec: ConsumerSpec) -> HeldConsumer | None:
     with _LOCK:
+        # By process id: Spark forks its Python workers, and a fork must not use a consumer of the process before it.
         idle = _IDLE.get((os.getpid(), spec.key))
         held = idle.pop() if idle else None
     if held is not None:

@@ -7,16 +7,39 @@ from typing import Any
 from attrs import evolve, field, frozen
 
 from kafka_groups.errors import ConfigurationError
+from kafka_groups.errors.texts import named, represented, sentences
 from kafka_groups.functions import check_function
 from kafka_groups.share.workers.rules.failures.outages import HELD_BACKOFF_MS
-from kafka_groups.spark.failures.failure_options import ON_ERROR, RELEASE_AND_RAISE
 from kafka_groups.spark.groups.consumer_keys import KeyRules, backoff, path_or_none, positive, topic_or_none, topics_of
 from kafka_groups.spark.processes.process_logs import LEVELS
 from kafka_groups.spark.records.batch import ShareBatch
 from kafka_groups.spark.workers.consumers import ConsumerSpec
 from kafka_groups.spark.workers.returned import check_process
 
-__all__ = ["WorkerOptions", "consumer_spec"]
+__all__ = [
+    "ON_ERROR",
+    "PER_RECORD",
+    "REJECT_ALL",
+    "RELEASE_AND_RAISE",
+    "FailureOption",
+    "WorkerOptions",
+    "consumer_spec",
+]
+
+FailureOption = str
+"""One of `ON_ERROR`."""
+
+RELEASE_AND_RAISE = "release"
+"""Release the records of a batch that fails, and end the run with an error."""
+
+PER_RECORD = "per_record"
+"""Find the records that fail, and release only these."""
+
+REJECT_ALL = "reject"
+"""Reject the records of a batch that fails."""
+
+ON_ERROR = (RELEASE_AND_RAISE, PER_RECORD, REJECT_ALL)
+"""The values of `on_error`."""
 
 _RULES = KeyRules(
     refuse_bytes="workers hand out bytes, as Arrow tables do; decode them in process",
@@ -113,9 +136,11 @@ def _pickled(name: str, value: object) -> bytes:
     try:
         pickled: bytes = dumps(value)  # type: ignore[no-untyped-call]
     except Exception as error:  # whatever the objects that it refers to raise when they are pickled
-        shown = f"={value!r}" if name == "process" else ""
-        raise ConfigurationError(
-            f"{name}{shown} cannot be pickled and sent to the workers: {error}; let it open connections and files"
-            " itself when it is first called, or keep them in the module that it is defined in"
-        ) from error
+        given = f"={represented(value)}" if name == "process" else ""
+        text = f"{name}{given} cannot be pickled and sent to the workers: {named(error)}"
+        remedy = (
+            "Let it open connections and files itself when it is first called, or keep them in the module that it is"
+            " defined in"
+        )
+        raise ConfigurationError(sentences(text, remedy)) from error
     return pickled

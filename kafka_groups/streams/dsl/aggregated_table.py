@@ -26,6 +26,7 @@ def sending_old_values(*operators: Aggregation) -> SendOldValues:
     def send_old_values(*, force: bool) -> bool:
         del force
         for operator in operators:
+            # An aggregation always has a store, so old values cost nothing more.
             operator.send_old = True
         return True
 

@@ -61,6 +61,7 @@ class BranchedKStream(Generic[K, V, Made]):
             name: The branch's name; its node has the name of the split before it.
         """
         check_functions("branch", predicate=predicate)
+        # Branches are counted from 1, and the default one is 0 (BranchedKStreamImpl.branch and defaultBranch in Kafka).
         child = self._child(len(self._operator.branches) + 1 if name is None else name)
         self._operator.branches.append((predicate, child.name))
         return self._split.make(evolve(self._split.stream, node=child))
@@ -71,6 +72,7 @@ class BranchedKStream(Generic[K, V, Made]):
         Raises:
             ValueError: There is a default branch already.
         """
+        # Java adds a second child, to which KStreamBranch never forwards a record.
         if self._operator.default is not None:
             raise ValueError(f"{self._split.name!r} has a default branch already. Use its stream twice.")
         child = self._child(0 if name is None else name)

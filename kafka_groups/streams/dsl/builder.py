@@ -5,20 +5,22 @@ from typing import Any, TypeVar
 
 from kafka_groups.serdes import Serde
 from kafka_groups.streams.dsl.global_table import GlobalKTable, add_global_store, add_global_table
-from kafka_groups.streams.dsl.graph import Graph
+from kafka_groups.streams.dsl.graph import Graph, GraphNode
 from kafka_groups.streams.dsl.materialized import StoreOptions
 from kafka_groups.streams.dsl.merged_repartitions import merge_repartitions
+from kafka_groups.streams.dsl.merged_sources import StreamSource, merge_sources
 from kafka_groups.streams.dsl.optimization import Optimization
+from kafka_groups.streams.dsl.repartition import keep_null_keys
 from kafka_groups.streams.dsl.stream import KStream
 from kafka_groups.streams.dsl.stream_parts import StreamParts
 from kafka_groups.streams.dsl.table import KTable, add_table_source
 from kafka_groups.streams.state.stores import Changelog, KeyValueDefinition, StoreDefinition
-from kafka_groups.streams.topology.arguments import check_kind
 from kafka_groups.streams.topology.context import Processor
 from kafka_groups.streams.topology.node_graph import NodeGraph
 from kafka_groups.streams.topology.nodes import OffsetReset, SourceNode, TimestampExtractor
 from kafka_groups.streams.topology.records import Record
 from kafka_groups.streams.topology.topology import Topology
+from kafka_groups.streams.topology.topology_arguments import check_kind
 from kafka_groups.streams.topology.user_processors import user_operator
 
 __all__ = ["StreamsBuilder"]
@@ -61,6 +63,8 @@ class StreamsBuilder:
     ) -> KStream[K, V]:
         """Read topics as a stream of records.
 
+        Streams of the same topics share one source: that of the first call, with its name.
+
         Args:
             topics: One or more topics.
             key: The serde of keys.
@@ -74,11 +78,7 @@ class StreamsBuilder:
         source = SourceNode(
             name=node_name, topics=topics, key=key, value=value, timestamp=timestamp, offset_reset=offset_reset
         )
-
-        def write(topology: NodeGraph, _parents: tuple[str, ...]) -> None:
-            topology.add_node(source)
-
-        node = self._graph.add(node_name, write)
+        node = self._graph.add_node(StreamSource(source))
         sources = frozenset({node_name})
         return KStream(StreamParts(graph=self._graph, node=node, sources=sources, key=key, value=value))
 
@@ -176,7 +176,7 @@ class StreamsBuilder:
         )
 
         def write(topology: NodeGraph, _parents: tuple[str, ...]) -> None:
-            topology.add_state_store(definition)
+            topology.add_state_store(definition, follows_default=False)
 
         self._graph.add(definition.name, write)
 
@@ -186,5 +186,13 @@ class StreamsBuilder:
         Raises:
             TopologyError: There is a mistake. The message names the operator and what to change.
         """
-        merges = Optimization.MERGED_REPARTITIONS in self._graph.optimization
-        return Topology(self._graph.build(merge_repartitions) if merges else self._graph.build())
+        return Topology(self._graph.build(self._rewritten))
+
+    def _rewritten(self, nodes: list[GraphNode]) -> list[GraphNode]:
+        """Return the operators as they are written. The order of the steps is Java's (`buildAndOptimizeTopology`)."""
+        nodes = merge_sources(nodes)
+        # The two other optimizations are decided where the operators are written.
+        if Optimization.MERGED_REPARTITIONS in self._graph.optimization:
+            nodes = merge_repartitions(nodes)
+        keep_null_keys(nodes)
+        return nodes

@@ -16,8 +16,8 @@ from kafka_groups.streams.dsl.windowed_cogrouped import SessionWindowedCogrouped
 from kafka_groups.streams.dsl.windows import SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows
 from kafka_groups.streams.processors.views import stored_view
 from kafka_groups.streams.state.stores import Changelog, KeyValueDefinition
-from kafka_groups.streams.topology.arguments import check_kind
 from kafka_groups.streams.topology.functions import check_functions
+from kafka_groups.streams.topology.topology_arguments import check_kind
 
 __all__ = ["CogroupedKStream", "GroupedBy"]
 
@@ -72,6 +72,7 @@ class CogroupedKStream(Generic[K, A]):
         self, windows: TimeWindows | UnlimitedWindows | SlidingWindows | SessionWindows
     ) -> TimeWindowedCogroupedKStream[K, A] | SessionWindowedCogroupedKStream[K, A]:
         """Group the records by windows, too, so that each key has a result for each of its windows or sessions."""
+        # Only sessions need a function that merges two results, so their aggregation takes other arguments.
         if isinstance(windows, SessionWindows):
             return SessionWindowedCogroupedKStream(self._parts, windows)
         check_kind(
@@ -92,7 +93,8 @@ class CogroupedKStream(Generic[K, A]):
         """Combine the values of each key, from all streams, into one result.
 
         Args:
-            initializer: Makes the result of a key before its first record.
+            initializer: Makes the result of a key before its first record: a new object each time, if aggregators
+                change it.
             value: The serde of the results.
             store: A name or definition of the table's store, to query it.
             name: The beginning of the nodes' names.
@@ -109,6 +111,8 @@ class CogroupedKStream(Generic[K, A]):
         )
         table = group.table(
             definition,
+            # One operator for each stream, all with the same store: whichever record comes first makes the row of a key
+            # (CogroupedStreamAggregateBuilder.build in Kafka).
             lambda aggregator: processors.StreamAggregate(definition.name, initializer, aggregator),
             stored_view(definition.name),
             name,

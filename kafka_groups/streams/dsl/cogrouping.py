@@ -71,14 +71,16 @@ class CogroupedStreams:
             view: Looks results up.
             name: The beginning of the nodes' names.
         """
+        # Each stream gets a repartition topic of its own if its keys have changed; a name that is given for the group
+        # is the topic's name (CogroupedStreamAggregateBuilder.build in Kafka).
         above = [part.grouping.partitioned("aggregate", definition.name) for part in self.parts]
         sources = frozenset[str]().union(*(stream.sources for stream in above))
         operators = [operator(part.aggregator) for part in self.parts]
-
+        node = self._add(definition, above, operators, name, sources)
         return TableParts(
             graph=self.stream.graph,
-            node=self._add(definition, above, operators, name, sources),
-            sources=sources,
+            node=node,
+            sources=frozenset({node.name}),
             key=definition.key,
             value=definition.value,
             send_old_values=sending_old_values(*operators),
@@ -96,6 +98,7 @@ class CogroupedStreams:
     ) -> GraphNode:
         """Add an aggregation for each stream, and the node that merges their changes."""
         graph = self.stream.graph
+        # All nodes take an index, named or not.
         names = [graph.new_name(_AGGREGATE) for _ in operators]
         merge = graph.named(None if name is None else f"{name}-cogroup-merge", "COGROUPKSTREAM-MERGE-")
         if name is not None:
@@ -106,6 +109,9 @@ class CogroupedStreams:
                 topology.add_operator(node_name, operator, [parent])
             topology.add_state_store(definition, *names)
             topology.add_operator(merge, processors.TableMerge(), names)
+            # One store has the results of all streams, so equal keys of all of them have to be in one task.
             topology.copartition(sources)
+            # As in Java, what follows knows the sources no more (`CogroupedStreamAggregateBuilder.createTable`).
+            topology.stand_in(merge, sources)
 
         return graph.add(merge, write, *(stream.node for stream in above))

@@ -7,6 +7,7 @@ from attrs import frozen
 
 from kafka_groups import serdes
 from kafka_groups.serdes import Serde
+from kafka_groups.serdes.serde import BoundDeserializer
 from kafka_groups.streams import processors
 from kafka_groups.streams.dsl.graph import Graph, Slot
 from kafka_groups.streams.dsl.lazy_store import LazyStore
@@ -16,9 +17,9 @@ from kafka_groups.streams.processors.views import TableView
 from kafka_groups.streams.state.stores import KeyValueDefinition
 from kafka_groups.streams.topology.functions import check_functions
 from kafka_groups.streams.topology.node_graph import NodeGraph
-from kafka_groups.streams.topology.nodes import SinkNode, SourceNode
+from kafka_groups.streams.topology.nodes import Partitioner, SinkNode, SourceNode
 
-__all__ = ["ForeignKeyJoin", "join_by_foreign_key"]
+__all__ = ["ForeignKeyJoin", "check_no_partitioners", "join_by_foreign_key"]
 
 
 @frozen(kw_only=True)
@@ -32,6 +33,7 @@ class ForeignKeyJoin:
         value: The serde of the results.
         options: Those of the result's store.
         name: The prefix of its names, or None.
+        partitioners: The partitioners of this table's keys and of the other's; None is the default one.
     """
 
     on: Callable[[Any, Any], Any]
@@ -40,6 +42,7 @@ class ForeignKeyJoin:
     value: Slot
     options: StoreOptions
     name: str | None
+    partitioners: tuple[Partitioner | None, Partitioner | None] = (None, None)
 
     @property
     def word(self) -> str:
@@ -88,16 +91,30 @@ _PATTERNS = {
 def _names(graph: Graph, name: str | None) -> _Names:
     found = {}
     for attribute, (prefix, suffix, given) in _PATTERNS.items():
+        # All indices are taken also if there is a name. Their order is that of KTableImpl.doJoinOnForeignKey in Kafka.
         generated = graph.new_name(prefix) + suffix
         found[attribute] = generated if name is None else f"{name}-{given}"
     return _Names(**found)
 
 
+def check_no_partitioners(word: str, partitioners: tuple[Partitioner | None, Partitioner | None]) -> None:
+    """Refuse partitioners for a join by primary keys, whose tables must be partitioned alike.
+
+    Raises:
+        TypeError: There is one.
+    """
+    for name, partitioner in zip(("partitioner", "other_partitioner"), partitioners, strict=True):
+        if partitioner is not None:
+            raise TypeError(f"{word}: {name}= is for joins by a foreign key. Give on=, too, or leave it out.")
+
+
 def join_by_foreign_key(left: TableParts, right: TableParts, join: ForeignKeyJoin) -> TableParts:
     """Add a foreign-key join, and return the table of its results."""
-    check_functions(join.word, on=join.on)
+    primary, foreign = join.partitioners
+    check_functions(join.word, on=join.on, partitioner=primary, other_partitioner=foreign)
     graph = left.graph
     names = _names(graph, join.name)
+    # The old row says from which foreign key to unsubscribe.
     left.send_old_values(force=True)
     result = processors.TableMerge()
     kept = _result_store(graph, left.key, join, result)
@@ -125,8 +142,10 @@ def join_by_foreign_key(left: TableParts, right: TableParts, join: ForeignKeyJoi
 
 def _result_store(graph: Graph, key: Slot, join: ForeignKeyJoin, result: "processors.TableMerge") -> LazyStore:
     is_named = join.options.store is not None
+    # The last index is taken also if the table never gets a store.
     default_name = "" if is_named else graph.new_store_name(f"{_PREFIX}OUTPUT-")
     kept = LazyStore(result, lambda: key_value_store(graph, join.word, join.options, default_name, (key, join.value)))
+    # A name is there to query the store, so it has to exist.
     if is_named:
         kept.open()
     return kept
@@ -151,6 +170,8 @@ class _JoinWriter:
         self._subscribe(topology, left)
         self._answer(topology, right)
         self._join(topology)
+        # Responses go to the tasks of the left table's rows, and subscriptions to those of the right table's. The two
+        # tables need not have the same number of partitions (KTableImpl.doJoinOnForeignKey).
         topology.copartition(self.sources[0] | {self.names.response_source})
         topology.copartition(self.sources[1] | {self.names.subscription_source})
 
@@ -167,8 +188,18 @@ class _JoinWriter:
                 topic=names.subscriptions,
                 key=serdes.bytes_,
                 value=processors.SUBSCRIPTION,
+                partitioner=self._partitioner_of(1),
             )
         )
+
+    def _partitioner_of(self, side: int) -> "_KeyPartitioner | None":
+        """Return the partitioner of one table's keys, if the program gave one."""
+        partitioner, names = self.join.partitioners[side], self.names
+        if partitioner is None:
+            return None
+        if side == 0:
+            return _KeyPartitioner(partitioner, self.wire.primary, names.responses, f"{names.subscriptions}-pk")
+        return _KeyPartitioner(partitioner, self.wire.foreign, names.subscriptions, f"{names.subscriptions}-fk")
 
     def _answer(self, topology: NodeGraph, right: str) -> None:
         names, view = self.names, self.views[1]
@@ -192,7 +223,9 @@ class _JoinWriter:
                 topic=names.responses,
                 key=serdes.bytes_,
                 value=self.responses,
-                partitioner=_partition_of_left_row,
+                # A response goes back to the partition that the subscription came from, whatever partitioner wrote the
+                # left table's topic (KTableImpl.DefaultForeignResponseSinkPartitioner in Kafka).
+                partitioner=self._partitioner_of(0) or _partition_of_left_row,
             )
         )
 
@@ -210,9 +243,53 @@ class _JoinWriter:
             topology.add_state_store(self.kept.definition, names.result)
 
 
+class _KeyPartitioner:
+    """Asks a program's partitioner about the key of a table, which the topics of a join have as bytes.
+
+    As in Java's `KTableImpl`, it gets no value, because neither topic has that of the table.
+
+    Args:
+        partitioner: The program's.
+        serde: The serde of the keys.
+        topic: The topic that it is asked about, without the application's prefix.
+        serde_topic: The topic by which the serde reads, in the same way.
+    """
+
+    def __init__(self, partitioner: Partitioner, serde: Serde[Any], topic: str, serde_topic: str) -> None:
+        self._partitioner = partitioner
+        self._serde = serde
+        self._topics = topic, serde_topic
+        self._readers: dict[str, BoundDeserializer[Any]] = {}
+
+    def __call__(self, topic: str, key: bytes | None, _value: object, partitions: int) -> int | None:
+        """Return the partition, or None for the default partitioner's."""
+        chosen = self._partitioner(topic, None if key is None else self._reader(topic)(key, ()), None, partitions)
+        if chosen is None or isinstance(chosen, int):
+            return chosen
+        # A key that is in several partitions has no one place for its rows; Java refuses that, too
+        # (KTableImpl.doJoinOnForeignKey).
+        if len(chosen) != 1:
+            raise ValueError(
+                f"The partitioner of a foreign-key join returned {chosen!r} for topic {topic!r}. Return one partition."
+            )
+        return chosen[0]
+
+    def _reader(self, topic: str) -> BoundDeserializer[Any]:
+        if topic not in self._readers:
+            own, serde_topic = self._topics
+            named = topic.removesuffix(own) + serde_topic
+            self._readers[topic] = self._serde.deserializer(named, is_key=True)
+        return self._readers[topic]
+
+
 def _subscription_store(name: str) -> KeyValueDefinition[Any, Any]:
     return KeyValueDefinition(
-        name=name, key=serdes.bytes_, value=processors.SUBSCRIPTION, timestamped=True, caching=False
+        # The store is not cached, so that a change of the right table finds every subscription in it.
+        name=name,
+        key=serdes.bytes_,
+        value=processors.SUBSCRIPTION,
+        timestamped=True,
+        caching=False,
     )
 
 

@@ -51,6 +51,7 @@ def add_global_table(graph: Graph, source: SourceNode, options: StoreOptions, na
     """Add a global table of a topic."""
     is_named = options.store is not None
     default_name = "" if is_named else graph.new_store_name(f"{source.topics[0]}-")
+    # A global table always has a store, since joins and queries read nothing else of it.
     definition = key_value_store(graph, "global_table", options, default_name, (source.key, source.value))
     add_global_store(graph, definition, source, processors.TableSource(store=definition.name), name)
     return GlobalKTable(graph, definition.name, is_queryable=is_named)
@@ -96,8 +97,10 @@ def join_stream_with_global_table(
     node_name = stream.graph.named(name, "KSTREAM-LEFTJOIN-")  # for both kinds, as in Java
     operator = processors.StreamTableJoin(table.view, joiner, keeps_unmatched, on)
 
+    # A global table is in each process, so there is nothing to copartition, and no repartitioning before
+    # (KStreamImpl.doGlobalTableJoin in Kafka).
     def write(topology: NodeGraph, parents: tuple[str, ...]) -> None:
         topology.add_operator(node_name, operator, parents)
 
-    node = stream.graph.add(node_name, write, stream.node)
+    node = stream.graph.add(node_name, write, stream.node, takes_null_keys=keeps_unmatched)
     return evolve(stream, node=node, value=Missing(word, "value"))

@@ -8,9 +8,9 @@ from kafka_groups import serdes
 from kafka_groups.serdes import Serde
 from kafka_groups.streams.dsl.optimization import Optimization
 from kafka_groups.streams.member.rules.topology_builder import TopologyError
-from kafka_groups.streams.topology.arguments import check_kind
 from kafka_groups.streams.topology.checks import check_topology
 from kafka_groups.streams.topology.node_graph import NodeGraph
+from kafka_groups.streams.topology.topology_arguments import check_kind
 
 __all__ = ["Graph", "GraphNode", "Missing", "Slot"]
 
@@ -27,7 +27,7 @@ class Missing:
 
     Args:
         operator: The operator after which it is unknown.
-        keyword: The keyword that gives it.
+        keyword: Its keyword that gives the serde.
     """
 
     def __init__(self, operator: str, keyword: str) -> None:
@@ -48,6 +48,7 @@ class GraphNode:
         parents: The operators above it.
         changes_key: Whether it may change keys, so that a later grouping or join needs another partitioning.
         keeps_records: Whether it passes records on as they are, or drops them.
+        takes_null_keys: Whether it has results for records with null keys, as left and outer joins have (KIP-962).
     """
 
     def __init__(
@@ -58,16 +59,25 @@ class GraphNode:
         *,
         changes_key: bool = False,
         keeps_records: bool = False,
+        takes_null_keys: bool = False,
     ) -> None:
         self.name = name
         self.write = write
         self.parents = tuple(parents)
         self.changes_key = changes_key
         self.keeps_records = keeps_records
+        self.takes_null_keys = takes_null_keys
 
     def below(self, parents: Iterable["GraphNode"]) -> "GraphNode":
         """Return the same operator below other ones."""
-        return GraphNode(self.name, self.write, parents, changes_key=self.changes_key, keeps_records=self.keeps_records)
+        return GraphNode(
+            self.name,
+            self.write,
+            parents,
+            changes_key=self.changes_key,
+            keeps_records=self.keeps_records,
+            takes_null_keys=self.takes_null_keys,
+        )
 
 
 class Graph:
@@ -94,8 +104,16 @@ class Graph:
 
     def named(self, name: str | None, prefix: str) -> str:
         """Return the name that was given, or the next one with a prefix. A given name takes an index, too."""
+        # A name that is given must not change the numbers of the names after it: with them, changelogs and repartition
+        # topics would get other names, and an application would lose its state (NamedInternal.orElseGenerateWithPrefix
+        # in Kafka).
         generated = self.new_name(prefix)
         return generated if name is None else name
+
+    def suffixed(self, name: str | None, suffix: str, prefix: str) -> str:
+        """Return the name of another node of an operator: with a suffix, if the operator's name was given."""
+        generated = self.new_name(prefix)  # in any case, as above (NamedInternal.suffixWithOrElseGet in Kafka)
+        return generated if name is None else name + suffix
 
     def new_store_name(self, prefix: str) -> str:
         """Return the next name of a store."""
@@ -108,9 +126,19 @@ class Graph:
         *parents: GraphNode,
         changes_key: bool = False,
         keeps_records: bool = False,
+        takes_null_keys: bool = False,
     ) -> GraphNode:
         """Add an operator."""
-        return self.add_node(GraphNode(name, write, parents, changes_key=changes_key, keeps_records=keeps_records))
+        return self.add_node(
+            GraphNode(
+                name,
+                write,
+                parents,
+                changes_key=changes_key,
+                keeps_records=keeps_records,
+                takes_null_keys=takes_null_keys,
+            )
+        )
 
     def children_of(self, parent: GraphNode) -> Iterator[GraphNode]:
         """Iterate over the operators below one."""
@@ -130,6 +158,7 @@ class Graph:
                 "'-'."
             )
         for parent in node.parents:
+            # Two builders count their names apart, so that a topology of both could have one name twice.
             if parent not in self._nodes:
                 raise TopologyError(
                     f"{node.name!r} is below {parent.name!r} of another builder. Use one builder for all of a topology."
@@ -142,19 +171,19 @@ class Graph:
         self._generated.add(f"{prefix}-repartition")
         return prefix
 
-    def need(self, slot: Slot, operator: str, *, giver: str | None = None) -> Serde[Any]:
+    def need(self, slot: Slot, operator: str) -> Serde[Any]:
         """Return a serde that an operator needs. If it is missing, return any, and `build` will raise an error.
 
         Args:
             slot: The serde, if it is known.
             operator: The operator that needs it.
-            giver: The operator that takes it as a keyword, if that is another one.
         """
         if not isinstance(slot, Missing):
             return slot
+        left = "" if slot.operator == operator else f", which {slot.operator} left unknown"
         self._problems.append(
-            f"{operator} needs the serde of its {slot.keyword}s, which {slot.operator} left unknown. Give it: "
-            f"{giver or operator}(…, {slot.keyword}=serdes.…)."
+            f"{operator} needs the serde of its {slot.keyword}s{left}. Give it: "
+            f"{slot.operator}(…, {slot.keyword}=serdes.…)."
         )
         return serdes.bytes_
 
@@ -167,9 +196,13 @@ class Graph:
         Raises:
             TopologyError: There is a mistake. The message names the operator and what to change.
         """
+        # All missing serdes are reported at once. Java notices them one at a time, when a task starts.
         if self._problems:
             raise TopologyError("\n".join(dict.fromkeys(self._problems)))
         topology = NodeGraph()
+        # Operators are written in the order in which the program added them. Java's order is the same: it writes by
+        # build priority, which counts up with each operator (InternalStreamsBuilder.buildAndOptimizeTopology). The
+        # numbers of sub-topologies follow from it.
         for node in rewrite(self._nodes):
             node.write(topology, tuple(parent.name for parent in node.parents))
         check_topology(topology)
@@ -180,6 +213,8 @@ class Graph:
     def _check_names(self, topology: NodeGraph) -> None:
         """Refuse state whose name changes when an operator is added above it."""
         generated = tuple(self._generated)
+        # Java has the same check as `ensure.explicit.internal.resource.naming`. A name that only begins with a
+        # generated one counts, too: it changes with it.
         stores = [name for name in topology.stores if name.startswith(generated)]
         topics = [name for name in topology.repartition_topics if name.startswith(generated)]
         remedy = "Give its operator `store=` (or `name=`, if it has no other)."

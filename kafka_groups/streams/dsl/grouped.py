@@ -14,11 +14,11 @@ from kafka_groups.streams.dsl.session_windowed import SessionWindowedKStream
 from kafka_groups.streams.dsl.table import KTable
 from kafka_groups.streams.dsl.windowed import TimeWindowedKStream
 from kafka_groups.streams.dsl.windows import SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows
-from kafka_groups.streams.processors.folding import one_more, zero
+from kafka_groups.streams.processors.aggregate_function import one_more, zero
 from kafka_groups.streams.processors.views import stored_view
 from kafka_groups.streams.state.stores import Changelog, KeyValueDefinition
-from kafka_groups.streams.topology.arguments import check_kind
 from kafka_groups.streams.topology.functions import check_functions
+from kafka_groups.streams.topology.topology_arguments import check_kind
 
 __all__ = ["KGroupedStream"]
 
@@ -39,6 +39,8 @@ class KGroupedStream(GroupedBy[K, V]):
         changelog: Changelog | None = None,
     ) -> KTable[K, int]:
         """Count the records of each key. Records whose key or value is null are not counted."""
+        # The name is not used: KGroupedStreamImpl.count in Kafka takes it for compatibility with topologies of before,
+        # if a Materialized without a name is given.
         if store is None and caching is not None:
             self._grouping.stream.graph.new_store_name("KSTREAM-AGGREGATE-")  # as Java does for a store without a name
 
@@ -84,7 +86,10 @@ class KGroupedStream(GroupedBy[K, V]):
         caching: bool | None = None,
         changelog: Changelog | None = None,
     ) -> KTable[K, A]:
-        """Combine the values of each key by a function of key, value and the result so far."""
+        """Combine the values of each key by a function of key, value and the result so far.
+
+        The initializer makes the result before the first value: a new object each time, if the aggregator changes it.
+        """
         check_functions("aggregate", initializer=initializer, aggregator=aggregator)
 
         def build(store_name: str) -> "processors.StreamAggregate":
@@ -103,6 +108,7 @@ class KGroupedStream(GroupedBy[K, V]):
         self, windows: TimeWindows | UnlimitedWindows | SlidingWindows | SessionWindows
     ) -> TimeWindowedKStream[K, V] | SessionWindowedKStream[K, V]:
         """Group the records by windows, too, so that each key has a result for each of its windows or sessions."""
+        # Sessions depend on records, and have another kind of store than windows that are fixed in time.
         if isinstance(windows, SessionWindows):
             return SessionWindowedKStream(self._grouping, windows)
         check_kind(
@@ -121,6 +127,8 @@ class KGroupedStream(GroupedBy[K, V]):
     ) -> KTable[K, Any]:
         graph = self._grouping.stream.graph
         is_named = options.store is not None
+        # The store takes the first index, the operator the second, and a repartition topic three more
+        # (MaterializedInternal, KGroupedStreamImpl and GroupedStreamAggregateBuilder.build in Kafka).
         default_name = "" if is_named else graph.new_store_name(prefix)
         definition = key_value_store(graph, word, options, default_name, (self._grouping.stream.key, value))
         node_name = graph.named(name, prefix)

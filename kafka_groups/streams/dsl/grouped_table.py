@@ -7,12 +7,12 @@ from kafka_groups import serdes
 from kafka_groups.serdes import Serde
 from kafka_groups.streams import processors
 from kafka_groups.streams.dsl.aggregated_table import sending_old_values
-from kafka_groups.streams.dsl.graph import Missing, Slot
+from kafka_groups.streams.dsl.graph import GraphNode, Missing, Slot
 from kafka_groups.streams.dsl.grouping import Grouping
 from kafka_groups.streams.dsl.materialized import StoreOptions, key_value_store
 from kafka_groups.streams.dsl.table import KTable
 from kafka_groups.streams.dsl.table_parts import TableParts
-from kafka_groups.streams.processors.folding import one_more, zero
+from kafka_groups.streams.processors.aggregate_function import one_more, zero
 from kafka_groups.streams.processors.views import stored_view
 from kafka_groups.streams.state.stores import Changelog, KeyValueDefinition
 from kafka_groups.streams.topology.functions import check_functions
@@ -31,6 +31,7 @@ class KGroupedTable(Generic[K, V]):
 
     def __init__(self, grouping: Grouping) -> None:
         self._grouping = grouping
+        self._shared: GraphNode | None = None
 
     def count(
         self,
@@ -91,7 +92,7 @@ class KGroupedTable(Generic[K, V]):
         """Aggregate the rows of each new key.
 
         Args:
-            initializer: Makes the first result.
+            initializer: Makes the first result: a new object each time, if the adder changes it.
             adder: Gets key, a value that came, and the result so far.
             subtractor: Gets key, a value that went, and the result so far.
             value: The serde of results.
@@ -122,26 +123,20 @@ class KGroupedTable(Generic[K, V]):
         rows, graph = self._grouping.stream, self._grouping.stream.graph
         default_name = "" if options.store is not None else graph.new_store_name("KTABLE-AGGREGATE-")
         definition = key_value_store(graph, word, options, default_name, (rows.key, value))
-        sink_name, source_name = graph.new_name("KSTREAM-SINK-"), graph.new_name("KSTREAM-SOURCE-")
+        above = self._repartitioned(word, f"{self._grouping.name or definition.name}-repartition", name)
         node_name = graph.named(name, prefix)
-        topic = f"{self._grouping.name or definition.name}-repartition"
-        key, row = graph.need(rows.key, word), graph.need(rows.value, word)
         operator = build(definition.name)
 
         def write(topology: NodeGraph, parents: tuple[str, ...]) -> None:
-            topology.add_repartition_topic(topic, None)
-            sink = SinkNode(name=sink_name, parents=parents, topic=topic, key=key, value=row, takes_changes=True)
-            topology.add_node(sink)
-            topology.add_node(SourceNode(name=source_name, topics=(topic,), key=key, value=row, gives_changes=True))
-            topology.add_operator(node_name, operator, [source_name])
+            topology.add_operator(node_name, operator, parents)
             topology.add_state_store(definition, node_name)
 
-        node = graph.add(node_name, write, rows.node)
+        node = graph.add(node_name, write, above)
         return KTable(
             TableParts(
                 graph=graph,
                 node=node,
-                sources=frozenset({source_name}),
+                sources=frozenset({above.name}),
                 key=definition.key,
                 value=definition.value,
                 send_old_values=sending_old_values(operator),
@@ -149,6 +144,29 @@ class KGroupedTable(Generic[K, V]):
                 store=None if options.store is None else definition.name,
             )
         )
+
+    def _repartitioned(self, word: str, topic: str, name: str | None) -> GraphNode:
+        rows, graph = self._grouping.stream, self._grouping.stream.graph
+        # The order of the indices is that of KGroupedTableImpl.doAggregate in Kafka. A grouped table always has a
+        # repartition topic: its key is new, and both its old and its new value have to reach the same task in order.
+        sink_name = graph.suffixed(name, "-sink", "KSTREAM-SINK-")
+        source_name = graph.suffixed(name, "-source", "KSTREAM-SOURCE-")
+        key, row = graph.need(rows.key, word), graph.need(rows.value, word)
+        # All aggregations of a grouping whose topic the program named read that topic; of others, each has its own
+        # (the field repartitionGraphNode in Kafka).
+        if self._shared is not None:
+            return self._shared
+
+        def write(topology: NodeGraph, parents: tuple[str, ...]) -> None:
+            topology.add_repartition_topic(topic, None)
+            sink = SinkNode(name=sink_name, parents=parents, topic=topic, key=key, value=row, takes_changes=True)
+            topology.add_node(sink)
+            topology.add_node(SourceNode(name=source_name, topics=(topic,), key=key, value=row, gives_changes=True))
+
+        made = graph.add(source_name, write, rows.node)
+        if self._grouping.name is not None:
+            self._shared = made
+        return made
 
 
 def _one_less(_key: Any, _value: Any, count: int) -> int:

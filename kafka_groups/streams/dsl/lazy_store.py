@@ -26,6 +26,8 @@ class LazyStore:
 
     def open(self) -> KeyValueDefinition[Any, Any]:
         """Give the table its store."""
+        # Most tables of topics are only turned into a stream or filtered, and a store would cost a changelog: the first
+        # operator that looks rows up, or needs old values, makes it (KTableSource.materialize in Kafka).
         if self.definition is None:
             self.definition = self._define()
             self._operator.store = self.definition.name
@@ -46,6 +48,8 @@ class LazyStore:
 
     def send_old_values(self, *, force: bool) -> bool:
         """Make the table tell old values, with a store if that is forced."""
+        # A table from a topic has no old values without a store (KTableImpl.enableSendingOldValues in Kafka). If that
+        # is not forced, it tells them only when somebody else needs the store.
         if force:
             self.open()
         self._operator.send_old = self.definition is not None

@@ -9,6 +9,7 @@ from kafka_groups.streams.dsl.graph import Graph, Missing, Slot
 from kafka_groups.streams.dsl.materialized import StoreOptions, key_value_store
 from kafka_groups.streams.dsl.stream_parts import StreamParts
 from kafka_groups.streams.dsl.table_parts import TableParts
+from kafka_groups.streams.member.rules.topology_builder import TopologyError
 from kafka_groups.streams.processors.views import TableView, stored_view
 from kafka_groups.streams.state.stores import KeyValueDefinition
 from kafka_groups.streams.topology.functions import check_functions
@@ -33,20 +34,31 @@ def keyed(word: str, joiner: Any, with_key: Any) -> "processors.KeyedJoiner":
 def join_stream_with_table(
     stream: StreamParts, table: TableParts, joiner: "processors.KeyedJoiner", *, keeps_unmatched: bool, name: str | None
 ) -> StreamParts:
-    """Add a join of a stream with a table, and return the stream of its results."""
+    """Add a join of a stream with a table, and return the stream of its results.
+
+    Raises:
+        TopologyError: The table is of another builder.
+    """
     word, prefix = ("left_join", "KSTREAM-LEFTJOIN-") if keeps_unmatched else ("join", "KSTREAM-JOIN-")
     graph = stream.graph
-    side = stream.partitioned(word, name or graph.unnamed_topic(stream.node.name), keeps_null_keys=keeps_unmatched)
+    if table.graph is not graph:
+        raise TopologyError(
+            f"{word} of {stream.node.name!r} with a table of another builder. Use one builder for both."
+        )
+    # Only the stream is repartitioned. The table's topic is what its store is made of, so the stream has to be
+    # partitioned like it (KStreamImpl.join in Kafka).
+    side = stream.partitioned(word, name or graph.unnamed_topic(stream.node.name))
     node_name = graph.named(name, prefix)
     view = table.view()
     operator = processors.StreamTableJoin(view, joiner, keeps_unmatched)
     sources = side.sources | table.sources
 
     def write(topology: NodeGraph, parents: tuple[str, ...]) -> None:
-        topology.add_operator(node_name, operator, parents[:1], view.stores)
+        topology.add_operator(node_name, operator, parents, view.stores)
         topology.copartition(sources)
 
-    node = graph.add(node_name, write, side.node, table.node)
+    # Rows are looked up. They do not flow through the join, so the table's operator is not above it.
+    node = graph.add(node_name, write, side.node, takes_null_keys=keeps_unmatched)
     return evolve(side, node=node, sources=sources, value=Missing(word, "value"))
 
 
@@ -78,6 +90,8 @@ class TablesToJoin:
         """The time after which keys' windows close in the result, if both tables have them."""
         if self.left.closes_ms is None or self.right.closes_ms is None:
             return None
+        # A result is final when both windows have closed (GraphGraceSearchUtil.findAndVerifyWindowGrace in Kafka takes
+        # the longer grace, too).
         return max(self.left.closes_ms, self.right.closes_ms)
 
     @property
@@ -109,8 +123,11 @@ def join_tables(tables: TablesToJoin, options: StoreOptions, value: Slot, name: 
     merge_name = graph.named(name, "KTABLE-MERGE-")
     definition = None
     if options.store is not None:
+        # Only a name or definition gives the result a store. Otherwise its rows are computed from those of both tables
+        # (KTableImpl.doJoin in Kafka).
         definition = key_value_store(graph, "join", options, "", (tables.left.key, value))
         value = definition.value
+    # KTableImpl.doJoin in Kafka also asks for old values in a left or outer join.
     if not (tables.needs_left and tables.needs_right):
         # The old value of a deleted row shows whether it ever had a result.
         tables.send_old_values()

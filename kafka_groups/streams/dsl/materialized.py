@@ -6,7 +6,7 @@ from attrs import evolve, frozen
 
 from kafka_groups.streams.dsl.graph import Graph, Slot
 from kafka_groups.streams.state.stores import Changelog, Configs, KeyValueDefinition, StoreDefinition
-from kafka_groups.streams.topology.arguments import check_kind
+from kafka_groups.streams.topology.topology_arguments import check_kind
 
 __all__ = ["StoreOptions", "key_value_store", "with_overrides"]
 
@@ -43,6 +43,8 @@ def with_overrides(
 ) -> tuple[bool, Changelog | Configs | None]:
     """Return whether a store caches, and its changelog: what an operator says, its definition, or the default."""
     caching, changelog = options.caching, options.changelog
+    # The operator's keywords are the last word, then those of the definition. The default is that of Kafka's
+    # Materialized: a cache and a changelog.
     if definition is not None:
         caching = definition.caching if caching is None else caching
         return caching is not False, definition.changelog if changelog is None else changelog
@@ -64,6 +66,8 @@ def key_value_store(
     store = options.store
     if isinstance(store, KeyValueDefinition):
         caching, changelog = with_overrides(options, store)
+        # Operators keep a timestamp with each row, whatever the definition says: the time of results and of late
+        # updates depends on it.
         return evolve(store, timestamped=True, caching=caching, changelog=changelog)
     check_kind(f"{operator}: store", store, str | None, "the name or definition of a key-value store")
     key, value = (graph.need(slot, operator) for slot in serdes)

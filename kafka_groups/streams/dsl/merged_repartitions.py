@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from kafka_groups.streams.dsl.graph import GraphNode
-from kafka_groups.streams.dsl.repartitioning import RepartitionNode
+from kafka_groups.streams.dsl.repartition import RepartitionNode
 
 __all__ = ["merge_repartitions"]
 
@@ -28,6 +28,8 @@ def _place(node: RepartitionNode) -> tuple[GraphNode | None, list[GraphNode]]:
     """Return the operator below which the topic can stand, if any, and those in between, from below."""
     between: list[GraphNode] = []
     (above,) = node.parents
+    # The topic moves up past operators that keep key and value, and stops at one that changes the value: the topic's
+    # serde would not fit there (InternalStreamsBuilder.getKeyChangingParentNode in Kafka).
     while above.keeps_records and len(above.parents) == 1:
         between.append(above)
         (above,) = above.parents
@@ -43,6 +45,8 @@ def _rewritten(
     moved: dict[GraphNode, GraphNode] = {}  # the shared topic, for the operators that come below it now
     gone = {node for group in groups.values() for node, _ in group}
     for node in ordered:
+        # The topics of the group are left out. Operators below them come below what was above them, or below the shared
+        # topic.
         if node in gone:
             above = instead[node.parents[0]]
             instead[node] = moved.get(node, above)
@@ -60,6 +64,7 @@ def _shared(
 ) -> GraphNode:
     """Return the shared topic, and note the operators directly below it."""
     repartitions = [node for node, _ in group]
+    # The shared topic has the name of the first one (InternalStreamsBuilder.getFirstRepartitionTopicName in Kafka).
     shared = repartitions[0].shared(anchor, repartitions)
     for node, between in group:
         moved[between[-1] if between else node] = shared

@@ -16,11 +16,11 @@ from kafka_groups.streams.dsl.materialized import with_overrides
 from kafka_groups.streams.dsl.stream_parts import StreamParts
 from kafka_groups.streams.dsl.table import KTable
 from kafka_groups.streams.dsl.windows import EmitStrategy, SessionWindows
-from kafka_groups.streams.processors.folding import Folding, aggregating, counting, reducing
+from kafka_groups.streams.processors.aggregate_function import AggregateFunction, aggregating, counting, reducing
 from kafka_groups.streams.state.durations import milliseconds
 from kafka_groups.streams.state.stores import Changelog, SessionDefinition
-from kafka_groups.streams.topology.arguments import check_kind
 from kafka_groups.streams.topology.functions import check_functions
+from kafka_groups.streams.topology.topology_arguments import check_kind
 
 __all__ = ["SessionStoreOptions", "SessionWindowedKStream"]
 
@@ -59,6 +59,8 @@ class SessionStoreOptions:
         """
         store = self.store
         asked_ms = 0 if self.retention is None else milliseconds("retention", self.retention)
+        # As for windows, a retention that is too short is raised, where Java refuses it (SessionStoreMaterializer in
+        # Kafka).
         if isinstance(store, SessionDefinition):
             caching, changelog = with_overrides(self, store)
             kept_ms = max(asked_ms, store.retention_ms, windows.retention_ms)
@@ -110,6 +112,7 @@ class SessionWindowedKStream(Generic[K, V]):
             changelog: False for a store that is lost with its worker; a mapping gives configs of the changelog topic.
         """
         options = SessionStoreOptions(store, retention, caching, changelog)
+        # As in KGroupedStreamImpl.count, a name is taken and not used.
         if store is None and (retention is not None or caching is not None):
             self._grouping.stream.graph.new_store_name("KSTREAM-AGGREGATE-")  # as Java does for a store without a name
         prefixed = "count", "KSTREAM-AGGREGATE-"
@@ -138,6 +141,8 @@ class SessionWindowedKStream(Generic[K, V]):
         check_functions("reduce", reducer=reducer)
 
         def merge(_key: Any, merged: Any, found: Any) -> Any:
+            # A reduction has no initial value, so the first session that is found is the result so far
+            # (SessionWindowedKStreamImpl in Kafka).
             return found if merged is None else reducer(merged, found)
 
         options = SessionStoreOptions(store, retention, caching, changelog)
@@ -160,7 +165,7 @@ class SessionWindowedKStream(Generic[K, V]):
         """Combine the values of each key and session by a function of key, value and the result so far.
 
         Args:
-            initializer: Makes the result before the first value.
+            initializer: Makes the result before the first value: a new object each time, if the aggregator changes it.
             aggregator: The function.
             merger: Gets a key and two results, and returns the result of their sessions together.
             value: The serde of results.
@@ -179,7 +184,7 @@ class SessionWindowedKStream(Generic[K, V]):
     def _aggregated(
         self,
         prefixed: tuple[str, str],
-        folding: Folding,
+        function: AggregateFunction,
         merger: "processors.Merger",
         value: Slot,
         options: SessionStoreOptions,
@@ -192,12 +197,14 @@ class SessionWindowedKStream(Generic[K, V]):
         node_name = graph.named(name, prefix)
         windows = self._windows
         operator = processors.SessionAggregate(
-            definition.name, windows.gap_ms, windows.grace_ms, folding, merger, self._on_close
+            definition.name, windows.gap_ms, windows.grace_ms, function, merger, self._on_close
         )
         stream = self._grouping.partitioned(word, definition.name)
         view = processors.session_view(definition.name)
         parts = aggregated_table(stream, node_name, operator, definition, view, is_named=is_named)
         key = serdes.session_windowed(definition.key)
+        # A session can be extended until the gap after its end is over, so it closes later than a window with the same
+        # grace (GraphGraceSearchUtil.findAndVerifyWindowGrace in Kafka).
         return KTable(evolve(parts, key=key, closes_ms=windows.gap_ms + windows.grace_ms))
 
 

@@ -14,21 +14,22 @@ from kafka_groups.streams.dsl.grouped import KGroupedStream
 from kafka_groups.streams.dsl.grouping import Grouping
 from kafka_groups.streams.dsl.lookup_joins import join_stream_with_table, keyed
 from kafka_groups.streams.dsl.materialized import StoreOptions
-from kafka_groups.streams.dsl.repartitioning import Repartition, add_repartition
+from kafka_groups.streams.dsl.repartition import Repartition, add_repartition
 from kafka_groups.streams.dsl.stream_joins import join_streams, refuse_options, stream_join_options
 from kafka_groups.streams.dsl.stream_parts import StreamParts
 from kafka_groups.streams.dsl.table import KTable, table_of_stream
 from kafka_groups.streams.dsl.used_stores import UsedStores
 from kafka_groups.streams.dsl.windows import JoinWindows
 from kafka_groups.streams.state.stores import Changelog, KeyValueDefinition, StoreDefinition
-from kafka_groups.streams.topology.arguments import check_kind
 from kafka_groups.streams.topology.context import Processor
+from kafka_groups.streams.topology.fixed_keys import FixedKeyProcessor
 from kafka_groups.streams.topology.functions import check_functions
 from kafka_groups.streams.topology.node_graph import NodeGraph
 from kafka_groups.streams.topology.nodes import Operator, Partitioner, SinkNode, TopicName
 from kafka_groups.streams.topology.partitioning import default_partitioner
 from kafka_groups.streams.topology.records import Record
-from kafka_groups.streams.topology.user_processors import UserFunction, user_operator
+from kafka_groups.streams.topology.topology_arguments import check_kind
+from kafka_groups.streams.topology.user_processors import user_operator
 
 __all__ = ["KStream"]
 
@@ -138,6 +139,7 @@ class KStream(Generic[K, V]):
         write = _writer(node_name, processors.PassThrough())
         node = self.parts.graph.add(node_name, write, self.parts.node, other.parts.node, keeps_records=True)
         mine, theirs = self.parts, other.parts
+        # Keys are in the right partitions only if both streams have them there (KStreamImpl.merge in Kafka).
         needs_partitioning = mine.needs_partitioning or theirs.needs_partitioning
         sources = mine.sources | theirs.sources
         return KStream(evolve(mine, node=node, sources=sources, needs_partitioning=needs_partitioning))
@@ -164,15 +166,19 @@ class KStream(Generic[K, V]):
         """
         used = UsedStores("process", stores)
         operator = user_operator("process", function, factory, used.names)
+        # Unlike other operators, these two take no index if there is a name (KStreamImpl.process in Kafka).
         node_name = self.parts.graph.new_name("KSTREAM-PROCESSOR-") if name is None else name
+        # Code of the user's may forward any key, so records are repartitioned before the next operator that needs keys
+        # (KStreamImpl.process in Kafka).
         node = self.parts.graph.add(node_name, used.writer(node_name, operator), self.parts.node, changes_key=True)
         slots = _slot(key, "process", "key"), _slot(value, "process", "value")
         return KStream(evolve(self.parts, node=node, key=slots[0], value=slots[1], needs_partitioning=True))
 
     def process_values(
         self,
-        function: Callable[..., Iterable[Record[K, V2]] | None],
+        function: Callable[..., Iterable[Record[K, V2]] | None] | None = None,
         *,
+        factory: Callable[[], FixedKeyProcessor[K, V, V2]] | None = None,
         stores: Iterable[StoreDefinition | str] = (),
         value: Serde[V2] | None = None,
         name: str | None = None,
@@ -181,14 +187,15 @@ class KStream(Generic[K, V]):
 
         Args:
             function: Gets a record and the stores, and returns or yields records with the same key.
+            factory: Makes a `FixedKeyProcessor` for each task, in place of a function.
             stores: The stores that it uses, by definition or name.
             value: The serde of the new values.
             name: The node's name.
         """
         used = UsedStores("process_values", stores)
         node_name = self.parts.graph.new_name("KSTREAM-PROCESSVALUES-") if name is None else name
-        check_functions("process_values", yields=True, function=function)
-        operator = UserFunction(function, used.names, keeps_key=True)
+        operator = user_operator("process_values", function, factory, used.names, keeps_key=True)
+        # The key stays (KIP-820), so the stream is partitioned as before.
         node = self.parts.graph.add(node_name, used.writer(node_name, operator), self.parts.node)
         return KStream(evolve(self.parts, node=node, value=_slot(value, "process_values", "value")))
 
@@ -225,6 +232,8 @@ class KStream(Generic[K, V]):
     ) -> "KStream[K, V]":
         """Send the records through a topic of the application's own, so that equal keys come into one partition.
 
+        Records with null keys are dropped, unless a left or outer join of a stream follows below.
+
         Args:
             key: The serde of keys.
             value: The serde of values.
@@ -235,7 +244,7 @@ class KStream(Generic[K, V]):
         graph = self.parts.graph
         prefix = graph.new_name("KSTREAM-REPARTITION-") if name is None else name
         stream = self._given(key, value)
-        node = add_repartition(
+        node, source = add_repartition(
             graph,
             self.parts.node,
             Repartition(
@@ -246,7 +255,7 @@ class KStream(Generic[K, V]):
                 partitioner=partitioner,
             ),
         )
-        return KStream(evolve(stream, node=node, sources=frozenset({node.name}), needs_partitioning=False))
+        return KStream(evolve(stream, node=node, sources=frozenset({source}), needs_partitioning=False))
 
     def to_table(
         self,
@@ -477,6 +486,8 @@ class KStream(Generic[K, V]):
         node_name = self.parts.graph.named(name, "KSTREAM-SINK-")
         key_serde = key if key is not None else self.parts.graph.need(self.parts.key, "to")
         value_serde = value if value is not None else self.parts.graph.need(self.parts.value, "to")
+        # Keys with a window are partitioned by their inner key, so that all windows of a key are together
+        # (WindowedStreamPartitioner in Kafka).
         chosen = partitioner if partitioner is not None else default_partitioner(key_serde)
         sink = SinkNode(name=node_name, parents=(), topic=topic, key=key_serde, value=value_serde, partitioner=chosen)
 
@@ -505,6 +516,8 @@ class KStream(Generic[K, V]):
         node = self.parts.graph.add(
             node_name, _writer(node_name, processors.SelectKey(function)), self.parts.node, changes_key=True
         )
+        # Grouping by a function always repartitions, also if the function returns the old key: nobody can tell
+        # (KStreamImpl.groupBy in Kafka).
         stream = evolve(self._given(_slot(key, "group_by", "key"), value), node=node, needs_partitioning=True)
         return KGroupedStream(Grouping(stream, name))
 
@@ -526,6 +539,8 @@ class KStream(Generic[K, V]):
             parts = join_stream_with_global_table(
                 self.parts, other, joiner, on, keeps_unmatched=keeps_unmatched, name=name
             )
+        # A table has rows only for the keys of its own partition, so a record can only be joined with the row of its
+        # own key.
         elif on is not None:
             raise TypeError(
                 "`on=` is for global tables. Change the key with select_key, or read the table as a global one."
@@ -554,6 +569,8 @@ class KStream(Generic[K, V]):
             keeps_records=keeps_records,
         )
         key, value = (self.parts.key, self.parts.value) if slots is None else slots
+        # The mark stays until a repartition topic removes it: operators that keep keys do not bring records into other
+        # partitions.
         needs_partitioning = changes_key or self.parts.needs_partitioning
         return KStream(evolve(self.parts, node=node, key=key, value=value, needs_partitioning=needs_partitioning))
 
@@ -564,7 +581,8 @@ def _slot(serde: Serde[Any] | None, operator: str, keyword: str) -> Slot:
 
 def _writer(name: str, operator: Operator) -> Callable[[NodeGraph, tuple[str, ...]], None]:
     def write(topology: NodeGraph, parents: tuple[str, ...]) -> None:
-        topology.add_operator(name, operator, parents)
+        # A stream that is merged with itself has one parent, and each record comes once, as in Java.
+        topology.add_operator(name, operator, dict.fromkeys(parents))
 
     return write
 

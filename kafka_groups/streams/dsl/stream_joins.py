@@ -81,7 +81,10 @@ def join_streams(
     graph, word = left.graph, options.word
     sides = _partitioned(left, right, options)
     nodes = _JoinedStreams(sides, joiner, options, _StreamJoinNames.of(graph, options))
-    node = graph.add(nodes.names.merge, nodes.write, *(side.node for side in sides))
+    parents = [side.node for side in sides]
+    node = graph.add(
+        nodes.names.merge, nodes.write, *parents, takes_null_keys=options.keeps_left or options.keeps_right
+    )
     value: Slot = Missing(word, "value") if options.value is None else options.value
     return evolve(sides[0], node=node, sources=nodes.sources, value=value)
 
@@ -102,6 +105,8 @@ class _StreamJoinNames:
     @classmethod
     def of(cls, graph: Graph, options: StreamJoinOptions) -> "_StreamJoinNames":
         """Return the names that were given, or the next ones. Given names take indices, too."""
+        # The names and their order are those of KStreamImplJoin.join in Kafka, since they are in the names of
+        # changelogs.
         windowed = [graph.new_name("KSTREAM-WINDOWED-") for _ in range(2)]
         this = graph.new_name("KSTREAM-OUTERTHIS-" if options.keeps_right else "KSTREAM-JOINTHIS-")
         other = graph.new_name("KSTREAM-OUTEROTHER-" if options.keeps_left else "KSTREAM-JOINOTHER-")
@@ -142,11 +147,14 @@ class _JoinedStreams:
 
     def write(self, topology: NodeGraph, parents: tuple[str, ...]) -> None:
         """Add them."""
-        # Left and outer joins have results that one store cannot tell: Java's are wrong then.
+        # Both sides have the same operator above them, so one store has the records of both
+        # (InternalStreamsBuilder.rewriteSingleStoreSelfJoin in Kafka). Left and outer joins have results that one store
+        # cannot tell: Java's are wrong then.
         if self._has_single_store and parents[0] == parents[1] and not self._has_unjoined:
             self._write_self_join(topology, parents[0])
         else:
             self._write_sides(topology, parents)
+        # Equal keys have to be in partitions of equal number on both sides, also if both are repartitioned.
         topology.copartition(self.sources)
 
     def _write_self_join(self, topology: NodeGraph, parent: str) -> None:
@@ -188,6 +196,7 @@ class _JoinedStreams:
             other=self.names.this_store,
             joiner=self._joiner,
             is_left=False,
+            # The right side looks the other way: what is after for a left record is before for a right one.
             reach=processors.JoinReach(windows.after_ms, windows.before_ms),
         )
         return self._kept(join, keeps_own=self._options.keeps_right)
@@ -213,18 +222,17 @@ class _JoinedStreams:
 
 def _partitioned(left: StreamParts, right: StreamParts, options: StreamJoinOptions) -> list[StreamParts]:
     """Return both streams with their serdes, each behind a repartition topic if it needs one."""
+    # Both sides have the same keys, so one serde is enough for both.
     key = right.key if isinstance(left.key, Missing) else left.key
     word, name, found = options.word, options.name, []
     for side, which in ((left, "left"), (right, "right")):
-        key_serde = _known(side.graph, key if isinstance(side.key, Missing) else side.key, word)
-        known = evolve(side, key=key_serde, value=_known(side.graph, side.value, word))
+        key_serde = side.graph.need(key if isinstance(side.key, Missing) else side.key, word)
+        known = evolve(side, key=key_serde, value=side.graph.need(side.value, word))
+        # Without a name, the topic has the name of the operator that changed the key (KStreamImpl.repartitionForJoin in
+        # Kafka), so that joins below it can share it.
         prefix = side.graph.unnamed_topic(side.node.name) if name is None else f"{name}-{which}"
-        found.append(known.partitioned(word, prefix, keeps_null_keys=options.keeps_left or options.keeps_right))
+        found.append(known.partitioned(word, prefix))
     return found
-
-
-def _known(graph: Graph, slot: Slot, word: str) -> Serde[Any]:
-    return graph.need(slot, word, giver=slot.operator if isinstance(slot, Missing) else None)
 
 
 def _window_store(name: str, side: StreamParts, options: StreamJoinOptions) -> WindowDefinition[Any, Any]:
@@ -235,8 +243,11 @@ def _window_store(name: str, side: StreamParts, options: StreamJoinOptions) -> W
         value=graph.need(side.value, options.word),
         size_ms=options.windows.size_ms,
         retention_ms=options.windows.retention_ms,
+        # A key may have several records with one timestamp, and each of them is joined. So the changelog cannot be
+        # compacted (StreamJoinedStoreFactory in Kafka).
         retain_duplicates=True,
         starts_before_records=True,
+        # A cache would keep only the last of such records.
         caching=False,
         changelog=options.changelog,
     )

@@ -3,7 +3,7 @@
 from attrs import evolve, frozen
 
 from kafka_groups.streams.dsl.graph import Graph, GraphNode, Slot
-from kafka_groups.streams.dsl.repartitioning import Repartition, add_repartition
+from kafka_groups.streams.dsl.repartition import Repartition, add_repartition
 
 __all__ = ["StreamParts"]
 
@@ -28,17 +28,18 @@ class StreamParts:
     value: Slot
     needs_partitioning: bool = False
 
-    def partitioned(self, word: str, prefix: str, *, keeps_null_keys: bool = False) -> "StreamParts":
+    def partitioned(self, word: str, prefix: str) -> "StreamParts":
         """Return the stream behind a repartition topic, if it needs one.
 
         Args:
             word: The operator that needs it, for messages.
             prefix: The topic's name without its suffix.
-            keeps_null_keys: Whether records with null keys get through, as above left and outer joins (KIP-962).
         """
+        # Keys that have not changed since the records came from a topic are in the right partitions already
+        # (the field repartitionRequired of KStreamImpl in Kafka).
         if not self.needs_partitioning:
             return self
         key, value = self.graph.need(self.key, word), self.graph.need(self.value, word)
-        given = Repartition(prefix=prefix, key=key, value=value, keeps_null_keys=keeps_null_keys, is_implied=True)
-        source = add_repartition(self.graph, self.node, given)
-        return evolve(self, node=source, sources=frozenset({source.name}), needs_partitioning=False)
+        given = Repartition(prefix=prefix, key=key, value=value, is_implied=True)
+        node, source = add_repartition(self.graph, self.node, given)
+        return evolve(self, node=node, sources=frozenset({source}), needs_partitioning=False)

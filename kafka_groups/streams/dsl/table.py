@@ -7,7 +7,7 @@ from attrs import evolve
 
 from kafka_groups.serdes import Serde
 from kafka_groups.streams import processors
-from kafka_groups.streams.dsl.foreign_keys import ForeignKeyJoin, join_by_foreign_key
+from kafka_groups.streams.dsl.foreign_keys import ForeignKeyJoin, check_no_partitioners, join_by_foreign_key
 from kafka_groups.streams.dsl.graph import Graph, GraphNode, Missing, Slot
 from kafka_groups.streams.dsl.grouping import Grouping
 from kafka_groups.streams.dsl.lazy_store import LazyStore
@@ -15,15 +15,15 @@ from kafka_groups.streams.dsl.lookup_joins import TablesToJoin, join_tables, key
 from kafka_groups.streams.dsl.materialized import StoreOptions, key_value_store
 from kafka_groups.streams.dsl.optimization import Optimization
 from kafka_groups.streams.dsl.stream_parts import StreamParts
-from kafka_groups.streams.dsl.suppressing import Suppressed, suppress_table
+from kafka_groups.streams.dsl.suppression import Suppressed, suppress_table
 from kafka_groups.streams.dsl.table_parts import TableParts
 from kafka_groups.streams.dsl.used_stores import UsedStores
 from kafka_groups.streams.processors.views import TableView, computed_view, stored_view
 from kafka_groups.streams.state.stores import Changelog, KeyValueDefinition, StoreDefinition
-from kafka_groups.streams.topology.arguments import check_kind
 from kafka_groups.streams.topology.functions import check_functions
 from kafka_groups.streams.topology.node_graph import NodeGraph
-from kafka_groups.streams.topology.nodes import SourceNode
+from kafka_groups.streams.topology.nodes import Partitioner, SourceNode
+from kafka_groups.streams.topology.topology_arguments import check_kind
 
 if TYPE_CHECKING:
     from kafka_groups.streams.dsl.grouped_table import KGroupedTable
@@ -172,6 +172,8 @@ class KTable(Generic[K, V]):
         joiner: Callable[[V, V3], V2] | None = None,
         *,
         on: Callable[[K, V], K2 | None],
+        partitioner: Partitioner | None = None,
+        other_partitioner: Partitioner | None = None,
         with_key: Callable[[K, V, V3], V2] | None = None,
         value: Serde[V2] | None = None,
         name: str | None = None,
@@ -185,6 +187,8 @@ class KTable(Generic[K, V]):
         joiner: Callable[[Any, Any], Any] | None = None,
         *,
         on: Callable[[Any, Any], Any] | None = None,
+        partitioner: Partitioner | None = None,
+        other_partitioner: Partitioner | None = None,
         with_key: Callable[[Any, Any, Any], Any] | None = None,
         value: Serde[Any] | None = None,
         name: str | None = None,
@@ -199,6 +203,9 @@ class KTable(Generic[K, V]):
             joiner: Combines the values of both rows.
             on: Joins by a foreign key (KIP-213): gets key and value of a row of this table, and returns the key of the
                 other's row, or None for no row. Keys and values of both tables need serdes.
+            partitioner: With `on`: the partitioner by which this table's topic was written, if that is not the default
+                one. It gets None as value.
+            other_partitioner: The same for the other table's topic.
             with_key: Combines this table's key and the values of both rows.
             value: The serde of the results.
             name: The node's name, or with `on` the prefix of the names of all its nodes, topics and stores.
@@ -207,8 +214,12 @@ class KTable(Generic[K, V]):
             changelog: False for a store that is lost with its worker; a mapping gives configs of the changelog topic.
         """
         joined, options = keyed("join", joiner, with_key), StoreOptions(store, caching, changelog)
+        partitioners = partitioner, other_partitioner
         if on is not None:
-            return self._joined_on(other, joined, on, value, options, name, keeps_unmatched=False)
+            return self._joined_on(
+                other, joined, on, value, options, name, partitioners=partitioners, keeps_unmatched=False
+            )
+        check_no_partitioners("join", partitioners)
         return self._joined(self._beside(other, joined, needs_left=True, needs_right=True), value, options, name)
 
     @overload
@@ -231,6 +242,8 @@ class KTable(Generic[K, V]):
         joiner: Callable[[V, V3 | None], V2] | None = None,
         *,
         on: Callable[[K, V], K2 | None],
+        partitioner: Partitioner | None = None,
+        other_partitioner: Partitioner | None = None,
         with_key: Callable[[K, V, V3 | None], V2] | None = None,
         value: Serde[V2] | None = None,
         name: str | None = None,
@@ -244,6 +257,8 @@ class KTable(Generic[K, V]):
         joiner: Callable[[Any, Any], Any] | None = None,
         *,
         on: Callable[[Any, Any], Any] | None = None,
+        partitioner: Partitioner | None = None,
+        other_partitioner: Partitioner | None = None,
         with_key: Callable[[Any, Any, Any], Any] | None = None,
         value: Serde[Any] | None = None,
         name: str | None = None,
@@ -258,6 +273,9 @@ class KTable(Generic[K, V]):
             joiner: Combines the values of both rows; the right one may be None.
             on: Joins by a foreign key (KIP-213): gets key and value of a row of this table, and returns the key of the
                 other's row, or None for no row. Keys and values of both tables need serdes.
+            partitioner: With `on`: the partitioner by which this table's topic was written, if that is not the default
+                one. It gets None as value.
+            other_partitioner: The same for the other table's topic.
             with_key: Combines this table's key and the values of both rows.
             value: The serde of the results.
             name: The node's name, or with `on` the prefix of the names of all its nodes, topics and stores.
@@ -266,8 +284,12 @@ class KTable(Generic[K, V]):
             changelog: False for a store that is lost with its worker; a mapping gives configs of the changelog topic.
         """
         joined, options = keyed("left_join", joiner, with_key), StoreOptions(store, caching, changelog)
+        partitioners = partitioner, other_partitioner
         if on is not None:
-            return self._joined_on(other, joined, on, value, options, name, keeps_unmatched=True)
+            return self._joined_on(
+                other, joined, on, value, options, name, partitioners=partitioners, keeps_unmatched=True
+            )
+        check_no_partitioners("left_join", partitioners)
         return self._joined(self._beside(other, joined, needs_left=True, needs_right=False), value, options, name)
 
     def outer_join(
@@ -318,6 +340,7 @@ class KTable(Generic[K, V]):
         from kafka_groups.streams.dsl.grouped_table import KGroupedTable  # noqa: PLC0415, it makes tables
 
         check_functions("group_by", function=function)
+        # A change takes its old value out of its old group, so the table has to tell it (KTableImpl.groupBy in Kafka).
         self.parts.send_old_values(force=True)
         node_name = self.parts.graph.named(name, "KTABLE-SELECT-")
 
@@ -389,12 +412,19 @@ class KTable(Generic[K, V]):
         options: StoreOptions,
         name: str | None,
         *,
+        partitioners: tuple[Partitioner | None, Partitioner | None],
         keeps_unmatched: bool,
     ) -> "KTable[K, Any]":
         check_kind("join: other", other, KTable, "a table")
         slot: Slot = Missing("join", "value") if value is None else value
         join = ForeignKeyJoin(
-            on=on, joiner=joiner, keeps_unmatched=keeps_unmatched, value=slot, options=options, name=name
+            on=on,
+            joiner=joiner,
+            keeps_unmatched=keeps_unmatched,
+            value=slot,
+            options=options,
+            name=name,
+            partitioners=partitioners,
         )
         return KTable(join_by_foreign_key(self.parts, other.parts, join))
 
@@ -430,6 +460,8 @@ class KTable(Generic[K, V]):
                 topology.add_state_store(definition, node_name)
 
         def send_old_values(*, force: bool) -> bool:
+            # With a store, the old value is in it. Without one it is computed from the old value of the table above,
+            # which may have to have a store for that (KTableImpl.enableSendingOldValues in Kafka).
             if definition is not None or self.parts.send_old_values(force=force):
                 operator.send_old = True
             return operator.send_old
@@ -449,7 +481,9 @@ def table_of_stream(stream: StreamParts, options: StoreOptions, *, name: str | N
     graph, serdes = stream.graph, (stream.key, stream.value)
     node_name = graph.named(name, "KSTREAM-TOTABLE-")
     is_named = options.store is not None
+    # Here the node takes its index before the store (KStreamImpl.toTable in Kafka).
     default_name = "" if is_named else graph.new_store_name("KSTREAM-TOTABLE-")
+    # A table's rows have to be in the partition of their key, or a key would have rows in several tasks.
     side = stream.partitioned("to_table", node_name)
     operator = processors.TableSource(store=None)
     lazily = LazyStore(operator, lambda: key_value_store(graph, "to_table", options, default_name, serdes))
@@ -469,6 +503,7 @@ def add_table_source(graph: Graph, source: SourceNode, options: StoreOptions, *,
     """Add a table that reads a topic."""
     topic = source.topics[0]
     is_named = options.store is not None
+    # The store takes its index before the two nodes (MaterializedInternal and InternalStreamsBuilder.table in Kafka).
     default_name = "" if is_named else graph.new_store_name(f"{topic}-")
     serdes = (source.key, source.value)
     reads_source = Optimization.SOURCE_TOPICS_AS_CHANGELOGS in graph.optimization
@@ -485,6 +520,8 @@ def add_table_source(graph: Graph, source: SourceNode, options: StoreOptions, *,
         topology.add_node(evolve(source, name=source_name))
         topology.add_operator(table_name, operator, [source_name])
         if lazily.definition is not None:
+            # With this optimization the topic has every change that a changelog would have, and is read to the end when
+            # a task starts. A store without a changelog is not restored at all, so it does not use the topic either.
             source_topic = topic if reads_source and lazily.definition.changelog is not None else None
             topology.add_state_store(lazily.definition, table_name, source_topic=source_topic)
 

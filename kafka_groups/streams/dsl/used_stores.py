@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterable
 
 from kafka_groups.streams.state.stores import StoreDefinition
-from kafka_groups.streams.topology.arguments import listed_stores
 from kafka_groups.streams.topology.node_graph import NodeGraph
 from kafka_groups.streams.topology.nodes import Operator
+from kafka_groups.streams.topology.topology_arguments import listed_stores
 
 __all__ = ["UsedStores"]
 

@@ -16,11 +16,11 @@ from kafka_groups.streams.dsl.materialized import with_overrides
 from kafka_groups.streams.dsl.stream_parts import StreamParts
 from kafka_groups.streams.dsl.table import KTable
 from kafka_groups.streams.dsl.windows import EmitStrategy, SlidingWindows, TimeWindows, UnlimitedWindows
-from kafka_groups.streams.processors.folding import Folding, aggregating, counting, reducing
+from kafka_groups.streams.processors.aggregate_function import AggregateFunction, aggregating, counting, reducing
 from kafka_groups.streams.state.durations import milliseconds
 from kafka_groups.streams.state.stores import Changelog, WindowDefinition
-from kafka_groups.streams.topology.arguments import check_kind
 from kafka_groups.streams.topology.functions import check_functions
+from kafka_groups.streams.topology.topology_arguments import check_kind
 
 __all__ = ["FixedOrSlidingWindows", "TimeWindowedKStream", "WindowStoreOptions", "window_operator", "windowed_key"]
 
@@ -61,6 +61,8 @@ class WindowStoreOptions:
         """
         store = self.store
         asked_ms = 0 if self.retention is None else milliseconds("retention", self.retention)
+        # A definition keeps its own longer retention. Shorter ones are raised to what the windows need, where Java
+        # refuses them (WindowStoreMaterializer in Kafka), because windows would be gone before they close.
         if isinstance(store, WindowDefinition):
             caching, changelog = with_overrides(self, store)
             kept_ms = max(asked_ms, store.retention_ms, windows.retention_ms)
@@ -173,7 +175,7 @@ class TimeWindowedKStream(Generic[K, V]):
         """Combine the values of each key and window by a function of key, value and the result so far.
 
         Args:
-            initializer: Makes the result before the first value.
+            initializer: Makes the result before the first value: a new object each time, if the aggregator changes it.
             aggregator: The function.
             value: The serde of results.
             store: A name or definition of the store, to query it.
@@ -185,18 +187,25 @@ class TimeWindowedKStream(Generic[K, V]):
         check_functions("aggregate", initializer=initializer, aggregator=aggregator)
         options = WindowStoreOptions(store, retention, caching, changelog)
         slot: Slot = value if value is not None else Missing("aggregate", "value")
-        folding = aggregating(initializer, aggregator)
-        return self._aggregated("aggregate", "KSTREAM-AGGREGATE-", folding, slot, options, name)
+        function = aggregating(initializer, aggregator)
+        return self._aggregated("aggregate", "KSTREAM-AGGREGATE-", function, slot, options, name)
 
     def _aggregated(
-        self, word: str, prefix: str, folding: Folding, value: Slot, options: WindowStoreOptions, name: str | None
+        self,
+        word: str,
+        prefix: str,
+        function: AggregateFunction,
+        value: Slot,
+        options: WindowStoreOptions,
+        name: str | None,
     ) -> KTable[Windowed[K], Any]:
         graph = self._grouping.stream.graph
         is_named = options.store is not None
+        # The order of the indices is that of aggregations without windows.
         default_name = "" if is_named else graph.new_store_name(prefix)
         definition = options.definition(self._grouping.stream, word, value, self._windows, default_name)
         node_name = graph.named(name, prefix)
-        operator = window_operator(self._windows, definition.name, folding, on_close=self._on_close)
+        operator = window_operator(self._windows, definition.name, function, on_close=self._on_close)
         stream = self._grouping.partitioned(word, definition.name)
         view = processors.windowed_view(definition.name)
         parts = aggregated_table(stream, node_name, operator, definition, view, is_named=is_named)
@@ -205,14 +214,17 @@ class TimeWindowedKStream(Generic[K, V]):
 
 
 def window_operator(
-    windows: FixedOrSlidingWindows, store: str, folding: Folding, *, on_close: bool = False
+    windows: FixedOrSlidingWindows, store: str, function: AggregateFunction, *, on_close: bool = False
 ) -> "processors.WindowedAggregate | processors.SlidingAggregate":
     """Return the operator that aggregates by windows."""
+    # Sliding windows are made by records, and both of their ends belong to them, so they have an operator of their own
+    # (KStreamSlidingWindowAggregate in Kafka).
     if isinstance(windows, SlidingWindows):
-        return processors.SlidingAggregate(store, windows.difference_ms, windows.grace_ms, folding, on_close)
-    return processors.WindowedAggregate(store, windows, folding, on_close)
+        return processors.SlidingAggregate(store, windows.difference_ms, windows.grace_ms, function, on_close)
+    return processors.WindowedAggregate(store, windows, function, on_close)
 
 
 def windowed_key(key: Serde[K], windows: FixedOrSlidingWindows) -> Serde[Windowed[K]]:
     """Return the serde of the keys of results."""
+    # A sliding window with a difference of 0 contains one time, and a serde of windows needs a size.
     return serdes.time_windowed(key, max(windows.size_ms, 1))

@@ -15,7 +15,7 @@ from kafka_groups.streams.dsl.session_windowed import SessionStoreOptions
 from kafka_groups.streams.dsl.table import KTable
 from kafka_groups.streams.dsl.windowed import FixedOrSlidingWindows, WindowStoreOptions, window_operator, windowed_key
 from kafka_groups.streams.dsl.windows import SessionWindows
-from kafka_groups.streams.processors.folding import aggregating
+from kafka_groups.streams.processors.aggregate_function import aggregating
 from kafka_groups.streams.state.stores import Changelog, SessionDefinition, WindowDefinition
 from kafka_groups.streams.topology.functions import check_functions
 
@@ -49,7 +49,7 @@ class TimeWindowedCogroupedKStream(Generic[K, A]):
         """Combine the values of each key and window, from all streams, into one result.
 
         Args:
-            initializer: Makes the result before the first value.
+            initializer: Makes the result before the first value: a new object each time, if aggregators change it.
             value: The serde of results.
             store: A name or definition of the store, to query it.
             retention: How long the store keeps windows, if longer than their size and grace.
@@ -68,6 +68,8 @@ class TimeWindowedCogroupedKStream(Generic[K, A]):
         definition = options.definition(streams.stream, "aggregate", slot, windows, default_name)
         table = streams.table(
             definition,
+            # Results are forwarded with each update: Java has no emit strategy here either
+            # (CogroupedStreamAggregateBuilder.build).
             lambda aggregator: window_operator(windows, definition.name, aggregating(initializer, aggregator)),
             processors.windowed_view(definition.name),
             name,
@@ -101,7 +103,7 @@ class SessionWindowedCogroupedKStream(Generic[K, A]):
         """Combine the values of each key and session, from all streams, into one result.
 
         Args:
-            initializer: Makes the result before the first value.
+            initializer: Makes the result before the first value: a new object each time, if aggregators change it.
             merger: Gets a key and two results, and returns the result of their sessions together.
             value: The serde of results.
             store: A name or definition of the store, to query it.
@@ -127,5 +129,6 @@ class SessionWindowedCogroupedKStream(Generic[K, A]):
             processors.session_view(definition.name),
             name,
         )
+        # A session can be extended until the gap after its end is over, and the grace on top.
         key, closes_ms = serdes.session_windowed(definition.key), windows.gap_ms + windows.grace_ms
         return KTable(evolve(table, key=key, closes_ms=closes_ms, store=None if store is None else definition.name))

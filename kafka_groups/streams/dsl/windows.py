@@ -1,13 +1,38 @@
 """Definitions of windows: how records fall into spans of time."""
 
+import functools
+from collections.abc import Callable
 from datetime import timedelta
+from typing import Concatenate, ParamSpec, TypeVar
 
 from kafka_groups.errors import ConfigurationError
+from kafka_groups.errors.texts import sentences
 from kafka_groups.serdes import Window
 from kafka_groups.streams.state.durations import milliseconds
 from kafka_groups.streams.state.timed_rows import MAX_MS
 
 __all__ = ["EmitStrategy", "JoinWindows", "SessionWindows", "SlidingWindows", "TimeWindows", "UnlimitedWindows"]
+
+_P = ParamSpec("_P")
+_W = TypeVar("_W")
+
+
+def _needs_grace(init: Callable[Concatenate[_W, _P], None]) -> Callable[Concatenate[_W, _P], None]:
+    """Explain the grace to a caller that leaves it out, together with what is wrong with the other durations."""
+
+    @functools.wraps(init)
+    def checked(windows: _W, /, *args: _P.args, **given: _P.kwargs) -> None:
+        if "grace" in given:
+            return init(windows, *args, **given)
+        problem = ""
+        try:
+            init(windows, *args, **given, grace=timedelta(0))  # type: ignore[arg-type] # the one that is missing
+        except ConfigurationError as error:
+            problem = str(error)
+        remedy = "Give the time for which a window still takes late records after its end, such as grace=timedelta(0)"
+        raise TypeError(sentences(problem, f"{type(windows).__name__} needs grace=", remedy))
+
+    return checked
 
 
 class TimeWindows:
@@ -25,6 +50,7 @@ class TimeWindows:
             the size.
     """
 
+    @_needs_grace
     def __init__(self, size: timedelta, *, advance: timedelta | None = None, grace: timedelta) -> None:
         self.size_ms = milliseconds("size", size, minimum=1)
         self.advance_ms = self.size_ms if advance is None else milliseconds("advance", advance, minimum=1)
@@ -46,7 +72,11 @@ class TimeWindows:
     def windows_for(self, timestamp_ms: int) -> list[Window]:
         """Return the windows that contain a time, in the order of their starts."""
         advance_ms, size_ms = self.advance_ms, self.size_ms
+        # The first window that contains the time begins at a multiple of the advance (TimeWindows.windowsFor in Kafka).
+        # None begins before 1970, because starts are keys of stores and must not be negative.
         first_ms = max(0, timestamp_ms - size_ms + advance_ms) // advance_ms * advance_ms
+        # A tumbling window is the most common case, and needs no loop. The end is cut where times end, as in an
+        # unlimited window.
         if advance_ms == size_ms and timestamp_ms >= 0:
             return [Window(first_ms, min(first_ms + size_ms, MAX_MS))]
         starts = range(first_ms, timestamp_ms + 1, advance_ms)
@@ -74,6 +104,7 @@ class UnlimitedWindows:
 
     def windows_for(self, timestamp_ms: int) -> list[Window]:
         """Return the window, if it contains a time."""
+        # UnlimitedWindows.windowsFor in Kafka: earlier records are in no window, and are not counted as dropped.
         return [Window(self.start_ms, MAX_MS)] if timestamp_ms >= self.start_ms else []
 
 
@@ -90,6 +121,7 @@ class SlidingWindows:
         ConfigurationError: A duration is negative or no `timedelta` of whole milliseconds.
     """
 
+    @_needs_grace
     def __init__(self, difference: timedelta, *, grace: timedelta) -> None:
         self.difference_ms = milliseconds("difference", difference)
         self.grace_ms = milliseconds("grace", grace)
@@ -100,6 +132,8 @@ class SlidingWindows:
     @property
     def retention_ms(self) -> int:
         """The time for which a store must keep a window after its start, also for the record before it."""
+        # A late record looks at windows that begin up to two differences before it
+        # (SlidingWindowStoreMaterializer.retentionPeriod in Kafka, which refuses less).
         return 2 * self.difference_ms + self.grace_ms
 
     @property
@@ -121,6 +155,7 @@ class SessionWindows:
         ConfigurationError: A duration is negative or no `timedelta` of whole milliseconds.
     """
 
+    @_needs_grace
     def __init__(self, gap: timedelta, *, grace: timedelta) -> None:
         self.gap_ms = milliseconds("gap", gap, minimum=1)
         self.grace_ms = milliseconds("grace", grace)
@@ -151,10 +186,13 @@ class JoinWindows:
             `after` leave no time between them.
     """
 
+    @_needs_grace
     def __init__(self, *, before: timedelta, after: timedelta, grace: timedelta) -> None:
         self.before_ms = milliseconds("before", before, minimum=-MAX_MS)
         self.after_ms = milliseconds("after", after, minimum=-MAX_MS)
         self.grace_ms = milliseconds("grace", grace)
+        # One of both may be negative, as long as there is a time between them (the constructor of JoinWindows in
+        # Kafka).
         if self.size_ms < 0:
             raise ConfigurationError(
                 f"before={before!r} and after={after!r} leave no time between them, so that nothing would be joined. "

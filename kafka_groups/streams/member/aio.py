@@ -1,14 +1,17 @@
 """The asynchronous member of a streams group."""
 
+import logging
 import warnings
 import weakref
 from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import Self, Unpack
 
+from kafka_groups.admin.rules.groups import type_of_group
 from kafka_groups.client.assembly import Assembly, Environment
 from kafka_groups.client.background import BackgroundErrors
 from kafka_groups.client.call_guard import CallGuard
+from kafka_groups.client.calls.client import admin_client
 from kafka_groups.client.event_loop import check_loop
 from kafka_groups.client.requests import NEVER_MS
 from kafka_groups.config.clients.connection import config_of
@@ -22,21 +25,33 @@ from kafka_groups.config.clients.timeouts import (
     checked_timeout,
 )
 from kafka_groups.config.places import checked_partitions
-from kafka_groups.errors import ApplicationShutdownError, ConfigurationError, IllegalStateError
-from kafka_groups.streams.member.arguments import check_operation, checked_commit, described
+from kafka_groups.errors import (
+    ApplicationShutdownError,
+    ConfigurationError,
+    GroupIdNotFoundError,
+    IllegalStateError,
+    KafkaGroupsError,
+)
 from kafka_groups.streams.member.client import StreamsClient, TaskPositions
+from kafka_groups.streams.member.member_arguments import check_operation, checked_commit, described
 from kafka_groups.streams.member.member_view import _MemberView
 from kafka_groups.streams.member.rules.group_metadata import group_metadata_bytes
+from kafka_groups.streams.member.rules.group_topology import GroupTopology
 from kafka_groups.streams.member.rules.member_events import (
     GroupMembershipOperation,
     StreamsMembershipEvent,
     TasksLost,
     TasksRevoked,
 )
-from kafka_groups.streams.member.rules.topology import GroupTopology
+from kafka_groups.streams.member.rules.member_refusals import is_of_another_type, of_another_type
 from kafka_groups.types import OffsetAndMetadata, TopicPartition
 
 __all__ = ["AsyncStreamsGroupMember"]
+
+_log = logging.getLogger(__name__)
+
+_GROUP_TYPE_MS = 5_000
+"""The time to find out which type a group has that is not a streams group."""
 
 
 class AsyncStreamsGroupMember(_MemberView):
@@ -100,12 +115,12 @@ class AsyncStreamsGroupMember(_MemberView):
         self._config = config_of(config, keywords, StreamsMemberConfig, streams_member_config)
         self._close_timeout_s = checked_seconds(close_timeout, "close_timeout")
         self._errors = BackgroundErrors()
-        assembly = Assembly(self._config, environment or Environment(), self._errors)
+        self._environment = environment or Environment()
+        assembly = Assembly(self._config, self._environment, self._errors)
         self._clock = assembly.clock
         description = described(self._config, topology, process_id, number, assembly.rng)
         super().__init__(StreamsClient(self._config, description, task_offsets, assembly))
         self._guard = CallGuard("streams group member")
-        self._shutdown_told = False
         self._finalizer = weakref.finalize(self, _abandon, self._client, self._guard)
 
     async def __aenter__(self) -> Self:
@@ -158,21 +173,45 @@ class AsyncStreamsGroupMember(_MemberView):
         self._check_loop()
         with self._guard.entered():
             self._check_joined()
-            if self._shutdown_told:
+            if self._client.shutdown_told:
                 await self._shut_down()
-            self._client.called(is_waiting=True)
+            self._client.polled()
+            self._client.membership.calls.is_waiting = True
+            self._client.attend()
             try:
                 return await self._events(timeout)
             finally:
-                self._client.called(is_waiting=False)
+                self._client.waited()
+                self._client.attend()
 
     async def _events(self, timeout_s: float | None) -> tuple[StreamsMembershipEvent, ...]:
-        events = await self._client.until(self._client.take_events, _as_ms(timeout_s))
-        if events:
-            self._shutdown_told = self._client.membership.group.shutdown_requested
-        return events
+        try:
+            return await self._client.until(self._client.take_events, _as_ms(timeout_s))
+        except GroupIdNotFoundError as error:
+            # Kafka answers GROUP_ID_NOT_FOUND for a group of another type (KIP-1071, "Request Handling"). Which type it
+            # has takes more requests, so it is asked here, on behalf of the caller, and not in the background.
+            raise await self._explained(error)  # noqa: B904 - it has its cause
+
+    async def _explained(self, error: GroupIdNotFoundError) -> KafkaGroupsError:
+        """Return the error with the type of the group, if it is of another one. Later calls raise the same."""
+        if not is_of_another_type(error):
+            return error
+        told = of_another_type(error, self._config.application_id, await self._group_type())
+        self._errors.explain_fatal(told)
+        return told
+
+    async def _group_type(self) -> str | None:
+        client = admin_client(self._config, self._environment)
+        try:
+            return await type_of_group(client.within(_GROUP_TYPE_MS), self._config.application_id)
+        except KafkaGroupsError as error:
+            _log.debug("The type of the group is unknown: %s", error)
+            return None
+        finally:
+            await client.close()
 
     async def _shut_down(self) -> None:
+        # The application has heard the status in an earlier call, so it has had the time to commit and close its tasks.
         await self._close(GroupMembershipOperation.DEFAULT, self._config.request_timeout_ms)
         raise ApplicationShutdownError(
             f"A member of the streams group {self._config.application_id} asked all members to shut down, and this one"

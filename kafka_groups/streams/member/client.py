@@ -1,4 +1,7 @@
-"""The part of a member that sends and receives. Call all methods on the event loop's thread."""
+"""The part of a member that sends and receives.
+
+Call all methods on the event loop's thread, but for the application's side of the hand-over.
+"""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -12,7 +15,7 @@ from kafka_groups.client.calls.manager import CallManager
 from kafka_groups.client.calls.questions import Question
 from kafka_groups.client.calls.results import Results
 from kafka_groups.client.group_configs import GroupConfigsManager, GroupNumbers
-from kafka_groups.client.logbook import GROUP_LOG
+from kafka_groups.client.loggers import GROUP_LOG, write_event
 from kafka_groups.client.membership.metrics import values_of
 from kafka_groups.client.requests import NEVER_MS
 from kafka_groups.config.clients.streams_member import StreamsMemberConfig
@@ -26,16 +29,19 @@ from kafka_groups.errors import (
     TasksLostError,
     UnknownMemberIdError,
 )
-from kafka_groups.streams.member.rules.committing import REMEDY, CommittingMember, member_of_all_tasks
+from kafka_groups.errors.texts import named
+from kafka_groups.streams.member.rules.committing_member import REMEDY, CommittingMember, member_of_all_tasks
 from kafka_groups.streams.member.rules.heartbeat import MemberDescription
+from kafka_groups.streams.member.rules.known_group import is_shutdown
 from kafka_groups.streams.member.rules.member_events import (
     GroupMembershipOperation,
+    StatusesChanged,
     StreamsMembershipEvent,
     TasksLost,
     TasksRevoked,
 )
+from kafka_groups.streams.member.rules.member_metrics import MEMBER_METRICS, MemberSources
 from kafka_groups.streams.member.rules.membership import StreamsMembership
-from kafka_groups.streams.member.rules.metrics import MEMBER_METRICS, MemberSources
 from kafka_groups.streams.member.rules.old_session import SESSION_TIMEOUT, OldSession
 from kafka_groups.streams.member.rules.pace import HeartbeatPace
 from kafka_groups.streams.member.rules.states import IN_GROUP, MembershipState
@@ -51,10 +57,13 @@ V = TypeVar("V")
 TaskPositions = Callable[[], Mapping[TaskId, TaskPosition]]
 """Returns the positions of all tasks that have state in this process, dormant ones included."""
 
+# An old session lasts 45 seconds by default, so a short back-off would only fill the coordinator's log.
 _RELEASE_MS, _RELEASE_MAX_MS = 1_000, 10_000
 """The first and the longest wait before a static member joins again while its old session is still in the group."""
 
 
+# ILLEGAL_GENERATION is the answer of a classic group (ClassicGroup.validateOffsetCommit in Kafka), which the group may
+# have become while the member was away.
 _REMOVED = (FencedMemberEpochError, IllegalGenerationError, UnknownMemberIdError)
 """Errors of a commit from a member that the coordinator has removed."""
 
@@ -70,6 +79,8 @@ class StreamsClient:
 
     Attributes:
         membership: The member's side of the protocol.
+        on_news: Called after a turn if there is something for the application's next call: events or an error.
+        shutdown_told: Whether the application has heard that all members have to shut down.
     """
 
     def __init__(
@@ -86,6 +97,8 @@ class StreamsClient:
         self._positions = positions
         self._known_positions: Mapping[TaskId, TaskPosition] = {}
         self._waits: set[asyncio.Event] = set()
+        self.on_news: Callable[[], None] | None = None
+        self.shutdown_told = False
         coordinator = assembly.coordinator(config.application_id)
         configs = GroupConfigsManager(
             GroupNumbers(config.application_id, (SESSION_TIMEOUT,), since="4.2"),
@@ -130,16 +143,16 @@ class StreamsClient:
 
     def metrics(self) -> Mapping[str, float]:
         """Return the metrics by name; may be called from any thread."""
-        figures = self.membership.figures
+        sensors = self.membership.sensors
         sources = MemberSources(
             self._clock.now_ms(),
             self._assembly.reachability,
-            figures.member,
+            sensors.member,
             state=self.state,
             owned=self.membership.owned,
             unconfirmed=self.membership.unconfirmed,
             unconfirmed_since_ms=self.membership.unconfirmed_since.since_ms,
-            figures=figures,
+            sensors=sensors,
         )
         return values_of(MEMBER_METRICS, sources)
 
@@ -152,31 +165,15 @@ class StreamsClient:
         self.membership.join(self._clock.now_ms())
         self._engine.turn()
 
-    def called(self, *, is_waiting: bool) -> None:
-        """Note that the application is alive, and whether it waits in a call."""
-        now_ms, figures = self._clock.now_ms(), self.membership.figures
-        note = figures.polled if is_waiting else figures.waited
-        note(now_ms)
-        self.membership.calls.is_waiting = is_waiting
-        self.membership.application_called(now_ms)
+    def attend(self) -> None:
+        """Read what the application has noted. A member that has left because it stayed away joins again."""
+        self.membership.application_called(self._clock.now_ms())
         self._engine.turn()
-
-    def take_events(self) -> tuple[StreamsMembershipEvent, ...]:
-        """Remove and return the events for the application.
-
-        Raises:
-            KafkaGroupsError: An error in the background.
-        """
-        events = self.membership.take_events()
-        self.membership.figures.took(events, self._clock.now_ms())
-        if not events:
-            self._errors.raise_first()
-        return events
 
     def confirm(self, event: TasksRevoked | TasksLost) -> None:
         """Note that the application has closed the tasks of an event."""
         now_ms = self._clock.now_ms()
-        self.membership.figures.confirmed(event, now_ms)
+        self.membership.sensors.confirmed(event, now_ms)
         self.membership.confirm(event, now_ms)
         self._engine.turn()
 
@@ -189,6 +186,7 @@ class StreamsClient:
         """Leave the group and wait until the coordinator knows, but not longer than the timeout."""
         self.membership.leave(operation)
         self._engine.turn()
+        # A fatal error ends the wait as well: whatever refuses the member refuses its leaving, too.
         if not await self.until(lambda: self.membership.has_left or self._errors.fatal is not None, timeout_ms):
             self.membership.give_up_leaving()  # the coordinator finds out by itself
 
@@ -196,6 +194,7 @@ class StreamsClient:
         """Leave the group, and close all connections."""
         if not self._engine.is_running:
             return
+        # One heartbeat has request.timeout.ms to be answered. A longer wait would only repeat what did not arrive.
         await self.leave(operation, min(timeout_ms, self._config.request_timeout_ms))
         await self.abort()
         self._write_log()
@@ -206,6 +205,43 @@ class StreamsClient:
         """Close all connections without telling the coordinator, which removes the member when its session ends."""
         self._calls.fail(ClosedError("The member was closed."))
         await self._engine.stop()
+
+    # ------------------------------------------- the application's side of the hand-over, on any thread
+
+    @property
+    def is_needed(self) -> bool:
+        """True if the application's next poll needs the loop: the member joins again, or leaves, or never joined."""
+        state = self.membership.state
+        return self.shutdown_told or state is MembershipState.STALE or state is MembershipState.UNJOINED
+
+    def polled(self) -> None:
+        """Note that the application polls. The loop reads that at its next turn."""
+        now_ms = self._clock.now_ms()
+        self.membership.sensors.polled(now_ms)
+        self.membership.calls.called(now_ms)
+
+    def waited(self) -> None:
+        """Note that a poll ends that had to wait."""
+        now_ms = self._clock.now_ms()
+        self.membership.sensors.waited(now_ms)
+        self.membership.calls.waited(now_ms)
+
+    def take_events(self) -> tuple[StreamsMembershipEvent, ...]:
+        """Remove and return the events for the application.
+
+        Raises:
+            KafkaGroupsError: An error in the background.
+        """
+        events = self.membership.take_events()
+        # Events come first, because a program has to close its tasks even if an error waits behind them.
+        if not events:
+            self._errors.raise_first()
+            return events
+        self.membership.sensors.took(events, self._clock.now_ms())
+        told = [event for event in events if isinstance(event, StatusesChanged)]
+        # The last status counts: one that came before may be over.
+        self.shutdown_told = is_shutdown(told[-1]) if told else self.shutdown_told
+        return events
 
     # ------------------------------------------------------------------------------------- offsets
 
@@ -231,7 +267,7 @@ class StreamsClient:
         who, begun_ms = CommittingMember(self.membership, offsets), self._clock.now_ms()
         await self._ask_as(who, commit_question(self._config.application_id, offsets, who), timeout_ms)
         now_ms = self._clock.now_ms()
-        self.membership.figures.committed(now_ms - begun_ms, now_ms)
+        self.membership.sensors.committed(now_ms - begun_ms, now_ms)
 
     async def committed(
         self, partitions: Sequence[TopicPartition], timeout_ms: int
@@ -255,13 +291,20 @@ class StreamsClient:
             try:
                 return (await self.ask(question, question.keys[0], deadline_ms)).checked()
             except _REMOVED as error:
+                # There are two cases. The coordinator does not know the member any more. The next heartbeat gets the
+                # same answer, and its tasks are reported as lost without waiting for the interval.
                 self._heartbeat_again()
                 raise TasksLostError(f"The coordinator has removed the member from the group. {REMEDY}") from error
             except StaleMemberEpochError as error:
+                # Or the epoch was not the coordinator's. A request may cross with the response that raises the epoch,
+                # so the member asks for its epoch with a heartbeat, and sends the request again if it has another one.
+                # Without a newer epoch the refusal stands: Kafka accepts commits with an older epoch as long as the
+                # task was not assigned anew since, and fetches with the current one only
+                # (StreamsGroup.validateOffsetCommit and validateOffsetFetch).
                 if not await self._has_newer_epoch(who, deadline_ms):
                     raise TasksLostError(
-                        f"The coordinator refused the member's epoch {who.epoch}: the task is, or was in between,"
-                        f" another member's. {REMEDY}"
+                        f"The coordinator refused the member's epoch {who.epoch}: another member owns the task, or"
+                        f" owned it in between. {REMEDY}"
                     ) from error
 
     async def _has_newer_epoch(self, who: CommittingMember, deadline_ms: int) -> bool:
@@ -272,7 +315,9 @@ class StreamsClient:
             return who.is_outdated or self.membership.heard >= wanted or self._errors.fatal is not None
 
         if not await self.until(told, deadline_ms - self._clock.now_ms()):
-            raise OperationTimeoutError("The coordinator refused the member's epoch, and did not tell the new one.")
+            raise OperationTimeoutError(
+                "The coordinator refused the member's epoch, and the current epoch is still unknown."
+            )
         return who.is_outdated
 
     def _heartbeat_again(self) -> int:
@@ -295,6 +340,7 @@ class StreamsClient:
             self._engine.turn()
             await done.wait()
         finally:
+            # Also when the caller is cancelled: nobody waits for the answer any more.
             self._calls.drop(call)
         if call.failure is not None:
             raise call.failure
@@ -307,17 +353,20 @@ class StreamsClient:
         try:
             self._known_positions = dict(self._positions())
         except Exception as error:  # reported: the member itself can go on
-            told = IllegalStateError(f"task_offsets failed, and the former offsets were reported: {error!r}")
+            told = IllegalStateError(f"task_offsets failed, so the member reports the offsets before: {named(error)}")
             told.__cause__ = error
             self._errors.report(told)
         return self._known_positions
 
     def _after_turn(self) -> None:
         self._write_log()
+        # A refused member has no epoch to commit with, so calls must not wait for their timeouts.
         if self._errors.fatal is not None:
             self._calls.fail(self._errors.fatal)
         for wait in self._waits:
             wait.set()
+        if self.on_news is not None and (self.membership.has_events or self._errors):
+            self.on_news()
 
     async def until(self, found: Callable[[], T], timeout_ms: int) -> T:
         """Wait until a function returns something else than nothing, or the time is up. Return what it returns."""
@@ -336,4 +385,4 @@ class StreamsClient:
 
     def _write_log(self) -> None:
         for event in self._errors.events.take():
-            self._assembly.logbook.write(event)
+            write_event(self._assembly.rate_limited_log, event)

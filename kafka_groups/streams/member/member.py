@@ -96,7 +96,7 @@ class StreamsGroupMember(_MemberThread):
                 topology …), or refused a topic (`TopicAuthorizationFailedError`, which does not end the member).
             BootstrapError: No broker has responded within `default.api.timeout.ms` since the member was created.
         """
-        return self._run(self._member.poll(timeout))
+        return self._poll(timeout)
 
     def confirm(self, event: TasksRevoked | TasksLost) -> None:
         """Confirm that you have closed the tasks of an event. Other members may get them from now on.

@@ -7,17 +7,19 @@ from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, ParamSpec, TypeVar, Unpack
 
 from kafka_groups.client.assembly import Environment
+from kafka_groups.client.call_guard import CallGuard
 from kafka_groups.config.clients.keywords import StreamsMemberKeywords
 from kafka_groups.config.clients.streams_member import StreamsMemberConfig
 from kafka_groups.config.clients.timeouts import DEFAULT_CLOSE_TIMEOUT_S, NONE_IS_CLOSE_TIMEOUT, checked_timeout
-from kafka_groups.errors import ClosedError, IllegalStateError
+from kafka_groups.errors import ClosedError, GroupIdNotFoundError, IllegalStateError, KafkaGroupsError
 from kafka_groups.net.loop_thread import LoopThread
+from kafka_groups.net.wake_up import WakeUp
 from kafka_groups.streams.member.aio import AsyncStreamsGroupMember
-from kafka_groups.streams.member.arguments import check_operation
 from kafka_groups.streams.member.client import TaskPositions
+from kafka_groups.streams.member.member_arguments import check_operation
 from kafka_groups.streams.member.member_view import _MemberView
-from kafka_groups.streams.member.rules.member_events import GroupMembershipOperation
-from kafka_groups.streams.member.rules.topology import GroupTopology
+from kafka_groups.streams.member.rules.group_topology import GroupTopology
+from kafka_groups.streams.member.rules.member_events import GroupMembershipOperation, StreamsMembershipEvent
 
 __all__ = ["_MemberThread"]
 
@@ -26,7 +28,11 @@ T = TypeVar("T")
 
 
 class _MemberThread(_MemberView):
-    """An asynchronous member on a background thread, which starts when the member joins."""
+    """An asynchronous member on a background thread, which starts when the member joins.
+
+    A poll takes what the background thread has put into the inbox. It only wakes that thread, and never waits for it,
+    unless the member has to join again or to leave. All other calls run there.
+    """
 
     def __init__(  # noqa: PLR0913 - all but the first by keyword
         self,
@@ -54,6 +60,9 @@ class _MemberThread(_MemberView):
         super().__init__(self._member._client)
         self._thread = LoopThread(f"streams-member-{self._client.membership.description.group_id}")
         self._starting = threading.Lock()
+        self._guard = CallGuard("streams group member")  # of the callers' threads; the member has one of the loop's
+        self._news = WakeUp()
+        self._client.on_news = self._news.set
         self._is_closed = False
         self._finalizer = weakref.finalize(self, _abandon, self._thread, self._member)
 
@@ -63,27 +72,77 @@ class _MemberThread(_MemberView):
             warnings.warn(f"{self!r} was not closed", ResourceWarning, stacklevel=2, source=self)
 
     def _join(self) -> None:
+        # Two threads may join at the same time. One starts the background thread, and the other one gets an
+        # IllegalStateError from the member.
         with self._starting:
             if not self._thread.is_running and not self._is_closed:
                 self._thread.start()
-        self._run(self._member.join())
+        with self._guard.entered():
+            self._run(self._member.join())
+
+    def _poll(self, timeout: float | None) -> tuple[StreamsMembershipEvent, ...]:
+        timeout = checked_timeout(timeout)
+        self._check_running()
+        with self._guard.entered():
+            # A stale member rejoins with this call, and one that was told to shut down leaves with it, so these calls
+            # run on the thread of the loop.
+            if self._client.is_needed:
+                return self._run(self._member.poll(timeout))
+            try:
+                return self._events(timeout)
+            except GroupIdNotFoundError as error:
+                raise self._run(self._member._explained(error))  # noqa: B904 - it has its cause
+
+    def _events(self, timeout_s: float | None) -> tuple[StreamsMembershipEvent, ...]:
+        self._client.polled()
+        events = self._client.take_events()
+        if events:
+            self._thread.call_soon(self._client.attend)  # it logs what was taken
+        elif timeout_s != 0:
+            return self._wait_for_events(timeout_s)
+        return events
+
+    def _wait_for_events(self, timeout_s: float | None) -> tuple[StreamsMembershipEvent, ...]:
+        client, clock = self._client, self._member._clock
+        deadline_ms = None if timeout_s is None else clock.now_ms() + round(timeout_s * 1000)
+        client.membership.calls.is_waiting = True
+        try:
+            # The member may just have become stale. It must not wait for a call in which this one waits for it.
+            self._thread.call_soon(client.attend)
+            while True:
+                # Cleared before events are taken: what comes in after that sets it again.
+                self._news.clear()
+                events = client.take_events()
+                left_s = None if deadline_ms is None else max(0, deadline_ms - clock.now_ms()) / 1000
+                if events or not self._news.wait(left_s):
+                    return events
+        finally:
+            client.waited()
+            self._thread.call_soon(client.attend)  # from now on the loop needs a timer for the next call
 
     def _close(self, timeout: float | None, *, operation: GroupMembershipOperation) -> None:
         checked_timeout(timeout, NONE_IS_CLOSE_TIMEOUT)
         check_operation(operation)
         self._is_closed = True
         if self._thread.is_running:
-            self._thread.run(self._member.close(timeout, operation=operation))
+            with self._guard.entered():
+                self._thread.run(self._member.close(timeout, operation=operation))
         self._finalizer()
 
     def _run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Run a call of the asynchronous member to its end."""
-        if self._is_closed or not self._thread.is_running:
+        try:
+            self._check_running()
+        except KafkaGroupsError:
             coroutine.close()
-            if self._is_closed:
-                raise ClosedError("the streams group member was closed")
-            raise IllegalStateError("The member has not joined its group in this process: call join() first.")
+            raise
         return self._thread.run(coroutine)
+
+    def _check_running(self) -> None:
+        if self._is_closed:
+            raise ClosedError("the streams group member was closed")
+        if not self._thread.is_running:
+            raise IllegalStateError("The member has not joined its group in this process: call join() first.")
 
     def _call(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Call a function on the thread of the member's event loop."""

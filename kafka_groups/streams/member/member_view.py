@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 
-from kafka_groups.protocol.messages.streams_group import UserEndpoint
 from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatStatus
+from kafka_groups.protocol.messages.streams_group_parts import UserEndpoint
 from kafka_groups.streams.member.client import StreamsClient
 from kafka_groups.streams.member.rules.known_group import EndpointPartitions
-from kafka_groups.streams.member.rules.metrics import MEMBER_METRICS
+from kafka_groups.streams.member.rules.member_metrics import MEMBER_METRICS
+from kafka_groups.streams.member.rules.member_tasks import MemberTasks
 from kafka_groups.streams.member.rules.states import MembershipState
-from kafka_groups.streams.member.rules.tasks import MemberTasks
 from kafka_groups.telemetry.sources import TelemetrySource, streams_member_source
 
 __all__ = ["_MemberView"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from kafka_groups.lazy_exports import import_on_first_use
 
 if TYPE_CHECKING:
-    from kafka_groups.streams.processors.aggregating import StreamAggregate, StreamReduce, TableAggregate, TableReduce
+    from kafka_groups.streams.processors.aggregates import StreamAggregate, StreamReduce, TableAggregate, TableReduce
     from kafka_groups.streams.processors.changes import RegroupTable
     from kafka_groups.streams.processors.foreign_keys import (
         AnswerSubscribers,
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
         TableJoin,
         joined_view,
     )
-    from kafka_groups.streams.processors.printing import printer
     from kafka_groups.streams.processors.self_joins import SelfJoin
     from kafka_groups.streams.processors.sessions import Merger, SessionAggregate, session_view
-    from kafka_groups.streams.processors.sliding import SlidingAggregate
+    from kafka_groups.streams.processors.sliding_windows import SlidingAggregate
     from kafka_groups.streams.processors.stateless import (
         Branch,
+        DropNullKeys,
         Filter,
         FlatMap,
         FlatMapValues,
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         PassThrough,
         Peek,
         SelectKey,
+        printer,
     )
     from kafka_groups.streams.processors.stream_joins import JoinedSide, JoinReach, OuterStreamJoin, StreamJoin
     from kafka_groups.streams.processors.subscriptions import (
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
         SubscriptionResponse,
         SubscriptionResponseSerde,
     )
-    from kafka_groups.streams.processors.suppressing import Suppress, suppressed_view
+    from kafka_groups.streams.processors.suppression import Suppress, suppressed_view
     from kafka_groups.streams.processors.tables import (
         TableFilter,
         TableMapValues,
@@ -64,6 +65,7 @@ __all__ = [
     "SUBSCRIPTION",
     "AnswerSubscribers",
     "Branch",
+    "DropNullKeys",
     "Filter",
     "FlatMap",
     "FlatMapValues",
@@ -116,6 +118,7 @@ __all__ = [
 _MODULES = MappingProxyType({
     "AnswerSubscribers": "foreign_keys",
     "Branch": "stateless",
+    "DropNullKeys": "stateless",
     "Filter": "stateless",
     "FlatMap": "stateless",
     "FlatMapValues": "stateless",
@@ -139,30 +142,30 @@ _MODULES = MappingProxyType({
     "SelectKey": "stateless",
     "SelfJoin": "self_joins",
     "SessionAggregate": "sessions",
-    "SlidingAggregate": "sliding",
-    "StreamAggregate": "aggregating",
+    "SlidingAggregate": "sliding_windows",
+    "StreamAggregate": "aggregates",
     "StreamJoin": "stream_joins",
-    "StreamReduce": "aggregating",
+    "StreamReduce": "aggregates",
     "StreamTableJoin": "lookup_joins",
     "Subscribe": "foreign_keys",
     "SubscriptionResponse": "subscriptions",
     "SubscriptionResponseSerde": "subscriptions",
-    "Suppress": "suppressing",
-    "TableAggregate": "aggregating",
+    "Suppress": "suppression",
+    "TableAggregate": "aggregates",
     "TableFilter": "tables",
     "TableJoin": "lookup_joins",
     "TableMapValues": "tables",
     "TableMerge": "tables",
-    "TableReduce": "aggregating",
+    "TableReduce": "aggregates",
     "TableSource": "tables",
     "TableToStream": "tables",
     "TableTransformValues": "tables",
     "WindowedAggregate": "windowed",
     "WireSerdes": "foreign_keys",
     "joined_view": "lookup_joins",
-    "printer": "printing",
+    "printer": "stateless",
     "session_view": "sessions",
-    "suppressed_view": "suppressing",
+    "suppressed_view": "suppression",
     "windowed_view": "windowed",
 })  # fmt: skip
 

@@ -30,20 +30,27 @@ class RegroupTable:
         forward, failed, function = node.forward, node.failed, self.function
 
         def step(key: Any, new: Any, old: Any, timestamp_ms: int, headers: Headers) -> None:
+            # Java ends the thread (KTableRepartitionMap.process). Here it is one dropped record.
             if key is None:
                 node.dropped("its key is null")
                 return
             try:
+                # The user's function is not called for a deleted row (KTableRepartitionMap.process).
                 new_key, new_value = (None, None) if new is None else function(key, new)
                 old_key, old_value = (None, None) if old is None else function(key, old)
-            except Exception as error:
+            except Exception as error:  # the user's function may raise anything: the handler decides
                 failed(error, key, new, timestamp_ms, headers)
                 return
+            # A row whose new key or value is null is in no group, and is left out of the result
+            # (KTableRepartitionMap.process).
             has_new = new_key is not None and new_value is not None
             has_old = old_key is not None and old_value is not None
+            # A group that changes itself gets one record with both values, so that its aggregate is never seen without
+            # either. Java compares keys in the same place, and sent two records up to 3.4.
             if has_new and has_old and new_key == old_key:
                 forward(new_key, new_value, old_value, timestamp_ms, headers)
                 return
+            # Otherwise the old group loses the row before the new group gets it.
             if has_old:
                 forward(old_key, None, old_value, timestamp_ms, headers)
             if has_new:
@@ -57,6 +64,8 @@ def change_serializer(serde: Serde[Any], topic: str) -> Callable[[Any, Any, list
     write = serde.serializer(topic, is_key=False)
 
     def written(new: Any, old: Any, headers: list[Any]) -> bytes:
+        # The three forms of ChangedSerializer.serialize in Kafka: the last byte tells which. It comes last, so that a
+        # reader of one value can cut it off.
         if new is None:
             return write(old, headers) + _OLD
         new_bytes = write(new, headers)
@@ -77,6 +86,7 @@ def change_deserializer(serde: Serde[Any], topic: str) -> Callable[[bytes, Heade
             return None, read(body, headers)
         if kind == _NEW:
             return read(body, headers), None
+        # Later formats may have other numbers, and a program in another language may write to this topic.
         if kind != _BOTH:
             raise DeserializationError(f"A change of a table on {topic} ends with {kind!r}. Expected 0, 1 or 2.")
         length, start = _read_varint(body)

@@ -1,20 +1,21 @@
 """Joins the nodes of a sub-topology to the program of a task: one closure for each source."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from attrs import frozen
 
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.streams.errors import StreamsError
 from kafka_groups.streams.processors.changes import change_serializer
-from kafka_groups.streams.state.store import RecordContext
+from kafka_groups.streams.state.state_store import RecordContext
 from kafka_groups.streams.topology.context import TaskServices
 from kafka_groups.streams.topology.internal_topics import topic_name
 from kafka_groups.streams.topology.node_graph import NodeGraph
 from kafka_groups.streams.topology.nodes import (
     NodeStep,
     OperatorTime,
+    Partitioner,
     ProcessorNode,
     SinkNode,
     SourceNode,
@@ -27,14 +28,19 @@ from kafka_groups.types import Header, Headers
 
 __all__ = ["Collector", "Failures", "TaskProgram", "compile_group"]
 
-_BY_DEFAULT = (None,)
+T = TypeVar("T")
 
+_BY_DEFAULT: Sequence[int | None] = (None,)
 
 LaterRefusal = Callable[[KafkaGroupsError, str, tuple[Any, Any, int, Headers]], Any]
 """Decides about a record that brokers have refused, by the error, the topic, and key, value, timestamp and headers.
 
 Raises, or returns an `ErrorResponse`: RETRY to write the record again, or another one to skip it.
 """
+
+
+PartitionChoice = Callable[[str, tuple[Any, Any, int, Headers]], Sequence[int | None]]
+"""Gets the topic, and key, value, timestamp and headers of a record. Returns partitions: none if it is not written."""
 
 
 class Collector(Protocol):
@@ -67,6 +73,12 @@ class Failures(Protocol):
 
     def processing(self, node: str, error: Exception, record: tuple[Any, Any, int, Headers]) -> None:
         """Raise, or return to skip the record."""
+
+    def punctuating(self, node: str, error: Exception, now_ms: int) -> None:
+        """Raise, or return to continue with the next punctuation."""
+
+    def preparing(self, node: str, method: str, error: Exception) -> StreamsError:
+        """Return the error for an exception of a processor's factory, `init` or `close`."""
 
     def production(self, node: str, error: Exception, topic: str, record: tuple[Any, Any, int, Headers]) -> object:
         """Raise, or return to skip a record that cannot be serialised."""
@@ -155,6 +167,9 @@ class _OpenNode:
 
     def state(self, name: str) -> Any:
         place = self._surroundings.topology.stores.get(name)
+        # A store belongs to the processors that name it, so that they and it end up in one sub-topology. Global stores
+        # are open to all, and read-only (InternalTopologyBuilder.connectProcessorAndStateStores and
+        # ProcessorContextImpl.getStateStore in Kafka).
         if place is None or not (place.is_global or self.name in place.users):
             raise StreamsError(
                 f"Processor {self.name!r} is not connected with a store {name!r}. Name it in `stores` where you add "
@@ -168,6 +183,19 @@ class _OpenNode:
     def failed(self, error: Exception, key: Any, value: Any, timestamp_ms: int, headers: Headers) -> None:
         self._surroundings.failures.processing(self.name, error, (key, value, timestamp_ms, headers))
 
+    def punctuation_failed(self, error: Exception, now_ms: int) -> None:
+        self._surroundings.failures.punctuating(self.name, error, now_ms)
+
+    def prepared(self, method: str, function: Callable[[], T]) -> T:
+        try:
+            return function()
+        except StreamsError:  # it says what to do
+            raise
+        except Exception as error:  # a method of the user's may raise anything; the error names it
+            # No record is at fault, so no handler is asked, and the error ends the task (ProcessorNode.init and
+            # ProcessorNode.close in Kafka).
+            raise self._surroundings.failures.preparing(self.name, method, error) from error
+
     def dropped(self, reason: str) -> None:
         self._surroundings.failures.dropped(self.name, reason)
 
@@ -180,6 +208,8 @@ class _OpenNode:
     def _opened(self, node: TopologyNode) -> NodeStep:
         match node:
             case SourceNode():
+                # A repartition topic of a table has pairs of new and old values, which operators of tables get as two
+                # arguments.
                 return _split(self.forward) if node.gives_changes else self.forward
             case ProcessorNode():
                 return node.operator.open(self)
@@ -198,6 +228,7 @@ def _split(forward: NodeStep) -> NodeStep:
 
 def _joined(children: tuple[NodeStep, ...]) -> NodeStep:
     """Return one step that calls those of all children, in the order in which they were added."""
+    # Most nodes have one child, and one call less for each record is a good part of their cost.
     if len(children) == 1:
         return children[0]
 
@@ -214,34 +245,31 @@ def _sink_step(sink: SinkNode, surroundings: Surroundings) -> NodeStep:
     if fixed is not None:
         fixed = topic_name(surroundings.topology, surroundings.application_id, fixed)
     writers: dict[str, _Writer] = {}
-    choose, send = _partition_choice(sink), collector.send
+    choose, send = _partition_choice(sink, collector, failures), collector.send
     later_of = failures.later if collector.refuses_later else None
 
     def step(key: Any, value: Any, timestamp_ms: int, headers: Headers) -> None:
         context.timestamp_ms, context.headers = timestamp_ms, headers
         try:
             topic = fixed if fixed is not None else sink.topic(key, value, context)  # type: ignore[operator]
-        except Exception as error:
+        except Exception as error:  # the user's topic function may raise anything: the handler decides
+            # Java chooses the topic while it processes the node, so there, too, it is the processing handler's
+            # (SinkNode.process in Kafka).
             failures.processing(sink.name, error, (key, value, timestamp_ms, headers))
             return
-        partitions: Sequence[int | None] = _BY_DEFAULT
-        if choose is not None:
-            try:
-                count = collector.partitions(topic)
-            except KafkaGroupsError as error:
-                failures.unwritten(sink.name, error, topic, (key, value, timestamp_ms, headers))
-                return
-            try:
-                partitions = choose(topic, key, value, count)
-            except Exception as error:
-                failures.processing(sink.name, error, (key, value, timestamp_ms, headers))
-                return
+        # None as a partition leaves the choice to the default partitioner, which hashes the bytes of the key.
+        partitions = _BY_DEFAULT if choose is None else choose(topic, (key, value, timestamp_ms, headers))
+        if not partitions:
+            return
         try:
             writer = writers.get(topic) or writers.setdefault(topic, _Writer(sink, topic))
             written = [*headers]
+            # A null stays null, so that a tombstone can be written whatever the serde does with None.
             key_bytes = None if key is None else writer.key(key, written)
             value_bytes = None if value is None else writer.value(value, written)
-        except Exception as error:
+        except Exception as error:  # a serde of the user's may raise anything: the handler decides
+            # Errors of serializers are the production handler's, as in RecordCollectorImpl.handleException. Key and
+            # value are given as objects, because there are no bytes.
             failures.production(sink.name, error, topic, (key, value, timestamp_ms, headers))
             return
         try:
@@ -254,9 +282,35 @@ def _sink_step(sink: SinkNode, surroundings: Surroundings) -> NodeStep:
     return _paired(step) if sink.takes_changes else step
 
 
-def _partition_choice(sink: SinkNode) -> Callable[[str, Any, Any, int], Sequence[int | None]] | None:
+def _partition_choice(sink: SinkNode, collector: Collector, failures: Failures) -> PartitionChoice | None:
     """Return the function that chooses the partitions of a record, or None for the default partitioner."""
-    partitioner = sink.partitioner
+    choose = _chosen_by(sink.partitioner)
+    # Without a partitioner of its own a sink need not know the number of partitions, which may be a request to the
+    # brokers.
+    if choose is None:
+        return None
+
+    def choice(topic: str, record: tuple[Any, Any, int, Headers]) -> Sequence[int | None]:
+        try:
+            # The user's partitioner gets the number of partitions (RecordCollectorImpl.send asks for it, too).
+            count = collector.partitions(topic)
+        except KafkaGroupsError as error:
+            failures.unwritten(sink.name, error, topic, record)
+            return ()
+        try:
+            partitions = choose(topic, record[0], record[1], count)
+        except Exception as error:  # the user's partitioner may raise anything: the handler decides
+            failures.processing(sink.name, error, record)
+            return ()
+        # A partitioner may choose several partitions, or none, which drops the record (RecordCollectorImpl.send).
+        if not partitions:
+            failures.dropped(sink.name, "its partitioner chose no partition")
+        return partitions
+
+    return choice
+
+
+def _chosen_by(partitioner: Partitioner | None) -> Callable[[str, Any, Any, int], Sequence[int | None]] | None:
     if partitioner is None:
         return None
     if isinstance(partitioner, WindowedPartitioner):  # it chooses one that is right

@@ -15,6 +15,7 @@ def fail_on_invalid(record: SourceRecord, partition_time_ms: int) -> int:
         StreamsError: The timestamp is negative.
     """
     del partition_time_ms
+    # FailOnInvalidTimestamp.onInvalidTimestamp in Kafka.
     if record.timestamp_ms < 0:
         raise StreamsError(
             f"{record.topic}-{record.partition} offset {record.offset} has the timestamp {record.timestamp_ms}. Use "
@@ -37,6 +38,7 @@ def use_partition_time_on_invalid(record: SourceRecord, partition_time_ms: int) 
     """
     if record.timestamp_ms >= 0:
         return record.timestamp_ms
+    # UsePartitionTimeOnInvalidTimestamp.onInvalidTimestamp in Kafka fails, too, as there is no time to use.
     if partition_time_ms < 0:
         raise StreamsError(
             f"{record.topic}-{record.partition} offset {record.offset} has the timestamp {record.timestamp_ms}, and "

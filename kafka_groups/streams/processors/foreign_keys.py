@@ -63,10 +63,13 @@ class _Wire:
 
     def value_hash(self, value: Any) -> bytes | None:
         """Return the hash of a left value, or None if there is none."""
+        # A deleted row has no hash, and answers to it are recognised by that.
         return None if value is None else murmur3_128(self._value(value, []))
 
     def _bind(self, task: TaskServices) -> None:
         serdes, topic = self._serdes, f"{task.application_id}-{self._serdes.topic}"
+        # The partition goes with each subscription, because the program may have written the left table's topic by a
+        # partitioner that the other side does not know (SubscriptionWrapper in Kafka, since version 1).
         self.partition = task.task_id.partition
         self._primary = serdes.primary.serializer(f"{topic}-pk", is_key=True)
         self._foreign = serdes.foreign.serializer(f"{topic}-fk", is_key=True)
@@ -93,8 +96,10 @@ class Subscribe:
         """Return the node's step in one task."""
         forward, failed, on = node.forward, node.failed, self.on
         wire, changes = _Wire(self.serdes, node), _left_changes if self.keeps_unmatched else _inner_changes
+        needs_key = not self.keeps_unmatched
 
         def foreign_bytes(key: Any, value: Any) -> bytes | None:
+            # The user's function is not called for a deleted row.
             found = None if value is None else on(key, value)
             return None if found is None else wire.foreign(found)
 
@@ -105,36 +110,54 @@ class Subscribe:
             try:
                 before, after = foreign_bytes(key, old), foreign_bytes(key, new)
                 primary, value_hash = wire.primary(key), wire.value_hash(new)
-            except Exception as error:
+            except Exception as error:  # the user's functions and serdes may raise anything: the handler decides
                 failed(error, key, new, timestamp_ms, headers)
                 return
+            # Nothing was there, and nothing is (SubscriptionSendProcessorSupplier.leftJoinInstructions in Kafka).
             if new is None and old is None:
                 return
-            sent = False
-            for foreign, instruction in changes(before, after):
-                sent = True
-                forward(foreign, Subscription(instruction, value_hash, primary, wire.partition), timestamp_ms, headers)
-            if not sent:
+            # A left row without a foreign key has no result in an inner join, and counts as dropped; a left join has
+            # one for it (SubscriptionSendProcessorSupplier.defaultJoinInstructions).
+            if after is None and new is not None and needs_key:
                 node.dropped("its foreign key is null")
+            for foreign, instruction in changes(before, after, is_new=old is None):
+                forward(foreign, Subscription(instruction, value_hash, primary, wire.partition), timestamp_ms, headers)
 
         return step
 
 
-def _inner_changes(before: bytes | None, after: bytes | None) -> Iterator[tuple[bytes | None, Instruction]]:
+def _inner_changes(
+    before: bytes | None, after: bytes | None, *, is_new: bool
+) -> Iterator[tuple[bytes | None, Instruction]]:
     """Return what to tell about a change of a foreign key, with the keys to tell it to."""
+    # There are three cases in an inner join. The row is gone, or has no foreign key any more: its subscription goes,
+    # and so does its result, which the other side is told to answer with null.
     if after is None:
         if before is not None:
             yield before, Instruction.DELETE_KEY_AND_PROPAGATE
-    elif before is None or before == after:
+    # The row is new: it has no result yet, so no answer is needed if the right row does not exist.
+    elif is_new:
         yield after, Instruction.PROPAGATE_ONLY_IF_FK_VAL_AVAILABLE
     else:
-        yield before, Instruction.DELETE_KEY_NO_PROPAGATE
-        # The result that the old key may have had must go.
+        # The row has changed. An old subscription to another key goes without an answer, because the answer to the new
+        # one replaces the result.
+        if before not in {None, after}:
+            yield before, Instruction.DELETE_KEY_NO_PROPAGATE
+        # The result that an older row may have had must go. That holds for the same key, too: if the right row is
+        # deleted before it knows of this subscription, its answer is for the old row, and is dropped. It also holds if
+        # the old row had no key, as the answer to the end of a subscription before it may still be on its way. Java's
+        # inner joins ask for no answer in either case (`SubscriptionSendProcessorSupplier.defaultJoinInstructions`),
+        # and keep the result.
         yield after, Instruction.PROPAGATE_NULL_IF_NO_FK_VAL_AVAILABLE
 
 
-def _left_changes(before: bytes | None, after: bytes | None) -> Iterator[tuple[bytes | None, Instruction]]:
+def _left_changes(
+    before: bytes | None, after: bytes | None, *, is_new: bool
+) -> Iterator[tuple[bytes | None, Instruction]]:
     """Return the same for a left join. A subscription to no key is answered like one to a row that is not there."""
+    del is_new  # new rows have results, too
+    # As in Java, keys are compared as bytes, so that the foreign key's class need not define equality
+    # (SubscriptionSendProcessorSupplier.leftJoinInstructions).
     if before is not None and before != after:
         yield before, Instruction.DELETE_KEY_NO_PROPAGATE
     yield after, Instruction.PROPAGATE_NULL_IF_NO_FK_VAL_AVAILABLE
@@ -156,9 +179,12 @@ class KeepSubscriptions:
         forward, state = node.forward, node.state(self.store)
 
         def step(foreign: bytes | None, given: Subscription | None, timestamp_ms: int, headers: Headers) -> None:
+            # Only another program writes such a record, as subscriptions are never deleted by tombstones.
             if given is None:
                 node.dropped("its value is null")
                 return
+            # A subscription to no key, of a left join, is answered once and never again, so it is not kept
+            # (SubscriptionReceiveProcessorSupplier in Kafka).
             if foreign is not None:
                 kept = None if given.instruction in _DELETES else given
                 state.put(subscription_key(foreign, given.primary_key), kept, timestamp_ms, headers)
@@ -185,19 +211,24 @@ class LookUpForeignRow:
         forward, failed, look_up, wire = node.forward, node.failed, self.view.open(node), _Wire(self.serdes, node)
 
         def step(foreign: bytes | None, given: Subscription, timestamp_ms: int, headers: Headers) -> None:
+            # The four instructions as in SubscriptionJoinProcessorSupplier in Kafka. This one only deletes, which has
+            # been done.
             if given.instruction is Instruction.DELETE_KEY_NO_PROPAGATE:
                 return
             try:
                 row = None if foreign is None else look_up(wire.foreign_key(foreign))
-            except Exception as error:
+            except Exception as error:  # a serde of the user's may raise anything: the handler decides
                 failed(error, foreign, given, timestamp_ms, headers)
                 return
+            # Nobody has a result that would have to go.
             if row is None and given.instruction is Instruction.PROPAGATE_ONLY_IF_FK_VAL_AVAILABLE:
                 return
             value, row_ms = (None, timestamp_ms) if row is None else row
+            # The row of the right table may be there. It is not told, so that the result is deleted.
             if given.instruction is Instruction.DELETE_KEY_AND_PROPAGATE:
                 value = None
             response = SubscriptionResponse(given.value_hash, value, given.partition)
+            # The result is as new as the newer of the two rows, and the answer carries that time.
             forward(given.primary_key, response, max(timestamp_ms, row_ms), headers)
 
         return step
@@ -221,14 +252,18 @@ class AnswerSubscribers:
         forward, failed, state, wire = node.forward, node.failed, node.state(self.store), _Wire(self.serdes, node)
 
         def step(key: Any, new: Any, _old: Any, timestamp_ms: int, headers: Headers) -> None:
+            # Rows have keys (ForeignTableJoinProcessorSupplier in Kafka drops such a record, too).
             if key is None:
                 node.dropped("its key is null")
                 return
             try:
                 prefix = subscription_key(wire.foreign(key))
-            except Exception as error:
+            except Exception as error:  # a serde of the user's may raise anything: the handler decides
                 failed(error, key, new, timestamp_ms, headers)
                 return
+            # Keys in the store begin with the foreign key's length and bytes, so a scan finds exactly the subscriptions
+            # to one key (ForeignTableJoinProcessorSupplier in Kafka, which also compares the prefix, as its range
+            # includes the end).
             for _key, (subscription, _ms) in state.scan(prefix, after_prefix(prefix)):
                 response = SubscriptionResponse(subscription.value_hash, new, subscription.partition)
                 forward(subscription.primary_key, response, timestamp_ms, headers)
@@ -266,13 +301,19 @@ class JoinResponses:
             try:
                 found = look_up(key)
                 left = None if found is None else found[0]
+                # The row has changed since it asked, and the answer to its newer question is on its way. Without this
+                # check, answers that overtake each other would join an old row (ResponseJoinProcessorSupplier in
+                # Kafka).
                 if wire.value_hash(left) != response.value_hash:
+                    node.dropped("the left row that it answers has changed since")
                     return
+                # A result needs both rows, or only the left one in a left join (ResponseJoinProcessorSupplier).
                 is_gone = left is None or (response.value is None and not keeps_unmatched)
                 joined = None if is_gone else joiner(key, left, response.value)
-            except Exception as error:
+            except Exception as error:  # the user's functions and serdes may raise anything: the handler decides
                 failed(error, key, left, timestamp_ms, headers)
                 return
+            # The old result is not known here. The node behind it has a store if a child needs it.
             forward(key, joined, None, timestamp_ms, headers)
 
         return step

@@ -38,21 +38,28 @@ class StreamTableJoin:
         joiner, keeps_unmatched, on = self.joiner, self.keeps_unmatched, self.on
 
         def step(key: Any, value: Any, timestamp_ms: int, headers: Headers) -> None:
+            # A null value never joins, also not in a left join, where None for the other side means that there is none
+            # (KStreamKTableJoinProcessor.maybeDropRecord in Kafka).
             if value is None:
                 node.dropped("its value is null")
                 return
             try:
                 row_key = key if on is None else on(key, value)
+                # A null key finds no row. An inner join drops the record, and a left join keeps it with None (KIP-962).
                 if row_key is None and not keeps_unmatched:
                     node.dropped("the key to join on is null")
                     return
                 row = None if row_key is None else look_up(row_key)
+                # The usual case of an inner join without a partner is not a dropped record, and is not counted
+                # (KStreamKTableJoinProcessor.doJoin).
                 if row is None and not keeps_unmatched:
                     return
                 joined = joiner(key, value, None if row is None else row[0])
-            except Exception as error:
+            except Exception as error:  # the user's functions and serdes may raise anything: the handler decides
                 failed(error, key, value, timestamp_ms, headers)
                 return
+            # The result has the stream's timestamp: the table is a state, and its row's time does not matter
+            # (KStreamKTableJoinProcessor.doJoin).
             forward(key, joined, timestamp_ms, headers)
 
         return step
@@ -90,19 +97,27 @@ class TableJoin:
         combine = _combining(self.joiner, self.side)
 
         def step(key: Any, new: Any, old: Any, timestamp_ms: int, headers: Headers) -> None:
+            # Rows have keys, so a change without one cannot be joined (KTableKTableInnerJoin and its siblings in
+            # Kafka).
             if key is None:
                 node.dropped("its key is null")
                 return
             try:
                 found = look_up(key)
+                # There are two cases without a result. An inner join needs the other row, and so does the right side of
+                # a left join (KTableKTableInnerJoin, KTableKTableRightJoin). In the other joins a change from nothing
+                # to nothing with no other row has changed nothing (KTableKTableLeftJoin, KTableKTableOuterJoin).
                 if found is None and (needs_other or (new is None and old is None)):
                     return
                 other, other_ms = (None, timestamp_ms) if found is None else found
                 new_value = combine(key, new, other)
+                # The old result is that with the row that the other side has now: if that row has changed, its change
+                # came before, and its result is the one to take back.
                 old_value = combine(key, old, other) if send_old else None
-            except Exception as error:
+            except Exception as error:  # the user's functions and serdes may raise anything: the handler decides
                 failed(error, key, new, timestamp_ms, headers)
                 return
+            # A row of the result is as new as the newer of its two rows.
             forward(key, new_value, old_value, max(timestamp_ms, other_ms), headers)
 
         return step
@@ -116,6 +131,8 @@ def joined_view(left: TableView, right: TableView, joiner: KeyedJoiner, side: Jo
         combine = _combining(joiner, side)
 
         def joined(key: Any) -> tuple[Any, int] | None:
+            # A join without a store is computed from both rows at each look (KTableKTableInnerJoinValueGetter in
+            # Kafka), and no row of its own can be out of date.
             mine, other = look_left(key), look_right(key)
             value = combine(key, None if mine is None else mine[0], None if other is None else other[0])
             times = [found[1] for found in (mine, other) if found is not None]
@@ -131,6 +148,7 @@ def _combining(joiner: KeyedJoiner, side: JoinSide) -> KeyedJoiner:
     needs_own, needs_other, is_left = side.needs_own, side.needs_other, side.is_left
 
     def combine(key: Any, own: Any, other: Any) -> Any:
+        # This side has no row and the join needs one, or neither side has a row: the result has no row.
         if own is None and (needs_own or other is None):
             return None
         if other is None and needs_other:

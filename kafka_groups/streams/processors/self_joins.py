@@ -7,7 +7,7 @@ from attrs import frozen
 
 from kafka_groups.streams.processors.lookup_joins import KeyedJoiner
 from kafka_groups.streams.processors.stream_joins import NULL_KEY, NULL_VALUE, JoinReach, TimedResult
-from kafka_groups.streams.state.windows import StoredWindow, WindowState
+from kafka_groups.streams.state.window_stores import StoredWindow, WindowState
 from kafka_groups.streams.topology.nodes import NodeContext, NodeStep, OperatorTime
 from kafka_groups.types import Headers
 
@@ -39,6 +39,7 @@ class SelfJoin:
         forward, failed, pairs = node.forward, node.failed, _SelfPairs(self, node.state(self.store), node.time())
 
         def step(key: Any, value: Any, timestamp_ms: int, headers: Headers) -> None:
+            # As in the join with two stores (StreamStreamJoinUtil.skipRecord in Kafka).
             if key is None or value is None:
                 node.dropped(NULL_KEY if key is None else NULL_VALUE)
                 return
@@ -46,7 +47,7 @@ class SelfJoin:
                 while True:
                     try:
                         result = next(results, None)
-                    except Exception as error:
+                    except Exception as error:  # a function or serde of the user's: the handler decides
                         failed(error, key, value, timestamp_ms, headers)
                         break
                     if result is None:
@@ -61,6 +62,9 @@ class _SelfPairs:
 
     def __init__(self, operator: SelfJoin, state: WindowState, time: OperatorTime) -> None:
         self._state, self._joiner, self._reach = state, operator.joiner, operator.reach
+        # KStreamKStreamSelfJoin in Kafka compares with the retention minus 1, by which a join that keeps records for 1
+        # ms or less never joins one with itself. Here the newest record always is, as a store always has what was put
+        # last.
         self._own_ms = max(operator.retention_ms - 1, 1)
         self._reaches_itself = operator.reach.before_ms >= 0 and operator.reach.after_ms >= 0
         self._time = time
@@ -68,6 +72,8 @@ class _SelfPairs:
     def as_left(self, key: Any, value: Any, timestamp_ms: int) -> Iterator[TimedResult]:
         """Yield the pairs of which a record is the left one, but for that with itself."""
         reach = self._reach
+        # Only records that are joined advance this time (KStreamKStreamSelfJoin calls TimeTracker.advanceStreamTime
+        # after skipRecord).
         self._time.ms = max(self._time.ms, timestamp_ms)
         for each in self._others(key, timestamp_ms, timestamp_ms - reach.before_ms, timestamp_ms + reach.after_ms):
             right = self._state.value(each.stored)
@@ -92,5 +98,6 @@ class _SelfPairs:
     def _others(self, key: Any, timestamp_ms: int, first_ms: int, last_ms: int) -> list[StoredWindow]:
         """Return the records of a time, but for the one at hand, which is the last of its time."""
         found = list(self._state.fetch(self._state.key_bytes(key), first_ms, max(last_ms, 0)))
+        # The store has the record already, where Java joins before it stores; several records may have its time.
         own = max((at for at, each in enumerate(found) if each.start_ms == timestamp_ms), default=None)
         return found if own is None else [*found[:own], *found[own + 1 :]]

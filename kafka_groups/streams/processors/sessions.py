@@ -6,11 +6,11 @@ from typing import Any
 from attrs import define
 
 from kafka_groups.serdes import Window, Windowed
-from kafka_groups.streams.processors.folding import Folding
+from kafka_groups.streams.processors.aggregate_function import AggregateFunction
 from kafka_groups.streams.processors.views import LookUp, TableView
 from kafka_groups.streams.processors.windowed import CLOSED, NULL_KEY
-from kafka_groups.streams.state.held import Held
-from kafka_groups.streams.state.sessions import SessionState, StoredSession
+from kafka_groups.streams.state.session_stores import SessionState, StoredSession
+from kafka_groups.streams.state.update_cache import Held
 from kafka_groups.streams.topology.nodes import NodeContext, NodeStep
 from kafka_groups.types import Headers
 
@@ -31,7 +31,7 @@ class SessionAggregate:
         store: The store of the sessions.
         gap_ms: The longest time between two records of a session.
         grace_ms: How long a session still takes records after that time.
-        folding: How to aggregate.
+        function: How to aggregate.
         merger: Joins the aggregates of two sessions; the first may be None if nothing was aggregated.
         on_close: Whether to forward each session once, when it has closed.
         send_old: Whether a child wants old values.
@@ -40,7 +40,7 @@ class SessionAggregate:
     store: str
     gap_ms: int
     grace_ms: int
-    folding: Folding
+    function: AggregateFunction
     merger: Merger
     on_close: bool = False
     send_old: bool = False
@@ -52,33 +52,42 @@ class SessionAggregate:
         gap_ms, closes_ms = self.gap_ms, self.gap_ms + self.grace_ms
         update = _waiting if self.on_close else _updates(node, state, send_old=self.send_old)
         close = _closed_sessions(node, state) if self.on_close else None
-        merged, time = self._merged, node.time()
+        merged, time = self._merging(state), node.time()
 
         def step(key: Any, value: Any, timestamp_ms: int, headers: Headers) -> None:
+            # Only the key decides, as in KStreamSessionWindowAggregate.process in Kafka: null values are aggregated.
             if key is None:
                 dropped(NULL_KEY)
                 return
             time.ms = stream_ms = max(time.ms, timestamp_ms)
+            # A session is closed when a record could no longer extend it: after the gap, and the grace on top.
             closed_ms = stream_ms - closes_ms
             key_bytes = state.key_bytes(key)
+            # The record extends every session of its key that is not further away than the gap, before or after it.
             found = state.find(key_bytes, timestamp_ms - gap_ms, timestamp_ms + gap_ms)
             window = _united(found, timestamp_ms)
+            # The end of the united session decides, and not the record's own time: a late record that connects to an
+            # open session is taken. Ends of sessions are inclusive, hence `<` where fixed windows have `<=`.
             if window.end_ms < closed_ms:
                 dropped(CLOSED)
             else:
                 row = state.row(key_bytes, window)
                 stored = state.stored(row)
                 try:
-                    aggregate = merged(state, key, value, found)
+                    # The user's functions run before anything changes, so that a record that a handler skips leaves the
+                    # sessions as they were. Java has removed them by then (KStreamSessionWindowAggregate.process).
+                    aggregate = merged(key, value, found)
                     state.put(row, aggregate, timestamp_ms)
-                except Exception as error:
+                except Exception as error:  # the user's functions and serdes may raise anything: the handler decides
                     failed(error, key, value, timestamp_ms, headers)
                     return
                 # As in Java, sessions are removed before a longer one comes, and one of a single time stays.
                 removed = found if window.start_ms < window.end_ms else ()
                 for each in removed:
+                    # The put above has replaced a session with the same times already. Java removes all of them first,
+                    # and puts afterwards.
                     if each.row != row:
-                        state.put(each.row, None, timestamp_ms)
+                        state.remove(each.row, timestamp_ms)
                     update(each.row, Windowed(key, each.window), None, each.stored, headers)
                 update(row, Windowed(key, window), aggregate, None if removed else stored, headers)
             if close is not None:
@@ -86,11 +95,19 @@ class SessionAggregate:
 
         return step
 
-    def _merged(self, state: SessionState, key: Any, value: Any, found: list[StoredSession]) -> Any:
-        aggregate = self.folding.initial()
-        for each in found:
-            aggregate = self.merger(key, aggregate, state.value(each.stored))
-        return self.folding.fold(key, value, aggregate)
+    def _merging(self, state: SessionState) -> Callable[[Any, Any, list[StoredSession]], Any]:
+        """Return the function that joins the aggregates of sessions and adds a value."""
+        function, merger = self.function.over(state), self.merger
+
+        def merged(key: Any, value: Any, found: list[StoredSession]) -> Any:
+            aggregate = function.initial()
+            # The merger runs before the aggregator, from an initial value on, and for a single session, too
+            # (KStreamSessionWindowAggregate.process).
+            for each in found:
+                aggregate = merger(key, aggregate, state.value(each.stored))
+            return function.fold(key, value, aggregate)
+
+        return merged
 
 
 def _united(found: list[StoredSession], timestamp_ms: int) -> Window:
@@ -118,6 +135,7 @@ def _updates(node: NodeContext, state: SessionState, *, send_old: bool) -> Sessi
 
     def flushed(row: bytes, each: Held) -> None:
         found = state.get(row)
+        # The session came and went between two flushes, so children never knew of it.
         if found is None and each.stored is None:
             state.forget(row)
             return
@@ -140,6 +158,8 @@ def _closed_sessions(node: NodeContext, state: SessionState) -> Callable[[int, H
     emitted = node.time(state.name)  # what had closed then was forwarded. Java commits it under the same name
 
     def close(closed_ms: int, headers: Headers) -> None:
+        # Bounds are ends of sessions here. A session that ends at the last close time was still open then, because ends
+        # are inclusive (KStreamSessionWindowAggregate.emitRangeLowerBound and emitRangeUpperBound).
         first_ms = max(emitted.ms, 0)
         if closed_ms <= first_ms:
             return

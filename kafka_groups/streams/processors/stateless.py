@@ -4,8 +4,9 @@ Each calls the user's function in a `try` of its own, as the handler of exceptio
 parent go on, as in Kafka Streams.
 """
 
+import sys
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import IO, Any
 
 from attrs import frozen
 
@@ -14,6 +15,7 @@ from kafka_groups.types import Headers
 
 __all__ = [
     "Branch",
+    "DropNullKeys",
     "Filter",
     "FlatMap",
     "FlatMapValues",
@@ -24,6 +26,7 @@ __all__ = [
     "PassThrough",
     "Peek",
     "SelectKey",
+    "printer",
 ]
 
 KeyAndValue = Callable[[Any, Any], Any]
@@ -41,6 +44,28 @@ class PassThrough:
 
 
 @frozen
+class DropNullKeys:
+    """Drops the records with null keys before a repartition topic."""
+
+    emits_changes: bool = False
+
+    def open(self, node: NodeContext) -> NodeStep:
+        """Return the node's step in one task."""
+        forward, dropped = node.forward, node.dropped
+
+        def step(key: Any, value: Any, timestamp_ms: int, headers: Headers) -> None:
+            # A repartition topic has no place for a record without a key, and grouping and inner joins have no use for
+            # it. Java filters such records without counting them (OptimizableRepartitionNode in Kafka). Before a left
+            # or outer join they pass (KIP-962), and a PassThrough takes the place of this operator.
+            if key is None:
+                dropped("its key is null")
+                return
+            forward(key, value, timestamp_ms, headers)
+
+        return step
+
+
+@frozen
 class Filter:
     """Forwards the records for which a predicate of key and value is true, or those for which it is false."""
 
@@ -55,7 +80,7 @@ class Filter:
         def step(key: Any, value: Any, timestamp_ms: int, headers: Headers) -> None:
             try:
                 is_kept = bool(predicate(key, value)) is keeps
-            except Exception as error:
+            except Exception as error:  # the user's function may raise anything: the handler decides
                 failed(error, key, value, timestamp_ms, headers)
                 return
             if is_kept:
@@ -78,7 +103,7 @@ class MapValues:
         def step(key: Any, value: Any, timestamp_ms: int, headers: Headers) -> None:
             try:
                 mapped = function(value)
-            except Exception as error:
+            except Exception as error:  # the user's function may raise anything: the handler decides
                 failed(error, key, value, timestamp_ms, headers)
                 return
             forward(key, mapped, timestamp_ms, headers)
@@ -100,7 +125,7 @@ class MapValuesWithKey:
         def step(key: Any, value: Any, timestamp_ms: int, headers: Headers) -> None:
             try:
                 mapped = function(key, value)
-            except Exception as error:
+            except Exception as error:  # the user's function may raise anything: the handler decides
                 failed(error, key, value, timestamp_ms, headers)
                 return
             forward(key, mapped, timestamp_ms, headers)
@@ -122,7 +147,7 @@ class Map:
         def step(key: Any, value: Any, timestamp_ms: int, headers: Headers) -> None:
             try:
                 new_key, new_value = function(key, value)
-            except Exception as error:
+            except Exception as error:  # the user's function may raise anything: the handler decides
                 failed(error, key, value, timestamp_ms, headers)
                 return
             forward(new_key, new_value, timestamp_ms, headers)
@@ -144,7 +169,7 @@ class SelectKey:
         def step(key: Any, value: Any, timestamp_ms: int, headers: Headers) -> None:
             try:
                 new_key = function(key, value)
-            except Exception as error:
+            except Exception as error:  # the user's function may raise anything: the handler decides
                 failed(error, key, value, timestamp_ms, headers)
                 return
             forward(new_key, value, timestamp_ms, headers)
@@ -165,8 +190,11 @@ class FlatMap:
 
         def step(key: Any, value: Any, timestamp_ms: int, headers: Headers) -> None:
             try:
+                # All pairs are made before the first is forwarded, so that a function that fails in the middle has
+                # forwarded nothing. Java iterates and forwards in turn, after its function has returned (KStreamFlatMap
+                # in Kafka); a Python function may be a generator, which fails only then.
                 pairs = [(new_key, new_value) for new_key, new_value in function(key, value)]
-            except Exception as error:
+            except Exception as error:  # the user's function may raise anything: the handler decides
                 failed(error, key, value, timestamp_ms, headers)
                 return
             for new_key, new_value in pairs:
@@ -189,8 +217,9 @@ class FlatMapValues:
 
         def step(key: Any, value: Any, timestamp_ms: int, headers: Headers) -> None:
             try:
+                # The same as above, for values (KStreamFlatMapValues).
                 values = list(function(key, value) if with_key else function(value))
-            except Exception as error:
+            except Exception as error:  # the user's function may raise anything: the handler decides
                 failed(error, key, value, timestamp_ms, headers)
                 return
             for each in values:
@@ -213,7 +242,7 @@ class Peek:
         def step(key: Any, value: Any, timestamp_ms: int, headers: Headers) -> None:
             try:
                 action(key, value)
-            except Exception as error:
+            except Exception as error:  # the user's function may raise anything: the handler decides
                 failed(error, key, value, timestamp_ms, headers)
                 return
             forward(key, value, timestamp_ms, headers)
@@ -235,7 +264,7 @@ class Foreach:
         def step(key: Any, value: Any, timestamp_ms: int, headers: Headers) -> None:
             try:
                 action(key, value)
-            except Exception as error:
+            except Exception as error:  # the user's function may raise anything: the handler decides
                 failed(error, key, value, timestamp_ms, headers)
 
         return step
@@ -265,10 +294,11 @@ class Branch:
             chosen = default
             try:
                 for predicate, child in branches:
+                    # Only the first predicate that is true counts (KStreamBranch in Kafka).
                     if predicate(key, value):
                         chosen = child
                         break
-            except Exception as error:
+            except Exception as error:  # the user's function may raise anything: the handler decides
                 failed(error, key, value, timestamp_ms, headers)
                 return
             chosen(key, value, timestamp_ms, headers)
@@ -278,3 +308,14 @@ class Branch:
 
 def _nothing(*_record: Any) -> None:
     pass
+
+
+def printer(label: str, file: IO[str] | None) -> Callable[[Any, Any], None]:
+    """Return a function that writes key and value of a record. None: to standard output, wherever that is by then."""
+
+    def write(key: Any, value: Any) -> None:
+        out = sys.stdout if file is None else file
+        out.write(f"[{label}]: {key}, {value}\n")
+        out.flush()
+
+    return write

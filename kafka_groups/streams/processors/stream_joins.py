@@ -7,7 +7,7 @@ from attrs import frozen
 
 from kafka_groups.streams.processors.lookup_joins import KeyedJoiner
 from kafka_groups.streams.state.unjoined import UnjoinedState
-from kafka_groups.streams.state.windows import StoredWindow, WindowState
+from kafka_groups.streams.state.window_stores import StoredWindow, WindowState
 from kafka_groups.streams.topology.nodes import NodeContext, NodeStep, stream_time_of
 from kafka_groups.types import Headers
 
@@ -53,15 +53,19 @@ class JoinedSide:
         time = node.time()  # nothing here depends on it, but how much of the changelog is restored
 
         def keep(key: Any, value: Any, timestamp_ms: int, headers: Headers) -> None:
+            # There is nothing to join without a key, so nothing is kept (KStreamJoinWindow in Kafka). The join gets the
+            # record as well, and counts it as dropped.
             if key is None:
                 return
             time.ms = max(time.ms, timestamp_ms)
             try:
                 # A null value is not kept, but it takes a number and comes into the changelog, as in Java.
                 state.put(state.next_row(state.key_bytes(key), timestamp_ms), value, timestamp_ms, headers)
-            except Exception as error:
+            except Exception as error:  # a serde of the user's may raise anything: the handler decides
                 failed(error, key, value, timestamp_ms, headers)
 
+        # Java forwards a record, and keeps it afterwards (KStreamJoinWindow). With one store for both sides it is kept
+        # first here, as SelfJoin expects to find it.
         first, second = (keep, forward) if self.keeps_first else (forward, keep)
 
         def step(key: Any, value: Any, timestamp_ms: int, headers: Headers) -> None:
@@ -95,20 +99,25 @@ class StreamJoin:
         before_ms, after_ms = self.reach.before_ms, self.reach.after_ms
 
         def step(key: Any, value: Any, timestamp_ms: int, headers: Headers) -> None:
+            # A null value would look like a missing partner in the joiner (StreamStreamJoinUtil.skipRecord in Kafka).
             if key is None or value is None:
                 node.dropped(NULL_KEY if key is None else NULL_VALUE)
                 return
             try:
+                # The window reaches back from the record and ahead of it, both bounds included. Which partners are too
+                # old is up to the store's retention, so inner joins need no time of their own
+                # (KStreamKStreamJoin.process).
                 found = state.fetch(state.key_bytes(key), timestamp_ms - before_ms, max(timestamp_ms + after_ms, 0))
-            except Exception as error:
+            except Exception as error:  # a serde of the user's may raise anything: the handler decides
                 failed(error, key, value, timestamp_ms, headers)
                 return
             for each in found:
                 try:
                     joined = combine(key, value, state.value(each.stored))
-                except Exception as error:
+                except Exception as error:  # the user's functions and serdes may raise anything: the handler decides
                     failed(error, key, value, timestamp_ms, headers)
                     return
+                # The pair exists when its later record does.
                 forward(key, joined, max(timestamp_ms, each.start_ms), headers)
 
         return step
@@ -140,7 +149,7 @@ class OuterStreamJoin:
             while True:
                 try:
                     result = next(results, None)
-                except Exception as error:
+                except Exception as error:  # the user's functions and serdes may raise anything: the handler decides
                     failed(error, key, value, timestamp_ms, headers)
                     return
                 if result is None:
@@ -161,6 +170,9 @@ class _OuterSide:
         self._others: WindowState = node.state(join.other)
         self._unjoined: UnjoinedState = node.state(operator.unjoined)
         self._time = node.time(stream_time_of(operator.unjoined))  # of both sides
+        # A record waits for as long as a partner may be later than it, and the grace on top. The reach of the other
+        # side mirrors this one, so its wait is what lies before here (KStreamKStreamJoin.getOuterJoinLookBackTimeMs in
+        # Kafka).
         own_ms, other_ms = join.reach.after_ms + grace_ms, join.reach.before_ms + grace_ms
         self._own_wait_ms = own_ms
         self._left_wait_ms, self._right_wait_ms = (own_ms, other_ms) if join.is_left else (other_ms, own_ms)
@@ -168,10 +180,15 @@ class _OuterSide:
     def results(self, key: Any, value: Any, timestamp_ms: int) -> Iterator[TimedResult]:
         """Yield what follows from a record: first others whose time to meet a partner is over, then its own pairs."""
         unjoined = self._unjoined
+        # Both sides advance one time, also with records that are dropped below
+        # (KStreamImplJoin.TimeTracker.advanceStreamTime in Kafka).
         self._time.ms = stream_ms = max(self._time.ms, timestamp_ms)
+        # There are three cases of nulls (KIP-962). A null value is always dropped. A null key is dropped on a side
+        # whose records need a partner …
         if value is None or (key is None and not self._keeps_own):
             self._dropped(NULL_VALUE if value is None else NULL_KEY)
             return
+        # … and is a result at once on a side whose records do not: no partner can come for it.
         if key is None:
             yield key, self._combine(key, value, None), timestamp_ms
             return
@@ -182,6 +199,8 @@ class _OuterSide:
         found = self._others.fetch(key_bytes, timestamp_ms - self._reach.before_ms, last_ms)
         if found:
             yield from self._pairs(key, value, timestamp_ms, found)
+        # No partner is kept, and the time has passed after which one could still be kept: the result is final now.
+        # Otherwise a partner may come later, and the record waits (the end of KStreamKStreamJoin.process).
         elif self._keeps_own and last_ms < stream_ms:
             yield key, self._combine(key, value, None), timestamp_ms
         elif self._keeps_own:
@@ -190,6 +209,8 @@ class _OuterSide:
     def _overdue(self, now_ms: int) -> Iterator[TimedResult]:
         """Yield records that have waited long enough. As in Java, a side looks after the wait of its own records."""
         unjoined, joiner = self._unjoined, self._joiner
+        # Nothing is overdue as long as the oldest record is not (KStreamKStreamJoin.emitNonJoinedOuterRecords). Java
+        # also looks at most once a second of wall-clock time; here the results depend on the records alone.
         if unjoined.oldest_ms >= now_ms - self._own_wait_ms:
             return
         rows, oldest_ms = unjoined.overdue(now_ms - self._left_wait_ms, now_ms - self._right_wait_ms)
@@ -200,6 +221,9 @@ class _OuterSide:
             key = self._others.key(records.key)
             for value in records.values:
                 yield key, joiner(key, *((value, None) if records.is_left else (None, value))), records.time_ms
+            # A row is removed when the next one has been forwarded, and not before its own results: it may have several
+            # records, and if the joiner fails at one of them, the row comes again
+            # (KStreamKStreamJoin.emitNonJoinedOuterRecords).
             if forwarded is not None:
                 unjoined.remove(forwarded, now_ms)
             forwarded = row
@@ -210,6 +234,8 @@ class _OuterSide:
     def _pairs(self, key: Any, value: Any, timestamp_ms: int, found: Iterable[StoredWindow]) -> Iterator[TimedResult]:
         unjoined, others, combine = self._unjoined, self._others, self._combine
         for each in found:
+            # The partner has met somebody now, so it is no result of its own any more, whether or not it waited
+            # (KStreamKStreamJoin.emitInnerJoin).
             unjoined.remove(unjoined.row(each.key, each.start_ms, is_left=not self._is_left), timestamp_ms)
             yield key, combine(key, value, others.value(each.stored)), max(timestamp_ms, each.start_ms)
 

@@ -74,11 +74,15 @@ class SubscriptionResponse:
 
 def subscription_key(foreign_key: bytes, primary_key: bytes = b"") -> bytes:
     """Return the key of a subscription in its store; without a primary key, the prefix of all with a foreign key."""
+    # The format of CombinedKeySchema.toBytes in Kafka. The length keeps a key from being taken for the prefix of a
+    # longer one.
     return _INT.pack(len(foreign_key)) + foreign_key + primary_key
 
 
 def _write_subscription(given: Subscription, _headers: list[Header]) -> bytes:
     has_partition = given.partition is not None
+    # The format of SubscriptionWrapperSerde in Kafka: one bit for "no hash" and seven for the version, the instruction,
+    # the hash, the primary key, and since version 1 the partition at the end.
     head = bytes([_flagged(int(has_partition), given.value_hash), given.instruction])
     tail = b"" if given.partition is None else _INT.pack(given.partition)
     return head + (given.value_hash or b"") + given.primary_key + tail
@@ -88,6 +92,7 @@ def _read_subscription(data: bytes, _headers: Sequence[Header]) -> Subscription:
     version, body_at = _version(data, "subscription", newest=1, header=2)
     value_hash = None if data[0] & _NO_HASH else data[2:body_at]
     end, partition = len(data), None
+    # The primary key has no length: it ends where the partition begins, or with the bytes.
     if version == 1:
         end -= _INT.size
         if end < body_at:
@@ -138,6 +143,8 @@ class SubscriptionResponseSerde(Serde[SubscriptionResponse]):
         write = self.value.serializer(topic, is_key=is_key)
 
         def serialize(response: SubscriptionResponse, headers: list[Header]) -> bytes:
+            # A missing row has no bytes. A serde that writes an empty value for a row would make the same, as in
+            # Kafka's SubscriptionResponseWrapperSerde.
             row = b"" if response.value is None else write(response.value, headers)
             return bytes([_flagged(0, response.value_hash)]) + (response.value_hash or b"") + row
 
@@ -167,8 +174,10 @@ def _version(data: bytes, word: str, *, newest: int, header: int) -> tuple[int, 
     if len(data) < body_at:
         raise DeserializationError(f"A {word} of a foreign-key join is cut off: {data!r}.")
     version = data[0] & _VERSION
+    # Java refuses them, too (UnsupportedVersionException in SubscriptionReceiveProcessorSupplier and
+    # ResponseJoinProcessorSupplier).
     if version > newest:
         raise DeserializationError(
-            f"A {word} of a foreign-key join has version {version}. Versions up to {newest} are known."
+            f"A {word} of a foreign-key join has version {version}. Versions up to {newest} are supported."
         )
     return version, body_at

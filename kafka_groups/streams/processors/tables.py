@@ -35,11 +35,14 @@ class TableSource:
         update = updates(node, state, send_old=self.send_old)
 
         def step(key: Any, value: Any, timestamp_ms: int, headers: Headers) -> None:
+            # A row needs a key (KTableSource.process in Kafka).
             if key is None:
                 node.dropped("its key is null")
                 return
             key_bytes = state.key_bytes(key)
             stored = state.stored(key_bytes)
+            # The last record by offset wins, also if its timestamp is older: Java only logs a warning about such an
+            # update (KTableSource.process). Only versioned stores, which do not exist here, decide by timestamp.
             state.put(key_bytes, value, timestamp_ms)
             update(key_bytes, key, value, stored, timestamp_ms, headers)
 
@@ -49,9 +52,11 @@ class TableSource:
         forward = node.forward
 
         def step(key: Any, value: Any, timestamp_ms: int, headers: Headers) -> None:
+            # The same without a store.
             if key is None:
                 node.dropped("its key is null")
                 return
+            # Nobody asked for old values, or the table would have a store.
             forward(key, value, None, timestamp_ms, headers)
 
         return step
@@ -68,6 +73,7 @@ class TableToStream:
         forward = node.forward
 
         def step(key: Any, new: Any, _old: Any, timestamp_ms: int, headers: Headers) -> None:
+            # The old value ends here: a stream has records, and no changes.
             forward(key, new, timestamp_ms, headers)
 
         return step
@@ -89,6 +95,7 @@ class TableFilter:
         predicate, keeps = self.predicate, self.keeps
 
         def kept(key: Any, value: Any) -> Any:
+            # A deleted row stays deleted without asking the predicate (KTableFilter.computeValue in Kafka).
             return value if value is not None and bool(predicate(key, value)) is keeps else None
 
         return kept
@@ -132,6 +139,7 @@ class TableMerge:
 
     def open(self, node: NodeContext) -> NodeStep:
         """Return the node's step in one task."""
+        # Without a store the merge only passes changes on (KTableKTableJoinMerger in Kafka).
         if self.store is None:
             return node.forward
         return _stored(node, lambda _key, value: value, self.store, send_old=self.send_old, skips_nothing=False)
@@ -180,10 +188,15 @@ def _computed(
     def step(key: Any, new: Any, old: Any, timestamp_ms: int, headers: Headers) -> None:
         try:
             new_value = compute(key, new)
+            # Nothing keeps the old result, so the function computes it again from the old row
+            # (KTableFilter.computeOldValue, KTableMapValues.computeOldValue in Kafka). It has to return the same as
+            # before.
             old_value = compute(key, old) if send_old else None
-        except Exception as error:
+        except Exception as error:  # the user's functions and serdes may raise anything: the handler decides
             failed(error, key, new, timestamp_ms, headers)
             return
+        # Children have no row, and will have none: KTableFilter drops such a change, and only if old values tell.
+        # KTableMapValues and KTableTransformValues forward it.
         if skips_nothing and send_old and new_value is None and old_value is None:
             return
         forward(key, new_value, old_value, timestamp_ms, headers)
@@ -202,10 +215,11 @@ def _stored(
             value = compute(key, new)
             key_bytes = state.key_bytes(key)
             stored = state.stored(key_bytes)
+            # The old value is in the store here (KTableFilter.computeOldValue).
             if skips_nothing and send_old and value is None and stored is None:
                 return
             state.put(key_bytes, value, timestamp_ms)
-        except Exception as error:
+        except Exception as error:  # the user's functions and serdes may raise anything: the handler decides
             failed(error, key, new, timestamp_ms, headers)
             return
         update(key_bytes, key, value, stored, timestamp_ms, headers)

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from kafka_groups.streams.state.held import Held
 from kafka_groups.streams.state.rows import StoreRows
+from kafka_groups.streams.state.update_cache import Held
 from kafka_groups.streams.topology.nodes import NodeContext
 from kafka_groups.types import Headers
 
@@ -26,6 +26,8 @@ def updates(node: NodeContext, state: StoreRows, *, send_old: bool, initial: Cal
         send_old: Whether a child wants old values.
         initial: Makes the old value of a key that was not there before, for updates that are not held back.
     """
+    # With a cache Java forwards when an entry is evicted or flushed (TimestampedCacheFlushListener), without one at
+    # once (TimestampedTupleForwarder.maybeForward).
     if state.is_caching:
         return _held(node, state, send_old=send_old)
     return _forwarded(node, state, initial or _nothing, send_old=send_old)
@@ -36,12 +38,16 @@ def _nothing() -> None:
 
 
 def _forwarded(node: NodeContext, state: StoreRows, initial: Callable[[], Any], *, send_old: bool) -> Update:
-    forward, decode = node.forward, state.value
+    forward, decode, failed = node.forward, state.value, node.failed
 
     def update(_bytes: bytes, key: Any, new: Any, stored: bytes | None, timestamp_ms: int, headers: Headers) -> None:
         old = None
         if send_old:
-            old = initial() if stored is None else decode(stored)
+            try:
+                old = initial() if stored is None else decode(stored)
+            except Exception as error:  # the program's initializer returns what its aggregator has just changed
+                failed(error, key, new, timestamp_ms, headers)
+                return
         forward(key, new, old, timestamp_ms, headers)
 
     return update
@@ -52,9 +58,12 @@ def _held(node: NodeContext, state: StoreRows, *, send_old: bool) -> Update:
 
     def flushed(key_bytes: bytes, each: Held) -> None:
         found = state.get(key_bytes)
+        # The row came and went between two flushes, so children never knew of it. Java does not forward such a change
+        # either (CachingKeyValueStore.putAndMaybeForward).
         if found is None and each.stored is None:
             state.forget(key_bytes)
             return
+        # A deleted row has no time of its own; the time of the record that deleted it stands for it.
         new, timestamp_ms = (None, state.time_of(key_bytes)) if found is None else found
         forward(each.key, new, state.value(each.stored) if send_old else None, timestamp_ms, each.headers)
 

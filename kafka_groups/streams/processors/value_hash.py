@@ -2,6 +2,8 @@
 
 __all__ = ["murmur3_128"]
 
+# Murmur3.DEFAULT_SEED in Kafka. Members in both languages have to compute the same hash, because one compares what
+# another has sent.
 KAFKA_SEED = 104729
 
 _MASK = (1 << 64) - 1

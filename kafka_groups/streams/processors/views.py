@@ -58,6 +58,8 @@ def computed_view(
 
         def computed(key: Any) -> tuple[Any, int] | None:
             found = look_up(key)
+            # The function is called for missing rows, too: it decides what becomes of null (KTableTransformValues in
+            # Kafka does so; filters and mappings return None).
             value = function(key, None if found is None else found[0])
             return None if value is None or found is None else (value, found[1])
 

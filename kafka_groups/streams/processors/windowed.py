@@ -6,11 +6,11 @@ from typing import Any, Protocol
 from attrs import define
 
 from kafka_groups.serdes import Window, Windowed
-from kafka_groups.streams.processors.folding import Folding
+from kafka_groups.streams.processors.aggregate_function import AggregateFunction
 from kafka_groups.streams.processors.updates import Update, updates
 from kafka_groups.streams.processors.views import LookUp, TableView
 from kafka_groups.streams.state.timed_rows import MAX_MS
-from kafka_groups.streams.state.windows import WindowState
+from kafka_groups.streams.state.window_stores import WindowState
 from kafka_groups.streams.topology.nodes import NodeContext, NodeStep
 from kafka_groups.types import Headers
 
@@ -42,48 +42,64 @@ class WindowedAggregate:
     Attributes:
         store: The store of the windows.
         windows: The windows.
-        folding: How to aggregate.
+        function: How to aggregate.
         on_close: Whether to forward each window once, when it has closed.
         send_old: Whether a child wants old values.
     """
 
     store: str
     windows: FixedWindows
-    folding: Folding
+    function: AggregateFunction
     on_close: bool = False
     send_old: bool = False
     emits_changes: bool = True
 
     def open(self, node: NodeContext) -> NodeStep:
         """Return the node's step in one task."""
-        state, failed, dropped, fold = node.state(self.store), node.failed, node.dropped, self.folding.fold
+        state, failed, dropped = node.state(self.store), node.failed, node.dropped
+        function = self.function.over(state)
+        fold = function.fold
         windows_for, grace_ms = self.windows.windows_for, self.windows.grace_ms
-        update = window_updates(node, state, self.folding, on_close=self.on_close, send_old=self.send_old)
+        update = window_updates(node, state, function, on_close=self.on_close, send_old=self.send_old)
         close = closed_windows(node, state, self.windows.size_ms) if self.on_close else None
         time = node.time()
 
         def step(key: Any, value: Any, timestamp_ms: int, headers: Headers) -> None:
+            # A record without a key belongs to no group. A null value is aggregated, as by KStreamWindowAggregate in
+            # Kafka; aggregations without windows and those by sliding windows drop it.
             if key is None:
                 dropped(NULL_KEY)
                 return
+            # Late is relative to the highest time that has reached this operator, not to the task's stream time, which
+            # may be ahead by other inputs (AbstractKStreamTimeWindowAggregateProcessor.updateObservedStreamTime).
             time.ms = stream_ms = max(time.ms, timestamp_ms)
             closed_ms = stream_ms - grace_ms
             key_bytes = state.key_bytes(key)
             for window in windows_for(timestamp_ms):
+                # A hopping window that has closed does not take the record, while later windows of the same record may.
+                # Ends of these windows are exclusive, so a window that ends at the close time is closed
+                # (KStreamWindowAggregate.process in Kafka).
                 if window.end_ms <= closed_ms:
                     dropped(CLOSED)
                     continue
                 row = state.row(key_bytes, window.start_ms)
                 stored = state.stored(row)
                 try:
+                    # The result has the highest timestamp of its records, so that a late record does not make it older.
                     aggregate, newest_ms = (None, timestamp_ms) if stored is None else state.decoded(stored)
                     aggregate = fold(key, value, aggregate)
                     newest_ms = max(timestamp_ms, newest_ms)
-                    state.put(row, aggregate, newest_ms)
-                except Exception as error:
+                    # A deletion is logged with the time of the record that causes it, as there is no value that would
+                    # have a time (ChangeLoggingTimestampedWindowBytesStore.log in Kafka).
+                    state.put(row, aggregate, timestamp_ms if aggregate is None else newest_ms)
+                except Exception as error:  # the user's functions and serdes may raise anything: the handler decides
+                    # Windows of this record that were updated before stay updated, as in Java, where the exception
+                    # leaves KStreamWindowAggregate.process.
                     failed(error, key, value, timestamp_ms, headers)
                     return
                 update(row, Windowed(key, window), aggregate, stored, newest_ms, headers)
+            # Every record with a key looks for closed windows, also one whose own windows are closed
+            # (KStreamWindowAggregate.process in Kafka).
             if close is not None:
                 close(closed_ms, headers)
 
@@ -91,10 +107,10 @@ class WindowedAggregate:
 
 
 def window_updates(
-    node: NodeContext, state: WindowState, folding: Folding, *, on_close: bool, send_old: bool
+    node: NodeContext, state: WindowState, function: AggregateFunction, *, on_close: bool, send_old: bool
 ) -> Update:
     """Return the function that an operator calls after each put: it forwards the update, unless windows wait."""
-    return _waiting if on_close else updates(node, state, send_old=send_old, initial=folding.initial)
+    return _waiting if on_close else updates(node, state, send_old=send_old, initial=function.initial)
 
 
 def _waiting(*_update: Any) -> None:
@@ -119,6 +135,10 @@ def closed_windows(
     reach_ms = size_ms + is_end_included
 
     def close(closed_ms: int, headers: Headers) -> None:
+        # Both bounds are starts of windows. What ended at or before the last close time was forwarded then
+        # (KStreamWindowAggregate.emitRangeLowerBound and emitRangeUpperBound in Kafka). Java looks at most once a
+        # second of wall-clock time (AbstractKStreamTimeWindowAggregateProcessor.shouldEmitFinal); here every record
+        # looks, so that results depend on records alone.
         first_ms, last_ms = max(emitted.ms - reach_ms + 1, 0), closed_ms - reach_ms
         if last_ms < first_ms:
             return
@@ -126,6 +146,8 @@ def closed_windows(
         for each in state.started(first_ms, last_ms):
             value, timestamp_ms = state.decoded(each.stored)
             window = Window(each.start_ms, min(each.start_ms + size_ms, MAX_MS))
+            # A final result has no old value: nothing was forwarded for this window before
+            # (AbstractKStreamTimeWindowAggregateProcessor.fetchAndEmit).
             forward(Windowed(state.key(each.key), window), value, None, timestamp_ms, headers)
 
     return close

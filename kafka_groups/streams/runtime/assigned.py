@@ -1,21 +1,27 @@
 """The tasks that a worker has, and how far each of them is."""
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Final
 
 from attrs import define, field
 
 from kafka_groups.net.clock import Clock
+from kafka_groups.streams.engines.interface import TaskEngine
+from kafka_groups.streams.errors import StateFilesError
 from kafka_groups.streams.member.rules.task_offsets import TaskPosition
-from kafka_groups.streams.runtime.figures import TaskFigures
-from kafka_groups.streams.runtime.record_figures import RecordFigures, measure_records
-from kafka_groups.streams.runtime.shared_engine import SharedEngine
-from kafka_groups.streams.runtime.slices import Slice
+from kafka_groups.streams.runtime.record_sensors import RecordSensors, measure_records
 from kafka_groups.streams.runtime.task_timeout import TaskTimeout
-from kafka_groups.streams.tasks.task import StreamTask
+from kafka_groups.streams.runtime.worker_sensors import TaskSensors
+from kafka_groups.streams.tasks.stream_task import StreamTask
 from kafka_groups.types import TaskId, TopicPartition
 
-__all__ = ["OwnedTask", "TaskPhase", "TaskRole"]
+__all__ = ["OwnedTask", "Slice", "TaskPhase", "TaskRole", "noting_failure"]
+
+_MOST_RECORDS: Final = 100
+_LONGEST_MS: Final = 50
+"""The longest slice, in records and in time."""
 
 
 class TaskRole(enum.Enum):
@@ -32,6 +38,28 @@ class TaskPhase(enum.Enum):
     CREATED = "created"
     RESTORING = "restoring"
     RUNNING = "running"
+
+
+class Slice:
+    """The length of a task's slices: the records that take about 50 ms, so that slow ones do not delay a commit.
+
+    Attributes:
+        records: The number of records of the next slice.
+    """
+
+    def __init__(self) -> None:
+        self.records = 1
+
+    def __repr__(self) -> str:
+        return f"<Slice of {self.records} records>"
+
+    def took(self, count: int, ms: int) -> None:
+        """Note how long the processing of so many records took."""
+        # Too slow: as many as fit into the time, by the speed of these. Fast and full: twice as many.
+        if ms > _LONGEST_MS:
+            self.records = min(max(count * _LONGEST_MS // ms, 1), _MOST_RECORDS)
+        elif count == self.records:
+            self.records = min(2 * count, _MOST_RECORDS)
 
 
 @define(eq=False)
@@ -54,13 +82,14 @@ class OwnedTask:
         committed: The offsets that the group has for its inputs, as far as this worker knows.
         idle_since_ms: Since when it could process, but for a partition without records; None if it need not wait.
         is_dirty: Whether it has processed anything since the last commit.
+        failure: Why its engine can be used no more, if it cannot: the task has to begin again.
         slice: How many records it processes before it is another task's turn.
-        figures: Its counts and times, for metrics.
-        sources: Figures of the records of each partition that it may read, for metrics.
+        sensors: Its counts and times, for metrics.
+        sources: Metrics of the records of each partition that it may read, for metrics.
     """
 
     task: StreamTask
-    engine: SharedEngine
+    engine: TaskEngine
     role: TaskRole
     beginning: TaskTimeout
     phase: TaskPhase = TaskPhase.CREATED
@@ -72,18 +101,19 @@ class OwnedTask:
     paused: set[TopicPartition] = field(factory=set)
     idle_since_ms: int | None = None
     is_dirty: bool = False
+    failure: StateFilesError | None = None
     is_initialised: bool = False
     slice: Slice = field(factory=Slice)
-    figures: TaskFigures = field(factory=TaskFigures)
-    sources: Mapping[TopicPartition, RecordFigures] = field(init=False)
+    sensors: TaskSensors = field(factory=TaskSensors)
+    sources: Mapping[TopicPartition, RecordSensors] = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        self.sources = {queue.partition: RecordFigures() for queue in self.task.queues.values()}
+        self.sources = {queue.partition: RecordSensors() for queue in self.task.queues.values()}
 
     def measure_records(self, clock: Clock) -> None:
         """Measure each record from now on (`metrics.recording.level`)."""
         for queue in self.task.queues.values():
-            measure_records(queue, self.task, self.sources[queue.partition], self.figures.lateness, clock)
+            measure_records(queue, self.task, self.sources[queue.partition], self.sensors.lateness, clock)
 
     @property
     def task_id(self) -> TaskId:
@@ -93,22 +123,20 @@ class OwnedTask:
     @property
     def is_running(self) -> bool:
         """True if it processes records."""
-        return self.phase is TaskPhase.RUNNING
+        return self.phase is TaskPhase.RUNNING and self.failure is None
 
     @property
     def is_restored(self) -> bool:
         """True if the stores have everything that the changelogs had when the restoration began."""
         return all(self.applied.get(place, 0) >= end for place, end in self.ends.items())
 
-    def note_written(self, written: Mapping[TopicPartition, int]) -> None:
-        """Note how far the task's own changes have come in its changelogs."""
-        for place in self.task.changelog_partitions:
-            offset = written.get(place)
-            if offset is not None:
-                self.applied[place] = max(offset, self.applied.get(place, 0))
+    def left_to_restore(self) -> int:
+        """Return how many offsets of the changelogs the stores lack of those that there were in the beginning."""
+        return sum(max(end - self.applied.get(place, 0), 0) for place, end in self.ends.items())
 
     def position(self) -> TaskPosition:
         """Return the position of the task's stores, for the group."""
+        # KIP-1071, "Cumulative task changelog end offsets": for a running task, the end is where its stores are.
         end = sum(max(end, self.applied.get(place, 0)) for place, end in self.ends.items())
         return TaskPosition(sum(self.applied.values()), end if self.ends else None)
 
@@ -117,3 +145,13 @@ class OwnedTask:
         if self.is_initialised:
             self.is_initialised = False
             self.task.close()
+
+
+@contextmanager
+def noting_failure(task: OwnedTask) -> Iterator[None]:
+    """Note with a task that its files have failed, and raise the error again."""
+    try:
+        yield
+    except StateFilesError as error:
+        task.failure = error
+        raise

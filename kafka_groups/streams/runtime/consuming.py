@@ -2,14 +2,15 @@
 
 import logging
 
-from kafka_groups.data_plane.polled import NOTHING, PolledRecords
 from kafka_groups.errors import KafkaGroupsError
+from kafka_groups.librdkafka.polled import NOTHING, PolledRecords
 from kafka_groups.net.clock import Clock
 from kafka_groups.streams.runtime.assigned import OwnedTask, TaskPhase
 from kafka_groups.streams.runtime.plane import DataPlane
 from kafka_groups.streams.runtime.settings import WorkerSettings
-from kafka_groups.streams.runtime.starting import OffsetResets, reset_offsets
+from kafka_groups.streams.runtime.start_offsets import OffsetResets, reset_offsets
 from kafka_groups.streams.runtime.task_timeout import TaskTimeout
+from kafka_groups.streams.state.engine import EngineStatus
 from kafka_groups.types import TopicPartition
 
 __all__ = ["Consuming"]
@@ -47,12 +48,15 @@ class Consuming:
             KafkaGroupsError: The brokers did not answer, or refused.
         """
         starts = {place: task.committed[place] for place in task.inputs if place in task.committed}
+        # A partition without a committed offset: a new group, or an offset that has expired (StreamThread.resetOffsets
+        # in Java).
         missing = [place for place in task.inputs if place not in starts]
         if missing:
             starts |= await self._reset(task, missing, wall_ms)
         self._readers.update(dict.fromkeys(task.inputs, task))
         await self._plane.assign(starts)
         task.phase = TaskPhase.RUNNING
+        task.engine.set_status(EngineStatus.ACTIVE)
 
     async def stop(self, task: OwnedTask) -> None:
         """Read the sources of a task no more."""
@@ -122,6 +126,8 @@ class Consuming:
     async def _pause_full(self, polled: PolledRecords) -> None:
         for place in polled.batches.keys() - self._lost.keys():
             task = self._readers[place]
+            # Kafka Streams pauses a partition above buffered.records.per.partition, too, so that a task that waits for
+            # one partition does not fill the memory with another.
             if place not in task.paused and len(task.task.queues[place.topic, place.partition]) >= self._pause_at:
                 task.paused.add(place)
                 await self._plane.pause([place])
@@ -153,6 +159,7 @@ class Consuming:
         starts = await reset_offsets(self._plane, self._resets, places, wall_ms)
         for place, start in starts.items():
             queue = task.task.queues[place.topic, place.partition]
+            # Records that wait have a lower offset, which is the one to commit.
             if not len(queue):
                 queue.position = start  # committed, so that another worker begins at the same offset
         task.is_dirty = True

@@ -1,23 +1,33 @@
 """Global stores: every worker loads all of their topics before it processes anything, and follows them."""
 
+import logging
 from collections.abc import Mapping
+from contextlib import ExitStack
 
-from kafka_groups.data_plane.polled import PolledRecords
 from kafka_groups.errors import KafkaGroupsError
+from kafka_groups.librdkafka.polled import PolledRecords
 from kafka_groups.net.clock import Clock
+from kafka_groups.streams.engines.interface import TaskEngine
+from kafka_groups.streams.engines.shared_memory import SharedEngine
 from kafka_groups.streams.errors import StreamsError
 from kafka_groups.streams.runtime.output import WorkerOutput
 from kafka_groups.streams.runtime.plane import DataPlane
 from kafka_groups.streams.runtime.restore_listeners import RestoreEvents
+from kafka_groups.streams.runtime.restore_progress import RestoreProgress
 from kafka_groups.streams.runtime.settings import WorkerSettings
-from kafka_groups.streams.runtime.shared_engine import SharedEngine
 from kafka_groups.streams.runtime.task_timeout import TaskTimeout
-from kafka_groups.streams.state.store import StateStore
-from kafka_groups.streams.tasks.task import StreamTask
+from kafka_groups.streams.state.engine import EngineStatus
+from kafka_groups.streams.state.state_store import StateStore
+from kafka_groups.streams.tasks.stream_task import StreamTask
 from kafka_groups.streams.topology.subtopologies import NodeGroup
 from kafka_groups.types import FetchedRecord, TaskId, TopicPartition
 
 __all__ = ["GlobalStores"]
+
+_log = logging.getLogger(__name__)
+
+_NAME = "the global stores"
+_GAINED_NAME = "new partitions of global topics"
 
 
 class GlobalStores:
@@ -28,19 +38,28 @@ class GlobalStores:
     """
 
     def __init__(
-        self, settings: WorkerSettings, plane: DataPlane, output: WorkerOutput, clock: Clock, events: RestoreEvents
+        self,
+        settings: WorkerSettings,
+        plane: DataPlane,
+        output: WorkerOutput,
+        clock: Clock,
+        events: RestoreEvents,
+        progress: RestoreProgress,
     ) -> None:
         self._events = events
+        self._progress = progress
+        self._applied: dict[TopicPartition, int] = {}
         self._settings = settings.tasks
         self._groups = [group for group in settings.groups().values() if group.is_global]
         self._plane = plane
         self._output = output
         self._tasks: dict[str, StreamTask] = {}
         self._all: list[StreamTask] = []
-        self._engines: dict[TaskId, SharedEngine] = {}
+        self._engines: dict[TaskId, TaskEngine] = {}
         self._missing: dict[TopicPartition, int] = {}
+        self._gained: dict[TopicPartition, int] = {}
         self._lost: set[TopicPartition] = set()
-        self._starts, self._restarts = (TaskTimeout(clock, settings.task_timeout_ms) for _ in range(2))
+        self._starts, self._restarts, self._growth = (TaskTimeout(clock, settings.task_timeout_ms) for _ in range(3))
         self.is_open = not self._groups
 
     def __repr__(self) -> str:
@@ -51,15 +70,25 @@ class GlobalStores:
         """The stores by name."""
         return {name: state for task in self._all for name, state in task.states.items()}
 
-    def engine_of(self, store: str) -> SharedEngine | None:
-        """Return the engine of a store, or None if that is not a global one."""
-        found = (self._engines[task.task_id] for task in self._all if store in task.states)
+    def engine_of(self, store: str) -> tuple[TaskId, TaskEngine] | None:
+        """Return the task and the engine of a store, or None if that is not a global one."""
+        found = ((task.task_id, self._engines[task.task_id]) for task in self._all if store in task.states)
         return next(found, None)
 
     @property
     def is_loaded(self) -> bool:
         """True if they have everything that their topics had at the start."""
         return self.is_open and not self._missing
+
+    @property
+    def obstacle(self) -> str | None:
+        """The reason why they are not loaded; None if they are."""
+        if self.is_loaded:
+            return None
+        if not self.is_open:
+            return self._starts.obstacle or "the topics of global stores have not been found yet"
+        topics = sorted({place.topic for place in self._missing})
+        return f"global stores are being loaded from {', '.join(topics)}"
 
     async def begin(self, wall_ms: int) -> None:
         """Begin to load, if that has not happened yet and the brokers answer.
@@ -73,7 +102,8 @@ class GlobalStores:
         try:
             counts = await self._plane.partition_counts()
             places = {group.number: _partitions(group, counts) for group in self._groups}
-            bounds = await self._plane.bounds([place for found in places.values() for place in found])
+            # Others write these topics: a transaction of theirs may stay open, and what follows it is not readable yet.
+            bounds = await self._plane.stable_bounds([place for found in places.values() for place in found])
         except KafkaGroupsError as error:
             self._starts.note("Global stores cannot be loaded yet", error)
             return
@@ -83,22 +113,60 @@ class GlobalStores:
         await self._load(bounds, wall_ms)
 
     async def _load(self, bounds: Mapping[TopicPartition, tuple[int, int]], wall_ms: int) -> None:
+        # Only partitions with records have to be waited for.
         self._missing = {place: end for place, (begin, end) in bounds.items() if end > begin}
         self.is_open = True
         for task in self._all:
             task.init(wall_ms)
+        self._applied = {place: begin for place, (begin, _end) in bounds.items()}
+        told = ", ".join(f"store {', '.join(task.states)} from {topic}" for topic, task in self._tasks.items())
+        self._progress.begin(_NAME, told, lambda: self._left(self._missing))
+        await self._read(bounds)
+
+    async def _read(self, bounds: Mapping[TopicPartition, tuple[int, int]]) -> None:
         for place, (begin, end) in bounds.items():
             self._events.restoring(place, list(self._tasks[place.topic].states), begin, end)
-            if place not in self._missing:
+            if begin == end:
                 self._events.complete(place)
         await self._plane.assign_restoring({place: begin for place, (begin, _end) in bounds.items()})
 
+    def _left(self, ends: Mapping[TopicPartition, int]) -> int:
+        return sum(end - self._applied[place] for place, end in ends.items())
+
     def _open(self, group: NodeGroup, places: list[TopicPartition]) -> None:
-        task_id, engine = TaskId(str(group.number), 0), SharedEngine()
+        task_id = TaskId(str(group.number), 0)
+        engine = SharedEngine()
         task = StreamTask(task_id, group, self._settings, engine, self._output, {}, partitions=places)
+        engine.set_status(EngineStatus.ACTIVE)
         self._engines[task_id] = engine
         self._all.append(task)
         self._tasks.update(dict.fromkeys((place.topic for place in places), task))
+
+    async def follow_growth(self, counts: Mapping[str, int]) -> None:
+        """Read the partitions that global topics have gained, while the tasks continue.
+
+        Raises:
+            KafkaGroupsError: The brokers refused, or did not answer for too long.
+        """
+        places = (TopicPartition(topic, at) for topic in self._tasks for at in range(counts.get(topic, 0)))
+        new = [place for place in places if (place.topic, place.partition) not in self._tasks[place.topic].queues]
+        # Kafka Streams reads the partitions that a global topic had when the application started, and no others.
+        if not new or not self._growth.may_try:
+            return
+        try:
+            bounds = await self._plane.stable_bounds(new)  # others write these topics, as at the start
+        except KafkaGroupsError as error:
+            self._growth.note("The bounds of new partitions of global topics are unknown", error)
+            return
+        self._growth.end()
+        _log.info("Global stores read partitions that their topics have gained: %s", ", ".join(map(str, new)))
+        for place in new:
+            self._tasks[place.topic].gain([place])
+        self._gained.update({place: end for place, (begin, end) in bounds.items() if end > begin})
+        self._applied.update({place: begin for place, (begin, _end) in bounds.items()})
+        told = ", ".join(f"store {', '.join(self._tasks[place.topic].states)} from {place}" for place in new)
+        self._progress.begin(_GAINED_NAME, told, lambda: self._left(self._gained), is_awaited=False)
+        await self._read(bounds)
 
     def take(self, polled: PolledRecords, wall_ms: int) -> None:
         """Process the records of global topics among those that were polled."""
@@ -106,7 +174,8 @@ class GlobalStores:
             if place.topic in self._tasks:
                 self._process(place, records, wall_ms)
                 self._events.restored(place, records[-1].offset, len(records))
-                self._reached(place, records[-1].offset + 1)
+                self._reached(place, records[-1].offset + 1, len(records))
+        # The end may come without a record, after markers of transactions.
         for place, end in polled.ends.items():
             self._reached(place, end)
         self._lost.update(place for place in polled.out_of_range if place.topic in self._tasks)
@@ -117,6 +186,7 @@ class GlobalStores:
         Raises:
             KafkaGroupsError: The brokers refused, or did not answer for too long.
         """
+        # Records of a global topic that were deleted have no other copy. What the stores have of them stays.
         if not self._lost or not self._restarts.may_try:
             return
         try:
@@ -129,22 +199,31 @@ class GlobalStores:
         self._restarts.end()
 
     def close(self) -> None:
-        """Close the processors."""
-        for task in self._all:
-            task.close()
+        """Close the processors, all of them if some fail."""
+        for engine in self._engines.values():  # views of the stores raise errors from now on
+            engine.close()
+        with ExitStack() as stack:
+            for task in reversed(self._all):
+                stack.callback(task.close)
 
     def _process(self, place: TopicPartition, records: list[FetchedRecord], wall_ms: int) -> None:
         task = self._tasks[place.topic]
         task.add(place.topic, records, place.partition)
         while task.process(wall_ms):
             pass
+        # At once, because global stores have no commits: their position begins anew with each worker.
         task.flush()
         task.commit_states()
 
-    def _reached(self, place: TopicPartition, offset: int) -> None:
-        if offset >= self._missing.get(place, offset + 1):
-            del self._missing[place]
-            self._events.complete(place)
+    def _reached(self, place: TopicPartition, offset: int, count: int = 0) -> None:
+        for name, ends in ((_NAME, self._missing), (_GAINED_NAME, self._gained)):
+            if place not in ends:
+                continue
+            self._applied[place] = max(self._applied[place], offset)
+            if offset >= ends[place]:
+                del ends[place]
+                self._events.complete(place)
+            self._progress.took(name, count)
 
 
 def _partitions(group: NodeGroup, counts: Mapping[str, int]) -> list[TopicPartition]:

@@ -5,16 +5,17 @@ from typing import cast
 
 from attrs import frozen
 
-from kafka_groups.data_plane.unwritten import UnwrittenRecord
 from kafka_groups.errors import KafkaGroupsError, UnknownTopicOrPartitionError
+from kafka_groups.librdkafka.unwritten import UnwrittenRecord
 from kafka_groups.net.clock import Clock
-from kafka_groups.streams.errors import StreamsError
 from kafka_groups.streams.processors.compile import LaterRefusal
 from kafka_groups.streams.runtime.plane import DataPlane
+from kafka_groups.streams.runtime.refused_batches import refused_together
 from kafka_groups.streams.runtime.task_timeout import TaskTimeout
-from kafka_groups.streams.state.store import ChangelogRecord
+from kafka_groups.streams.state.state_store import ChangelogRecord
 from kafka_groups.streams.tasks.error_context import ErrorResponse
-from kafka_groups.streams.tasks.failures import OF_ONE_RECORD
+from kafka_groups.streams.tasks.record_refusals import OF_ONE_RECORD
+from kafka_groups.streams.topology.partitioning import no_such_partition
 from kafka_groups.types import Headers
 
 __all__ = ["SettledRefusals", "WorkerOutput"]
@@ -56,7 +57,7 @@ class WorkerOutput:
         self._clock = clock
         self._missing: dict[str, int] = {}
         self._counts: dict[str, int] = {}
-        self._remembered: dict[tuple[str, bytes | None, bytes | None, int], KafkaGroupsError] = {}
+        self._remembered: dict[tuple[str, bytes | None, bytes | None, int, int], KafkaGroupsError] = {}
 
     def partitions(self, topic: str) -> int:
         """Return a topic's number of partitions. Blocks the first time, while brokers do not answer.
@@ -66,11 +67,13 @@ class WorkerOutput:
             KafkaGroupsError: The brokers refused, or did not answer for `task.timeout.ms`.
         """
         count = self._counts.get(topic)
+        # A topic that was just created is found a second later at the latest, without a question for each record until
+        # then.
         if count is None and self._clock.now_ms() >= self._missing.get(topic, 0):
             count = self._asked(topic)
         if count is None:
             self._missing.setdefault(topic, self._clock.now_ms() + _MISSING_MS)
-            raise UnknownTopicOrPartitionError(f"Topic {topic!r} does not exist, and a sink writes to it")
+            raise UnknownTopicOrPartitionError(f"Topic {topic!r} does not exist, but a sink writes to it")
         self._counts[topic] = count
         return count
 
@@ -104,12 +107,12 @@ class WorkerOutput:
         """
         count = self._counts.get(topic) or self.partitions(topic)
         if partition is not None and not 0 <= partition < count:
-            raise StreamsError(
-                f"A partitioner chose partition {partition} of topic {topic!r}, which has the partitions 0 to "
-                f"{count - 1}. Return one of them, or None for the default."
-            )
-        if self._remembered and (error := self._remembered.get((topic, key, value, timestamp_ms))) is not None:
-            raise error
+            raise no_such_partition(topic, partition, count)
+        if self._remembered:
+            # The number of headers tells a dead letter from the shorter one that is written if it was too large.
+            error = self._remembered.get((topic, key, value, timestamp_ms, len(headers)))
+            if error is not None:
+                raise error
         self._write(topic, key, value, timestamp_ms, headers, partition, later)
 
     def remember_refused(self) -> None:
@@ -117,9 +120,11 @@ class WorkerOutput:
 
         They are refused at once when they come again, so that the production handler is asked.
         """
-        refused = [each for each in self._plane.refused() if isinstance(each.error, OF_ONE_RECORD)]
+        refused = [
+            each for each in self._refused() if isinstance(each.error, OF_ONE_RECORD) and not each.error.retriable
+        ]
         for each in refused[: _MOST_REMEMBERED - len(self._remembered)]:
-            self._remembered[each.topic, each.key, each.value, each.timestamp_ms] = each.error
+            self._remembered[each.topic, each.key, each.value, each.timestamp_ms, len(each.headers)] = each.error
 
     def forget_refused(self) -> None:
         """Forget the records that brokers have refused: what follows from other records is tried again."""
@@ -131,9 +136,21 @@ class WorkerOutput:
         Raises:
             StreamsError: One of them ends the worker.
         """
-        refused = self._plane.refused()
+        refused = self._refused()
         retried = [each.error for each in refused if self._is_retried(each)]
         return SettledRefusals(len(refused), retried[0] if retried else None)
+
+    def _refused(self) -> list[UnwrittenRecord]:
+        """Return what brokers have refused. If they did not know a topic, the next record asks whether it exists.
+
+        librdkafka gives records up as soon as a broker does not know their topic, although that may have just started.
+        """
+        refused = refused_together(self._plane.refused())
+        for each in refused:
+            # The topic may have been deleted, or have fewer partitions, so its number is asked for again.
+            if isinstance(each.error, UnknownTopicOrPartitionError):
+                self._counts.pop(each.topic, None)
+        return refused
 
     def _is_retried(self, record: UnwrittenRecord) -> bool:
         """Ask about a record, and write it again if so decided."""

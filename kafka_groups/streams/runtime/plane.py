@@ -1,29 +1,28 @@
-"""The interfaces of a worker to the outside: records and the group. Real clients and fakes have these methods."""
+"""The interface of a worker to the records. Real clients and fakes have these methods."""
 
 from collections.abc import Iterable, Mapping
 from typing import Protocol
 
-from kafka_groups.data_plane.polled import PolledRecords
-from kafka_groups.data_plane.unwritten import UnwrittenRecord
-from kafka_groups.streams.member.member import StreamsGroupMember
-from kafka_groups.streams.member.rules.member_events import (
-    GroupMembershipOperation,
-    StreamsMembershipEvent,
-    TasksLost,
-    TasksRevoked,
-)
-from kafka_groups.streams.member.rules.states import MembershipState
+from kafka_groups.librdkafka.polled import PolledRecords
+from kafka_groups.librdkafka.unwritten import UnwrittenRecord
 from kafka_groups.types import Headers, OffsetAndMetadata, TopicPartition
 
-__all__ = ["BlockingMembership", "DataPlane", "WorkerMembership"]
+__all__ = ["DataPlane"]
 
 
 class DataPlane(Protocol):
-    """Reads and writes records. Sources are read apart from changelogs and global topics."""
+    """Reads and writes records. Sources are read apart from changelogs and global topics.
+
+    Its methods are coroutines for simulations, which await them: all their workers share one event loop. In production
+    they block instead (`LibrdkafkaPlane`).
+    """
 
     @property
     def written(self) -> Mapping[TopicPartition, int]:
         """For each partition of `write_tracked`, the offset after the last record that was confirmed."""
+
+    def forget_written(self, partitions: Iterable[TopicPartition]) -> None:
+        """Take partitions out of `written`."""
 
     async def assign(self, starts: Mapping[TopicPartition, int]) -> None:
         """Read source partitions from these offsets."""
@@ -117,7 +116,10 @@ class DataPlane(Protocol):
         """
 
     async def renew(self) -> None:
-        """Drop the producer, what it has queued, and its transaction. Call `prepare` before the next record."""
+        """Drop the producer, what it has queued, and its transaction, if there is one.
+
+        Call `prepare` before the next record.
+        """
 
     def partitions(self, topic: str) -> int | None:
         """Return a topic's number of partitions, or None if there is no such topic. May block the first time.
@@ -136,6 +138,13 @@ class DataPlane(Protocol):
             KafkaGroupsError: A broker did not answer soon, or refused.
         """
 
+    async def stable_bounds(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, tuple[int, int]]:
+        """Return where logs begin, and where they end for readers of committed records (the last stable offset).
+
+        Raises:
+            KafkaGroupsError: A broker did not answer soon, or refused.
+        """
+
     async def offsets_for_times(self, times: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
         """Return the first offset at or after a time (ms since the epoch); partitions without one are left out."""
 
@@ -144,91 +153,3 @@ class DataPlane(Protocol):
 
     async def close(self) -> None:
         """Close all connections. What is not flushed is dropped."""
-
-
-class WorkerMembership(Protocol):
-    """A worker's place in the streams group. The documentation is that of `StreamsGroupMember`."""
-
-    @property
-    def is_spare(self) -> bool:
-        """True if the group works, and has no task for this member."""
-
-    async def join(self) -> None:
-        """Join the group."""
-
-    async def poll(self) -> tuple[StreamsMembershipEvent, ...]:
-        """Return the events that are available."""
-
-    async def confirm(self, event: TasksRevoked | TasksLost) -> None:
-        """Confirm that the tasks of an event are closed."""
-
-    async def commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
-        """Commit offsets."""
-
-    async def committed(
-        self, partitions: Iterable[TopicPartition]
-    ) -> Mapping[TopicPartition, OffsetAndMetadata | None]:
-        """Return committed offsets."""
-
-    def group_metadata(self) -> bytes:
-        """Return the member's metadata for a transaction."""
-
-    async def request_shutdown(self) -> None:
-        """Ask all members to shut down."""
-
-    async def close(self, timeout_s: float | None, operation: GroupMembershipOperation) -> None:
-        """Leave the group."""
-
-
-_OFFSETS_SECONDS = 5.0
-"""The time in which a worker waits for committed offsets and does nothing else. It asks again later."""
-
-
-class BlockingMembership:
-    """The blocking member, whose heartbeats come from a thread of its own, for a worker that may block briefly, too."""
-
-    def __init__(self, member: StreamsGroupMember) -> None:
-        self._member = member
-
-    def __repr__(self) -> str:
-        return f"<BlockingMembership of {self._member!r}>"
-
-    @property
-    def is_spare(self) -> bool:
-        """True if the group works, and has no task for this member."""
-        member = self._member
-        return member.state is MembershipState.STABLE and not member.statuses and not member.tasks.ids
-
-    async def join(self) -> None:
-        """Join the group."""
-        self._member.join()
-
-    async def poll(self) -> tuple[StreamsMembershipEvent, ...]:
-        """Return the events that are available."""
-        return self._member.poll(0)
-
-    async def confirm(self, event: TasksRevoked | TasksLost) -> None:
-        """Confirm that the tasks of an event are closed."""
-        self._member.confirm(event)
-
-    async def commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
-        """Commit offsets."""
-        self._member.commit(offsets, _OFFSETS_SECONDS)
-
-    async def committed(
-        self, partitions: Iterable[TopicPartition]
-    ) -> Mapping[TopicPartition, OffsetAndMetadata | None]:
-        """Return committed offsets."""
-        return self._member.committed(partitions, _OFFSETS_SECONDS)
-
-    def group_metadata(self) -> bytes:
-        """Return the member's metadata for a transaction."""
-        return self._member.group_metadata()
-
-    async def request_shutdown(self) -> None:
-        """Ask all members to shut down."""
-        self._member.request_shutdown()
-
-    async def close(self, timeout_s: float | None, operation: GroupMembershipOperation) -> None:
-        """Leave the group."""
-        self._member.close(timeout_s, operation=operation)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from attrs import define, frozen
 
+from kafka_groups.streams.topology.functions import check_methods
 from kafka_groups.types import TaskId, TopicPartition
 
 __all__ = ["RestoreEvents", "RestoreListeners", "StandbyUpdateListener", "StateRestoreListener", "SuspendReason"]
@@ -122,6 +123,16 @@ class RestoreListeners:
     restore: StateRestoreListener | None = None
     standby: StandbyUpdateListener | None = None
 
+    def check(self, place: str) -> None:
+        """Refuse listeners with methods that do nothing when they are called.
+
+        Raises:
+            TypeError: A method is declared with `async def`, or is a generator function.
+        """
+        for listener, kind in ((self.restore, StateRestoreListener), (self.standby, StandbyUpdateListener)):
+            if listener is not None:
+                check_methods(place, listener, (name for name in vars(kind) if name.startswith("on_")))
+
 
 @define
 class _Restored:
@@ -159,6 +170,7 @@ class RestoreEvents:
 
     def complete(self, place: TopicPartition) -> None:
         """Note that stores have everything."""
+        # Taken out, so that `stop` does not report the same restoration as suspended.
         found = self._restoring.pop(place, None)
         if found is not None:
             for store in found.stores:

@@ -3,7 +3,7 @@
 from attrs import field, frozen
 
 from kafka_groups.streams.runtime.restore_listeners import RestoreListeners
-from kafka_groups.streams.tasks.task import TaskSettings
+from kafka_groups.streams.tasks.stream_task import TaskSettings
 from kafka_groups.streams.topology.subtopologies import NodeGroup, node_groups
 
 __all__ = ["WorkerSettings"]

@@ -8,7 +8,10 @@ from contextlib import ExitStack
 
 from attrs import evolve
 
-from kafka_groups.errors import BootstrapError, KafkaGroupsError, UnknownTopicOrPartitionError
+from kafka_groups.errors import BootstrapError, KafkaGroupsError, NetworkError, UnknownTopicOrPartitionError
+from kafka_groups.streams.engines.interface import TaskEngine
+from kafka_groups.streams.errors import CorruptedStateError, StateDiskError
+from kafka_groups.streams.member.rules.known_group import is_shutdown
 from kafka_groups.streams.member.rules.member_events import (
     StatusesChanged,
     StreamsMembershipEvent,
@@ -16,14 +19,19 @@ from kafka_groups.streams.member.rules.member_events import (
     TasksLost,
     TasksRevoked,
 )
-from kafka_groups.streams.member.rules.tasks import NO_TASKS, MemberTasks
+from kafka_groups.streams.member.rules.member_tasks import NO_TASKS, MemberTasks
+from kafka_groups.streams.member.rules.states import MembershipState
+from kafka_groups.streams.member.rules.task_offsets import TaskPosition
 from kafka_groups.streams.runtime.assigned import OwnedTask, TaskPhase, TaskRole
-from kafka_groups.streams.runtime.shared_engine import SharedEngine
-from kafka_groups.streams.runtime.statuses import GroupStatuses, is_shutdown
+from kafka_groups.streams.runtime.running_watch import MEMBER_OBSTACLES
+from kafka_groups.streams.runtime.statuses import GroupStatuses
+from kafka_groups.streams.runtime.task_openings import TaskOpenings
 from kafka_groups.streams.runtime.task_timeout import TaskTimeout
+from kafka_groups.streams.runtime.topic_watch import TopicWatch
 from kafka_groups.streams.runtime.worker_parts import WorkerParts
-from kafka_groups.streams.tasks.task import StreamTask
-from kafka_groups.streams.topology.internal_topics import topic_name
+from kafka_groups.streams.tasks.stream_task import StreamTask
+from kafka_groups.streams.topology.checks import check_partition_counts
+from kafka_groups.streams.topology.internal_topics import internal_topics, topic_name
 from kafka_groups.streams.topology.subtopologies import NodeGroup
 from kafka_groups.types import TaskId, TopicPartition
 
@@ -42,17 +50,28 @@ class TaskManager:
 
     Attributes:
         tasks: The tasks, by id. Replaced at each change, so that other threads may read it.
+        has_had_tasks: Whether the group has assigned any.
+        partition_counts: The numbers of partitions of topics, as the brokers told them last. Replaced at each change.
     """
 
     def __init__(self, parts: WorkerParts, commit: Callable[[Collection[OwnedTask]], Awaitable[bool]]) -> None:
         self.tasks: Mapping[TaskId, OwnedTask] = {}
+        self.has_had_tasks = False
+        self.partition_counts: Mapping[str, int] = {}
         self._parts = parts
         self._commit = commit
         self._groups = parts.settings.groups()
-        self._statuses = GroupStatuses()
+        tasks = parts.settings.tasks
+        self._statuses = GroupStatuses(internal_topics(tasks.topology, tasks.application_id))
         self._kept: dict[TaskId, OwnedTask] = {}
+        self._openings = TaskOpenings(parts.engine_factory, parts.clock)
+        self._waiting: dict[TaskId, tuple[TaskRole, Mapping[str, int]]] = {}
         self._events: deque[StreamsMembershipEvent] = deque()
         self._counting, self._reaching = (TaskTimeout(parts.clock, parts.settings.task_timeout_ms) for _ in range(2))
+        # The client logs that brokers cannot be reached, so nothing is logged here before the time is up.
+        self._absence = TaskTimeout(parts.clock, parts.settings.task_timeout_ms, parts.settings.task_timeout_ms)
+        self._watch = TopicWatch(parts.plane, parts.member, parts.clock)
+        self._grown_to: Mapping[str, int] = {}
         self._has_assignment = False
         self._has_lost_work = False
 
@@ -62,7 +81,18 @@ class TaskManager:
     @property
     def is_settled(self) -> bool:
         """True if the worker has what the group wants it to have."""
-        return not self._events and (self._has_assignment or self._parts.member.is_spare)
+        has_all = not self._events and not self._waiting
+        return has_all and (self._has_assignment or self._parts.member.is_spare)
+
+    @property
+    def obstacles(self) -> list[str]:
+        """The reasons why the worker does not have the tasks that the group wants it to have."""
+        if self.is_settled:
+            return []
+        outages = (self._reaching.obstacle, self._counting.obstacle, MEMBER_OBSTACLES.get(self._parts.member.state))
+        waiting = "the tasks that it has to give up wait for a commit" if any(map(_ends_tasks, self._events)) else None
+        unopened = map(self._openings.obstacle, self._waiting)
+        return [*self._statuses.obstacles, *(each for each in (*outages, waiting, *unopened) if each is not None)]
 
     async def look(self) -> None:
         """Take what the group has to say, as far as the brokers answer.
@@ -72,34 +102,72 @@ class TaskManager:
             StreamsError: Source topics are missing for too long, or have wrong numbers of partitions.
             KafkaGroupsError: The group or the brokers refused something for good.
         """
-        self._events.extend(await self._heard())
-        self._forget_lost()
+        # Events that came before may still wait for a commit or for a broker, so new ones are queued behind them.
+        if heard := await self._heard():
+            self._events.extend(heard)
+            self._forget_lost()
+        self._check_reached()
+        await self.reopen_failed()
         await self._handle_events()
+        self._open_waiting()
+        self._parts.engine_factory.tidy()
+        # A task that is about to end or to begin need not begin again with more partitions.
+        if not self._events:
+            await self._follow_growth()
         self._statuses.check(self._parts.clock.now_ms())
+
+    def positions_left(self) -> dict[TaskId, TaskPosition]:
+        """Return how far the state is that the process before has left, by the tasks."""
+        try:
+            left = self._parts.engine_factory.positions_left()
+        except StateDiskError as error:
+            _log.warning("The group does not learn which tasks have state here: %s", error)
+            return {}
+        return {task_id: TaskPosition(offset) for task_id, offset in left.items()}
 
     async def wipe(self, task: OwnedTask) -> None:
         """Forget the stores of a task whose changelog has lost records that they need."""
         _log.warning(
-            "The changelogs of task %s do not have the next records any more. Its stores are emptied and "
+            "The changelogs of task %s do not have the next records any more. Its stores (%s) are emptied and "
             "restored from what there is.",
             task.task_id,
+            ", ".join(sorted(task.task.states)),
         )
+        # As TaskManager.handleCorruption in Kafka Streams: the stores are of no use without the records that are
+        # missing, so they are filled again from the beginning of what there is.
         self._parts.restoration.stop(task, None)
         await self._parts.restoration.end(task)
-        fresh = self._made(task.task_id, task.role, {place.topic: place.partition + 1 for place in task.inputs})
-        self.tasks = {**self.tasks, task.task_id: fresh}
+        self._parts.plane.forget_written(task.task.changelog_partitions)
+        await self._open_again(task, is_wiped=True)
+
+    async def reopen_failed(self) -> None:
+        """Let tasks whose files have failed begin again: from what their files have, or without them if damaged."""
+        for task in [each for each in self.tasks.values() if each.failure is not None]:
+            self._parts.restoration.stop(task, None)
+            await self._parts.restoration.end(task)
+            await self._parts.consuming.stop(task)
+            task.close()
+            self._parts.plane.forget_written(task.task.changelog_partitions)
+            await self._open_again(task, is_wiped=isinstance(task.failure, CorruptedStateError))
+
+    async def _open_again(self, task: OwnedTask, *, is_wiped: bool) -> None:
+        task.engine.close()
+        try:
+            if is_wiped:
+                self._parts.engine_factory.wipe(task.task_id)
+        except StateDiskError as error:
+            task.failure = error
+        if task.failure is not None:
+            self._openings.note(task.task_id, task.failure)
+        self.tasks = {task_id: each for task_id, each in self.tasks.items() if each is not task}
+        self._waiting[task.task_id] = task.role, _counts_of(task)
+        self._open_waiting()
 
     async def revive(self) -> None:
         """Let the tasks that run begin again from what was committed. Their stores keep what was committed, too."""
+        # Tasks that are being restored have written nothing, so the failure is none of theirs.
         for task in [each for each in self.tasks.values() if each.is_running]:
-            await self._parts.consuming.stop(task)
-            task.close()
-            fresh = self._made(
-                task.task_id, task.role, {each.topic: each.partition + 1 for each in task.inputs}, task.engine
-            )
-            fresh.applied.update(task.applied)
-            fresh.figures = task.figures
-            self.tasks = {**self.tasks, task.task_id: fresh}
+            await self._begin_again(task, _counts_of(task))
 
     def forget_lost_work(self) -> bool:
         """Return whether tasks were lost that had processed something since the last commit, since the last call."""
@@ -109,9 +177,12 @@ class TaskManager:
     def close(self) -> None:
         """Close all tasks, also if the code of the user fails in some. An error is raised in the end."""
         tasks, self.tasks = self.tasks, {}
+        # In the reverse order of registration: the processors first, then their restoration, then the stores that both
+        # use.
         with ExitStack() as stack:
             stack.callback(self._parts.global_stores.close)
             for task in reversed(list(tasks.values())):
+                stack.callback(task.engine.close)
                 stack.callback(self._parts.restoration.stop, task, None)
                 stack.callback(task.close)
 
@@ -124,17 +195,35 @@ class TaskManager:
             self._reaching.note("The group cannot be joined yet", error)
             return ()
 
+    def _check_reached(self) -> None:
+        """End a worker whose brokers are away for too long, also if it has nothing to ask them.
+
+        Raises:
+            NetworkError: They have been away for `task.timeout.ms`.
+        """
+        # A member without tasks asks the brokers for nothing but heartbeats, which are retried without end. This ends
+        # it like all others.
+        if self._parts.member.state is MembershipState.UNREACHABLE:
+            self._absence.note("The group cannot be reached", NetworkError("No broker answers"))
+        else:
+            self._absence.end()
+
     async def _handle_events(self) -> None:
         while self._events:
             counts: Mapping[str, int] | None = {}
             event = self._events[0]
+            # Tasks can be made only when the brokers know all topics of their sub-topologies.
             if isinstance(event, TasksAssigned):
                 counts = await self._partition_counts(event.tasks)
+            # A revocation commits before its tasks end, as TaskManager.handleRevocation does. If that times out, Java
+            # revives the tasks and goes on with the revocation. Here the event waits, and with it the confirmation, so
+            # that the next owner does not process the records again.
             if counts is None or (_ends_tasks(event) and not await self._commit(self._ended_by(event))):
                 return  # later events refer to the tasks of this one
             await self._handle(self._events.popleft(), counts)
 
     def _ended_by(self, event: StreamsMembershipEvent) -> list[OwnedTask]:
+        # A shutdown ends all tasks.
         ids = event.tasks.ids if isinstance(event, TasksRevoked) else self.tasks.keys()
         return [task for task_id, task in self.tasks.items() if task_id in ids]
 
@@ -142,6 +231,9 @@ class TaskManager:
         """Take out of assignments what was lost before its task was made: the tasks of before must end at once."""
         ordered: list[StreamsMembershipEvent] = []
         for event in self._events:
+            # Nothing must be committed or started for a lost task, and the member does not rejoin before the loss is
+            # confirmed. So the event passes assignments that still wait, but no other events: revocations have tasks of
+            # their own to end first.
             if isinstance(event, TasksLost):
                 kept = [each for each in (_without(each, event.tasks) for each in ordered) if each is not None]
                 others = [at for at, each in enumerate(kept) if not isinstance(each, TasksAssigned)]
@@ -152,24 +244,35 @@ class TaskManager:
         self._events = deque(ordered)
 
     async def _handle(self, event: StreamsMembershipEvent, counts: Mapping[str, int]) -> None:
+        # There are four kinds of events. The first three are DefaultStreamsRebalanceListener's callbacks in Java:
+        # onTasksAssigned, onTasksRevoked and onAllTasksLost.
         if isinstance(event, TasksAssigned):
             self._add(event.tasks, counts)
         elif isinstance(event, TasksRevoked):
             await self._drop(event.tasks, event.then)
             await self._parts.member.confirm(event)
         elif isinstance(event, TasksLost):
+            # With exactly-once, the records of these tasks are in the worker's transaction, together with those of
+            # others. Java gets a new producer whenever tasks are lost (TaskManager.handleLostAll); the worker does it
+            # if there is something to abort.
             self._has_lost_work |= any(self.tasks[each].is_dirty for each in event.tasks.ids & self.tasks.keys())
             self._forget_kept()
             await self._drop(event.tasks)
             self._has_assignment &= bool(self.tasks)  # a member that keeps a part of its tasks hears no more of them
             await self._parts.member.confirm(event)
         elif isinstance(event, StatusesChanged):
+            # A status ends the worker or is logged (StreamThread.handleStreamsRebalanceData in Java).
             self._statuses.changed(event.statuses, self._parts.clock.now_ms())
             if is_shutdown(event):
                 self._events.extend(await self._parts.member.poll())  # leaves the group and raises an error
 
     async def _partition_counts(self, tasks: MemberTasks) -> Mapping[str, int] | None:
-        """Return the numbers of partitions, or None if the brokers do not know all topics yet, global ones included."""
+        """Return the numbers of partitions, or None if the brokers do not know all topics yet, global ones included.
+
+        Raises:
+            StreamsError: Topics that are joined have different numbers.
+        """
+        # Processors may use global stores as soon as they begin.
         if not self._parts.global_stores.is_open or not self._counting.may_try:
             return None
         try:
@@ -179,43 +282,116 @@ class TaskManager:
             self._counting.note("Tasks cannot begin yet", error)
             return None
         self._counting.end()
+        self.partition_counts = counts
+        settings = self._parts.settings.tasks
+        check_partition_counts(
+            settings.topology, counts, lambda topic: topic_name(settings.topology, settings.application_id, topic)
+        )
         return counts
 
     def _check_known(self, tasks: MemberTasks, counts: Mapping[str, int]) -> None:
         groups = [self._groups[number] for number in {task_id.subtopology_id for task_id in tasks.ids}]
+        # The coordinator has checked that the topics exist, but another broker may not have heard of new ones yet.
         unknown = sorted({topic for group in groups for topic in self._topics(group)} - counts.keys())
         if unknown:
             raise UnknownTopicOrPartitionError(f"the brokers do not know {', '.join(unknown)} yet")
 
+    # ------------------------------------------------------------------------------------ growth
+
+    async def _follow_growth(self) -> None:
+        """Let tasks whose topics have gained partitions begin again after a commit, and global stores read them."""
+        globals_ = self._parts.global_stores
+        if not globals_.is_open or not (self.tasks or globals_.states):
+            return
+        # Growth that was found is kept until it was followed: the commit before may have to wait.
+        counts = self._grown_to or await self._watch.counts()
+        if counts is None:
+            return
+        self.partition_counts = counts
+        await globals_.follow_growth(counts)
+        grown = [task for task in self.tasks.values() if self._gains(task, counts)]
+        self._grown_to = counts if grown else {}
+        if grown and await self._commit(()):  # they do not end, so nothing is handed over
+            for task in grown:
+                await self._grow(task, counts)
+
+    def _gains(self, task: OwnedTask, counts: Mapping[str, int]) -> set[TopicPartition]:
+        return set(self._inputs(task.task_id, counts)).difference(task.inputs)
+
+    async def _grow(self, task: OwnedTask, counts: Mapping[str, int]) -> None:
+        if task.is_running and task.is_dirty:
+            return  # not committed, as the member has lost its tasks: the next event says so
+        places = ", ".join(map(str, sorted(self._gains(task, counts))))
+        _log.info("Task %s begins again with partitions that its topics have gained: %s", task.task_id, places)
+        self._parts.restoration.stop(task, None if task.role is TaskRole.ACTIVE else task.role)
+        await self._parts.restoration.end(task)
+        await self._begin_again(task, _largest(counts, _counts_of(task)))
+
     # ------------------------------------------------------------------------------------ tasks
 
     def _add(self, tasks: MemberTasks, counts: Mapping[str, int]) -> None:
-        self._has_assignment = True
-        added = {task_id: self._task(task_id, role, counts) for ids, role in _roles(tasks) for task_id in sorted(ids)}
-        self.tasks = {**self.tasks, **added}
-        self._parts.figures.created.add(len(added), self._parts.clock.now_ms())
+        self._has_assignment = self.has_had_tasks = True
+        self._statuses.has_worked = True
+        for ids, role in _roles(tasks):
+            self._waiting.update(dict.fromkeys(sorted(ids), (role, counts)))
+        self._open_waiting()
+        # Stores that were kept open are for the assignment that follows their revocation. After that, nobody comes for
+        # them.
         self._forget_kept()
 
-    def _task(self, task_id: TaskId, role: TaskRole, counts: Mapping[str, int]) -> OwnedTask:
+    def _open_waiting(self) -> None:
+        """Make the tasks whose engines can be opened now. The others are looked at again."""
+        found = {task_id: self._task(task_id, *wanted) for task_id, wanted in self._waiting.items()}
+        made = {task_id: task for task_id, task in found.items() if task is not None}
+        if made:
+            self._waiting = {task_id: wanted for task_id, wanted in self._waiting.items() if task_id not in made}
+            self.tasks = {**self.tasks, **made}
+            self._parts.sensors.created.add(len(made), self._parts.clock.now_ms())
+
+    def _task(self, task_id: TaskId, role: TaskRole, counts: Mapping[str, int]) -> OwnedTask | None:
+        # A task that changes its role keeps its stores open, as Java recycles tasks
+        # (TaskManager.convertStandbyToActive).
         known = self._kept.get(task_id)
         if known is None:
-            return self._made(task_id, role, counts)
+            stores = [place.definition for place in self._groups[task_id.subtopology_id].stores]
+            engine = self._openings.open(task_id, stores)
+            return None if engine is None else self._made(task_id, role, counts, engine)
+        # The processors of an active task are closed, and only its stores go on (TaskManager.convertActiveToStandby). A
+        # task that followed its changelogs may have done so since before its sources grew.
+        if known.role is TaskRole.ACTIVE or self._gains(known, counts):
+            return self._made_again(known, role, _largest(counts, _counts_of(known)))
         known.role, known.phase = role, TaskPhase.CREATED
         return known
 
-    def _made(
-        self, task_id: TaskId, role: TaskRole, counts: Mapping[str, int], engine: SharedEngine | None = None
-    ) -> OwnedTask:
-        parts, engine, group = self._parts, engine or SharedEngine(), self._groups[task_id.subtopology_id]
-        places = (TopicPartition(topic, task_id.partition) for topic in self._topics(group))
-        inputs = tuple(place for place in places if place.partition < counts.get(place.topic, 0))
+    async def _begin_again(self, task: OwnedTask, counts: Mapping[str, int]) -> None:
+        await self._parts.consuming.stop(task)
+        task.close()
+        self._parts.plane.forget_written(task.task.changelog_partitions)
+        self.tasks = {**self.tasks, task.task_id: self._made_again(task, task.role, counts)}
+
+    def _made_again(self, task: OwnedTask, role: TaskRole, counts: Mapping[str, int]) -> OwnedTask:
+        """Make a task again over what its stores have committed."""
+        fresh = self._made(task.task_id, role, counts, task.engine)
+        fresh.applied.update(task.applied)
+        fresh.sensors = task.sensors
+        return fresh
+
+    def _made(self, task_id: TaskId, role: TaskRole, counts: Mapping[str, int], engine: TaskEngine) -> OwnedTask:
+        parts, group = self._parts, self._groups[task_id.subtopology_id]
+        inputs = self._inputs(task_id, counts)
         globals_ = parts.global_stores.states
         task = StreamTask(task_id, group, parts.settings.tasks, engine, parts.output, globals_, partitions=inputs)
         timeout = TaskTimeout(parts.clock, parts.settings.task_timeout_ms)
-        assigned = OwnedTask(task, engine, role, timeout, inputs=inputs)
+        assigned = OwnedTask(task, engine, role, timeout, applied=dict(engine.positions), inputs=inputs)
         if parts.settings.is_debugging:
             assigned.measure_records(parts.clock)
         return assigned
+
+    def _inputs(self, task_id: TaskId, counts: Mapping[str, int]) -> tuple[TopicPartition, ...]:
+        """Return a task's partition of each topic that has one. Topics that are merged may have fewer than others."""
+        topics = self._topics(self._groups[task_id.subtopology_id])
+        places = (TopicPartition(topic, task_id.partition) for topic in topics)
+        return tuple(place for place in places if place.partition < counts.get(place.topic, 0))
 
     def _topics(self, group: NodeGroup) -> list[str]:
         tasks = self._parts.settings.tasks
@@ -223,25 +399,43 @@ class TaskManager:
         return [topic_name(tasks.topology, tasks.application_id, topic) for topic in names]
 
     async def _drop(self, tasks: MemberTasks, then: MemberTasks = NO_TASKS) -> None:
+        for task_id in tasks.ids & self._waiting.keys():
+            del self._waiting[task_id]
+            self._openings.give_up(task_id)
         for task_id in sorted(tasks.ids & self.tasks.keys()):
             await self._end(self.tasks[task_id], _role_in(then, task_id))
         self.tasks = {task_id: task for task_id, task in self.tasks.items() if task_id not in tasks.ids}
-        self._parts.figures.closed.add(len(tasks.ids), self._parts.clock.now_ms())
+        self._parts.sensors.closed.add(len(tasks.ids), self._parts.clock.now_ms())
 
     async def _end(self, task: OwnedTask, role: TaskRole | None) -> None:
-        """End a task, but for the stores of one that follows its changelogs and has another role next."""
+        """End a task, but for the stores of one that has another role next."""
+        self._parts.restoration.remember(task)
         self._parts.restoration.stop(task, role)
         await self._parts.restoration.end(task)
         await self._parts.consuming.stop(task)
-        if role is not None and task.role is not TaskRole.ACTIVE:
+        self._parts.plane.forget_written(task.task.changelog_partitions)
+        if role is not None:
             self._kept[task.task_id] = task
+        else:
+            task.engine.close()
         task.close()
 
     def _forget_kept(self) -> None:
         """Forget the tasks that were kept for another role and did not come back."""
         for task_id in self._kept.keys() - self.tasks.keys():
             self._parts.restoration.stop(self._kept[task_id], None)
+            self._kept[task_id].engine.close()
         self._kept = {}
+
+
+def _counts_of(task: OwnedTask) -> dict[str, int]:
+    """Return numbers of partitions with which a task has the inputs that it has now."""
+    return {place.topic: place.partition + 1 for place in task.inputs}
+
+
+def _largest(counts: Mapping[str, int], others: Mapping[str, int]) -> dict[str, int]:
+    """Return the larger numbers, so that no answer of a broker that is behind takes an input from a task."""
+    return {topic: max(counts.get(topic, 0), others.get(topic, 0)) for topic in {*counts, *others}}
 
 
 def _without(event: StreamsMembershipEvent, lost: MemberTasks) -> StreamsMembershipEvent | None:

@@ -32,6 +32,7 @@ class TaskTimeout:
         self._since_ms: int | None = None
         self._last_ms = self._logged_ms = 0
         self._pause_ms = self._silence_ms = 0
+        self._last = ""
 
     def __repr__(self) -> str:
         return f"<TaskTimeout: errors since {self._since_ms}>"
@@ -40,6 +41,11 @@ class TaskTimeout:
     def is_outage(self) -> bool:
         """True if there was an error and no success yet."""
         return self._since_ms is not None
+
+    @property
+    def obstacle(self) -> str | None:
+        """The request that fails, with the last error; None if there is no outage."""
+        return self._last if self.is_outage else None
 
     @property
     def may_try(self) -> bool:
@@ -59,8 +65,11 @@ class TaskTimeout:
         """
         now_ms = self._clock.now_ms()
         since_ms = self._continued(now_ms)
+        # As in AbstractTask.maybeInitTaskTimeoutOrThrow of Kafka Streams, an error counts from the first one of the
+        # outage. One that is not retriable ends the worker at once.
         if not error.retriable:
             raise error
+        self._last = f"{what[:1].lower()}{what[1:]}: {error}"
         if now_ms - since_ms >= self._timeout_ms:
             passed_s = (now_ms - since_ms) // 1_000
             _log.error("%s: %s (for %d s, and task.timeout.ms is %d)", what, error, passed_s, self._timeout_ms)
@@ -78,6 +87,7 @@ class TaskTimeout:
     def _continued(self, now_ms: int) -> int:
         """Note the time of an error. Return that of the first one of the outage."""
         since_ms = self._since_ms
+        # A long time without an error is a success that nobody noted: there was nothing to ask.
         if since_ms is None or now_ms - self._last_ms > self._timeout_ms + self._pause_ms:
             since_ms = self._since_ms = now_ms
             self._pause_ms, self._silence_ms = _FIRST_PAUSE_MS, 0

@@ -22,9 +22,15 @@ from kafka_groups.errors import (
     UnknownMemberIdError,
     UnknownProducerIdError,
 )
+from kafka_groups.errors.texts import counted, sentences
+from kafka_groups.net.clock import Clock
 from kafka_groups.streams.errors import StreamsError
-from kafka_groups.streams.runtime.assigned import OwnedTask
-from kafka_groups.streams.runtime.committing import Commits, offsets_of, positions_of
+from kafka_groups.streams.runtime.assigned import OwnedTask, TaskRole
+from kafka_groups.streams.runtime.commits import Commits, offsets_of, positions_of
+from kafka_groups.streams.runtime.output import WorkerOutput
+from kafka_groups.streams.runtime.plane import DataPlane
+from kafka_groups.streams.runtime.task_timeout import TaskTimeout
+from kafka_groups.streams.runtime.worker_membership import WorkerMembership
 
 __all__ = ["TransactionalCommits"]
 
@@ -42,7 +48,9 @@ _OVERCOME = (
     OutOfOrderSequenceNumberError,
     ProducerFencedError,
     StaleMemberEpochError,
+    TasksLostError,
     TransactionAbortableError,
+    TransactionExpiredError,
     UnknownMemberIdError,
     UnknownProducerIdError,
 )
@@ -55,41 +63,52 @@ class TransactionalCommits(Commits):
     A transaction that fails is an error of `commit`. Then nothing of it has happened: call `forget`, renew the
     producer, and let the tasks begin again from what was committed. A commit to which the coordinators do not answer is
     pending, as one is whose records are not confirmed: nothing more may be written into its transaction.
+
+    Transactions may fail for reasons that pass until that has lasted for `task.timeout.ms`. As for Java's tasks
+    (`AbstractTask.maybeInitTaskTimeoutOrThrow`), the time counts from the first failure, and progress ends it. Java
+    forgets it when a task begins again, so that there such failures have no end.
     """
 
     _refusals = _expiries = 0
 
-    def forget(self, error: TransactionFailedError, tasks: Collection[OwnedTask]) -> None:
-        """Forget a pending commit, as its transaction is lost.
+    def __init__(
+        self,
+        plane: DataPlane,
+        member: WorkerMembership,
+        output: WorkerOutput,
+        clock: Clock,
+        task_timeout_ms: int,
+    ) -> None:
+        super().__init__(plane, member, output, clock, task_timeout_ms)
+        self._failing = TaskTimeout(clock, task_timeout_ms, task_timeout_ms)  # each failure has its own line
 
-        Args:
-            error: Why it is lost.
-            tasks: The tasks of the worker.
-
-        Raises:
-            StreamsError: Several transactions in a row have failed, and the next ones would, too.
-        """
+    def _check_transaction(self, error: TransactionFailedError, tasks: Collection[OwnedTask]) -> None:
+        """Raise an error if the next transactions would fail, too, or have failed for too long."""
         cause = error.__cause__
-        is_refusal = isinstance(cause, BrokerError) and not (cause.retriable or isinstance(cause, _OVERCOME))
+        is_refusal = isinstance(cause, KafkaGroupsError) and not (cause.retriable or isinstance(cause, _OVERCOME))
         self._refusals += is_refusal
         self._expiries += isinstance(cause, TransactionExpiredError)
         if self._refusals >= _MOST_FAILURES:
-            raise StreamsError(
-                f"The brokers have refused {self._refusals} transactions in a row, each of which was aborted. The last "
-                f"time: {cause}. If it is about a record, it differs whenever it is processed, so that "
-                "production_exception_handler cannot be asked: drop it before the sink, or correct the topic. "
-                f"{_places(tasks)}"
-            ) from error
+            who = "The brokers have" if isinstance(cause, BrokerError) else "librdkafka has"
+            text = f"{who} refused {counted(self._refusals, 'transaction')} in a row, and the worker aborted them"
+            remedy = (
+                "If it is about a record, that record is different each time it is processed, so the worker cannot ask "
+                "production_exception_handler: drop the record before the sink, or correct the topic"
+            )
+            raise StreamsError(sentences(text, f"The last error: {cause}", remedy, _places(tasks))) from error
         if self._expiries >= _MOST_FAILURES:
-            raise StreamsError(
-                f"{self._expiries} transactions in a row have lasted for too long. The last time: {cause}. Set "
-                "transaction.timeout.ms of the producer to more than the longest time that your code takes for one "
-                f"record. {_places(tasks)}"
-            ) from error
-        self._pending = []
-        self._timeout.end()
-        self._retries.end()
-        self._flushes.end()
+            text = f"{counted(self._expiries, 'transaction')} in a row took longer than transaction.timeout.ms"
+            remedy = (
+                "Set transaction.timeout.ms of the producer to more than the longest time that your code takes for one "
+                "record"
+            )
+            raise StreamsError(sentences(text, f"The last error: {cause}", remedy, _places(tasks))) from error
+        self._failing.note("Transactions have failed again and again", error)
+
+    async def _commit(self, tasks: Collection[OwnedTask]) -> bool:
+        if not any(task.role is TaskRole.ACTIVE for task in tasks):
+            self._failing.end()  # there is nothing any more that could make progress
+        return await super()._commit(tasks)
 
     async def hand_over(self, tasks: Collection[OwnedTask]) -> None:
         """Commit the offsets of committed tasks once more, with metadata that Java can read.
@@ -107,6 +126,7 @@ class TransactionalCommits(Commits):
             _log.info("The next owner in Java may not know the times of partitions: %s", error)
 
     async def _conclude(self, tasks: Collection[OwnedTask]) -> bool:
+        # The records of the lost task are in the transaction of all others, so it cannot be committed without them.
         if any(task not in tasks for task in self._pending):
             raise TransactionFailedError("The worker has lost a task whose records are in the transaction.")
         if not await self._end_transaction(self._pending):
@@ -127,13 +147,19 @@ class TransactionalCommits(Commits):
             metadata = self._member.group_metadata()
             await self._plane.commit_transaction(offsets, metadata)
         except OperationTimeoutError as error:
+            # The transaction may have been committed or not. Committing it again with the same offsets is safe, and the
+            # only way to find out.
             self._timeout.note("The commit is repeated", error)
             return False
         except TasksLostError as error:
+            # KIP-447: the coordinator fences the offsets by the member's epoch. With lost tasks, nothing of the
+            # transaction may count.
             raise TransactionFailedError(f"The worker has lost its tasks: {error}") from error
         self._timeout.end()
+        # A transaction without records says nothing about those that were refused.
         if any(_has_moved(task) for task in tasks):
             self._refusals = self._expiries = 0
+            self._failing.end()
             self._output.forget_refused()
         for task in tasks:
             self._committed(task)

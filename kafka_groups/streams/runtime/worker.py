@@ -3,23 +3,35 @@
 import logging
 from collections.abc import Collection, Mapping
 
-from kafka_groups.data_plane.polled import NOTHING, PolledRecords
-from kafka_groups.errors import ApplicationShutdownError, KafkaGroupsError, TasksLostError, TransactionFailedError
+from kafka_groups.errors import (
+    ApplicationShutdownError,
+    DeliveryFailedError,
+    KafkaGroupsError,
+    TasksLostError,
+    TransactionFailedError,
+)
+from kafka_groups.errors.texts import sentences, text_of
+from kafka_groups.librdkafka.polled import NOTHING, PolledRecords
 from kafka_groups.net.clock import Clock
+from kafka_groups.streams.engines.interface import EngineFactory, TaskEngine
+from kafka_groups.streams.engines.questions import StoreQuestion, TaskAnswer, answers
+from kafka_groups.streams.engines.shared_memory import MemoryEngines
+from kafka_groups.streams.errors import StateFilesError
+from kafka_groups.streams.member.rules.known_group import is_shutdown
 from kafka_groups.streams.member.rules.member_events import GroupMembershipOperation
 from kafka_groups.streams.member.rules.task_offsets import TaskPosition
-from kafka_groups.streams.runtime.assigned import OwnedTask, TaskPhase, TaskRole
-from kafka_groups.streams.runtime.committing import Commits
-from kafka_groups.streams.runtime.plane import DataPlane, WorkerMembership
-from kafka_groups.streams.runtime.purging import Purging
+from kafka_groups.streams.runtime.assigned import OwnedTask, TaskPhase, TaskRole, noting_failure
+from kafka_groups.streams.runtime.commits import Commits, may_begin_again
+from kafka_groups.streams.runtime.plane import DataPlane
+from kafka_groups.streams.runtime.purge import Purging
+from kafka_groups.streams.runtime.running_watch import RunningWatch
 from kafka_groups.streams.runtime.settings import WorkerSettings
-from kafka_groups.streams.runtime.shared_engine import SharedEngine
-from kafka_groups.streams.runtime.statuses import is_shutdown
 from kafka_groups.streams.runtime.task_manager import TaskManager
 from kafka_groups.streams.runtime.task_timeout import TaskTimeout
 from kafka_groups.streams.runtime.transactional_commits import TransactionalCommits
+from kafka_groups.streams.runtime.worker_membership import WorkerMembership
 from kafka_groups.streams.runtime.worker_parts import WorkerParts
-from kafka_groups.streams.tasks.readiness import is_ready, still_idle_ms
+from kafka_groups.streams.tasks.record_choice import is_ready, still_idle_ms
 from kafka_groups.streams.topology.internal_topics import topic_name
 from kafka_groups.types import TaskId
 
@@ -45,18 +57,25 @@ class StreamsWorker:
     data plane and the member do.
 
     Attributes:
-        figures: Counts and times, for metrics. Other threads may read them.
+        sensors: Counts and times, for metrics. Other threads may read them.
         stores: The stores of the topology, by name.
         is_paused: Whether it processes nothing from the next turn on. It keeps its tasks, and fetches and commits.
     """
 
-    def __init__(self, settings: WorkerSettings, plane: DataPlane, member: WorkerMembership, clock: Clock) -> None:
+    def __init__(
+        self,
+        settings: WorkerSettings,
+        plane: DataPlane,
+        member: WorkerMembership,
+        clock: Clock,
+        engine_factory: EngineFactory | None = None,
+    ) -> None:
         self.is_paused = False
-        parts = WorkerParts(settings, plane, member, clock)
+        parts = WorkerParts(settings, plane, member, clock, engine_factory or MemoryEngines())
         self._settings, self._plane, self._member, self._clock = settings, plane, member, clock
-        self.figures, self.stores = parts.figures, settings.tasks.topology.stores
+        self.sensors, self.stores = parts.sensors, settings.tasks.topology.stores
         self._output, self._globals = parts.output, parts.global_stores
-        self._restoration, self._consuming = parts.restoration, parts.consuming
+        self._progress, self._restoration, self._consuming = parts.progress, parts.restoration, parts.consuming
         self._manager = TaskManager(parts, self._is_committed_now)
         kind = TransactionalCommits if settings.is_exactly_once else Commits
         self._commits = kind(plane, member, self._output, clock, settings.task_timeout_ms)
@@ -65,8 +84,10 @@ class StreamsWorker:
         repartitioned = [topic_name(tasks.topology, tasks.application_id, t) for t in tasks.topology.repartition_topics]
         self._purging = Purging(plane, repartitioned, settings.repartition_purge_interval_ms)
         self._restoring = TaskTimeout(clock, settings.task_timeout_ms)
+        self._watch = RunningWatch(clock)
         self._looked_ms = self._committed_ms = 0
         self._is_committed = True  # whether the last commit succeeded
+        self._left: dict[TaskId, TaskPosition] = {}
         self._last_task: TaskId | None = None  # the one that has processed last
         self._is_commit_due = False  # whether the changes of the stores need one before anything else is processed
 
@@ -84,14 +105,38 @@ class StreamsWorker:
         active = [task for task in self.tasks.values() if task.role is TaskRole.ACTIVE]
         return self._manager.is_settled and self._globals.is_loaded and all(task.is_running for task in active)
 
-    def engines(self, store: str) -> list[SharedEngine]:
+    @property
+    def partition_counts(self) -> Mapping[str, int]:
+        """The numbers of partitions of topics, as the brokers told them last. Other threads may read it."""
+        return self._manager.partition_counts
+
+    def engines(self, store: str, *, allows_stale: bool = False) -> list[TaskEngine]:
         """Return the engines of the running tasks that have a store; for queries of other threads."""
-        if (engine := self._globals.engine_of(store)) is not None:
-            return [engine]
-        return [each.engine for each in self.tasks.values() if each.is_running and store in each.task.states]
+        return [engine for _, engine in self._readable(store, allows_stale=allows_stale)]
+
+    def _readable(self, store: str, *, allows_stale: bool) -> list[tuple[TaskId, TaskEngine]]:
+        if (found := self._globals.engine_of(store)) is not None:
+            return [found] if found[1].is_open else []
+        having = [each for each in self.tasks.values() if store in each.task.states]
+        return [(each.task_id, each.engine) for each in having if each.is_running or allows_stale]
+
+    def answers(self, question: StoreQuestion) -> list[TaskAnswer]:
+        """Return what each task answers that has a store; for queries of other threads.
+
+        Raises:
+            InvalidStateStoreError: A task has just gone.
+        """
+        definition = self.stores[question.store].definition
+        return answers(question, definition, self._readable(question.store, allows_stale=question.allows_stale))
 
     def positions(self) -> dict[TaskId, TaskPosition]:
-        """Return the positions of the tasks' stores; for the member's thread."""
+        """Return the positions of the tasks' stores; for the member's thread.
+
+        Before it has tasks, they are those of the state that the process before has left: the group assigns a task
+        where its state is.
+        """
+        if not self._manager.has_had_tasks:
+            return self._left
         return {task_id: task.position() for task_id, task in self.tasks.items() if task.applied}
 
     # ------------------------------------------------------------------------------------ the loop
@@ -104,12 +149,14 @@ class StreamsWorker:
             KafkaGroupsError: The brokers refused something for good.
         """
         await self._globals.begin(self._clock.wall_ms())
+        self._left = self._manager.positions_left()
         await self._member.join()
 
     async def turn(self) -> int:
         """Do what can be done now. Return how long there is nothing else to do, in ms.
 
-        If its transaction fails, the tasks begin again from what was committed.
+        If its transaction fails, or records are not written for a reason that may pass, the tasks begin again from what
+        was committed.
 
         Raises:
             ApplicationShutdownError: A member has asked all members to shut down. The tasks are committed.
@@ -118,24 +165,40 @@ class StreamsWorker:
         """
         try:
             return await self._turn()
-        except TransactionFailedError as error:
+        except (DeliveryFailedError, TransactionFailedError) as error:
+            # In Kafka Streams, a TaskCorruptedException or TaskMigratedException of one task has the same effect
+            # (TaskManager.handleCorruption, StreamThread.handleTaskMigrated).
+            if not may_begin_again(error):
+                raise
+            self._commits.forget(error, self.tasks.values())
+            await self._begin_again(error)
+            return 0
+        except StateFilesError as error:
+            # What a task has written since the last commit must not be committed without the changes of its stores.
+            if not any(task.failure is error for task in self.tasks.values()):
+                raise
+            self._commits.drop_pending()
             await self._begin_again(error)
             return 0
 
     async def _turn(self) -> int:
         now_ms, wall_ms = self._clock.now_ms(), self._clock.wall_ms()
         self._output.wall_ms = wall_ms
+        # A worker without running tasks waits for its group, so it looks in every turn.
         if now_ms - self._looked_ms >= _LOOK_MS or not self._has_running:
             self._looked_ms = now_ms
             await self._manager.look()
             self._check_lost()
+            self._watch.look(is_running=self.is_running, obstacles=self._obstacles)
         restored = await self._restore(wall_ms)
         polled_ms = self._clock.now_ms()
+        # Records are fetched in every turn, also while the worker is paused: its queues fill, and then it pauses the
+        # partitions.
         count = await self._consuming.read(self._settings.max_poll_records, wall_ms)
-        self.figures.polled(count, polled_ms, now_ms)
+        self.sensors.polled(count, polled_ms, now_ms)
         processed = await self._work(now_ms) if self._may_work else 0
         await self._commit_if_due()
-        self.figures.end_turn()
+        self.sensors.end_turn()
         is_busy = restored or count or processed
         return 0 if is_busy else self._wait_ms()
 
@@ -154,9 +217,13 @@ class StreamsWorker:
             is_clean: Whether to commit; no after an error.
         """
         try:
+            # After an error, the records since the last commit count as not processed, and another worker processes
+            # them.
             if is_clean:
                 await self._finish(timeout_s)
         finally:
+            # Each step is taken even if the one before failed, because the group has to hear of the end, and
+            # connections have to be closed.
             try:
                 self._manager.close()
             finally:
@@ -178,20 +245,29 @@ class StreamsWorker:
         try:
             events = await self._member.poll()
         except ApplicationShutdownError:
+            # The member says it once as a status, and raises it in the call after that.
             return True
         return any(map(is_shutdown, events))
 
     # ------------------------------------------------------------------------------------ transactions
+
+    def _obstacles(self) -> list[str]:
+        """Return what keeps the worker from running."""
+        found = [*self._manager.obstacles, self._globals.obstacle, self._preparing.obstacle, self._restoring.obstacle]
+        found += [task.beginning.obstacle for task in self._waiting(TaskPhase.CREATED)]
+        found.append(self._progress.obstacle)
+        if self.is_paused:
+            found.append("it is paused: call resume")
+        return [each for each in found if each is not None]
 
     def _check_lost(self) -> None:
         """Raise an error if the records of a task are in the transaction that the worker has lost."""
         if self._manager.forget_lost_work() and self._settings.is_exactly_once:
             raise TransactionFailedError("The worker has lost a task whose records are in its transaction.")
 
-    async def _begin_again(self, error: TransactionFailedError) -> None:
-        """Forget the transaction that has failed, and let its tasks begin again from what was committed."""
-        _log.warning("%s. The records since the last commit are processed again.", str(error).rstrip("."))
-        self._commits.forget(error, self.tasks.values())
+    async def _begin_again(self, error: DeliveryFailedError | TransactionFailedError | StateFilesError) -> None:
+        """Let all tasks begin again from what was committed."""
+        _log.warning(sentences(text_of(error), "The records since the last commit are processed again"))
         self._is_commit_due = False
         await self._plane.renew()
         await self._manager.revive()
@@ -199,9 +275,12 @@ class StreamsWorker:
     async def _finish(self, timeout_s: float | None) -> None:
         try:
             await self._commits.finish(self.tasks.values(), timeout_s)
+            # After the last commit: there is nothing to hand over that was not committed.
             await self._commits.hand_over(self.tasks.values())
-        except TransactionFailedError as error:
-            _log.warning("%s. The records since the last commit will be processed again.", str(error).rstrip("."))
+        except (DeliveryFailedError, TransactionFailedError) as error:
+            if not may_begin_again(error):
+                raise
+            _log.warning(sentences(text_of(error), "The records since the last commit will be processed again"))
 
     async def _is_prepared(self) -> bool:
         if not self._preparing.may_try:
@@ -209,6 +288,7 @@ class StreamsWorker:
         try:
             await self._plane.prepare()
         except KafkaGroupsError as error:
+            # A producer that was fenced or failed cannot be used again. The next attempt begins with another one.
             if isinstance(error, TransactionFailedError):
                 await self._plane.renew()
             self._preparing.note("The producer cannot begin yet", error)
@@ -220,10 +300,13 @@ class StreamsWorker:
 
     async def _restore(self, wall_ms: int) -> int:
         await self._globals.begin(wall_ms)
+        # A paused application does not restore either, as in Kafka Streams
+        # (StoreChangelogReader.pauseResumePartitions).
         await (self._restoration.pause() if self.is_paused else self._restoration.resume())
         await self._begin_created()
         polled = await self._poll_restoring()
         count = self._restoration.take(polled)
+        self._progress.look()
         await self._globals.skip_lost()
         await self._restoration.follow_ends()
         if polled:
@@ -231,6 +314,8 @@ class StreamsWorker:
             for task in self._restoration.lost(polled):
                 await self._manager.wipe(task)
         for task in self._waiting(TaskPhase.RESTORING):
+            # A restored active task runs when the global stores are loaded and the producer has fenced the one before
+            # it. Standby and warm-up tasks are never restored: they follow their changelogs.
             if task.role is TaskRole.ACTIVE and task.is_restored and self._may_run(task) and await self._is_prepared():
                 await self._run(task, wall_ms)
                 if not task.is_running:
@@ -240,6 +325,7 @@ class StreamsWorker:
 
     async def _poll_restoring(self) -> PolledRecords:
         try:
+            # Fewer records while tasks run, so that restoration does not delay their processing.
             polled = await self._plane.poll_restoring(_RESTORED_BESIDE if self._has_running else _RESTORED_RECORDS)
             is_answered = bool(polled) or await self._restoration.is_answered(self._restoring)
         except KafkaGroupsError as error:
@@ -248,7 +334,7 @@ class StreamsWorker:
         if is_answered:
             self._restoring.end()
         if polled.count:
-            self.figures.restored.add(polled.count, self._clock.now_ms())
+            self.sensors.restored.add(polled.count, self._clock.now_ms())
         return polled
 
     async def _begin_created(self) -> None:
@@ -295,7 +381,7 @@ class StreamsWorker:
     async def _work(self, now_ms: int) -> int:
         begun_ms = self._clock.now_ms()
         processed = self._process(now_ms) if self._globals.is_loaded else 0
-        self.figures.processed(processed, begun_ms)
+        self.sensors.processed(processed, begun_ms)
         if processed or any(task.paused for task in self.tasks.values()):
             await self._consuming.resume_emptied()
         self._punctuate()
@@ -307,6 +393,8 @@ class StreamsWorker:
         while more and self._plane.has_room:
             rest = []
             for task in more:
+                # The sum is kept up to date with each slice. When it seems to be used up, it is counted anew, which
+                # costs more.
                 if room_bytes <= 0 and (room_bytes := self._room_bytes()) <= 0:
                     return count
                 room_bytes += task.task.uncommitted_bytes
@@ -314,8 +402,11 @@ class StreamsWorker:
                 done = self._process_slice(task)
                 room_bytes -= task.task.uncommitted_bytes
                 count += done
+                # A requested commit comes before any other task's turn, as in StreamThread.maybeCommit, which looks for
+                # requests after each iteration.
                 if task.task.is_commit_requested or self._clock.now_ms() - begun_ms >= _TURN_MS:
                     return count
+                # A task that has processed fewer records than it could has no more for now.
                 if done == wanted:
                     rest.append(task)
             more = rest
@@ -329,10 +420,11 @@ class StreamsWorker:
 
     def _process_slice(self, task: OwnedTask) -> int:
         begun_ms = self._clock.now_ms()
-        done = self._process_task(task)
-        task.task.flush_large_caches()
+        with noting_failure(task):
+            done = self._process_task(task)
+            task.task.flush_large_caches()
         ended_ms = self._clock.now_ms()
-        task.figures.took(done, begun_ms, ended_ms)
+        task.sensors.took(done, begun_ms, ended_ms)
         task.slice.took(done, ended_ms - begun_ms)
         if done:
             self._last_task = task.task_id
@@ -340,6 +432,7 @@ class StreamsWorker:
 
     def _process_task(self, task: OwnedTask) -> int:
         wall_ms, now_ms, process = self._clock.wall_ms(), self._clock.now_ms(), task.task.process
+        # With a single partition there is nothing to wait for, so the order of partitions needs no check.
         single, wanted = len(task.inputs) == 1, task.slice.records
         for count in range(wanted):
             if not (single or self._may_process(task, now_ms)) or not process(wall_ms):
@@ -352,6 +445,8 @@ class StreamsWorker:
     def _may_process(self, task: OwnedTask, now_ms: int) -> bool:
         queues = task.task.queues
         empty = [place for place in task.inputs if not queues[place.topic, place.partition]]
+        # There are three cases: nothing to process; records in all partitions; and some partitions that are empty.
+        # Whether to wait for these is the rule of max.task.idle.ms (StreamTask.isProcessable in Kafka Streams).
         if len(empty) == len(task.inputs):
             return False
         waits = task.read_to_end.issuperset(empty)
@@ -365,16 +460,18 @@ class StreamsWorker:
     def _punctuate(self) -> None:
         wall_ms, begun_ms, count = self._clock.wall_ms(), self._clock.now_ms(), 0
         for task in self.tasks.values():
-            if task.is_running and task.task.punctuate_wall_clock(wall_ms):
-                task.is_dirty = True
-                count += 1
-        self.figures.punctuated(count, begun_ms)
+            with noting_failure(task):
+                if task.is_running and task.task.punctuate_wall_clock(wall_ms):
+                    task.is_dirty = True
+                    count += 1
+        self.sensors.punctuated(count, begun_ms)
 
     async def _commit_if_due(self) -> None:
         now_ms = self._clock.now_ms()
         is_asked = any(task.task.is_commit_requested for task in self.tasks.values())
         may_try = self._is_committed or self._commits.may_repeat
         is_pending = self._commits.is_pending or self._plane.has_failed
+        # A pending commit goes on in each turn, as nothing is processed before it has ended.
         is_asked = is_asked or is_pending or (may_try and not self._room_bytes())
         if is_asked or now_ms - self._committed_ms >= self._settings.commit_interval_ms:
             self._committed_ms = now_ms
@@ -386,6 +483,8 @@ class StreamsWorker:
         limit_bytes = self._settings.uncommitted_max_bytes
         tasks = [task.task for task in self.tasks.values() if task.is_running]
         used_bytes = sum(task.uncommitted_bytes for task in tasks)
+        # StreamThread.shouldCommitDueToUncommittedBytes in Kafka Streams: state stores keep uncommitted changes in
+        # memory, and a commit frees it (statestore.uncommitted.max.bytes).
         if not self._is_commit_due and used_bytes >= limit_bytes:
             for task in tasks:
                 task.recount()
@@ -400,9 +499,9 @@ class StreamsWorker:
         is_committed = await self._commits.commit(self.tasks.values())
         if is_committed:
             self._is_commit_due = False
-            self.figures.committed(changed, begun_ms)
+            self.sensors.committed(changed, begun_ms)
         for task in self.tasks.values():
-            task.figures.note_dropped(sum(task.task.dropped_records.values()), begun_ms)
+            task.sensors.note_dropped(sum(task.task.dropped_records.values()), begun_ms)
         return is_committed
 
     async def _is_committed_now(self, ending: Collection[OwnedTask]) -> bool:

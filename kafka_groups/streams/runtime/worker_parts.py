@@ -3,14 +3,18 @@
 from attrs import field, frozen
 
 from kafka_groups.net.clock import Clock
+from kafka_groups.streams.engines.interface import EngineFactory
+from kafka_groups.streams.engines.shared_memory import MemoryEngines
 from kafka_groups.streams.runtime.consuming import Consuming
-from kafka_groups.streams.runtime.figures import WorkerFigures
 from kafka_groups.streams.runtime.global_stores import GlobalStores
 from kafka_groups.streams.runtime.output import WorkerOutput
-from kafka_groups.streams.runtime.plane import DataPlane, WorkerMembership
+from kafka_groups.streams.runtime.plane import DataPlane
+from kafka_groups.streams.runtime.restoration import Restoration
 from kafka_groups.streams.runtime.restore_listeners import RestoreEvents
-from kafka_groups.streams.runtime.restoring import Restoration
+from kafka_groups.streams.runtime.restore_progress import RestoreProgress
 from kafka_groups.streams.runtime.settings import WorkerSettings
+from kafka_groups.streams.runtime.worker_membership import WorkerMembership
+from kafka_groups.streams.runtime.worker_sensors import WorkerSensors
 
 __all__ = ["WorkerParts"]
 
@@ -24,8 +28,10 @@ class WorkerParts:
         plane: Where its records come from and go to.
         member: Its place in the group.
         clock: Its time.
+        engine_factory: Makes the engines that keep the committed state of its tasks.
         events: Tells listeners of restorations.
-        figures: Its counts and times, for metrics.
+        progress: Logs how they proceed.
+        sensors: Its counts and times, for metrics.
         output: Writes the records of sinks and the changes of stores.
         global_stores: The stores that every worker has.
         restoration: Fills the stores of tasks.
@@ -36,8 +42,10 @@ class WorkerParts:
     plane: DataPlane
     member: WorkerMembership
     clock: Clock
+    engine_factory: EngineFactory = field(factory=MemoryEngines)
     events: RestoreEvents = field(init=False)
-    figures: WorkerFigures = field(init=False)
+    progress: RestoreProgress = field(init=False)
+    sensors: WorkerSensors = field(init=False)
     output: WorkerOutput = field(init=False)
     global_stores: GlobalStores = field(init=False)
     restoration: Restoration = field(init=False)
@@ -47,9 +55,13 @@ class WorkerParts:
     def _events(self) -> RestoreEvents:
         return RestoreEvents(self.settings.listeners)
 
-    @figures.default
-    def _figures(self) -> WorkerFigures:
-        return WorkerFigures(self.clock)
+    @progress.default
+    def _progress(self) -> RestoreProgress:
+        return RestoreProgress(self.clock)
+
+    @sensors.default
+    def _sensors(self) -> WorkerSensors:
+        return WorkerSensors(self.clock)
 
     @output.default
     def _output(self) -> WorkerOutput:
@@ -57,11 +69,11 @@ class WorkerParts:
 
     @restoration.default
     def _restoration(self) -> Restoration:
-        return Restoration(self.plane, self.member, self.clock, self.events, self.settings.task_timeout_ms)
+        return Restoration(self.plane, self.member, self.clock, self.events, self.progress)
 
     @global_stores.default
     def _global_stores(self) -> GlobalStores:
-        return GlobalStores(self.settings, self.plane, self.output, self.clock, self.events)
+        return GlobalStores(self.settings, self.plane, self.output, self.clock, self.events, self.progress)
 
     @consuming.default
     def _consuming(self) -> Consuming:

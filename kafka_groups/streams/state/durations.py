@@ -15,7 +15,8 @@ def milliseconds(keyword: str, duration: object, *, minimum: int = 0) -> int:
     """
     if not isinstance(duration, timedelta):
         raise ConfigurationError(
-            f"{keyword}={duration!r} is not a duration. Give a timedelta, such as timedelta(seconds=30)."
+            f"{keyword}={duration!r} is not a duration. Give a timedelta, such as "
+            f"timedelta(seconds={_seconds(duration)})."
         )
     found, rest = divmod(duration, timedelta(milliseconds=1))
     if rest:
@@ -23,3 +24,8 @@ def milliseconds(keyword: str, duration: object, *, minimum: int = 0) -> int:
     if found < minimum:
         raise ConfigurationError(f"{keyword}={duration!r} is too short. Give at least {minimum} ms.")
     return found
+
+
+def _seconds(given: object) -> int:
+    """Return the number for an example: what was given instead of a duration, if it can be seconds."""
+    return given if type(given) is int and given > 0 else 30

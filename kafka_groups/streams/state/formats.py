@@ -59,5 +59,6 @@ def encoder(layout: ValueFormat, write: BoundSerializer[Any]) -> Callable[[Any, 
 
 def after_prefix(prefix: bytes) -> bytes | None:
     """Return the smallest key after all keys that begin with a prefix, or None if there is no such key."""
+    # A byte of 255 cannot be raised, so the one before it is (ByteUtils.increment in Kafka).
     shortened = prefix.rstrip(b"\xff")
     return shortened[:-1] + bytes([shortened[-1] + 1]) if shortened else None

@@ -3,11 +3,13 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from kafka_groups.errors.texts import counted
 from kafka_groups.streams.errors import StreamsError
 from kafka_groups.streams.state.key_value import KeyValueState
 from kafka_groups.streams.state.rows import FoundValue
-from kafka_groups.streams.state.sessions import SessionState, StoredSession
-from kafka_groups.streams.state.windows import StoredWindow, WindowState
+from kafka_groups.streams.state.session_stores import SessionState, StoredSession
+from kafka_groups.streams.state.stores import WindowDefinition
+from kafka_groups.streams.state.window_stores import StoredWindow, WindowState
 
 __all__ = ["JoinedStates"]
 
@@ -31,6 +33,7 @@ class JoinedStates:
 
     def get(self, key: bytes) -> FoundValue | None:
         """Return value and timestamp of a row, or None."""
+        # A key is in the partition that its partitioner chose, which is not known here, so all are asked.
         return next((found for each in self._states if (found := each.get(key)) is not None), None)
 
     def stored(self, key: bytes) -> bytes | None:
@@ -44,7 +47,8 @@ class JoinedStates:
             StreamsError: Always.
         """
         raise StreamsError(
-            f"Store {self.name!r} has {len(self._states)} partitions, which are read as one. Choose one with "
+            f"Store {self.name!r} has {counted(len(self._states), 'partition')}, which are read as one. "
+            "Choose one with "
             "partition= to change it."
         )
 
@@ -70,7 +74,8 @@ class JoinedStates:
     def all(self, *times_ms: int) -> list[Any]:
         """Return all windows or sessions in order of time and key."""
         found = [row for each in self._states for row in each.all(*times_ms)]
-        return sorted(found, key=_start_and_row if isinstance(self._states[0], WindowState) else _end_and_row)
+        # Each state is in this order, so that the whole is in the order of one store.
+        return sorted(found, key=_start_and_row if isinstance(self.definition, WindowDefinition) else _end_and_row)
 
 
 def _start_and_row(window: StoredWindow) -> tuple[int, bytes]:

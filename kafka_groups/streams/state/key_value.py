@@ -5,7 +5,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from kafka_groups.streams.state.formats import PLAIN, TIMESTAMPED, after_prefix
 from kafka_groups.streams.state.rows import FoundValue, StoreRows
-from kafka_groups.streams.state.store import RecordContext, StoreSurroundings
+from kafka_groups.streams.state.state_store import RecordContext, StoreSurroundings
 from kafka_groups.streams.state.stores import KeyValueDefinition
 
 __all__ = ["KeyValueState", "KeyValueStore", "TimestampedKeyValueStore", "ValueAndTimestamp"]
@@ -98,6 +98,8 @@ class KeyValueStore(Generic[K, V]):
     def range(self, low: K | None = None, high: K | None = None, *, reverse: bool = False) -> Iterator[tuple[K, V]]:
         """Iterate over the keys from `low` to `high`, both included. None: from the first key, to the last one."""
         low_bytes = b"" if low is None else self._state.key_bytes(low)
+        # The zero byte makes the upper bound inclusive: nothing lies between a key and itself with a zero byte behind
+        # it.
         high_bytes = None if high is None else self._state.key_bytes(high) + b"\0"
         return _values(self._state.scan(low_bytes, high_bytes, reverse=reverse))
 

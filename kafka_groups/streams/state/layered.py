@@ -25,6 +25,7 @@ class LayeredTable:
 
     def get(self, key: bytes) -> bytes | None:
         """Return the value of a key, or None."""
+        # A deleted key is None here, and must not be looked up below.
         if key in self.changes:
             return self.changes[key]
         return self._get_committed(key)
@@ -37,9 +38,13 @@ class LayeredTable:
 
     def scan(self, low: bytes = b"", high: bytes | None = None) -> list[KeyedBytes]:
         """Return the pairs with `low` <= key < `high` in the order of their keys. None: to the last key."""
-        committed = self._committed.scan(low, high)
+        return self._with_changes(list(self._committed.scan(low, high)), low, high)
+
+    def _with_changes(self, committed: list[KeyedBytes], low: bytes, high: bytes | None) -> list[KeyedBytes]:
         if not self.changes:
             return committed
+        # Few stores are scanned between two commits, so the order of the changes is made at the first scan, and kept up
+        # from then on.
         if self._ordered is None:
             self._ordered = sorted(self.changes)
         ordered = self._ordered
@@ -63,6 +68,7 @@ class LayeredTable:
             while position < len(committed) and committed[position][0] < key:
                 yield committed[position]
                 position += 1
+            # The change replaces what the engine has for this key, or deletes it.
             if position < len(committed) and committed[position][0] == key:
                 position += 1
             value = self.changes[key]

@@ -1,6 +1,5 @@
 """Definitions of stores: names, serdes and options, without any state. Users import this module as `stores`."""
 
-import re
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any, Generic, TypeVar
@@ -10,6 +9,7 @@ from attrs import Attribute, field, frozen
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.serdes import Serde
 from kafka_groups.streams.state.durations import milliseconds
+from kafka_groups.types import is_topic_name
 
 __all__ = [
     "KeyValueDefinition",
@@ -30,7 +30,6 @@ V = TypeVar("V")
 Changelog = bool | Mapping[str, str]
 """False for a store without a changelog; a mapping gives the topic's configs."""
 
-_LEGAL_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 _DAY_MS = 86_400_000
 _MAX_MS = 2**63 - 1
 
@@ -54,7 +53,7 @@ def _configs(_definition: object, _attribute: object, configs: Any) -> None:
 
 
 def _legal(_definition: object, _attribute: "Attribute[str]", name: object) -> None:
-    if not isinstance(name, str) or not _LEGAL_NAME.fullmatch(name) or name in (".", ".."):
+    if not isinstance(name, str) or not is_topic_name(name):
         raise ConfigurationError(
             f"name={name!r} is not the name of a store, because its changelog could not have it. Use up to 249 ASCII "
             "letters, digits, '.', '_' and '-'."
@@ -68,11 +67,10 @@ def _serde(definition: "StoreDefinition", attribute: "Attribute[Serde[K]]", give
         )
 
 
-def _in_memory(_definition: object, _attribute: "Attribute[bool]", persistent: object) -> None:
-    if persistent:
+def _persistent(_definition: object, _attribute: "Attribute[bool | None]", given: object) -> None:
+    if given is not None and not isinstance(given, bool):
         raise ConfigurationError(
-            f"persistent={persistent!r}: stores on disk come in a later release. Leave it out: stores in memory are "
-            "restored from their changelogs, too."
+            f"persistent={given!r} is not True, False or None. Give True for a store on disk, False for one in memory."
         )
 
 
@@ -82,13 +80,13 @@ class StoreDefinition:
 
     Attributes:
         name: The store's name, once in a topology.
-        persistent: Whether the store is kept on disk. No release does that yet.
+        persistent: Whether the store is kept on disk. None: as `default_dsl_store` says.
         changelog: The configs of its changelog topic, or None for a store without one.
         caching: Whether operators forward only the last update of a key at each commit. None: the operator decides.
     """
 
     name: str = field(validator=_legal)
-    persistent: bool = field(default=False, validator=_in_memory)
+    persistent: bool | None = field(default=None, validator=_persistent)
     changelog: Configs | None = field(default=(), converter=_frozen_configs, validator=_configs)
     caching: bool | None = None
 
@@ -155,10 +153,15 @@ class WindowDefinition(StoreDefinition, Generic[K, V]):
     @property
     def restored_ms(self) -> int | None:
         """The age of changelog records that are not needed any more; None if any may be needed."""
+        # This age is relative to the time of operators. The store's time is the highest start of a window, which may be
+        # one window behind it. Processors may put any start, so nothing can be said of their stores.
         return self.retention_ms + self.size_ms if self.starts_before_records else None
 
     def changelog_defaults(self) -> Mapping[str, str]:
         """Return the configs that the changelog topic of such a store has by itself."""
+        # Rows with unique keys cannot be compacted, only deleted (StreamJoinedStoreFactory in Kafka). The day on top is
+        # `windowstore.changelog.additional.retention.ms`: brokers delete by their clocks, and the store's time may lag
+        # behind.
         return _kept("delete" if self.retain_duplicates else "compact,delete", self.retention_ms)
 
 
@@ -183,12 +186,14 @@ class SessionDefinition(StoreDefinition, Generic[K, V]):
 
 @frozen(kw_only=True)
 class SuppressDefinition(StoreDefinition, Generic[K, V]):
-    """The buffer of a suppressed table.
+    """The buffer of a suppressed table, which is in memory as Java's.
 
     Attributes:
         key: The serde of its keys.
         value: The serde of its values.
     """
+
+    persistent: bool | None = field(default=False, init=False)
 
     key: Serde[K] = field(validator=_serde)
     value: Serde[V] = field(validator=_serde)
@@ -199,7 +204,7 @@ def key_value(
     key: Serde[K],
     value: Serde[V],
     *,
-    persistent: bool = False,
+    persistent: bool | None = None,
     changelog: Changelog = True,
     caching: bool | None = None,
 ) -> KeyValueDefinition[K, V]:
@@ -211,7 +216,8 @@ def key_value(
         name: The store's name, once in a topology.
         key: The serde of its keys. The order of keys is the order of their bytes.
         value: The serde of its values.
-        persistent: Whether to keep the store on disk. It must be False in this release.
+        persistent: Whether to keep the store on disk, in `state_dir`, so that a restart continues with what is there.
+            None: operators of the DSL follow `default_dsl_store`, and a store for processors is in memory.
         changelog: False for a store that is lost with its worker; a mapping gives configs of the changelog topic.
         caching: Whether an operator forwards only the last update of a key at each commit (the default of the DSL).
     """
@@ -221,7 +227,7 @@ def key_value(
 
 
 def timestamped_key_value(
-    name: str, key: Serde[K], value: Serde[V], *, persistent: bool = False, changelog: Changelog = True
+    name: str, key: Serde[K], value: Serde[V], *, persistent: bool | None = None, changelog: Changelog = True
 ) -> TimestampedKeyValueDefinition[K, V]:
     """Define a key-value store for processors that keeps a timestamp with each value.
 
@@ -229,7 +235,8 @@ def timestamped_key_value(
         name: The store's name, once in a topology.
         key: The serde of its keys.
         value: The serde of its values.
-        persistent: Whether to keep the store on disk. It must be False in this release.
+        persistent: Whether to keep the store on disk, in `state_dir`, so that a restart continues with what is there.
+            None: operators of the DSL follow `default_dsl_store`, and a store for processors is in memory.
         changelog: False for a store that is lost with its worker; a mapping gives configs of the changelog topic.
     """
     return TimestampedKeyValueDefinition(name=name, key=key, value=value, persistent=persistent, changelog=changelog)
@@ -243,7 +250,7 @@ def window(  # noqa: PLR0913, keywords
     size: timedelta,
     retention: timedelta,
     retain_duplicates: bool = False,
-    persistent: bool = False,
+    persistent: bool | None = None,
     changelog: Changelog = True,
     caching: bool | None = None,
 ) -> WindowDefinition[K, V]:
@@ -258,7 +265,8 @@ def window(  # noqa: PLR0913, keywords
         size: The size of its windows, which their keys do not tell.
         retention: How long a window is kept after its start, by the highest start that was put.
         retain_duplicates: Whether to keep several values of a key and window, in the order of their puts.
-        persistent: Whether to keep the store on disk. It must be False in this release.
+        persistent: Whether to keep the store on disk, in `state_dir`, so that a restart continues with what is there.
+            None: operators of the DSL follow `default_dsl_store`, and a store for processors is in memory.
         changelog: False for a store that is lost with its worker; a mapping gives configs of the changelog topic.
         caching: Whether an operator forwards only the last update of a key at each commit (the default of the DSL).
 
@@ -287,7 +295,7 @@ def session(  # noqa: PLR0913, keywords
     value: Serde[V],
     *,
     retention: timedelta,
-    persistent: bool = False,
+    persistent: bool | None = None,
     changelog: Changelog = True,
     caching: bool | None = None,
 ) -> SessionDefinition[K, V]:
@@ -298,7 +306,8 @@ def session(  # noqa: PLR0913, keywords
         key: The serde of its keys.
         value: The serde of its values.
         retention: How long a session is kept after its end, by the highest end that was put.
-        persistent: Whether to keep the store on disk. It must be False in this release.
+        persistent: Whether to keep the store on disk, in `state_dir`, so that a restart continues with what is there.
+            None: operators of the DSL follow `default_dsl_store`, and a store for processors is in memory.
         changelog: False for a store that is lost with its worker; a mapping gives configs of the changelog topic.
         caching: Whether an operator forwards only the last update of a key at each commit (the default of the DSL).
 

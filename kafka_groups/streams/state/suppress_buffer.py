@@ -2,10 +2,12 @@
 
 import struct
 from heapq import heappop, heappush
+from itertools import repeat
 from typing import Any, NamedTuple
 
 from kafka_groups.errors import DeserializationError
-from kafka_groups.streams.state.store import ENTRY_BYTES, ChangelogRecord, StoreSurroundings
+from kafka_groups.streams.state.engine import NO_NOTES, Changes, Notes
+from kafka_groups.streams.state.state_store import ENTRY_BYTES, ChangelogBatch, ChangelogRecord, StoreSurroundings
 from kafka_groups.streams.state.stores import SuppressDefinition
 from kafka_groups.types import Header, Headers
 
@@ -45,6 +47,7 @@ class BufferedUpdate(NamedTuple):
     @property
     def size_bytes(self) -> int:
         """Its size without key, as Java counts it: texts by characters, an old value once."""
+        # BufferValue.residentMemorySizeEstimate in Kafka: limits in bytes mean the same in both languages.
         old = None if self.old == self.prior else self.old
         headers = sum([len(key) + len(value or b"") for key, value in self.headers]) if self.headers else 0
         values = len(self.new or b"") + len(self.prior or b"") + len(old or b"")
@@ -106,12 +109,16 @@ class SuppressBuffer:
         known, record, write = self._updates.get(key), self._record, self._write_value
         old_bytes = None if old is None else write(old, [])
         update = BufferedUpdate(
+            # A later update does not begin to wait anew, or a key that changes often would never come out
+            # (InMemoryTimeOrderedKeyValueChangeBuffer.cleanPut in Kafka).
             due_ms=due_ms if known is None else known.due_ms,
             timestamp_ms=timestamp_ms,
             topic=record.topic,
             partition=record.partition,
             offset=record.offset,
             headers=headers,
+            # What was last forwarded is what was there before the first update that waits
+            # (InMemoryTimeOrderedKeyValueChangeBuffer.put).
             prior=old_bytes if known is None else known.prior,
             old=old_bytes,
             new=None if new is None else write(new, []),
@@ -126,6 +133,8 @@ class SuppressBuffer:
         while turns:
             due_ms, key = turns[0]
             found = updates.get(key)
+            # Otherwise the key was taken out, and perhaps came again with another time. Entries of the heap are removed
+            # only when they come to the top.
             if found is not None and found.due_ms == due_ms:
                 return due_ms
             heappop(turns)
@@ -159,26 +168,39 @@ class SuppressBuffer:
 
     def changelog(self) -> list[ChangelogRecord]:
         """Return the changes since the last commit, one for each key. They get the time of writing, as in Java."""
+        # A tombstone has no version header in Java either (InMemoryTimeOrderedKeyValueChangeBuffer.logTombstone).
         rows = self._rows().items()
         return [ChangelogRecord(key, row, None, () if row is None else (_VERSION,)) for key, row in rows]
 
-    def commit(self) -> None:
-        """Move the changes into the committed state."""
-        self._engine.commit({self.name: self._rows()})
+    def changes(self) -> Changes:
+        """Return the changes since the last commit as the engine takes them."""
+        return {self.name: self._rows()}
+
+    def notes(self) -> Notes:
+        """Return what the engine has to keep together with the changes: nothing."""
+        return NO_NOTES
+
+    def committed(self) -> None:
+        """Forget the changes: the engine has them."""
         self._changed, self._written = {}, None
         self.uncommitted_bytes = 0
 
-    def restore(self, record: ChangelogRecord) -> None:
-        """Apply one record of the changelog to the committed state.
+    def restore(self, batch: ChangelogBatch) -> Changes:
+        """Return what records of the changelog change in the committed state. The last record of a key counts.
 
         Raises:
-            DeserializationError: It is not of the version that this program knows.
+            DeserializationError: One is not of the version that this program knows.
         """
-        self._remove(record.key)
-        if record.value is not None:
-            _check_version(self.name, record.headers)
-            self._set(record.key, _read(record.value))
-        self._engine.commit({self.name: {record.key: record.value}})
+        headers = repeat(()) if batch.headers is None else batch.headers
+        last = {key: (value, each) for key, value, each in zip(batch.keys, batch.values, headers, strict=False)}
+        for key, (value, each) in last.items():
+            self._remove(key)
+            if value is not None:
+                # Java also reads versions 0 to 2, of releases up to 2.5. An application of that age is upgraded with
+                # Java first.
+                _check_version(self.name, each)
+                self._set(key, _read(value))
+        return {self.name: {key: value for key, (value, _) in last.items()}}
 
     def _note_change(self, key: bytes) -> None:
         self._changed[key] = None
@@ -195,6 +217,7 @@ class SuppressBuffer:
 
     def _set(self, key: bytes, update: BufferedUpdate) -> None:
         size_bytes = len(key) + update.size_bytes
+        # A key that waits already keeps its place in the heap, as its time stays.
         if key not in self._updates:
             heappush(self._turns, (update.due_ms, key))
         self.size_bytes += size_bytes - self._sizes.get(key, 0)
@@ -208,8 +231,8 @@ class SuppressBuffer:
 def _check_version(name: str, headers: Headers) -> None:
     if _VERSION not in headers:
         raise DeserializationError(
-            f"The changelog of the suppress buffer {name!r} has a record with the headers {headers!r}. Known is "
-            "version 3, with the header v=3."
+            f"The changelog of the suppress buffer {name!r} has a record with the headers {headers!r}. Only "
+            "version 3 is supported, with the header v=3."
         )
 
 
@@ -217,6 +240,7 @@ def _row(update: BufferedUpdate) -> bytes:
     topic = (update.topic or "").encode()
     context = _CONTEXT.pack(update.timestamp_ms, update.offset) + _sized(topic) + _INT.pack(update.partition)
     headers = b"".join(_sized(key.encode()) + _sized(value) for key, value in update.headers)
+    # BufferValue.serialize in Kafka writes equal values once.
     is_same = update.old is not None and update.old == update.prior
     old = _INT.pack(_SAME_AS_PRIOR) if is_same else _sized(update.old)
     values = _sized(update.prior) + old + _sized(update.new)
@@ -249,6 +273,7 @@ class _UpdateReader:
 
     def old(self, prior: bytes | None) -> bytes | None:
         length = self.number(_INT)
+        # BufferValue.deserialize in Kafka.
         if length == _SAME_AS_PRIOR:
             return prior
         return None if length == _NULL else self.taken(length)

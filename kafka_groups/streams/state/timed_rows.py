@@ -1,20 +1,21 @@
 """Rows that have a time and expire: those of window and session stores."""
 
 import struct
-from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from kafka_groups.serdes import Serde
-from kafka_groups.streams.state.engine import KeyedBytes
+from kafka_groups.streams.state.engine import Changes, KeyedBytes, Notes
 from kafka_groups.streams.state.formats import ValueFormat
 from kafka_groups.streams.state.rows import StoreRows
-from kafka_groups.streams.state.store import ChangelogRecord, StoreSurroundings
+from kafka_groups.streams.state.segments import MAX_MS, SegmentedTable, Segments
+from kafka_groups.streams.state.state_store import ChangelogBatch, StoreSurroundings
+from kafka_groups.streams.state.time_index import TimeIndex
 from kafka_groups.types import Headers
 
 __all__ = ["MAX_MS", "TimedRows"]
 
-MAX_MS = 2**63 - 1
+EXPIRED = "its row in the store has expired"
 _TIME = struct.Struct(">q")
 
 
@@ -23,8 +24,8 @@ class TimedRows(StoreRows):
 
     A row's key is the key, its time (int64) and more of a fixed length.
 
-    Reads leave out what has expired. A commit removes it, without changelog records: the topic's retention does the
-    same there.
+    Reads leave out what has expired. A commit drops the segments that have expired as a whole, without changelog
+    records: the topic's retention does the same there.
 
     Attributes:
         oldest_ms: The lowest time of a row that has not expired.
@@ -32,6 +33,7 @@ class TimedRows(StoreRows):
     """
 
     place_bytes: ClassVar[int]
+    _table: SegmentedTable
 
     def __init__(
         self,
@@ -43,72 +45,96 @@ class TimedRows(StoreRows):
         caching: bool,
         retention_ms: int,
     ) -> None:
-        super().__init__(name, value, layout, surroundings, caching=caching)
+        segments = Segments(surroundings.engine, name, retention_ms, self.place_bytes)
+        super().__init__(name, value, layout, surroundings, caching=caching, table=SegmentedTable(segments))
+        self.time_in = segments.time_in
+        self._segments = segments
         self._retention_ms = retention_ms
-        self.oldest_ms = -retention_ms
-        self._rows_at: dict[int, set[bytes]] = {}  # may have rows that were deleted since
-        self._ordered_times: list[int] = []
-        for row, _ in self._table.scan():
-            self._note(row)
-
-    def time_in(self, row: bytes) -> int:
-        """Return the time of a row."""
-        time_ms: int = _TIME.unpack_from(row, len(row) - self.place_bytes)[0]
-        return time_ms
+        self._dropped = surroundings.dropped
+        self._note_name = f"{name}#time"
+        kept = surroundings.engine.notes.get(self._note_name)
+        self.oldest_ms: int = -retention_ms if kept is None else _TIME.unpack(kept)[0]
+        self._kept_ms = self.oldest_ms  # what expires until the next commit can still be forwarded
+        self._index: TimeIndex | None = None
 
     def stored(self, key: bytes) -> bytes | None:
         """Return the bytes that the store has for a row, or None if there are none or they have expired."""
-        time_ms = _TIME.unpack_from(key, len(key) - self.place_bytes)[0]
-        return self._table.get(key) if time_ms >= self.oldest_ms else None
+        # InMemoryWindowStore.fetch in Kafka also leaves out what has expired and has not been removed yet. Java's store
+        # on disk drops whole segments, and shows such rows for longer.
+        time_ms: int = _TIME.unpack_from(key, len(key) - self.place_bytes)[0]
+        if time_ms < self.oldest_ms:
+            return None
+        changes = self._table.changes
+        return changes[key] if key in changes else self._segments.value_at(time_ms, key)
 
     def put(self, key: bytes, value: Any, timestamp_ms: int, headers: Headers = ()) -> None:
-        """Set the value of a row. None deletes it. If it has expired, only the changelog gets it."""
+        """Set the value of a row. None deletes it.
+
+        If it has expired, only the changelog gets it, and it counts as a dropped record, as in Java.
+        """
         super().put(key, value, timestamp_ms, headers)
+        # InMemoryWindowStore.put in Kafka: the row is as old as the retention, or older, by the highest time that was
+        # put. Java counts it in the task's dropped records.
+        if self._note(key) < self.oldest_ms:
+            self._dropped(self.name, EXPIRED)
+
+    def remove(self, key: bytes, timestamp_ms: int) -> None:
+        """Delete a row. It does not count as dropped if it has expired."""
+        super().put(key, None, timestamp_ms)
         self._note(key)
 
-    def commit(self) -> None:
-        """Move the changes into the committed state, and remove what has expired."""
-        super().commit()
-        times = self._ordered_times
-        if times and times[0] < self.oldest_ms - 1:
-            self._remove_expired()
+    def changes(self) -> Changes:
+        """Return the changes since the last commit as the engine takes them, and drop what has expired with them."""
+        return self._segments.changes(self._table.changes, self.oldest_ms)
 
-    def restore(self, record: ChangelogRecord) -> None:
-        """Apply one record of the changelog to the committed state, and remove what has expired."""
-        super().restore(record)
-        self._note(record.key)
-        self._remove_expired()
+    def notes(self) -> Notes:
+        """Return the time of the store, which a later opening continues with."""
+        return {self._note_name: _TIME.pack(self.oldest_ms)}
+
+    def committed(self) -> None:
+        """Forget the changes: the engine has them."""
+        super().committed()
+        self._forget_expired()
+
+    def restore(self, batch: ChangelogBatch) -> Changes:
+        """Return what records of the changelog change in the committed state, and drop what has expired with it."""
+        rows = self._restored(batch)
+        for row in rows:
+            self._note(row)
+        self._forget_expired()
+        return self._segments.changes(rows, self.oldest_ms)
 
     def scan_times(self, first_ms: int, last_ms: int) -> Iterator[KeyedBytes]:
         """Iterate over the rows with times from `first_ms` to `last_ms`, both included, in order of time and key."""
-        times = self._ordered_times
-        for time_ms in times[bisect_left(times, first_ms) : bisect_right(times, last_ms)]:
-            for row in sorted(self._rows_at[time_ms], key=self._order):
+        return self._table.by_time(first_ms, last_ms)
+
+    def scan_closed(self, first_ms: int, last_ms: int) -> Iterator[KeyedBytes]:
+        """Do the same with an index, for an operator that asks again and again for what has closed."""
+        index = self._index
+        if index is None:
+            rows = self._table.by_time(self._kept_ms - 1, MAX_MS)
+            index = self._index = TimeIndex((self.time_in(row), row) for row, _ in rows)
+        for found in index.between(first_ms, last_ms):
+            for row in sorted(found, key=self._order):
                 stored = self._table.get(row)
                 if stored is not None:
                     yield row, stored
 
-    def _remove_expired(self) -> None:
+    def _forget_expired(self) -> None:
         # A millisecond later than reads leave them out, as sessions are emitted on close just after their retention.
-        oldest_ms, times = self.oldest_ms - 1, self._ordered_times
-        if times and times[0] < oldest_ms:
-            expired = {row: None for rows in self._forget_before(oldest_ms) for row in rows}
-            self._engine.commit({self.name: expired})
+        self._kept_ms = self.oldest_ms
+        if self._index is not None:
+            self._index.forget_before(self._kept_ms - 1)
 
     def _order(self, row: bytes) -> KeyedBytes:
         return row[: -self.place_bytes], row[-self.place_bytes :]
 
-    def _note(self, row: bytes) -> None:
-        time_ms = _TIME.unpack_from(row, len(row) - self.place_bytes)[0]
-        self.oldest_ms = max(self.oldest_ms, time_ms - self._retention_ms + 1)
-        rows = self._rows_at.get(time_ms)
-        if rows is None:
-            rows = self._rows_at[time_ms] = set()
-            insort(self._ordered_times, time_ms)
-        rows.add(row)
-
-    def _forget_before(self, oldest_ms: int) -> list[set[bytes]]:
-        times = self._ordered_times
-        end = bisect_left(times, oldest_ms)
-        gone, self._ordered_times = times[:end], times[end:]
-        return [self._rows_at.pop(time_ms) for time_ms in gone]
+    def _note(self, row: bytes) -> int:
+        time_ms: int = _TIME.unpack_from(row, len(row) - self.place_bytes)[0]
+        # The store's time is that of rows, and not of records: a window's start, or a session's end
+        # (InMemoryWindowStore.put, InMemorySessionStore.put).
+        oldest_ms = time_ms - self._retention_ms + 1
+        self.oldest_ms = max(self.oldest_ms, oldest_ms)
+        if self._index is not None:
+            self._index.add(time_ms, row)
+        return time_ms

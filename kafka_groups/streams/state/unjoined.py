@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 from attrs import frozen
 
 from kafka_groups.serdes import Serde, bytes_
+from kafka_groups.streams.state.engine import Changes
 from kafka_groups.streams.state.key_value import KeyValueState
 from kafka_groups.streams.state.rows import no_headers
-from kafka_groups.streams.state.store import ChangelogRecord, StoreSurroundings
+from kafka_groups.streams.state.state_store import ChangelogBatch, StoreSurroundings
 from kafka_groups.streams.state.stores import KeyValueDefinition
 from kafka_groups.streams.state.timed_rows import MAX_MS
 
@@ -68,7 +69,9 @@ class UnjoinedState(KeyValueState):
         surroundings: What it works with.
 
     Attributes:
-        oldest_ms: Before this time nothing is looked for that is due. As in Java, it may be later than the first row.
+        oldest_ms: Before this time nothing is looked for that is due. As in Java, it may be later than the first row,
+            and the first record after the store is opened looks (there, TimeTracker.minTime overflows in the sum of
+            KStreamKStreamJoin.emitNonJoinedOuterRecords).
     """
 
     def __init__(self, definition: UnjoinedDefinition, surroundings: StoreSurroundings) -> None:
@@ -76,7 +79,7 @@ class UnjoinedState(KeyValueState):
         serdes = {True: definition.left, False: definition.right}
         self._write = {side: serde.serializer(surroundings.topic, is_key=False) for side, serde in serdes.items()}
         self._read = {side: serde.deserializer(surroundings.topic, is_key=False) for side, serde in serdes.items()}
-        self.oldest_ms = MAX_MS
+        self.oldest_ms = -MAX_MS
         self._rows: dict[bool, list[bytes]] = {True: [], False: []}  # of each side, in order
         for row, _ in self._table.scan():
             self._note(row)
@@ -86,6 +89,8 @@ class UnjoinedState(KeyValueState):
         row, stored = self.row(key, time_ms, is_left=is_left), self._write[is_left](value, no_headers())
         earlier = self._table.get(row)
         count, items = (0, b"") if earlier is None else (_COUNT.unpack_from(earlier)[1], earlier[_COUNT.size :])
+        # Several records of a side may have one key and time. They are one row, whose value is a list (ListValueStore
+        # in Kafka, with the side as a byte before each value: LeftOrRightValueSerializer).
         item = _ITEM.pack(len(stored) + _SIDE_BYTES, is_left) + stored
         self.put(row, _COUNT.pack(_HAS_LENGTHS, count + 1) + items + item, time_ms)
         if earlier is None:
@@ -94,6 +99,8 @@ class UnjoinedState(KeyValueState):
 
     def remove(self, row: bytes, now_ms: int) -> None:
         """Remove the records of a row, if there are any. The changelog's tombstone has the time `now_ms`."""
+        # Most records that find a partner never waited, and a tombstone for each of them would fill the changelog
+        # (ListValueStore.putIfAbsent in Kafka looks first, too).
         if self._table.get(row) is not None:
             self.put(row, None, now_ms)
             self._forget(row)
@@ -110,6 +117,8 @@ class UnjoinedState(KeyValueState):
         due, first_kept = [], []
         for is_left, limit_ms in ((True, left_ms), (False, right_ms)):
             side = self._rows[is_left]
+            # Rows begin with their time as a signed number, and times are never negative, so the order of bytes is that
+            # of times.
             end = bisect_left(side, _TIME.pack(max(limit_ms, 0)))
             due += side[:end]
             first_kept += side[end : end + 1]
@@ -118,6 +127,8 @@ class UnjoinedState(KeyValueState):
     def _last_seen(self, first_kept: list[bytes]) -> int:
         """Return the time of the last row that Java looks at: the one after those of both sides that are not due."""
         sides = self._rows.values()
+        # KStreamKStreamJoin.emitNonJoinedOuterRecords in Kafka goes on until it has met a row of each side that is not
+        # due. If one side has none, it reaches the last row of all.
         if len(first_kept) < len(sides):
             return max((_time(side[-1]) for side in sides if side), default=MAX_MS)
         last = first_kept[-1]
@@ -131,19 +142,19 @@ class UnjoinedState(KeyValueState):
         values = tuple(_items(stored, self._read[is_left]))
         return UnjoinedRecords(row, is_left, row[_PLACE.size :], time_ms, values)
 
-    def restore(self, record: ChangelogRecord) -> None:
-        """Apply one record of the changelog to the committed state."""
-        was_known = self._table.get(record.key) is not None
-        super().restore(record)
-        if was_known and record.value is None:
-            self._forget(record.key)
-        elif not was_known and record.value is not None:
-            self._note(record.key)
+    def restore(self, batch: ChangelogBatch) -> Changes:
+        """Return what records of the changelog change in the committed state. The last record of a row counts."""
+        rows = self._restored(batch)
+        for row, stored in rows.items():
+            was_known = self._table.get(row) is not None
+            if was_known and stored is None:
+                self._forget(row)
+            elif not was_known and stored is not None:
+                self._note(row)
+        return {self.name: rows}
 
     def _note(self, row: bytes) -> None:
-        time_ms, is_left = _PLACE.unpack_from(row)
-        insort(self._rows[is_left], row)
-        self.oldest_ms = min(self.oldest_ms, time_ms)
+        insort(self._rows[_PLACE.unpack_from(row)[1]], row)
 
     def _forget(self, row: bytes) -> None:
         rows = self._rows[_PLACE.unpack_from(row)[1]]

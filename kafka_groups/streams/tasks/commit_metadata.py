@@ -14,6 +14,8 @@ from functools import cache
 
 from attrs import field, frozen
 
+from kafka_groups.errors.texts import counted
+
 __all__ = ["CommitMetadata", "bounded_metadata", "read_commit_metadata"]
 
 _log = logging.getLogger(__name__)
@@ -49,6 +51,9 @@ class CommitMetadata:
 
 def bounded_metadata(partition_time_ms: int, processor_times_ms: Mapping[str, int]) -> str:
     """Return the text to commit, without the times of processors if it would be too long for a broker."""
+    # Names of operators come from the user, and brokers refuse a commit whose metadata is longer than
+    # offset.metadata.max.bytes. A commit without the times is better than none: only the drop of late records after a
+    # restart depends on them. Java does not shorten what it writes.
     text = CommitMetadata(partition_time_ms=partition_time_ms, processor_times_ms=processor_times_ms).encode()
     if len(text) <= _MOST_CHARACTERS:
         return text
@@ -59,10 +64,10 @@ def bounded_metadata(partition_time_ms: int, processor_times_ms: Mapping[str, in
 @cache
 def _warn_of_length(count: int) -> None:
     _log.warning(
-        "The times of %d operators do not fit into the metadata of an offset (%d characters, Kafka's default for "
+        "The times of %s do not fit into the metadata of an offset (%d characters, Kafka's default for "
         "offset.metadata.max.bytes). After a restart, these operators take late records that they would have dropped. "
         "Give the operators shorter names, or split the sub-topology with repartition().",
-        count,
+        counted(count, "operator"),
         _MOST_CHARACTERS,
     )
 
@@ -76,6 +81,8 @@ def read_commit_metadata(text: str | None) -> CommitMetadata:
         text: The metadata as the group coordinator returns it. librdkafka ends it with a NUL.
     """
     written = (text or "").removesuffix("\0")
+    # A commit by another client, or before there was a time, has no metadata. That is not worth a warning, as in
+    # TopicPartitionMetadata.decode.
     if not written:
         return CommitMetadata()
     try:
@@ -83,8 +90,12 @@ def read_commit_metadata(text: str | None) -> CommitMetadata:
         version, time_ms = _HEAD.unpack_from(data)
     except (ValueError, struct.error) as error:
         return CommitMetadata(problem=_unreadable(written, str(error)))
+    # Version 1 has the partition's time only. TopicPartitionMetadata.decode in Kafka also reads both, and ignores later
+    # versions with a warning.
     if version not in (1, _VERSION):
-        return CommitMetadata(problem=_unreadable(written, f"its version is {version}, and this client knows 1 and 2"))
+        return CommitMetadata(
+            problem=_unreadable(written, f"its version is {version}, and this client supports 1 and 2")
+        )
     return _with_processors(written, time_ms, data[_HEAD.size :] if version == _VERSION else b"")
 
 
@@ -92,10 +103,13 @@ def _with_processors(written: str, time_ms: int, data: bytes) -> CommitMetadata:
     try:
         return CommitMetadata(partition_time_ms=time_ms, processor_times_ms=_times(data))
     except (ValueError, struct.error) as error:
+        # The partition's time stands before the part that cannot be read, so it is kept: TopicPartitionMetadata.decode
+        # also takes it first.
         return CommitMetadata(partition_time_ms=time_ms, problem=_unreadable(written, str(error)))
 
 
 def _encoded(times_ms: Mapping[str, int]) -> bytes:
+    # Without times Java writes no bytes after the partition's time (ProcessorMetadata.serialize).
     if not times_ms:
         return b""
     names = ((name.encode(), time_ms) for name, time_ms in sorted(times_ms.items()))

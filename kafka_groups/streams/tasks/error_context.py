@@ -18,12 +18,18 @@ class ErrorResponse(enum.Enum):
     Java's handlers also write a dead letter when they fail. Here that is done for `DEAD_LETTER` only.
     """
 
+    # In Java, the ready-made handlers that fail attach dead letters to their answer if there is a topic
+    # (ExceptionHandlerUtils.maybeBuildDeadLetterQueueRecords). A record that fails again after each restart would then
+    # be in that topic many times.
     FAIL = "fail"
     """End the worker with an error. The record's offset is not committed."""
     RESUME = "resume"
     """Skip the record."""
+    # Java's handlers return RESUME together with the records for the dead-letter topic. Here the letter is always the
+    # same, so a word is enough.
     DEAD_LETTER = "dead_letter"
     """Write the record to the dead-letter topic, and skip it."""
+    # Kafka has it for the production handler only (ProductionExceptionHandler.Result).
     RETRY = "retry"
     """Write the record again. For `production_exception_handler` only, and only for errors that can be retried."""
 
@@ -49,7 +55,7 @@ class ErrorContext:
         topic: Topic of the record that the task was processing; None in a punctuation.
         partition: Its partition, -1 in a punctuation.
         offset: Its offset, -1 in a punctuation.
-        timestamp_ms: The timestamp of the record that the node had.
+        timestamp_ms: The timestamp of the record that the node had, or the time of the punctuation.
         headers: The headers of that record.
         source_raw_key: The key of the record that the task was processing, as its topic has it. Behind a
             repartition, that is the repartition topic.

@@ -2,7 +2,9 @@
 
 from collections.abc import Callable
 
-__all__ = ["Punctuation", "Schedule"]
+from kafka_groups.assignment.java_queue import JavaQueue
+
+__all__ = ["Punctuation", "Schedule", "next_time"]
 
 
 class Punctuation:
@@ -20,32 +22,43 @@ class Punctuation:
 
 
 class Schedule:
-    """The punctuations of one clock.
-
-    Attributes:
-        waiting: What was scheduled and not cancelled.
-    """
+    """The punctuations of one clock."""
 
     def __init__(self) -> None:
-        self.waiting: list[Punctuation] = []
+        # What is due together is called in the order of Java's queue, in which equal times have an order, too.
+        self._waiting: JavaQueue[Punctuation] = JavaQueue(lambda each: each.next_ms)
+
+    def __bool__(self) -> bool:
+        """Return False if there is nothing to call, now or later."""
+        return bool(self._waiting)
 
     def add(self, interval_ms: int, callback: Callable[[int], None], first_ms: int) -> Punctuation:
         """Schedule a function: at `first_ms`, and at multiples of the interval after it."""
         punctuation = Punctuation(interval_ms, callback, first_ms)
-        self.waiting.append(punctuation)
+        self._waiting.offer(punctuation)
         return punctuation
 
     def run(self, now_ms: int) -> bool:
-        """Call what is due, each function once. Return whether any was called."""
-        due = [each for each in self.waiting if each.next_ms <= now_ms]
-        for each in due:
+        """Call what is due, longest due first and each function once. Return whether any was called.
+
+        What the functions schedule is called, too, if it is due (Java's `PunctuationQueue.maybePunctuate`).
+        """
+        is_any = False
+        while self._waiting and self._waiting.first.next_ms <= now_ms:
+            each = self._waiting.poll()
+            # A function that was cancelled while it waited is dropped here, as in PunctuationQueue.maybePunctuate.
             if not each.is_cancelled:
-                _advance(each, now_ms)
+                is_any = True
                 each.callback(now_ms)
-        self.waiting = [each for each in self.waiting if not each.is_cancelled]
-        return bool(due)
+            # A function may cancel itself in its call; then it does not come back.
+            if not each.is_cancelled:
+                # Times that passed during a gap are not made up for, one call each: the next one is the first that lies
+                # ahead (PunctuationSchedule.next in Kafka).
+                each.next_ms = next_time(each.next_ms, each.interval_ms, now_ms)
+                self._waiting.offer(each)
+        return is_any
 
 
-def _advance(each: Punctuation, now_ms: int) -> None:
-    missed = (now_ms - each.next_ms) // each.interval_ms
-    each.next_ms += (missed + 1) * each.interval_ms
+def next_time(first_ms: int, interval_ms: int, now_ms: int) -> int:
+    """Return the first time after `now_ms` that is a multiple of the interval after a time that is over."""
+    return first_ms + ((now_ms - first_ms) // interval_ms + 1) * interval_ms

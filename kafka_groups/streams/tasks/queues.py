@@ -5,6 +5,7 @@ from collections.abc import Callable
 from operator import index
 from typing import Any, NamedTuple
 
+from kafka_groups.streams.errors import StreamsError
 from kafka_groups.streams.processors.changes import change_deserializer
 from kafka_groups.streams.processors.extractors import KEEP_VALID
 from kafka_groups.streams.tasks.failures import TaskFailures
@@ -88,6 +89,8 @@ class PartitionQueue:
         """Return the next record, or None. Records that are skipped are taken away."""
         head, waiting = self._head, self._waiting
         while head is None and waiting:
+            # Only the head is decoded (RecordQueue.updateHead in Kafka). A record that is dropped gives way to the next
+            # one, so that the queue never shows a head that cannot be processed.
             head = self._head = self._decoded(waiting.popleft())
         return head
 
@@ -97,6 +100,7 @@ class PartitionQueue:
         if head is None:
             return None
         self._head = None
+        # The partition's time never goes back: late records are processed, and do not change it (RecordQueue.poll).
         self.position = head.offset + 1
         self.time_ms = max(self.time_ms, head.timestamp_ms)
         return head
@@ -105,13 +109,19 @@ class PartitionQueue:
         self.raw = record
         offset, key_bytes, value_bytes, timestamp_ms, headers = record
         try:
+            # A null stays null, and no deserializer is asked. Java asks it (SourceNode.deserializeKey), and its own
+            # deserializers return null for null.
             key = None if key_bytes is None else self._read_key(key_bytes, headers)
             value = None if value_bytes is None else self._read_value(value_bytes, headers)
         except Exception as error:
+            # A deserializer may raise anything. The application's handler decides, as in
+            # RecordDeserializer.deserialize; if it skips the record, the offset is committed past it. For that, Java
+            # puts a CorruptedRecord in the place of the head (RecordQueue.updateHead).
             given = Record(key_bytes, value_bytes, timestamp_ms, headers)
             self._failures.deserialization(self._source.name, error, self.partition, offset, given)
             self.position = offset + 1
             return None
+        # The ready extractors look at negative timestamps only, so most records need no call.
         if timestamp_ms >= 0 and self._keeps_valid:
             return Head(offset, key, value, timestamp_ms, headers)
         return self._timed(record, key, value)
@@ -122,7 +132,10 @@ class PartitionQueue:
         given = SourceRecord(
             topic, partition, record.offset, key, value, record.timestamp_ms, record.headers, self._wall_ms()
         )
+        # The extractor gets the partition's time up to the record before, which UsePartitionTimeOnInvalidTimestamp in
+        # Kafka returns in place of a negative timestamp.
         timestamp_ms = self._extracted(given)
+        # A negative timestamp drops the record without asking a handler (RecordQueue.updateHead).
         if timestamp_ms < 0:
             self._failures.skipped(self._source.name, "its timestamp is negative", self.partition, record.offset)
             self.position = record.offset + 1
@@ -132,5 +145,9 @@ class PartitionQueue:
     def _extracted(self, given: SourceRecord) -> int:
         try:
             return index(self._extractor(given, self.time_ms))
+        except StreamsError:  # of a ready extractor, whose text names the record
+            raise
         except Exception as error:
+            # The user's extractor may raise anything. That ends the task in Java, too: no handler is asked
+            # (RecordQueue.updateHead).
             raise self._failures.extraction(self._source.name, error, self.partition, given.offset) from error

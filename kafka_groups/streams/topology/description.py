@@ -1,9 +1,9 @@
 """The text of a topology, as Kafka Streams' `Topology.describe()` has it."""
 
-from bisect import insort
 from collections.abc import Iterable
 
 from kafka_groups.assignment.java_order import copied, grown, in_hash_order, string_hash
+from kafka_groups.assignment.java_tree import JavaTreeSet
 from kafka_groups.streams.topology.node_graph import NodeGraph
 from kafka_groups.streams.topology.nodes import ProcessorNode, SinkNode, SourceNode, TopologyNode
 from kafka_groups.streams.topology.subtopologies import NodeGroup, node_groups
@@ -31,18 +31,21 @@ class _Neighbours:
     """Parents and children of each node in Java's order.
 
     Java sorts nodes by how many ways lead from them to the nodes below, and by name. It fills its sorted sets while it
-    still counts, in the order of a hash table, so the order of neighbours depends on what was counted by then.
+    still counts, in the order of a hash table, so the order of neighbours depends on what was counted by then, and on
+    the shapes of the trees.
     """
 
     def __init__(self, nodes: Iterable[TopologyNode]) -> None:
         known = {node.name: node for node in nodes}
-        self.parents: dict[str, list[str]] = {name: [] for name in known}
-        self.children: dict[str, list[str]] = {name: [] for name in known}
+        self.parents = {name: JavaTreeSet(self.place) for name in known}
+        self.children = {name: JavaTreeSet(self.place) for name in known}
         self._sizes = dict.fromkeys(known, 1)
+        # InternalTopologyBuilder.describeSubtopology in Kafka goes through a HashMap, and its NodeComparator compares
+        # sizes that grow meanwhile.
         for name in in_hash_order(tuple(known), string_hash, grown(len(known))):
             for parent in known[name].parents:
-                insort(self.parents[name], parent, key=self.place)
-                insort(self.children[parent], name, key=self.place)
+                self.parents[name].add(parent)
+                self.children[parent].add(name)
                 self._count(parent, self._sizes[name])
 
     def place(self, name: str) -> tuple[int, str]:

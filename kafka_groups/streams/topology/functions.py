@@ -1,8 +1,10 @@
 """Checks of the functions that a program gives to operators, at the call that gives them."""
 
+from collections.abc import Iterable
+
 from kafka_groups.functions import idle_kind
 
-__all__ = ["check_functions"]
+__all__ = ["check_functions", "check_methods"]
 
 
 def check_functions(operator: str, *, yields: bool = False, **functions: object) -> None:
@@ -26,3 +28,28 @@ def check_functions(operator: str, *, yields: bool = False, **functions: object)
             continue
         remedy = "Return the value" if "yield" in kind else "Declare it with def, and await nothing in it"
         raise TypeError(f"{operator}: {name}={function!r} is {kind}, so a call gives no value. {remedy}.")
+
+
+def check_methods(place: str, owner: object, names: Iterable[str], *, instead_of_yield: str = "Do the work") -> None:
+    """Refuse an object, or a class of objects, with a method whose call does nothing.
+
+    Args:
+        place: Where it was given, for the error.
+        owner: The object or the class.
+        names: The names of the methods.
+        instead_of_yield: What a method does that is not a generator function.
+
+    Raises:
+        TypeError: A method is missing, is declared with `async def`, or is a generator function.
+    """
+    kind = owner if isinstance(owner, type) else type(owner)
+    for name in names:
+        method = getattr(owner, name, None)
+        if not callable(method):
+            raise TypeError(f"{place}: {kind.__name__} has no method {name!r}. Define it.")
+        idle = idle_kind(method)
+        if idle is not None:
+            remedy = instead_of_yield if "yield" in idle else "Declare it with def, and await nothing in it"
+            raise TypeError(
+                f"{place}: the method {name!r} of {kind.__name__} is {idle}, so a call does nothing. {remedy}."
+            )

@@ -3,14 +3,16 @@
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
-from kafka_groups.streams.member.rules.topology import ChangelogTopic, GroupTopology, RepartitionTopic
+from attrs import frozen
+
+from kafka_groups.streams.member.rules.group_topology import ChangelogTopic, GroupTopology, RepartitionTopic
 from kafka_groups.streams.member.rules.topology_builder import GroupTopologyBuilder
 from kafka_groups.streams.state.stores import StoreDefinition
 from kafka_groups.streams.topology.checks import check_topology
-from kafka_groups.streams.topology.node_graph import NodeGraph, StorePlace
+from kafka_groups.streams.topology.node_graph import NodeGraph, TopologyStore
 from kafka_groups.streams.topology.subtopologies import NodeGroup, node_groups
 
-__all__ = ["changelog_topic", "group_topology", "topic_name"]
+__all__ = ["InternalTopics", "changelog_topic", "group_topology", "internal_topics", "topic_name"]
 
 _TIMESTAMPS = {"message.timestamp.type": "CreateTime"}
 _NO_COMPACTION = ("cleanup.policy", "delete")
@@ -34,9 +36,37 @@ def group_topology(
     check_topology(topology)
     builder = GroupTopologyBuilder()
     for group in node_groups(topology):
+        # A group that fills global stores has taken a number, but it has no tasks, and brokers do not hear of it
+        # (InternalTopologyBuilder.subtopologyToTopicsInfo leaves out groups without sources but global ones).
         if not group.is_global:
             _add(builder, group, topology, application_id, topic_configs)
     return builder.build()
+
+
+@frozen
+class InternalTopics:
+    """The topics of an application that hold what nothing else has.
+
+    Attributes:
+        changelogs: The names of stores by the topics that only they write.
+        repartitions: The repartition topics.
+    """
+
+    changelogs: Mapping[str, str]
+    repartitions: frozenset[str]
+
+
+def internal_topics(topology: NodeGraph, application_id: str) -> InternalTopics:
+    """Return the internal topics of an application."""
+    own = [place for place in topology.stores.values() if place.source_topic is None and not place.is_global]
+    return InternalTopics(
+        {
+            changelog_topic(place, application_id): place.definition.name
+            for place in own
+            if place.definition.changelog is not None
+        },
+        frozenset(topic_name(topology, application_id, topic) for topic in topology.repartition_topics),
+    )
 
 
 def topic_name(topology: NodeGraph, application_id: str, topic: str) -> str:
@@ -44,7 +74,7 @@ def topic_name(topology: NodeGraph, application_id: str, topic: str) -> str:
     return f"{application_id}-{topic}" if topic in topology.repartition_topics else topic
 
 
-def changelog_topic(place: StorePlace, application_id: str) -> str:
+def changelog_topic(place: TopologyStore, application_id: str) -> str:
     """Return the topic that a store is restored from. Its serdes get this name, too."""
     return place.source_topic or f"{application_id}-{place.definition.name}-changelog"
 
@@ -69,12 +99,16 @@ def _add(
             for topic in read
             if topic in internal
         ],
+        # Brokers need to know only the repartition topics that a sub-topology writes, to derive their numbers of
+        # partitions. Sinks that choose their topic for each record cannot write to those.
         sinks=dict.fromkeys(
             named(sink.topic) for sink in group.sinks if isinstance(sink.topic, str) and sink.topic in internal
         ),
         changelogs=[
             ChangelogTopic(changelog_topic(place, application_id), changelog_configs(place.definition, topic_configs))
             for place in group.stores
+            # A store whose source topic serves as its changelog is listed with that topic, so that brokers know that
+            # the task has state (InternalTopologyBuilder.subtopologyToTopicsInfo lists it, too).
             if place.definition.changelog is not None
         ],
         copartition=[[named(topic) for topic in topics] for topics in _copartitioned(group, topology)],
@@ -88,6 +122,8 @@ def changelog_configs(definition: StoreDefinition, topic_configs: Mapping[str, s
     deletion where keys are not unique. Those of the store override all.
     """
     defaults = definition.changelog_defaults()
+    # InternalTopicConfig and WindowedChangelogTopicConfig.properties in Kafka: the order is library, application,
+    # store. Retention is computed after the application's configs, because rows would be lost with less.
     needed = {
         name: value for name, value in defaults.items() if (name, value) == _NO_COMPACTION or name == "retention.ms"
     }
@@ -96,6 +132,7 @@ def changelog_configs(definition: StoreDefinition, topic_configs: Mapping[str, s
 
 def _copartitioned(group: NodeGroup, topology: NodeGraph) -> Iterator[list[str]]:
     sources = {source.name: source for source in group.sources}
-    for names in topology.copartitioned:
-        if sources.keys() >= set(names):
+    for names in topology.told_copartitioned:
+        # A group belongs to the sub-topology that has all of its sources.
+        if names and sources.keys() >= set(names):
             yield [topic for name in names for topic in sources[name].topics]

@@ -1,13 +1,13 @@
 """The nodes and stores of a topology."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from copy import copy
 from typing import Self
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from kafka_groups.streams.member.rules.topology_builder import TopologyError
 from kafka_groups.streams.state.stores import StoreDefinition
-from kafka_groups.streams.topology.arguments import check_kind
 from kafka_groups.streams.topology.nodes import (
     OffsetReset,
     Operator,
@@ -16,8 +16,9 @@ from kafka_groups.streams.topology.nodes import (
     SourceNode,
     TopologyNode,
 )
+from kafka_groups.streams.topology.topology_arguments import check_kind
 
-__all__ = ["NodeGraph", "RepartitionSpec", "StorePlace"]
+__all__ = ["NodeGraph", "RepartitionSpec", "TopologyStore"]
 
 
 @frozen
@@ -32,7 +33,7 @@ class RepartitionSpec:
 
 
 @frozen(kw_only=True)
-class StorePlace:
+class TopologyStore:
     """A store of a topology.
 
     Attributes:
@@ -41,12 +42,24 @@ class StorePlace:
         source_topic: The topic that is read in place of a changelog: that of a global table, or of a table whose source
             serves as its changelog.
         is_global: Whether every process has all of it.
+        follows_default: Whether `default_dsl_store` decides if its definition does not. Stores of your own processors
+            are in memory then.
     """
 
     definition: StoreDefinition
     users: tuple[str, ...] = ()
     source_topic: str | None = None
     is_global: bool = False
+    follows_default: bool = True
+
+
+def _resolved(place: TopologyStore, is_persistent: bool) -> TopologyStore:  # noqa: FBT001
+    definition = place.definition
+    if definition.persistent is not None:
+        return place
+    # Global stores are filled from their topics at each start.
+    is_kept = is_persistent and place.follows_default and not place.is_global
+    return evolve(place, definition=evolve(definition, persistent=is_kept))
 
 
 class NodeGraph:
@@ -54,11 +67,12 @@ class NodeGraph:
 
     def __init__(self) -> None:
         self._nodes: dict[str, TopologyNode] = {}
-        self._stores: dict[str, StorePlace] = {}
+        self._stores: dict[str, TopologyStore] = {}
         self._stores_of: dict[str, list[str]] = {}
         self._repartition: dict[str, RepartitionSpec] = {}
         self._copartitioned: list[tuple[str, ...]] = []
         self._replaced: dict[str, str] = {}
+        self._stand_ins: dict[str, tuple[str, ...]] = {}
         self._global_nodes: set[str] = set()
 
     @property
@@ -67,7 +81,7 @@ class NodeGraph:
         return self._nodes
 
     @property
-    def stores(self) -> Mapping[str, StorePlace]:
+    def stores(self) -> Mapping[str, TopologyStore]:
         """The stores by name, in the order in which they were added."""
         return self._stores
 
@@ -79,7 +93,18 @@ class NodeGraph:
     @property
     def copartitioned(self) -> tuple[tuple[str, ...], ...]:
         """Groups of source nodes whose topics need the same number of partitions."""
-        return tuple(self._copartitioned)
+        return tuple(tuple(dict.fromkeys(self._sources_behind(group))) for group in self._copartitioned)
+
+    @property
+    def told_copartitioned(self) -> tuple[tuple[str, ...], ...]:
+        """The groups that the members of a streams group tell the brokers: without sources that have stand-ins.
+
+        Kafka Streams loses these, and brokers refuse members whose topologies differ.
+        """
+        # InternalTopologyBuilder.maybeUpdateCopartitionSourceGroups in Kafka renames sources that an optimization has
+        # replaced.
+        groups = ((self._replaced.get(name, name) for name in group) for group in self._copartitioned)
+        return tuple(tuple(dict.fromkeys(name for name in group if name not in self._stand_ins)) for group in groups)
 
     @property
     def offset_resets(self) -> Mapping[str, OffsetReset]:
@@ -92,13 +117,20 @@ class NodeGraph:
         self.add_node(ProcessorNode(name=name, parents=tuple(parents), operator=operator))
         return self.connect(name, *stores)
 
-    def add_state_store(self, definition: StoreDefinition, *processors: str, source_topic: str | None = None) -> Self:
+    def add_state_store(
+        self,
+        definition: StoreDefinition,
+        *processors: str,
+        source_topic: str | None = None,
+        follows_default: bool = True,
+    ) -> Self:
         """Add a store, connect it with processors, and return the topology.
 
         Args:
             definition: The store, from `stores`.
             processors: Names of the processors that use it. They come into one sub-topology.
             source_topic: A source topic that serves as the store's changelog.
+            follows_default: Whether `default_dsl_store` decides if the definition does not.
 
         Raises:
             TopologyError: There is another store of this name, or a processor does not exist.
@@ -107,13 +139,18 @@ class NodeGraph:
             "add_state_store: definition", definition, StoreDefinition, "the definition of a store, from `stores`"
         )
         known = self._stores.get(definition.name)
+        # The same definition may be added at several places. An equal one is not the same: two stores that only look
+        # alike would be merged silently (InternalTopologyBuilder.addStateStore in Kafka compares builders in the same
+        # way).
         if known is not None and known.definition is not definition:
             raise TopologyError(
                 f"There are two stores {definition.name!r}. Give each a name of its own. To use one in several places, "
                 f"give all of them the same definition, or its name: stores=({definition.name!r},)."
             )
         if known is None:
-            self._stores[definition.name] = StorePlace(definition=definition, source_topic=source_topic)
+            self._stores[definition.name] = TopologyStore(
+                definition=definition, source_topic=source_topic, follows_default=follows_default
+            )
         for processor in processors:
             self.connect(processor, definition.name)
         return self
@@ -136,11 +173,21 @@ class NodeGraph:
             raise TopologyError(f"There are two stores {definition.name!r}. Give each a name of its own.")
         self.add_node(source)
         self.add_node(ProcessorNode(name=processor, parents=(source.name,), operator=operator))
-        self._stores[definition.name] = StorePlace(
+        self._stores[definition.name] = TopologyStore(
             definition=definition, users=(processor,), source_topic=source.topics[0], is_global=True
         )
         self._stores_of[processor] = [definition.name]
         return self
+
+    def with_default_store(self, *, is_persistent: bool) -> Self:
+        """Return the same topology, in which each store says whether it is on disk.
+
+        Args:
+            is_persistent: Whether stores of operators are whose definitions do not say.
+        """
+        resolved = copy(self)
+        resolved._stores = {name: _resolved(place, is_persistent) for name, place in self._stores.items()}
+        return resolved
 
     def connect(self, processor: str, *stores: str) -> Self:
         """Connect a processor with stores, and return the topology.
@@ -160,21 +207,28 @@ class NodeGraph:
 
     def copartition(self, sources: Iterable[str]) -> None:
         """Note source nodes whose topics need the same number of partitions."""
-        self._copartitioned.append(tuple(dict.fromkeys(self._replaced.get(name, name) for name in sources)))
+        self._copartitioned.append(tuple(sources))
 
     def replace_source(self, name: str, source: str) -> None:
-        """Note that a source stands in the place of one that is named later on."""
+        """Note that a source stands in the place of one that is named elsewhere."""
         self._replaced[name] = source
+
+    def stand_in(self, name: str, sources: Iterable[str]) -> None:
+        """Note a name under which operators further down know sources, although it is that of no source."""
+        self._stand_ins[name] = tuple(sources)
 
     def add_node(self, node: TopologyNode) -> Self:
         """Add a node after its parents."""
         for parent in node.parents:
             if parent not in self._nodes:
                 raise TopologyError(f"{node.name!r} has the parent {parent!r}, which does not exist. Add it first.")
+            # A sink gives no records to anybody: what follows from its topic reads that topic (SinkNode.addChild in
+            # Kafka refuses children, too).
             if isinstance(self._nodes[parent], SinkNode):
                 raise TopologyError(
                     f"{node.name!r} has the parent {parent!r}, which is a sink. Sinks have no children."
                 )
+        # InternalTopologyBuilder.addProcessor and addSink in Kafka refuse this, too.
         if not node.parents and not isinstance(node, SourceNode):
             raise TopologyError(f"{node.name!r} has no parents, so it gets no records. Name at least one.")
         if isinstance(node, SourceNode):
@@ -192,6 +246,14 @@ class NodeGraph:
             for parent in node.parents:
                 children[parent].append(node)
         return children
+
+    def _sources_behind(self, names: Iterable[str]) -> Iterator[str]:
+        for name in names:
+            # A stand-in may stand for others, as with a suppressed table that is joined.
+            if name in self._stand_ins:
+                yield from self._sources_behind(self._stand_ins[name])
+            else:
+                yield self._replaced.get(name, name)
 
     def _add(self, node: TopologyNode) -> Self:
         if not node.name:
@@ -211,13 +273,15 @@ class NodeGraph:
         if processor not in place.users and not place.is_global:
             users = (*place.users, processor)
             self._stores_of.setdefault(processor, []).append(store)
-            self._stores[store] = StorePlace(
+            self._stores[store] = TopologyStore(
                 definition=place.definition, users=users, source_topic=place.source_topic, is_global=place.is_global
             )
 
     def _check_topics(self, source: SourceNode) -> None:
         for node in self._nodes.values():
             for topic in node.topics if isinstance(node, SourceNode) else ():
+                # InternalTopologyBuilder.validateTopicNotAlreadyRegistered in Kafka: records of a topic go to one queue
+                # of a task, so there is one source for it.
                 if topic in source.topics:
                     raise TopologyError(
                         f"Source {source.name!r} reads topic {topic!r}, which {node.name!r} reads already. Read it "

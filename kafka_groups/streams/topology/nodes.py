@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
-from typing import Any, Literal, Protocol, get_args
+from typing import Any, Literal, Protocol, TypeVar, get_args
 
 from attrs import Attribute, define, field, frozen
 
 from kafka_groups.serdes import Serde
 from kafka_groups.streams.member.rules.topology_builder import TopologyError, check_topic_name
-from kafka_groups.streams.state.store import RecordContext
+from kafka_groups.streams.state.state_store import RecordContext
 from kafka_groups.streams.topology.functions import check_functions
 from kafka_groups.types import Headers
 
@@ -27,6 +27,8 @@ __all__ = [
     "TopologyNode",
     "stream_time_of",
 ]
+
+T = TypeVar("T")
 
 NodeStep = Callable[..., None]
 """Processes one record in a node: `(key, value, timestamp_ms, headers)`, or for a table's node
@@ -98,6 +100,20 @@ class NodeContext(Protocol):
     def failed(self, error: Exception, key: Any, value: Any, timestamp_ms: int, headers: Headers) -> None:
         """Let the handler decide about an exception of the user's code. Returns if the record must be skipped."""
 
+    def punctuation_failed(self, error: Exception, now_ms: int) -> None:
+        """Let the handler decide about an exception of a punctuation. Returns if the task continues."""
+
+    def prepared(self, method: str, function: Callable[[], T]) -> T:
+        """Call a function of the user's that prepares for records, or ends.
+
+        Args:
+            method: Its name, for the error.
+            function: The function.
+
+        Raises:
+            StreamsError: It raised. The text names the node and the task.
+        """
+
     def dropped(self, reason: str) -> None:
         """Count and log a record that the operator drops."""
 
@@ -148,8 +164,8 @@ def _offset_reset(node: object, _attribute: object, given: object) -> None:
     is_duration = isinstance(given, timedelta) and given >= timedelta(0)
     if given is not None and not is_word and not is_duration:
         raise TopologyError(
-            f"{_kind(node)}: offset_reset={given!r} says not where to begin. Give 'earliest', 'latest', 'none', or a "
-            "timedelta that is not negative, to begin so long ago."
+            f"{_kind(node)}: offset_reset={given!r} does not name a place to begin. Give 'earliest', 'latest', 'none', "
+            "or a timedelta that is not negative, to begin that long ago."
         )
 
 

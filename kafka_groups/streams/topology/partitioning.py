@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from kafka_groups.errors.texts import counted, represented
 from kafka_groups.serdes import Serde
 from kafka_groups.serdes.serde import BoundSerializer
 from kafka_groups.serdes.windowed import WindowedSerde
@@ -15,6 +16,7 @@ __all__ = [
     "chosen_partitions",
     "default_partitioner",
     "murmur2",
+    "no_such_partition",
     "partition_of",
 ]
 
@@ -28,6 +30,7 @@ def murmur2(data: bytes) -> int:
     """Return the Murmur2 hash with Kafka's seed, from 0 to 2³² - 1."""
     size = len(data)
     whole = size - size % 4
+    # Utils.murmur2 in Kafka, as the partitioners of all its clients use it.
     hashed = _SEED ^ size
     for start in range(0, whole, 4):
         word = int.from_bytes(data[start : start + 4], "little") * _MULTIPLIER & _MASK
@@ -48,6 +51,8 @@ def partition_of(key: bytes, partitions: int) -> int:
         key: The serialised key.
         partitions: The topic's number of partitions.
     """
+    # BuiltInPartitioner.partitionForKey in Kafka: the sign bit is cleared, and not the sign changed, so that negative
+    # hashes fall elsewhere than their positive counterparts.
     return (murmur2(key) & _POSITIVE) % partitions if partitions > 1 else 0
 
 
@@ -71,6 +76,7 @@ class WindowedPartitioner:
         write = self._serializers.get(topic)
         if write is None:
             write = self._serializers[topic] = self._inner.serializer(topic, is_key=True)
+        # WindowedStreamPartitioner.partitions in Kafka.
         return partition_of(write(key.key, []), partitions)
 
 
@@ -99,11 +105,15 @@ def chosen_partitions(
     chosen: Any = partitioner(topic, key, value, partitions)
     if chosen is None:
         return (None,)
+    # A record is written once to each partition, also if one is named twice: Java's partitioners return sets
+    # (StreamPartitioner.partitions).
     several = (chosen,) if isinstance(chosen, int) else tuple(dict.fromkeys(chosen))
     for partition in several:
+        # A bool is an int in Python, and would silently be partition 0 or 1.
         if not isinstance(partition, int) or isinstance(partition, bool) or partition < 0:
             raise StreamsError(
-                f"The partitioner returned {chosen!r} for topic {topic!r}. Return a number from 0 to {partitions - 1}, "
+                f"The partitioner returned {represented(chosen)} for topic {topic!r}. Return a number from 0 "
+                f"to {partitions - 1}, "
                 "several in a list, or None for the default partitioner."
             )
     return several
@@ -116,6 +126,13 @@ def check_partition(topic: str, partition: int, partitions: int) -> None:
         StreamsError: The topic has fewer.
     """
     if partition >= partitions:
-        raise StreamsError(
-            f"A partitioner chose partition {partition} of topic {topic!r}, which has {partitions}, counted from 0."
-        )
+        raise no_such_partition(topic, partition, partitions)
+
+
+def no_such_partition(topic: str, partition: int, partitions: int) -> StreamsError:
+    """Return the error for a partition that a topic does not have."""
+    has = counted(partitions, "partition")
+    return StreamsError(
+        f"A partitioner chose partition {partition} of topic {topic!r}, which has {has}, numbered from 0. Return one of"
+        " them, or None for the default partitioner."
+    )

@@ -49,6 +49,7 @@ class Record(Generic[K, V]):
 
 def refused_record(given: object) -> Exception:
     """Return the error for a forwarded value that is not a record, or has a negative timestamp."""
+    # A record is checked when it is forwarded, and not when it is made: a timestamp may be corrected in between.
     if isinstance(given, Record):
         return ValueError(
             f"The record to forward has the timestamp {given.timestamp_ms}. Give it one that is not negative."
@@ -81,7 +82,7 @@ class SourceRecord:
         offset: Its offset.
         key: Its key.
         value: Its value.
-        timestamp_ms: The timestamp that the topic has for it; negative if it has none.
+        timestamp_ms: The timestamp that the topic has for it; negative if there is no timestamp.
         headers: Its headers.
         wall_ms: The wall-clock time in ms since 1970.
     """

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from attrs import frozen
 
-from kafka_groups.streams.topology.node_graph import NodeGraph, StorePlace
+from kafka_groups.streams.topology.node_graph import NodeGraph, TopologyStore
 from kafka_groups.streams.topology.nodes import SinkNode, SourceNode, TopologyNode
 
 __all__ = ["NodeGroup", "node_groups"]
@@ -23,7 +23,7 @@ class NodeGroup:
 
     number: int
     nodes: tuple[TopologyNode, ...]
-    stores: tuple[StorePlace, ...]
+    stores: tuple[TopologyStore, ...]
     is_global: bool
 
     @property
@@ -42,6 +42,8 @@ def node_groups(topology: NodeGraph) -> tuple[NodeGroup, ...]:
     joined = _Joined(topology)
     members: dict[str, list[TopologyNode]] = {}
     for name, node in topology.nodes.items():
+        # Groups are numbered by their first nodes in the order of the topology (InternalTopologyBuilder.makeNodeGroups
+        # in Kafka). The number is the sub-topology's id in the group, so members in both languages have to count alike.
         members.setdefault(joined.root(name), []).append(node)
     return tuple(_group(number, nodes, topology) for number, nodes in enumerate(members.values()))
 
@@ -64,6 +66,9 @@ class _Joined:
     def __init__(self, topology: NodeGraph) -> None:
         self._parents = {name: name for name in topology.nodes}
         for name, node in topology.nodes.items():
+            # Records connect nodes, and so do stores: what uses a store has to be in the task that has it
+            # (InternalTopologyBuilder.connectProcessorAndStateStore). Sources that are joined are connected by the join
+            # below them, and not by their copartitioning.
             for parent in node.parents:
                 self._join(parent, name)
         for place in topology.stores.values():

@@ -4,9 +4,8 @@ from collections.abc import Callable, Iterable
 from typing import Any, Self
 
 from kafka_groups.serdes import Serde
-from kafka_groups.streams.member.rules.topology import GroupTopology
+from kafka_groups.streams.member.rules.group_topology import GroupTopology
 from kafka_groups.streams.state.stores import StoreDefinition
-from kafka_groups.streams.topology.arguments import listed, listed_stores
 from kafka_groups.streams.topology.context import Processor
 from kafka_groups.streams.topology.description import describe
 from kafka_groups.streams.topology.drawing import has_graphviz, to_dot, to_mermaid, to_svg
@@ -22,6 +21,7 @@ from kafka_groups.streams.topology.nodes import (
     TopicName,
 )
 from kafka_groups.streams.topology.records import Record
+from kafka_groups.streams.topology.topology_arguments import listed, listed_stores
 from kafka_groups.streams.topology.user_processors import user_operator
 
 __all__ = ["Topology"]
@@ -155,7 +155,7 @@ class Topology:
         Raises:
             TopologyError: There is another store of this name, or a processor does not exist.
         """
-        self.graph.add_state_store(definition, *processors)
+        self.graph.add_state_store(definition, *processors, follows_default=False)
         return self
 
     def add_global_store(  # noqa: PLR0913 - all but the first three by keyword
@@ -230,6 +230,8 @@ class Topology:
         operator = user_operator(f"Processor {processor!r}", function, factory, (definition.name,))
         self.add_source(source, topic, key=key, value=value, timestamp=timestamp)
         self.graph.add_node(ProcessorNode(name=processor, parents=(source,), operator=operator))
+        # The topic is a source of the task, too, so new records come through the processor. Only the restoration reads
+        # it directly, as for a table whose source topic is its changelog.
         self.graph.add_state_store(definition, processor, source_topic=topic)
         return self
 

@@ -2,9 +2,11 @@
 
 import enum
 import logging
-import queue
 import threading
 from collections.abc import Callable
+
+from kafka_groups.net.clock import SystemClock
+from kafka_groups.net.wake_up import WakeUp
 
 __all__ = ["ApplicationLife", "StreamsState"]
 
@@ -38,10 +40,11 @@ class ApplicationLife:
     """The state, the error that ended the application, and the calls that wait for them. Any thread may use it."""
 
     def __init__(self, listener: StateListener | None) -> None:
-        self._changed = threading.Condition()
+        self._entering = threading.Lock()  # written in C, so Ctrl-C cannot leave it locked (see `WakeUp`)
+        self._waiting: list[WakeUp] = []
         self._state = StreamsState.CREATED
         self._listener = listener
-        self._endings: queue.SimpleQueue[None] = queue.SimpleQueue()
+        self._ending = WakeUp()
         self.error: BaseException | None = None
 
     def __repr__(self) -> str:
@@ -59,12 +62,13 @@ class ApplicationLife:
 
     def enter(self, state: StreamsState, error: BaseException | None = None) -> None:
         """Change the state, unless the application has ended or is ending and would run again."""
-        with self._changed:
+        with self._entering:
             before = self._state
             if state is before or before in _ENDED or _goes_back(before, state):
                 return
             self._state, self.error = state, error or self.error
-            self._changed.notify_all()
+        for changed in tuple(self._waiting):
+            changed.set()
         if state in _ENDED or state is StreamsState.PENDING_SHUTDOWN:
             self.ask_to_end()
         if self._listener is not None:
@@ -72,16 +76,28 @@ class ApplicationLife:
 
     def wait_for(self, wanted: Callable[[StreamsState], bool], timeout_s: float | None) -> bool:
         """Block until the state is what is wanted. Return False if the time is up before."""
-        with self._changed:
-            return self._changed.wait_for(lambda: wanted(self._state), timeout_s)
+        clock, changed = SystemClock(), WakeUp()
+        until_ms = None if timeout_s is None else clock.now_ms() + round(timeout_s * 1000)
+        self._waiting.append(changed)
+        try:
+            while not wanted(self._state):
+                left_s = None if until_ms is None else max(0, until_ms - clock.now_ms()) / 1000
+                if not changed.wait(left_s):
+                    return wanted(self._state)
+            return True
+        finally:
+            self._waiting.remove(changed)
 
     def ask_to_end(self) -> None:
-        """Let `wait_to_end` return. A handler of signals may call it at any moment: the queue is made for that."""
-        self._endings.put(None)
+        """Let `wait_to_end` return. A handler of signals may call it at any moment: `WakeUp` is made for that."""
+        self._ending.set()
 
     def wait_to_end(self) -> None:
-        """Block until the application has ended, is being closed, or `ask_to_end` is called or was called."""
-        self._endings.get()
+        """Block until the application has ended, is being closed, or `ask_to_end` is called or was called.
+
+        One thread may wait, the main one if a handler of signals calls `ask_to_end`.
+        """
+        self._ending.wait()
 
     def _tell(self, state: StreamsState, before: StreamsState) -> None:
         try:

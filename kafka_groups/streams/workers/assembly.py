@@ -2,14 +2,19 @@
 
 from collections.abc import Mapping
 
-from kafka_groups.data_plane.streams_plane import LibrdkafkaPlane
+from kafka_groups.librdkafka.streams_plane import LibrdkafkaPlane
 from kafka_groups.net.clock import SystemClock
+from kafka_groups.streams.engines.interface import EngineFactory
+from kafka_groups.streams.engines.machine import boot_id
+from kafka_groups.streams.engines.opening import DiskEngines
+from kafka_groups.streams.engines.shared_memory import MemoryEngines
 from kafka_groups.streams.member.member import StreamsGroupMember
 from kafka_groups.streams.member.rules.task_offsets import TaskPosition
-from kafka_groups.streams.runtime.plane import BlockingMembership
+from kafka_groups.streams.runtime.blocking_membership import BlockingMembership
 from kafka_groups.streams.runtime.worker import StreamsWorker
 from kafka_groups.streams.topology.internal_topics import group_topology
 from kafka_groups.streams.workers.configured import ConfiguredApplication
+from kafka_groups.streams.workers.state_directory import application_folder
 from kafka_groups.streams.workers.worker_thread import RunningWorker
 from kafka_groups.types import TaskId
 
@@ -44,12 +49,22 @@ def assembled_worker(
     )
     is_exactly_once = config.is_exactly_once
     plane = LibrdkafkaPlane(
-        application.consumer("main", "read_committed" if is_exactly_once else "read_uncommitted"),
+        application.consumer("main", config.isolation_level),
         application.consumer("restore", "read_committed"),
         application.producer,
         config.application_id,
         application.transactions(process_id, number) if is_exactly_once else None,
     )
-    worker = StreamsWorker(settings, plane, BlockingMembership(member), SystemClock())
+    worker = StreamsWorker(settings, plane, BlockingMembership(member), SystemClock(), _engines(application))
     made.append(worker)
-    return RunningWorker(worker, plane, f"{config.client_id}-StreamThread-{number}", member.metrics)
+    thread_id = f"{config.client_id}-StreamThread-{number}"
+    return RunningWorker(worker, plane, thread_id, member.metrics, lambda: member.endpoints)
+
+
+def _engines(application: ConfiguredApplication) -> EngineFactory:
+    """Return what makes the engines of a worker. The process has the folder of the application."""
+    config = application.config
+    if not application.persistent_stores:
+        return MemoryEngines()
+    folder = application_folder(config.state_dir, config.application_id)
+    return DiskEngines(folder, boot_id(), SystemClock(), config.state_cleanup_delay_ms)

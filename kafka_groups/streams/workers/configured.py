@@ -11,11 +11,15 @@ from kafka_groups.config.clients.connection import ClientConfig
 from kafka_groups.config.clients.streams import StreamsConfig, streams_config
 from kafka_groups.config.readers import offset_reset_duration_ms
 from kafka_groups.config.settings import KeyTable
-from kafka_groups.data_plane.transactional_writing import TransactionalWriter
+from kafka_groups.errors import ConfigurationError
+from kafka_groups.librdkafka.transactional_writer import TransactionalWriter
+from kafka_groups.streams.engines.application_folder import check_installed, fingerprint_of
 from kafka_groups.streams.processors.extractors import fail_on_invalid
 from kafka_groups.streams.runtime.restore_listeners import RestoreListeners
 from kafka_groups.streams.runtime.settings import WorkerSettings
-from kafka_groups.streams.tasks.task import TaskSettings
+from kafka_groups.streams.tasks.stream_task import TaskSettings
+from kafka_groups.streams.topology.internal_topics import group_topology
+from kafka_groups.streams.topology.node_graph import NodeGraph
 from kafka_groups.streams.topology.topology import Topology
 from kafka_groups.types import random_uuid
 
@@ -76,6 +80,16 @@ class ConfiguredApplication:
         return f"{self.config.application_id}-{process}-{number}"
 
     @property
+    def persistent_stores(self) -> list[str]:
+        """The names of the stores on disk."""
+        return [name for name, place in self.settings.tasks.topology.stores.items() if place.definition.persistent]
+
+    @property
+    def fingerprint(self) -> str:
+        """A text that is another one if the sub-topologies or their topics change."""
+        return fingerprint_of(group_topology(self.settings.tasks.topology, self.config.application_id, {}))
+
+    @property
     def transaction_timeout_ms(self) -> int:
         """The time after which the coordinator aborts a transaction that does not end."""
         return int(str(self.producer.get("transaction.timeout.ms", _TRANSACTION_TIMEOUT_MS)))
@@ -100,17 +114,31 @@ def configured_application(
     """
     config = streams_config(mapping, **keywords)
     topology.group_topology(config.application_id)
+    graph = topology.graph.with_default_store(is_persistent=config.default_dsl_store == "lmdb")
+    _check_persistent(graph)
     given = {**(mapping or {}), **keywords}
     connection = {name: value for name, value in given.items() if _TABLE.attribute(name) in _SHARED}
-    settings = _settings(config, topology, listeners)
+    settings = _settings(config, graph, listeners)
     if config.is_exactly_once and not any(_TABLE.attribute(name) == "commit_interval_ms" for name in given):
         settings = evolve(settings, commit_interval_ms=_TRANSACTION_MS)
     return ConfiguredApplication(config=config, settings=settings, connection=connection)
 
 
-def _settings(config: StreamsConfig, topology: Topology, listeners: RestoreListeners) -> WorkerSettings:
+def _check_persistent(graph: NodeGraph) -> None:
+    persistent = [place for place in graph.stores.values() if place.definition.persistent]
+    for place in persistent:
+        if place.is_global:
+            raise ConfigurationError(
+                f"Store {place.definition.name!r}: persistent=True is not possible for a global store, which is filled "
+                "from its topic at each start. Leave it out."
+            )
+    if persistent:
+        check_installed(place.definition.name for place in persistent)
+
+
+def _settings(config: StreamsConfig, graph: NodeGraph, listeners: RestoreListeners) -> WorkerSettings:
     tasks = TaskSettings(
-        topology=topology.graph,
+        topology=graph,
         application_id=config.application_id,
         extractor=config.default_timestamp_extractor or fail_on_invalid,
         cache_max_bytes=config.statestore_cache_max_bytes,

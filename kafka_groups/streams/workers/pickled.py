@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from attrs import frozen
 
 from kafka_groups.errors import ConfigurationError
+from kafka_groups.errors.texts import text_of
 from kafka_groups.streams.runtime.restore_listeners import RestoreListeners
 from kafka_groups.streams.topology.topology import Topology
 
@@ -69,5 +70,5 @@ def checked_program(
 def _check(name: str, value: object, remedy: str) -> None:
     try:
         pickle.dumps(value)
-    except Exception as error:
-        raise ConfigurationError(f"{name} cannot be pickled ({error}). {_WHY}. {remedy}") from error
+    except Exception as error:  # whatever the value's own class raises
+        raise ConfigurationError(f"{name} cannot be pickled ({text_of(error)}). {_WHY}. {remedy}") from error

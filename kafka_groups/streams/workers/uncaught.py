@@ -2,15 +2,20 @@
 
 import logging
 from collections.abc import Callable
+from functools import partial
 
+from kafka_groups.errors.texts import named, represented, sentences
 from kafka_groups.net.clock import Clock, SystemClock
-from kafka_groups.streams.errors import StreamsError
+from kafka_groups.processes.slot import RestartRule
+from kafka_groups.streams.errors import StreamsError, reason_of
 from kafka_groups.streams.tasks.error_context import UncaughtErrorResponse
-from kafka_groups.streams.workers.replacing import Replacements
 
-__all__ = ["UncaughtErrors"]
+__all__ = ["UncaughtErrors", "worker_restarts"]
 
 _log = logging.getLogger(__name__)
+
+worker_restarts = partial(RestartRule, first_wait_ms=200, most_deaths=5)
+"""The rule for workers that fail, and for worker processes that die: the sixth death in ten minutes ends all."""
 
 
 class UncaughtErrors:
@@ -18,22 +23,22 @@ class UncaughtErrors:
 
     Args:
         handler: Gets the error, and returns an `UncaughtErrorResponse`. None: every error shuts the client down.
-        replacements: Limits how often the worker is replaced.
+        restarts: Limits how often the worker is replaced.
         clock: Tells the time between the errors.
     """
 
     def __init__(
         self,
         handler: Callable[..., object] | None,
-        replacements: Replacements | None = None,
+        restarts: RestartRule | None = None,
         clock: Clock | None = None,
     ) -> None:
         self._handler = handler
-        self._replacements = replacements or Replacements()
+        self._restarts = restarts or worker_restarts()
         self._clock = clock or SystemClock()
 
     def __repr__(self) -> str:
-        return f"<UncaughtErrors for {self._handler!r}, {self._replacements!r}>"
+        return f"<UncaughtErrors for {self._handler!r}, {self._restarts!r}>"
 
     def response(self, error: Exception) -> UncaughtErrorResponse:
         """Return what the handler says about an error that has ended the worker.
@@ -45,16 +50,16 @@ class UncaughtErrors:
             return UncaughtErrorResponse.SHUTDOWN_CLIENT
         try:
             response = self._handler(error)
-        except Exception as failure:
+        except Exception as failure:  # the user's handler may raise anything; without an answer the application ends
             _log.exception("uncaught_exception_handler failed")
-            raise StreamsError(
-                f"uncaught_exception_handler raised {failure!r}, when it was asked about this error: {error}"
-            ) from error
+            text = f"uncaught_exception_handler failed: {named(failure)}"
+            raise StreamsError(sentences(text, f"It was asked about {reason_of(error)}")) from error
         if not isinstance(response, UncaughtErrorResponse):
-            raise StreamsError(
-                f"uncaught_exception_handler returned {response!r}, when it was asked about this error: {error}. "
-                "Return a member of UncaughtErrorResponse."
-            ) from error
+            text = (
+                f"uncaught_exception_handler returned {represented(response)}. Return a member of "
+                "UncaughtErrorResponse."
+            )
+            raise StreamsError(sentences(text, f"It was asked about {reason_of(error)}")) from error
         return response
 
     def replacement_wait_ms(self, error: Exception) -> int:
@@ -64,7 +69,9 @@ class UncaughtErrors:
             StreamsError: The worker has failed too often.
         """
         now_ms = self._clock.now_ms()
-        start_ms = self._replacements.died(now_ms)
+        start_ms = self._restarts.died(now_ms)
         if start_ms is None:
-            raise StreamsError(f"The worker failed again and again and is not replaced any more: {error}") from error
+            raise StreamsError(
+                f"The worker failed again and again and is not replaced any more: {reason_of(error)}"
+            ) from error
         return start_ms - now_ms

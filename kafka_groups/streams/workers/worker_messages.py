@@ -3,15 +3,20 @@
 import queue
 from concurrent.futures import Future
 
-from attrs import frozen
+from attrs import field, frozen
 
+from kafka_groups.streams.engines.questions import StoreQuestion, TaskAnswer
+from kafka_groups.streams.errors import InvalidStateStoreError
 from kafka_groups.streams.member.rules.member_events import GroupMembershipOperation
+from kafka_groups.streams.workers.application_metrics import StreamsMetric
 from kafka_groups.streams.workers.application_state import StreamsState
-from kafka_groups.streams.workers.metrics import StreamsMetric
+from kafka_groups.streams.workers.query_places import QueryPlaces
 
 __all__ = [
     "AddWorker",
     "AskShutdown",
+    "AskStore",
+    "AskWorkers",
     "LeaveSoon",
     "Order",
     "OrderToWorker",
@@ -20,6 +25,7 @@ __all__ = [
     "RemoveWorker",
     "ResumeWorker",
     "StopWorker",
+    "StoreAnswered",
     "WorkerChanged",
     "WorkerEnded",
     "WorkerMeasured",
@@ -36,10 +42,45 @@ class WorkerChanged:
 
 @frozen
 class WorkerMeasured:
-    """From a worker process, once a second: its metrics, and how often its worker has failed and was replaced."""
+    """From a worker process, once a second.
+
+    Attributes:
+        metrics: Its metrics.
+        replaced: How often its worker has failed and was replaced.
+        places: What it knows of the processes of its group.
+    """
 
     metrics: tuple[StreamsMetric, ...]
     replaced: int
+    places: QueryPlaces = field(factory=QueryPlaces)
+
+
+@frozen
+class StoreAnswered:
+    """From a worker process: its answers to a question.
+
+    Attributes:
+        number: The number of the question.
+        answers: What each of its tasks answered.
+        error: Why it did not answer.
+    """
+
+    number: int
+    answers: tuple[TaskAnswer, ...] = ()
+    error: InvalidStateStoreError | None = None
+
+
+@frozen
+class AskStore:
+    """To a worker: ask the tasks that have a store.
+
+    Attributes:
+        number: The number of the question.
+        question: The question.
+    """
+
+    number: int
+    question: StoreQuestion
 
 
 @frozen
@@ -81,16 +122,24 @@ class WorkerEnded:
 class AddWorker:
     """Inside the parent: start one more worker."""
 
-    added: "Future[str | None]"
+    answer: "Future[str | None]"
+
+
+@frozen(eq=False)
+class AskWorkers:
+    """Inside the parent: ask the workers for what a store has."""
+
+    question: StoreQuestion
+    answer: "Future[list[TaskAnswer]]"
 
 
 @frozen(eq=False)
 class RemoveWorker:
     """Inside the parent: let a worker leave."""
 
-    removed: "Future[str | None]"
+    answer: "Future[str | None]"
 
 
-OrderToWorker = AskShutdown | PauseWorker | ResumeWorker | StopWorker
+OrderToWorker = AskShutdown | AskStore | PauseWorker | ResumeWorker | StopWorker
 Order = OrderToWorker | LeaveSoon | WorkerEnded
 Orders = queue.SimpleQueue[Order]

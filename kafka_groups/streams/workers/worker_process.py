@@ -1,44 +1,48 @@
 """The program of a worker process: it works until its parent tells it to stop, or is gone."""
 
 import logging
-import multiprocessing
-import os
 import pickle
 import queue
 import signal
 import sys
 import threading
 from multiprocessing.connection import Connection
+from types import FrameType
 
-from kafka_groups.net.spawned_process import BLOCKED_SIGNALS
+from kafka_groups.net.repeated_signals import RepeatedSignals
+from kafka_groups.net.short_waits import taken
+from kafka_groups.processes.parent import ParentPipe, exit_at_the_latest
+from kafka_groups.streams.errors import InvalidStateStoreError, reason_of
 from kafka_groups.streams.member.rules.member_events import GroupMembershipOperation
 from kafka_groups.streams.workers.application_state import ApplicationLife, StreamsState
 from kafka_groups.streams.workers.assembly import assembled_worker
 from kafka_groups.streams.workers.configured import configured_application
 from kafka_groups.streams.workers.pickled import WorkerProgram
-from kafka_groups.streams.workers.process_end import LONGEST_CLOSE_S, ProcessEnd, read_orders
 from kafka_groups.streams.workers.uncaught import UncaughtErrors
 from kafka_groups.streams.workers.worker_messages import (
     AskShutdown,
+    AskStore,
     LeaveSoon,
     Order,
     Orders,
     PauseWorker,
     ResumeWorker,
     StopWorker,
+    StoreAnswered,
     WorkerChanged,
     WorkerEnded,
     WorkerMeasured,
 )
 from kafka_groups.streams.workers.worker_thread import WorkerThread, worker_name
 
-__all__ = ["work"]
+__all__ = ["LONGEST_CLOSE_S", "work"]
 
 _log = logging.getLogger(__name__)
 
+LONGEST_CLOSE_S = 10.0
+"""The longest time that a worker process takes to end after its parent has ended, or after SIGTERM."""
 _METRICS_S = 1.0
-_SENDING = threading.Lock()
-"""The worker's thread sends its state, and another one its metrics."""
+_TERMINATED = 128 + signal.SIGTERM
 
 
 def work(program: bytes, number: int, pipe: Connection, is_paused: bool) -> None:  # noqa: FBT001 - a process gets no keywords
@@ -51,29 +55,75 @@ def work(program: bytes, number: int, pipe: Connection, is_paused: bool) -> None
         is_paused: Whether the application is paused.
     """
     orders: Orders = queue.SimpleQueue()
-    parent = multiprocessing.parent_process()
-    end = ProcessEnd(orders, os.getppid() if parent is None or parent.pid is None else parent.pid)
-    _take_signals(end)
-    threading.Thread(target=read_orders, args=(pipe, orders, end), name="streams-orders", daemon=True).start()
-    life = ApplicationLife(lambda state, _before: _tell(pipe, state, life, orders))
+    parent = WorkerParent(pipe, orders)
+    parent.start()
+    life = ApplicationLife(lambda state, _before: _tell(parent, state, life, orders))
     try:
         worker = _started(pickle.loads(program), number, life, is_paused=is_paused)  # noqa: S301 - from the parent
-    except Exception as error:
+    except Exception as error:  # importing the user's topology may raise anything; the parent must learn of it
         _log.exception("The worker cannot start")
-        pipe.send(WorkerChanged(StreamsState.ERROR, str(error)))
+        parent.send(WorkerChanged(StreamsState.ERROR, reason_of(error)))
         sys.exit(1)
-    threading.Thread(target=_report, args=(worker, pipe), name="streams-metrics", daemon=True).start()
+    threading.Thread(target=_report, args=(worker, parent), name="streams-metrics", daemon=True).start()
+    threading.Thread(target=parent.answer, args=(worker,), name="streams-answers", daemon=True).start()
     sys.exit(_obey(worker, orders, life))
 
 
-def _take_signals(end: ProcessEnd) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the parent, too, which stops its workers in order
-    end.start()
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, BLOCKED_SIGNALS)
+class WorkerParent(ParentPipe):
+    """Hands the parent's orders on, and lets the worker leave when the parent has ended, or at SIGTERM.
+
+    Args:
+        pipe: The pipe to the parent.
+        orders: Gets the orders.
+        close_s: How long the process may take to end by itself, in seconds.
+    """
+
+    def __init__(self, pipe: Connection, orders: Orders, close_s: float = LONGEST_CLOSE_S) -> None:
+        super().__init__(pipe)
+        self._orders = orders
+        self._close_s = close_s
+        self._questions: queue.SimpleQueue[AskStore] = queue.SimpleQueue()
+        self._statuses: queue.SimpleQueue[int] = queue.SimpleQueue()
+        self._repeated = RepeatedSignals((signal.SIGTERM,))
+
+    def start(self) -> None:
+        """Begin. Call it on the main thread, before it imports the user's modules, which may block."""
+        signal.signal(signal.SIGTERM, self._terminated)
+        self._repeated.start()
+        self._start(self._exit, "streams-process-end")
+        self._follow()
+
+    def answer(self, worker: WorkerThread) -> None:
+        """Answer questions to stores, one after the other, for as long as the process lives."""
+        while True:
+            asked = self._questions.get()
+            try:
+                answered = StoreAnswered(asked.number, tuple(worker.ask(asked.question)))
+            except InvalidStateStoreError as error:
+                answered = StoreAnswered(asked.number, error=error)
+            self.send(answered)
+
+    def _obey(self, message: Order | AskStore) -> None:
+        if isinstance(message, AskStore):
+            self._questions.put(message)
+        else:
+            self._orders.put(message)
+
+    def _leave(self, status: int = 1) -> None:
+        self._statuses.put(status)
+        self._orders.put(LeaveSoon(status))
+
+    def _exit(self) -> None:
+        exit_at_the_latest(self._statuses.get(), self._close_s)
+
+    def _terminated(self, _signal: int, _frame: FrameType | None) -> None:
+        if self._repeated.ran():
+            self._leave(_TERMINATED)
 
 
 def _started(program: WorkerProgram, number: int, life: ApplicationLife, *, is_paused: bool) -> WorkerThread:
-    _log_with_number(number, program.log_level)
+    log_format = f"%(asctime)s %(levelname)s worker {number} %(name)s: %(message)s"
+    logging.basicConfig(level=program.log_level, format=log_format)
     application = configured_application(program.build(), program.mapping, program.keywords, program.listeners)
     name = worker_name(application.config.application_id, number)
     uncaught = UncaughtErrors(application.config.uncaught_exception_handler)
@@ -88,30 +138,26 @@ def _started(program: WorkerProgram, number: int, life: ApplicationLife, *, is_p
 def _obey(worker: WorkerThread, orders: Orders, life: ApplicationLife) -> int:
     """Do what the parent says until the worker has ended. Return the exit status."""
     status = 0
-    while not isinstance(order := orders.get(), WorkerEnded):
+    while not isinstance(order := taken(orders), WorkerEnded):
         if isinstance(order, LeaveSoon):
             status = order.status
         _do(worker, order)
     return 1 if life.state is StreamsState.ERROR else status
 
 
-def _report(worker: WorkerThread, pipe: Connection) -> None:
-    """Send metrics once a second until the worker ends."""
+def _report(worker: WorkerThread, parent: ParentPipe) -> None:
+    """Send metrics once a second until the worker or the parent ends."""
     pause = threading.Event()
     while worker.is_alive and not pause.wait(_METRICS_S):
-        measured = WorkerMeasured(worker.metrics(), worker.replaced)
-        try:
-            with _SENDING:
-                pipe.send(measured)
-        except OSError:
-            return  # the thread that takes the orders sees that the parent is gone
+        if not parent.send(WorkerMeasured(worker.metrics(), worker.replaced, worker.places)):
+            return
 
 
 def _do(worker: WorkerThread, order: Order) -> None:
     if isinstance(order, StopWorker):
         worker.tell_to_stop(order.timeout_s, order.operation)
     elif isinstance(order, LeaveSoon):
-        _log.warning("The worker has to end: its parent process has ended, or it got SIGTERM")
+        _log.warning("The worker ends: its parent process has ended, or it got SIGTERM")
         worker.tell_to_stop(LONGEST_CLOSE_S, GroupMembershipOperation.DEFAULT)
     elif isinstance(order, PauseWorker):
         worker.pause()
@@ -121,17 +167,9 @@ def _do(worker: WorkerThread, order: Order) -> None:
         worker.request_shutdown()
 
 
-def _tell(pipe: Connection, state: StreamsState, life: ApplicationLife, orders: Orders) -> None:
-    error = None if life.error is None else f"{life.error}"
+def _tell(parent: ParentPipe, state: StreamsState, life: ApplicationLife, orders: Orders) -> None:
     try:
-        with _SENDING:
-            pipe.send(WorkerChanged(state, error))
-    except OSError:
-        _log.debug("The parent process does not hear that the worker is %s", state.name)
+        parent.send(WorkerChanged(state, None if life.error is None else reason_of(life.error)))
     finally:
         if life.has_ended:
             orders.put(WorkerEnded())
-
-
-def _log_with_number(number: int, level: int) -> None:
-    logging.basicConfig(level=level, format=f"%(asctime)s %(levelname)s worker {number} %(name)s: %(message)s")

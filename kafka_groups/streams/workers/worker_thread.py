@@ -9,25 +9,34 @@ from typing import Any
 
 from attrs import frozen
 
+from kafka_groups.client.log_tracebacks import cut_tracebacks
 from kafka_groups.errors import ApplicationShutdownError
 from kafka_groups.net.clock import SystemClock
+from kafka_groups.net.short_waits import joined
+from kafka_groups.processes.garbage import fewer_collections
+from kafka_groups.protocol.messages.streams_group_parts import UserEndpoint
+from kafka_groups.streams.engines.questions import StoreQuestion, TaskAnswer
 from kafka_groups.streams.errors import StreamsError
+from kafka_groups.streams.member.rules.known_group import EndpointPartitions
 from kafka_groups.streams.member.rules.member_events import GroupMembershipOperation
 from kafka_groups.streams.runtime.plane import DataPlane
-from kafka_groups.streams.runtime.shared_engine import SharedEngine
 from kafka_groups.streams.runtime.worker import StreamsWorker
 from kafka_groups.streams.tasks.error_context import UncaughtErrorResponse
+from kafka_groups.streams.workers.application_metrics import StreamsMetric, WorkerSources, worker_metrics
 from kafka_groups.streams.workers.application_state import ApplicationLife, StreamsState
-from kafka_groups.streams.workers.collecting import fewer_collections
-from kafka_groups.streams.workers.metrics import StreamsMetric, WorkerSources, worker_metrics
+from kafka_groups.streams.workers.query_places import QueryPlaces
 from kafka_groups.streams.workers.uncaught import UncaughtErrors
 
 __all__ = ["RunningWorker", "WorkerThread", "worker_name"]
 
 _log = logging.getLogger(__name__)
+cut_tracebacks(_log)
 
 _LONGEST_WAIT_MS = 100
 """The time after which a worker that waits for records learns that it has to stop."""
+
+_NEW_OBJECTS = 50_000
+"""The new objects after which Python looks for garbage: those of some thousand records."""
 
 _LONGEST_ASK_S = 10.0
 """The longest wait until the group knows that all its members are asked to shut down."""
@@ -52,12 +61,14 @@ class RunningWorker:
         plane: Its data plane.
         thread_id: Its name in metrics.
         member_metrics: Returns the metrics of its member of the group.
+        endpoints: Returns the source partitions of each `application.server` of the group.
     """
 
     worker: StreamsWorker
     plane: DataPlane
     thread_id: str
     member_metrics: Callable[[], Mapping[str, float]]
+    endpoints: Callable[[], Mapping[UserEndpoint, EndpointPartitions]] = dict
 
 
 class WorkerThread:
@@ -68,12 +79,19 @@ class WorkerThread:
         life: Receives the states of the application.
         name: The thread's name.
         uncaught: Decides about errors.
+        at_end: Called when the last worker has ended, before the application shows it.
     """
 
     def __init__(
-        self, make: Callable[[], RunningWorker], life: ApplicationLife, name: str, uncaught: UncaughtErrors
+        self,
+        make: Callable[[], RunningWorker],
+        life: ApplicationLife,
+        name: str,
+        uncaught: UncaughtErrors,
+        at_end: Callable[[], None] = lambda: None,
     ) -> None:
         self._make = make
+        self._at_end = at_end
         self._uncaught = uncaught
         self._life = life
         self._stopping = threading.Event()
@@ -101,7 +119,7 @@ class WorkerThread:
         """Commit, close and leave. Blocks until that is done, or the time is up; return whether it is done."""
         self.tell_to_stop(timeout_s, operation)
         if self._thread.ident is not None:
-            self._thread.join(timeout_s)
+            joined(self._thread, timeout_s)
         return not self._thread.is_alive()
 
     def tell_to_stop(self, timeout_s: float | None, operation: GroupMembershipOperation) -> None:
@@ -137,9 +155,21 @@ class WorkerThread:
         """
         raise StreamsError(_ONE.format("remove"))
 
-    def engines(self, store: str) -> list[SharedEngine]:
-        """Return the engines of the running tasks that have a store."""
-        return [] if self._worker is None else self._worker.engines(store)
+    def ask(self, question: StoreQuestion) -> list[TaskAnswer]:
+        """Return what each task answers that has a store.
+
+        Raises:
+            InvalidStateStoreError: A task has just gone.
+        """
+        return [] if self._worker is None else self._worker.answers(question)
+
+    @property
+    def places(self) -> QueryPlaces:
+        """The processes of the group, as far as this worker knows them."""
+        running = self._running
+        if running is None:
+            return QueryPlaces()
+        return QueryPlaces(dict(running.endpoints()), dict(running.worker.partition_counts))
 
     @property
     def counts(self) -> tuple[int, int]:
@@ -162,7 +192,7 @@ class WorkerThread:
                 state=self._life.state,
                 tasks=tuple(running.worker.tasks.values()),
                 stores=running.worker.stores,
-                figures=running.worker.figures,
+                sensors=running.worker.sensors,
                 is_paused=running.worker.is_paused,
                 member=running.member_metrics(),
                 now_ms=SystemClock().now_ms(),
@@ -171,10 +201,7 @@ class WorkerThread:
 
     def _main(self) -> None:
         try:
-            while (wait_ms := self._run_here()) is not None:
-                self._replaced += 1
-                self._life.enter(StreamsState.REBALANCING)
-                self._stopping.wait(wait_ms / 1000)
+            self._run_workers()
         except ApplicationShutdownError as error:
             _log.warning("The application ends: %s", error)
             self._life.enter(StreamsState.PENDING_SHUTDOWN)
@@ -185,8 +212,17 @@ class WorkerThread:
         else:
             self._life.enter(StreamsState.NOT_RUNNING)
 
+    def _run_workers(self) -> None:
+        try:
+            while (wait_ms := self._run_here()) is not None:
+                self._replaced += 1
+                self._life.enter(StreamsState.REBALANCING)
+                self._stopping.wait(wait_ms / 1000)
+        finally:
+            self._at_end()
+
     def _run_here(self) -> int | None:
-        with fewer_collections():
+        with fewer_collections(_NEW_OBJECTS):
             return asyncio.run(self._run())
 
     async def _run(self) -> int | None:
@@ -201,7 +237,7 @@ class WorkerThread:
             self._worker = worker
             while not self._stopping.is_set():
                 await self._turn(running)
-        except BaseException as error:
+        except BaseException as error:  # also SystemExit: the worker leaves its tasks before it is raised
             self._worker = None
             return await self._failed(worker, error)
         self._life.enter(StreamsState.PENDING_SHUTDOWN)

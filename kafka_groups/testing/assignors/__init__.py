@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 from kafka_groups.lazy_exports import import_on_first_use
 
 if TYPE_CHECKING:
-    from kafka_groups.testing.assignors.assignor_test import AssignorTest
-    from kafka_groups.testing.assignors.checking import check_task_assignment
-    from kafka_groups.testing.assignors.failure import AssignorTestError
+    from kafka_groups.testing.assignors.assignor_harness import AssignorTest
+    from kafka_groups.testing.assignors.failure import AssignorTestError, check_task_assignment
     from kafka_groups.testing.assignors.results import AssignorStatistics, ProcessTasks, RebalanceResult
     from kafka_groups.testing.assignors.rules import AssignorMistake, AssignorRule
     from kafka_groups.testing.assignors.story import AssignorStory, StoryStep
@@ -37,14 +36,14 @@ _MODULES = MappingProxyType({
     "AssignorRule": "rules",
     "AssignorStatistics": "results",
     "AssignorStory": "story",
-    "AssignorTest": "assignor_test",
+    "AssignorTest": "assignor_harness",
     "AssignorTestError": "failure",
     "ProcessTasks": "results",
     "RebalanceResult": "results",
     "StoryStep": "story",
     "application_states": "strategies",
     "assignor_stories": "strategies",
-    "check_task_assignment": "checking",
+    "check_task_assignment": "failure",
 })  # fmt: skip
 
 if not TYPE_CHECKING:  # so that a type checker reports a name that does not exist

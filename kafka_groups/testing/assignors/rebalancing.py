@@ -6,20 +6,21 @@ from typing import Final
 
 from attrs import define, evolve, field
 
+from kafka_groups.assignment.application.assignor_run import computed
 from kafka_groups.assignment.application.configs import AssignmentConfigs
-from kafka_groups.assignment.application.interface import TaskAssignmentError
 from kafka_groups.assignment.application.neutral import ApplicationInput, application_state
 from kafka_groups.assignment.application.outcome import AssignmentOutcome
 from kafka_groups.assignment.application.registered import Registered
-from kafka_groups.assignment.application.running import computed
+from kafka_groups.assignment.application.task_assignor import TaskAssignmentError
 from kafka_groups.assignment.application.tasks import in_task_order
 from kafka_groups.errors import IllegalStateError
-from kafka_groups.testing.assignors.application import StoryApplication
+from kafka_groups.errors.texts import counted, named, sentences
 from kafka_groups.testing.assignors.failure import AssignorTestError
+from kafka_groups.testing.assignors.observed_assignor import ObservedAssignor, is_same_assignment
 from kafka_groups.testing.assignors.results import AssignorStatistics, ProcessTasks, RebalanceResult
 from kafka_groups.testing.assignors.rules import AssignorMistake, AssignorRule, mistakes_of
-from kafka_groups.testing.assignors.runs import ObservedAssignor, is_same_assignment
 from kafka_groups.testing.assignors.story import AssignorStory
+from kafka_groups.testing.assignors.story_application import StoryApplication
 from kafka_groups.types import TaskId
 
 __all__ = ["Rebalancing"]
@@ -38,7 +39,7 @@ class Rebalancing:
         application: The application.
         allow_unassigned: Whether tasks may be active nowhere.
         allow_unrepeatable: Whether the same state may give another assignment.
-        statistics: The figures so far.
+        statistics: The metrics so far.
     """
 
     registered: Registered
@@ -139,11 +140,11 @@ class Rebalancing:
             other = self.registered.new_assignor().assign(application_state(again))
             if is_same_assignment(result, other):
                 return
-            text = "A second call with the same state returned another assignment."
+            text = "A second call with the same state returned another assignment"
         except Exception as error:  # the assignor is the user's
-            text = f"A second call with the same state raised {error!r}."
+            text = f"A second call with the same state raised {named(error)}"
         hint = "Pass allow_unrepeatable=True if that is intended."
-        yield AssignorMistake(AssignorRule.REPEATABLE, f"{text} {hint}")
+        yield AssignorMistake(AssignorRule.REPEATABLE, sentences(text, hint))
 
     def _failure(self, story: AssignorStory, *mistakes: AssignorMistake) -> AssignorTestError:
         return AssignorTestError(mistakes, assignor=self.registered.name, story=story)
@@ -200,18 +201,19 @@ class Rebalancing:
 
 
 def _raised(method: str, error: Exception) -> AssignorMistake:
-    return AssignorMistake(AssignorRule.NO_ERROR, f"{method} raised {error!r}.")
+    return AssignorMistake(AssignorRule.NO_ERROR, sentences(f"{method} raised {named(error)}"))
 
 
 def _unsettled(result: RebalanceResult, most: int) -> AssignorMistake:
     moves = [f"{task} from {source} to {target}" for task, (source, target) in result.moved_tasks.items()]
     more = f" and {len(moves) - _SHOWN_MOVES} more" if len(moves) > _SHOWN_MOVES else ""
+    rebalances = counted(most, "rebalance")
     if moves:
-        text = f"After {most} rebalances, tasks still move: {', '.join(moves[:_SHOWN_MOVES])}{more}."
+        text = f"After {rebalances}, tasks still move: {', '.join(moves[:_SHOWN_MOVES])}{more}"
     elif result.is_changed:
-        text = f"After {most} rebalances, standby tasks still move."
+        text = f"After {rebalances}, standby tasks still move"
     elif result.postponed is not None:
-        text = f"After {most} rebalances, assign still raises {result.postponed!r}."
+        text = f"After {rebalances}, assign still raises {named(result.postponed)}"
     else:
-        text = f"After {most} rebalances, the assignor still asks for another one, at {result.followup_at}."
-    return AssignorMistake(AssignorRule.SETTLES, text)
+        text = f"After {rebalances}, the assignor still asks for another one, at {result.followup_at}"
+    return AssignorMistake(AssignorRule.SETTLES, sentences(text))

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from attrs import field, frozen
 
-from kafka_groups.assignment.application.interface import AssignedMember, TaskAssignmentError
+from kafka_groups.assignment.application.task_assignor import AssignedMember, TaskAssignmentError
 from kafka_groups.assignment.application.tasks import in_task_order
 from kafka_groups.errors import IllegalStateError
 from kafka_groups.types import TaskId
@@ -101,7 +101,7 @@ class RebalanceResult:
 
 @frozen(kw_only=True)
 class AssignorStatistics:
-    """Figures of a story, to compare assignors by.
+    """Metrics of a story, to compare assignors by.
 
     Attributes:
         rebalances: How often tasks were assigned.

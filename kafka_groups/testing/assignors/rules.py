@@ -10,6 +10,7 @@ from kafka_groups.assignment.application.assignments import TaskAssignment
 from kafka_groups.assignment.application.process_ids import ProcessId
 from kafka_groups.assignment.application.states import ApplicationState
 from kafka_groups.assignment.application.tasks import task_order
+from kafka_groups.errors.texts import counted
 from kafka_groups.types import TaskId
 
 __all__ = ["AssignorMistake", "AssignorRule", "mistakes_of"]
@@ -123,5 +124,5 @@ def _of_active(
             text = f"Task {task} is active in no process."
             yield AssignorMistake(AssignorRule.EVERY_TASK_IS_ACTIVE, text, task)
         if len(found) > 1:
-            text = f"Task {task} is active in {len(found)} processes: {', '.join(found)}."
+            text = f"Task {task} is active in {counted(len(found), 'process')}: {', '.join(found)}."
             yield AssignorMistake(AssignorRule.NO_TASK_IS_ACTIVE_TWICE, text, task, found)

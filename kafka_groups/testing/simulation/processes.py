@@ -7,7 +7,7 @@ from typing import Any
 
 from kafka_groups.errors import IllegalStateError
 from kafka_groups.net.network import AcceptConnection, FrameHandler, FrameTransport, Listener, Network
-from kafka_groups.testing.simulation.lives import LIFE, Life
+from kafka_groups.testing.simulation.lifetimes import LIFETIME, Lifetime
 
 __all__ = ["ProcessNetwork", "SimulatedProcess"]
 
@@ -33,8 +33,8 @@ class SimulatedProcess:
         self._main = main
         self._on_error = on_error
         self._context = copy_context()
-        self._context.run(LIFE.set, None)
-        self._life = Life()
+        self._context.run(LIFETIME.set, None)
+        self._life = Lifetime()
         self._life.end()
         self._task: asyncio.Task[object] | None = None
 
@@ -54,11 +54,11 @@ class SimulatedProcess:
         """
         if self.is_running:
             raise IllegalStateError(f"{self!r} is running. Kill or stop it before you start it again.")
-        life = self._life = Life()
+        lifetime = self._life = Lifetime()
         context = self._context.copy()
-        context.run(LIFE.set, life)
+        context.run(LIFETIME.set, lifetime)
         task = self._task = context.run(self._create_task, context)
-        task.add_done_callback(lambda done: self._ended(life, done), context=self._context.copy())
+        task.add_done_callback(lambda done: self._ended(lifetime, done), context=self._context.copy())
 
     def kill(self) -> None:
         """Kill the process, as `kill -9` does.
@@ -77,12 +77,12 @@ class SimulatedProcess:
         Args:
             seconds: For how many virtual seconds.
         """
-        life = self._life
-        if life.is_over or life.is_stalled:
+        lifetime = self._life
+        if lifetime.is_over or lifetime.is_stalled:
             return
-        life.stall()
+        lifetime.stall()
         await asyncio.sleep(seconds)
-        life.go_on()
+        lifetime.go_on()
 
     async def stop(self, *, grace_s: float = DEFAULT_GRACE_S) -> None:
         """Stop the process, as a supervisor does: cancel its task, and kill the process if it takes too long.
@@ -90,20 +90,20 @@ class SimulatedProcess:
         Args:
             grace_s: The longest wait in virtual seconds.
         """
-        life, task = self._life, self._task
-        if task is None or life.is_over:
+        lifetime, task = self._life, self._task
+        if task is None or lifetime.is_over:
             return
         task.cancel()
         await asyncio.wait([task], timeout=grace_s)
-        life.end()
+        lifetime.end()
 
     def _create_task(self, context: Any) -> "asyncio.Task[object]":
         return asyncio.get_running_loop().create_task(self._main(), name=self.name, context=context)
 
-    def _ended(self, life: Life, task: "asyncio.Task[object]") -> None:
-        if life.is_over:
+    def _ended(self, lifetime: Lifetime, task: "asyncio.Task[object]") -> None:
+        if lifetime.is_over:
             return
-        life.end()
+        lifetime.end()
         error = None if task.cancelled() else task.exception()
         if isinstance(error, Exception):
             self._on_error(self, error)
@@ -126,9 +126,9 @@ class ProcessNetwork:
             NetworkError: It could not be opened.
         """
         transport = await self._network.connect(host, port, handler)
-        life = LIFE.get()
-        if life is not None:
-            life.at_end(transport.abort)
+        lifetime = LIFETIME.get()
+        if lifetime is not None:
+            lifetime.at_end(transport.abort)
         return transport
 
     async def listen(self, host: str, port: int, accept: AcceptConnection) -> Listener:

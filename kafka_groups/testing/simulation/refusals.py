@@ -10,6 +10,8 @@ from functools import partial
 from types import MappingProxyType
 from typing import NoReturn
 
+from kafka_groups.errors.texts import sentences
+
 __all__ = ["LOOP_REFUSALS", "SimulationUnsupportedError", "refuse", "sealed"]
 
 
@@ -55,7 +57,7 @@ LOOP_REFUSALS = MappingProxyType({
 
 _BLOCKING: tuple[tuple[object, str, str, str], ...] = (
     (time, "sleep", "time.sleep", _SLEEP),
-    (threading.Thread, "start", "Thread.start", _THREADS + ". Use AsyncKafkaShareConsumer, not KafkaShareConsumer"),
+    (threading.Thread, "start", "Thread.start", f"{_THREADS}. Use AsyncKafkaShareConsumer, not KafkaShareConsumer"),
     (socket.socket, "connect", "socket.connect", _SOCKETS),
     (socket.socket, "bind", "socket.bind", _SOCKETS),
     (subprocess.Popen, "__init__", "subprocess.Popen", _PROCESSES),
@@ -68,7 +70,7 @@ def refuse(name: str, reason: str, refused: list[SimulationUnsupportedError]) ->
     Raises:
         SimulationUnsupportedError: Always.
     """
-    refused.append(SimulationUnsupportedError(f"{name} was called: {reason}."))
+    refused.append(SimulationUnsupportedError(sentences(f"{name} was called: {reason}")))
     raise refused[-1]
 
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from attrs import frozen
 
 from kafka_groups.errors import KafkaGroupsError
+from kafka_groups.errors.texts import counted
 
 __all__ = ["SimulationFailedError", "SimulationReport"]
 
@@ -48,6 +49,6 @@ class SimulationFailedError(KafkaGroupsError, AssertionError):
         found = report.violations
         more = [f"… and {len(found) - _MOST_SHOWN} more"] if len(found) > _MOST_SHOWN else []
         super().__init__(
-            "\n  ".join([f"{len(found)} violations with seed {report.seed}:", *found[:_MOST_SHOWN], *more])
+            "\n  ".join([f"{counted(len(found), 'violation')} with seed {report.seed}:", *found[:_MOST_SHOWN], *more])
         )
         self.report = report

@@ -60,7 +60,7 @@ def simulate(
     try:
         with _seeded(seed):
             return run_simulated(partial(_run, program, options), seed, limit_s=faults.seconds + _LONGEST_REST_S)
-    except Exception as error:
+    except Exception as error:  # of the program or of the simulation; raised again with a note
         error.add_note(f"run it again: {_call(program, seed, faults)}")
         raise
 
@@ -77,7 +77,7 @@ async def _played(stage: Stage, program: Program) -> SimulationReport:
     try:
         await _until_failure(stage, _live(stage, program))
         return _judged(stage, begun_ms)
-    except Exception as error:
+    except Exception as error:  # of the program or of the simulation; raised again with a note
         stage.supervisor.kill_all()
         error.add_note(f"faults that struck: {dict(+stage.draws.counts)}")
         raise
@@ -94,9 +94,9 @@ async def _live(stage: Stage, program: Program) -> None:
         faults.cancel()
 
 
-async def _until_failure(stage: Stage, life: Coroutine[Any, Any, None]) -> None:
+async def _until_failure(stage: Stage, lifetime: Coroutine[Any, Any, None]) -> None:
     """Run it, and give up if a process fails."""
-    task, failure = asyncio.create_task(life, name="program"), stage.supervisor.failure
+    task, failure = asyncio.create_task(lifetime, name="program"), stage.supervisor.failure
     await asyncio.wait([task, failure], return_when=asyncio.FIRST_COMPLETED)
     if failure.done():
         task.cancel()

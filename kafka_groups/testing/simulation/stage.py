@@ -9,15 +9,15 @@ from typing import Self
 from attrs import frozen
 
 from kafka_groups.broker.cluster import EmbeddedCluster
-from kafka_groups.broker.configs.groups import GroupConfigs
+from kafka_groups.broker.configs.group_configs import GroupConfigs
 from kafka_groups.broker.profile import DEFAULT_PROFILE
 from kafka_groups.config.cluster.groups import share_group_config
 from kafka_groups.net.memory import MemoryNetwork
+from kafka_groups.testing.simulation.checks.log_oracle import Beginnings
 from kafka_groups.testing.simulation.checks.verdict import WireVerdict
 from kafka_groups.testing.simulation.checks.wire_tap import WireTap
-from kafka_groups.testing.simulation.checks.witness import Beginnings
+from kafka_groups.testing.simulation.faults.chaos_actions import ChaosActions
 from kafka_groups.testing.simulation.faults.late_storage import LateStorage
-from kafka_groups.testing.simulation.faults.mischief import Mischief
 from kafka_groups.testing.simulation.faults.network_faults import NetworkFaults
 from kafka_groups.testing.simulation.faults.seeded_faults import FaultDraws, SeededFaults
 from kafka_groups.testing.simulation.processes import ProcessNetwork
@@ -51,7 +51,7 @@ class Stage:
     tap: WireTap
     supervisor: ProcessSupervisor
     verdict: WireVerdict
-    mischief: Mischief
+    chaos: ChaosActions
     violations: list[str]
 
     @classmethod
@@ -70,7 +70,8 @@ class Stage:
         config_of = GroupConfigs(settings, cluster.metadata, share_group_config)
         tap = network.plan = WireTap(Traced(frames, trace), clock, network.is_open, config_of)
         supervisor = ProcessSupervisor(draws.counts, trace)
-        mischief = Mischief(_rng(seed, "mischief"), cluster, frames, draws, tap, supervisor.processes)
+        # The label is older than the class. Another one would draw other faults for every seed that was ever noted.
+        chaos = ChaosActions(_rng(seed, "mischief"), cluster, frames, draws, tap, supervisor.processes)
         verdict = WireVerdict(cluster, tap)
         return cls(
             simulation,
@@ -82,7 +83,7 @@ class Stage:
             tap,
             supervisor,
             verdict,
-            mischief,
+            chaos,
             violations,
         )
 
@@ -102,7 +103,7 @@ class Stage:
     async def strike(self) -> None:
         """Let faults strike for as long as they are to. Afterwards all brokers and processes are running."""
         asyncio.get_running_loop().call_later(self.faults.seconds, self.draws.stop)
-        await self.mischief.run(self.faults.seconds)
+        await self.chaos.run(self.faults.seconds)
 
 
 def _rng(seed: int, purpose: str) -> random.Random:

@@ -14,7 +14,7 @@ from attrs import frozen
 
 from kafka_groups.errors import IllegalStateError, KafkaGroupsError
 from kafka_groups.testing.clock import VirtualClock
-from kafka_groups.testing.simulation.lives import LIFE, LifeStep, bury
+from kafka_groups.testing.simulation.lifetimes import LIFETIME, LifetimeStep, end_lifetimes
 from kafka_groups.testing.simulation.refusals import LOOP_REFUSALS, SimulationUnsupportedError, refuse, sealed
 
 __all__ = ["Simulation", "SimulationDeadlockError", "SimulationTimeLimitError", "VirtualTimeLoop", "run_simulated"]
@@ -75,7 +75,7 @@ class VirtualTimeLoop(asyncio.BaseEventLoop):
         self, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None
     ) -> asyncio.Handle:
         """Call it on the next turn, unless the simulated process that asks is killed before."""
-        step = LifeStep(callback, args)
+        step = LifetimeStep(callback, args)
         step.handle = super().call_soon(step, context=context)
         return step.handle
 
@@ -89,7 +89,7 @@ class VirtualTimeLoop(asyncio.BaseEventLoop):
         self, when: float, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None
     ) -> asyncio.TimerHandle:
         """Call it at a time, unless the simulated process that asks is killed before."""
-        step = LifeStep(callback, args)
+        step = LifetimeStep(callback, args)
         step.handle = handle = super().call_at(when, step, context=context)
         return handle
 
@@ -97,14 +97,14 @@ class VirtualTimeLoop(asyncio.BaseEventLoop):
         """Create a task, which belongs to the simulated process that asks."""
         task = super().create_task(coro, **options)
         context = options.get("context")
-        life = LIFE.get() if context is None else context.get(LIFE)
-        if life is not None:
-            life.has_begun(task)
+        lifetime = LIFETIME.get() if context is None else context.get(LIFETIME)
+        if lifetime is not None:
+            lifetime.has_begun(task)
         return task
 
     def _asyncgen_firstiter_hook(self, agen: AsyncGenerator[Any, Any]) -> None:
         """Leave out the generators of simulated processes, as closing those of a killed one would run its code."""
-        if LIFE.get() is None:
+        if LIFETIME.get() is None:
             super()._asyncgen_firstiter_hook(agen)  # type: ignore[misc] # a method of asyncio's loop
 
     def _process_events(self, events: tuple[()]) -> None:
@@ -152,7 +152,7 @@ def run_simulated(
         SimulationUnsupportedError: The program used a thread or a socket, or blocked with `time.sleep`.
     """
     _check_no_loop()
-    bury()
+    end_lifetimes()
     loop = VirtualTimeLoop(limit_s=limit_s)
     start_s = loop.time()
     with sealed(loop.refused), asyncio.Runner(loop_factory=lambda: loop) as runner:
@@ -160,7 +160,7 @@ def run_simulated(
             result = runner.run(program(Simulation(seed, random.Random(seed), VirtualClock(loop))))
             if loop.refused:
                 raise loop.refused[0]
-        except Exception as error:
+        except Exception as error:  # of the program or of the simulation; raised again with a note
             error.add_note(f"simulation seed {seed}, {loop.time() - start_s:.3f} virtual seconds after the start")
             raise
     return result

@@ -12,9 +12,11 @@ from kafka_groups.broker.coordinators.groups.streams.topologies.configured_topol
 from kafka_groups.broker.coordinators.groups.streams.topologies.topology import topology_of
 from kafka_groups.errors import StreamsInvalidTopologyError
 from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsStatus
-from kafka_groups.streams.member.rules.topology import GroupTopology
+from kafka_groups.streams.errors import StreamsError
+from kafka_groups.streams.member.rules.group_topology import GroupTopology
 from kafka_groups.streams.member.rules.topology_builder import TopologyError
-from kafka_groups.streams.topology.internal_topics import group_topology
+from kafka_groups.streams.topology.checks import check_partition_counts
+from kafka_groups.streams.topology.internal_topics import group_topology, topic_name
 from kafka_groups.streams.topology.node_graph import NodeGraph
 from kafka_groups.streams.topology.subtopologies import node_groups
 from kafka_groups.types import TopicPartition
@@ -52,7 +54,8 @@ class DrivenPartitions:
         self._default = _checked("any topic", default)
         self._tasks: dict[str, int] = {}
         if any(not group.is_global for group in node_groups(graph)):
-            self._derive(group_topology(graph, application_id))
+            existing = self._derive(group_topology(graph, application_id))
+            _check_joined(graph, application_id, {**existing, **self._counts})
 
     def __call__(self, topic: str) -> int:
         """Return a topic's number of partitions."""
@@ -62,13 +65,15 @@ class DrivenPartitions:
         """Return how many tasks a sub-topology has."""
         return self._tasks[str(subtopology)]
 
-    def _derive(self, topology: GroupTopology) -> None:
+    def _derive(self, topology: GroupTopology) -> dict[str, int]:
+        """Derive the numbers of internal topics. Return those of all others."""
         existing = {**dict.fromkeys(topology.source_topics, self._default), **self._counts}
         topics = {name: _DrivenTopic(name, count) for name, count in existing.items()}
         resolved = _resolved(topology, _DrivenTopics(topics))
         for name, each in resolved.subtopologies.items():
             self._tasks[name] = each.number_of_tasks
             self._counts |= {info.name: info.partitions for info in each.internal_topics}
+        return existing
 
 
 @frozen
@@ -104,6 +109,14 @@ def _resolved(topology: GroupTopology, topics: _DrivenTopics) -> ConfiguredTopol
             "partitions= of the driver, or partitions= of repartition in the topology."
         )
     return resolved
+
+
+def _check_joined(graph: NodeGraph, application_id: str, counts: Mapping[str, int]) -> None:
+    """Refuse what an application refuses although brokers accept it."""
+    try:
+        check_partition_counts(graph, counts, lambda topic: topic_name(graph, application_id, topic))
+    except StreamsError as error:
+        raise TopologyError(str(error)) from error
 
 
 def _checked(topic: str, count: object) -> int:

@@ -1,13 +1,13 @@
 """Tests of handler workers without a broker: `WorkerTestDriver`."""
 
+from kafka_groups.testing.worker_driver.captured_dead_letters import CapturedDeadLetter
 from kafka_groups.testing.worker_driver.deliveries import DeliveryState, Outcome, WorkerDelivery
-from kafka_groups.testing.worker_driver.driver import WorkerTestDriver
-from kafka_groups.testing.worker_driver.errors import WorkerTestError
-from kafka_groups.testing.worker_driver.letters import CapturedLetter
+from kafka_groups.testing.worker_driver.handler_loop import WorkerTestError
 from kafka_groups.testing.worker_driver.records import RawValue
+from kafka_groups.testing.worker_driver.worker_test_driver import WorkerTestDriver
 
 __all__ = [
-    "CapturedLetter",
+    "CapturedDeadLetter",
     "DeliveryState",
     "Outcome",
     "RawValue",

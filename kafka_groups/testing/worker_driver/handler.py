@@ -5,29 +5,29 @@ from collections.abc import Iterator, Sequence
 
 from attrs import frozen
 
-from kafka_groups.client.logbook import Logbook
 from kafka_groups.net.clock import Clock
+from kafka_groups.net.rate_limited_log import RateLimitedLog
 from kafka_groups.share.delivery.delivery import Delivery
 from kafka_groups.share.delivery.records import AnyRecord, delivery_of
 from kafka_groups.share.workers.handlers import HandlerSpec
 from kafka_groups.share.workers.rules.failures.signals import ParseError
 from kafka_groups.share.workers.rules.handling import RecordHandling
-from kafka_groups.share.workers.rules.steps import CopyLetters, OpenRecord, RecordRun, SettleRecords
+from kafka_groups.share.workers.rules.process_gate import ProcessGate
+from kafka_groups.share.workers.rules.steps import AcknowledgeRecords, InvokeHandler, OpenRecord, WriteDeadLetter
 from kafka_groups.share.workers.rules.window import WARN_AT
-from kafka_groups.share.workers.running.calling import CallContext, HandlerCalls
-from kafka_groups.share.workers.running.letters import LetterCopy
+from kafka_groups.share.workers.running.dead_letter_writers import PendingDeadLetter
+from kafka_groups.share.workers.running.handler_calls import CallContext, HandlerCalls
+from kafka_groups.share.workers.running.handler_report import HandlerReport
 from kafka_groups.share.workers.running.preflight import HandlerGroup
-from kafka_groups.share.workers.running.reporting import HandlerReport
 from kafka_groups.share.workers.running.results import RunResult
+from kafka_groups.share.workers.running.run_watch import RunWatch
 from kafka_groups.share.workers.running.runtime import handling_rules
 from kafka_groups.share.workers.running.runtime_settings import RuntimeSettings
 from kafka_groups.share.workers.running.slots import HandlerSlots, Mailbox, TaskSlots
-from kafka_groups.share.workers.running.watching import RunWatch
-from kafka_groups.telemetry.workers import NoFigures
+from kafka_groups.telemetry.workers import NoSensors
+from kafka_groups.testing.worker_driver.captured_dead_letters import CapturedDeadLetters
 from kafka_groups.testing.worker_driver.deliveries import DeliveryProgress, DeliveryState, Outcome, WorkerDelivery
-from kafka_groups.testing.worker_driver.errors import WorkerTestError
-from kafka_groups.testing.worker_driver.handler_loop import HandlerLoop
-from kafka_groups.testing.worker_driver.letters import LetterShelf
+from kafka_groups.testing.worker_driver.handler_loop import HandlerLoop, WorkerTestError
 from kafka_groups.types import AcknowledgeType, ConsumerState
 
 __all__ = ["DrivenHandler", "DriverStage", "InlineSlots"]
@@ -59,6 +59,7 @@ class DriverStage:
         loop: The loop of asynchronous handlers.
         rng: For the jitter of waits.
         letters: The topics for dead letters.
+        gate: What the handlers of a process share.
     """
 
     settings: RuntimeSettings
@@ -66,7 +67,8 @@ class DriverStage:
     clock: Clock
     loop: HandlerLoop
     rng: random.Random
-    letters: LetterShelf
+    letters: CapturedDeadLetters
+    gate: ProcessGate
 
 
 class InlineSlots:
@@ -81,16 +83,19 @@ class InlineSlots:
         self._calls = calls
         self._mailbox = mailbox
 
-    def submit(self, run: RecordRun[AnyRecord]) -> None:
+    def submit(self, run: InvokeHandler[AnyRecord]) -> None:
         """Run it. What ends programs, such as SystemExit, is raised."""
         self._mailbox.put(self._calls.in_thread(run))
 
-    def cancel(self, run: RecordRun[AnyRecord], reason: Exception) -> bool:
+    def cancel(self, run: InvokeHandler[AnyRecord], reason: Exception) -> bool:
         """Return False: as in a thread, a call cannot be cancelled."""
         del run, reason
         return False
 
-    def stack_of(self, run: RecordRun[AnyRecord]) -> str:
+    def leave(self, run: InvokeHandler[AnyRecord]) -> None:
+        """Do nothing: no call is under way when the driver ends."""
+
+    def stack_of(self, run: InvokeHandler[AnyRecord]) -> str:
         """Return nothing: no call is under way when somebody asks."""
         del run
         return ""
@@ -113,13 +118,14 @@ class DrivenHandler:
     def __init__(self, spec: HandlerSpec, stage: DriverStage) -> None:
         self.spec = spec
         self._stage = stage
-        self.handling: RecordHandling[AnyRecord] = RecordHandling(handling_rules(spec, stage.group), stage.rng)
+        rules = handling_rules(spec, stage.group)
+        self.handling: RecordHandling[AnyRecord] = RecordHandling(rules, stage.rng, stage.gate)
         self._mailbox = Mailbox(stage.loop, _wake_nobody)
         self._slots = self._made_slots()
-        self._report = HandlerReport(spec, NoFigures(), Logbook(stage.clock), stage.group)
+        self._report = HandlerReport(spec, NoSensors(), RateLimitedLog(stage.clock), stage.group)
         self._watch = RunWatch(spec, self._slots, self._report)
         topic, group_id = spec.dead_letters, stage.settings.group_id
-        self._letters = None if topic is None else stage.letters.writer(topic, group_id)
+        self._dead_letters = None if topic is None else stage.letters.writer(topic, group_id)
         self._progress: dict[RecordInHand, DeliveryProgress] = {}
         self._runs_left = 0
 
@@ -160,7 +166,7 @@ class DrivenHandler:
         """Lose the lock of a record in hand."""
         key = _key_of(record)
         self.handling.lost(lambda other: _key_of(other) == key, now_ms)
-        self._watch.lost(self.handling.running)
+        self._watch.lost(self.handling.runs.under_way)
         self._progress_of(record).outcome = Outcome.LOST
 
     # -------------------------------------------------------------------------------------------- steps
@@ -172,12 +178,12 @@ class DrivenHandler:
     def step(self, now_ms: int) -> bool:
         """Do everything that the rules ask for now. Returns False if there was nothing to do."""
         has_worked = self._take_results(now_ms)
-        copies: list[CopyLetters[AnyRecord]] = []
+        copies: list[WriteDeadLetter[AnyRecord]] = []
         while (step := self.handling.next(now_ms)) is not None:
             has_worked = True
-            if isinstance(step, SettleRecords):
+            if isinstance(step, AcknowledgeRecords):
                 self._settle(step)
-            elif isinstance(step, CopyLetters):
+            elif isinstance(step, WriteDeadLetter):
                 copies.append(step)
             else:
                 self._start(step)
@@ -186,7 +192,7 @@ class DrivenHandler:
             self._write(copies, now_ms)
         return has_worked
 
-    def _start(self, run: RecordRun[AnyRecord]) -> None:
+    def _start(self, run: InvokeHandler[AnyRecord]) -> None:
         self._runs_left -= 1
         if self._runs_left < 0:
             raise WorkerTestError(
@@ -204,7 +210,7 @@ class DrivenHandler:
             self._watch.ended(result.run)
             self._report.ran(result, self._stage.clock.wall_ms())
             self._note_errors(result)
-            self.handling.ran(result.run, result.failures, now_ms, failed=result.failed)
+            self.handling.runs.ran(result.run, result.failures, now_ms, failed=result.failed)
         return has_taken
 
     def _note_errors(self, result: RunResult) -> None:
@@ -216,12 +222,12 @@ class DrivenHandler:
             if error is not None:
                 progress.errors.append(error)
 
-    def _settle(self, step: SettleRecords[AnyRecord]) -> None:
+    def _settle(self, step: AcknowledgeRecords[AnyRecord]) -> None:
         for record in step.records:
             self._progress_of(record).outcome = _OUTCOMES[step.kind]
             if step.kind is not AcknowledgeType.ACCEPT:
                 self._broker_copies(record, is_rejected=step.kind is AcknowledgeType.REJECT)
-        self.handling.settled(step)
+        self.handling.outbox.settled(step)
 
     def _broker_copies(self, record: AnyRecord, *, is_rejected: bool) -> None:
         group, settings = self._stage.group, self._stage.settings
@@ -231,22 +237,22 @@ class DrivenHandler:
             reason = "rejected" if is_rejected else "delivery limit reached"
             self._stage.letters.broker_copies(group.dead_letter_topic, record, settings.group_id, reason)
 
-    def _write(self, copies: Sequence[CopyLetters[AnyRecord]], now_ms: int) -> None:
+    def _write(self, copies: Sequence[WriteDeadLetter[AnyRecord]], now_ms: int) -> None:
         opened = [copy.opened for copy in copies]
-        letters = [LetterCopy(each.record, each.reason, each.failed_copies > 0) for each in opened]
-        assert self._letters is not None  # noqa: S101 - the rules copy only if there is a topic
-        error = self._stage.loop.complete(self._letters.write(letters), "the writer of dead letters")
+        letters = [PendingDeadLetter(each.record, each.reason, each.failed_copies > 0) for each in opened]
+        assert self._dead_letters is not None  # noqa: S101 - the rules copy only if there is a topic
+        error = self._stage.loop.complete(self._dead_letters.write(letters), "the writer of dead letters")
         for copy in copies:
-            self.handling.copied(copy, error, now_ms)
+            self.handling.copying.copied(copy, error, now_ms)
         self._report.copied(opened, error)
 
     # --------------------------------------------------------------------------------------------- time
 
     def look(self, now_ms: int) -> None:
         """Look after timeouts and windows, and log what happened."""
-        self._watch.look(self.handling.running, now_ms)
+        self._watch.look(self.handling.runs.under_way, now_ms)
         if self.handling.is_past_grace(now_ms):
-            self._watch.end(self.handling.running, now_ms)
+            self._watch.end(self.handling.runs.under_way, now_ms)
         self.handling.measure_windows(now_ms)
         self._report.take_events(self.handling)
 
@@ -260,7 +266,7 @@ class DrivenHandler:
     def _timeouts(self, now_ms: int) -> Iterator[int]:
         if self.spec.timeout_ms is None:
             return
-        for run, since_ms in self.handling.running.items():
+        for run, since_ms in self.handling.runs.under_way.items():
             if run not in self._watch.hung:
                 end_ms = since_ms + self.spec.timeout_ms
                 yield end_ms if end_ms > now_ms else now_ms + _WATCH_MS
@@ -274,7 +280,7 @@ class DrivenHandler:
     @property
     def unready(self) -> Sequence[str]:
         """The reasons why the handler is not ready; empty if it is."""
-        self._report.figures(self.handling, hung=self._watch.hung, state=ConsumerState.ACTIVE)
+        self._report.gauges(self.handling, hung=self._watch.hung, state=ConsumerState.ACTIVE)
         return self._report.unready
 
     @property
@@ -285,7 +291,7 @@ class DrivenHandler:
     def state_of(self, record: AnyRecord) -> DeliveryState:
         """Return the state of a record without an outcome."""
         key = _key_of(record)
-        if any(_key_of(other) == key for run in self.handling.running for other in run.records):
+        if any(_key_of(other) == key for run in self.handling.runs.under_way for other in run.records):
             return DeliveryState.RUNNING
         if self._waiting(key) is not None:
             return DeliveryState.WAITING
@@ -303,7 +309,7 @@ class DrivenHandler:
         return max(0, due_ms - self._stage.clock.now_ms()) / 1000
 
     def _waiting(self, key: RecordInHand) -> OpenRecord[AnyRecord] | None:
-        return next((opened for opened in self.handling.waiting if _key_of(opened.record) == key), None)
+        return next((opened for opened in self.handling.holdings.waiting if _key_of(opened.record) == key), None)
 
 
 def _key_of(record: AnyRecord) -> RecordInHand:

@@ -6,15 +6,20 @@ from concurrent.futures import Executor
 from typing import Any, TypeVar, TypeVarTuple
 
 from kafka_groups.testing.simulation.refusals import LOOP_REFUSALS
-from kafka_groups.testing.worker_driver.errors import WorkerTestError
 
-__all__ = ["HandlerLoop"]
+__all__ = ["HandlerLoop", "WorkerTestError"]
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 
 _START_S = 1000.0  # not 0, which the rules take for no time
 _RUNS_IN_THREADS = "run_in_executor"
+
+
+class WorkerTestError(Exception):
+    """A handler did something that does not exist in a `WorkerTestDriver`, or would never end there."""
+
+    # Not a KafkaGroupsError: handlers catch those and go on.
 
 
 class HandlerLoop(asyncio.BaseEventLoop):

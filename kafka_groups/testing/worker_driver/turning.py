@@ -78,7 +78,7 @@ class WorkerTurns:
         """Stop all handlers if a rule of one stops the worker."""
         if self.stopped_by is not None:
             return
-        errors = (handler.handling.stopped_by for handler in self._handlers)
+        errors = (handler.handling.outcomes.stopped_by for handler in self._handlers)
         self.stopped_by = next((error for error in errors if error is not None), None)
         if self.stopped_by is not None:
             self._begin_stop(now_ms, now_ms)

@@ -1,16 +1,17 @@
 """How many records applications process in a second, and in a second of processor time."""
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from statistics import median
 from typing import Final
 
 from attrs import frozen
 
 from tests.benchmarks.applications.records import PARTITIONS, filled_topic
-from tests.benchmarks.applications.running import OURS, Moment, RunningApplication, application, new_job
+from tests.benchmarks.applications.running import OURS, Moment, RunningApplication, StreamsJob, application, new_job
 from tests.benchmarks.applications.works import MAP, WINDOWS, WINDOWS_CACHED
 
-__all__ = ["ENTRIES", "EXACTLY_ONCE", "Contest", "Entry", "Extent", "Rate", "contest"]
+__all__ = ["ENTRIES", "EXACTLY_ONCE", "Contest", "Entry", "Extent", "Rate", "contest", "job_of", "rate_of"]
 
 _KEYS, _VALUE_BYTES = 1_000, 100
 
@@ -111,22 +112,27 @@ def contest(servers: str, extent: Extent, say: Callable[[str], None], candidates
     rates: dict[Entry, list[Rate]] = {entry: [] for entry in entries}
     for number in range(extent.rounds):
         for entry in entries[:: -1 if number % 2 else 1]:
-            rate = _run(servers, source, entry, extent)
+            rate = rate_of(job_of(servers, source, entry, extent.commit_ms), extent)
             say(f"{entry}: {rate.per_second:,.0f}/s, {rate.per_cpu_second:,.0f} per CPU second")
             rates[entry].append(rate)
     return Contest(rates)
 
 
-def _run(servers: str, source: str, entry: Entry, extent: Extent) -> Rate:
-    job = new_job(entry.client, entry.work, servers, source, PARTITIONS, workers=entry.workers,
-                  commit_ms=extent.commit_ms,
-                  guarantee="exactly_once_v2" if entry.is_exactly_once else "at_least_once")  # fmt: skip
-    with application(job) as running:
-        began, ended = _measured(running, entry, extent)
+def job_of(servers: str, source: str, entry: Entry, commit_ms: int) -> StreamsJob:
+    """Return the job of an application in a contest, with a group of its own."""
+    guarantee = "exactly_once_v2" if entry.is_exactly_once else "at_least_once"
+    return new_job(entry.client, entry.work, servers, source, PARTITIONS, workers=entry.workers, commit_ms=commit_ms,
+                   guarantee=guarantee)  # fmt: skip
+
+
+def rate_of(job: StreamsJob, extent: Extent, checkout: Path | None = None) -> Rate:
+    """Return the rate of one run, with the package of another checkout if one is given."""
+    with application(job, checkout) as running:
+        began, ended = _measured(running, job, extent)
     return Rate(ended.committed - began.committed, ended.at_s - began.at_s, ended.cpu_s - began.cpu_s)
 
 
-def _measured(running: RunningApplication, entry: Entry, extent: Extent) -> tuple[Moment, Moment]:
+def _measured(running: RunningApplication, job: StreamsJob, extent: Extent) -> tuple[Moment, Moment]:
     """The second commit, before which it warms up, and the last one at which it still had records to process."""
     seen: list[Moment] = []
     for moment in running.commits():
@@ -135,5 +141,7 @@ def _measured(running: RunningApplication, entry: Entry, extent: Extent) -> tupl
         seen.append(moment)
         if len(seen) > 2 and moment.at_s - seen[1].at_s >= extent.seconds:
             break
-    assert len(seen) > 2, f"{entry} processed all records within {len(seen)} commits: ask for more records"
+    assert len(seen) > 2, (
+        f"{job.work}, {job.client} processed all records within {len(seen)} commits: ask for more records"
+    )
     return seen[1], seen[-1]

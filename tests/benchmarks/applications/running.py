@@ -95,6 +95,12 @@ class RunningApplication:
             raise self._child.failed("the application failed")
         return float(line)
 
+    def leave(self) -> None:
+        """Let it leave its group, so that the next application with its id gets the tasks at once."""
+        self._child.close_input()
+        if self._child.process.wait(_TIMEOUT_S) != 0:
+            raise self._child.failed("the application failed at its end")
+
     def moment(self) -> Moment:
         """What it has done until now."""
         processes = self._processes()
@@ -146,11 +152,11 @@ def new_job(client: str, work: str, servers: str, source: str, partitions: int, 
 
 
 @contextmanager
-def application(job: StreamsJob) -> Iterator[RunningApplication]:
-    """Run an application; it is killed at the end of the block."""
+def application(job: StreamsJob, checkout: Path | None = None) -> Iterator[RunningApplication]:
+    """Run an application; it is killed at the end of the block. Ours is that of another checkout if one is given."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as directory:
         told = evolve(job, directory=directory)
-        with child(_command(job.client), environment=_environment(told), passes_errors_on=False) as running:
+        with child(_command(job.client), checkout, _environment(told), passes_errors_on=False) as running:
             try:
                 yield RunningApplication(told, running)
             finally:

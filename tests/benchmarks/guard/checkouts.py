@@ -1,6 +1,7 @@
 """The two checkouts: where they are, and what their benchmarks can do."""
 
 import json
+import re
 import subprocess
 import sys
 import tarfile
@@ -17,10 +18,10 @@ from tests.benchmarks.children import child
 from tests.benchmarks.guard.figures import NOW, THEN
 from tests.benchmarks.guard.turns import MissingError
 
-__all__ = ["Checkout", "Checkouts", "both", "commit_of", "guarded_commit"]
+__all__ = ["Checkout", "Checkouts", "both", "commit_of", "guarded_commits"]
 
 ROOT: Final = Path(__file__).resolve().parents[3]
-_LINE: Final = "<!-- guard: "
+_LINE: Final = re.compile(r"^<!-- guard(?: (?P<parts>[a-z0-9, -]+))?: (?P<commit>\w+) -->$", re.MULTILINE)
 _PROBE: Final = """
 import json, sys
 from importlib import import_module
@@ -67,11 +68,11 @@ class Checkout:
 
 @frozen
 class Checkouts:
-    """Both, and a third one for what only this checkout has a program for.
+    """Both, and a third one with the benchmarks of this checkout and the package of the earlier one.
 
     Attributes:
         by_version: This checkout and the earlier one, each with its own benchmarks.
-        foreign: The benchmarks of this checkout, with the package of the earlier one.
+        foreign: The third one.
     """
 
     by_version: Mapping[str, Checkout]
@@ -81,6 +82,14 @@ class Checkouts:
         """The directory of a version. Raises MissingError if it lacks what is needed."""
         self.by_version[version].check(needs)
         return self.by_version[version].directory
+
+    def with_these_benchmarks(self, version: str, needs: Sequence[str] = ()) -> Path:
+        """A directory with the package of a version and the programs of this checkout, where rates depend on them.
+
+        Raises MissingError if the version lacks what is needed.
+        """
+        self.by_version[version].check(needs)
+        return self.foreign if version == THEN else self.by_version[version].directory
 
     def ours_for(self, version: str, needs: Sequence[str]) -> Path:
         """The directory of a version, or the benchmarks of this checkout with its package if it lacks the program."""
@@ -104,11 +113,19 @@ def commit_of(repository: Path, name: str) -> str:
     return _git(repository, "rev-parse", "--short", f"{name}^{{commit}}").decode().strip()
 
 
-def guarded_commit(page: str) -> str:
-    """Return the commit that docs/benchmarks.md names in a line of its own, `<!-- guard: COMMIT -->`."""
-    lines = [line for line in page.splitlines() if line.startswith(_LINE)]
-    assert len(lines) == 1, f"{len(lines)} lines begin with {_LINE!r}: there must be one"
-    return lines[0].removeprefix(_LINE).removesuffix("-->").strip()
+def guarded_commits(page: str, parts: Sequence[str]) -> Mapping[str, str]:
+    """Return the commit that docs/benchmarks.md names for each part.
+
+    A line `<!-- guard: COMMIT -->` is for all parts without a line of their own, `<!-- guard PART, PART: COMMIT -->`.
+    """
+    named: dict[str, str] = {}
+    for line in _LINE.finditer(page):
+        for part in (line["parts"] or "").split(","):
+            assert part.strip() in ("", *parts), f"{line[0]}: the parts are {', '.join(parts)}"
+            assert part.strip() not in named, f"{line[0]}: there is another line for this"
+            named[part.strip()] = line["commit"]
+    assert "" in named, "there must be a line <!-- guard: COMMIT -->"
+    return {part: named.get(part, named[""]) for part in parts}
 
 
 def _extract(commit: str, repository: Path, directory: Path) -> None:

@@ -3,7 +3,7 @@
 import signal
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import NoReturn
@@ -11,11 +11,13 @@ from typing import NoReturn
 import click
 
 from tests.benchmarks.brokers import SECURED
+from tests.benchmarks.guard import application_parts as applications
 from tests.benchmarks.guard import broker_parts as brokers
 from tests.benchmarks.guard import command_parts as commands
 from tests.benchmarks.guard import spark_parts as spark
+from tests.benchmarks.guard import worker_parts as workers
 from tests.benchmarks.guard.broker_parts import Extent
-from tests.benchmarks.guard.checkouts import ROOT, Checkouts, both, commit_of, guarded_commit
+from tests.benchmarks.guard.checkouts import ROOT, Checkouts, both, commit_of, guarded_commits
 from tests.benchmarks.guard.figures import Compared, as_json, exit_status, guard_table
 from tests.benchmarks.guard.turns import Pace, Part, compare_part
 from tests.benchmarks.output import console, finish, say
@@ -24,7 +26,7 @@ __all__ = ["guard", "needs_of", "parts_of"]
 
 LEAST = 0.93
 _MORE_S = 4 * 60.0
-"""How long rows that are too low may be repeated, so that the whole does not take more than 25 minutes."""
+"""How long rows that are too low may be repeated, so that the whole does not take more than 40 minutes."""
 
 _MORE_NEEDS = ("tests.benchmarks.spark_runs:BATCH_JOBS",)
 _PAGE = ROOT / "docs" / "benchmarks.md"
@@ -47,6 +49,9 @@ def parts_of(checkouts: Checkouts, extent: Extent) -> list[Part]:
         Part("assignor", commands.ASSIGNOR, command),
         Part("loading", commands.LOADING, command),
         Part("memory", commands.MEMORY, command),
+        Part("applications", applications.APPLICATIONS, partial(applications.applications, checkouts, extent)),
+        Part("restoration", applications.RESTORATION, partial(applications.restorations, checkouts, extent)),
+        Part("workers", workers.WORKERS, partial(workers.workers, checkouts, extent)),
     ]
 
 
@@ -60,7 +65,7 @@ def needs_of(parts: Sequence[Part]) -> list[str]:
 
 
 @click.command()
-@click.option("--against", "commit", help="A commit. By default, the one that docs/benchmarks.md names.")
+@click.option("--against", "commit", help="A commit. By default, those that docs/benchmarks.md names.")
 @click.option("--repository", type=click.Path(path_type=Path, exists=True, file_okay=False), default=ROOT,
               help="The git repository with that commit, if this is a copy without one.")  # fmt: skip
 @click.option("--least", type=click.FloatRange(0.0), default=LEAST, show_default=True,
@@ -85,29 +90,55 @@ def guard(
 ) -> None:
     """The headlines of docs/benchmarks.md in a short form, in this checkout and in that of a commit, by turns.
 
-    Takes at most 25 minutes on two idle cores. The ratios are now over then, or then over now for what should be low:
+    Takes at most 40 minutes on two idle cores. The ratios are now over then, or then over now for what should be low:
     above 1 is better. The exit status is 1 if one is below 0.93, or if a row could not be measured. A row that the
     earlier checkout does not have is shown as missing.
     """
     began = time.monotonic()
-    named = commit_of(repository, commit or guarded_commit(_PAGE.read_text(encoding="utf-8")))
-    pace = Pace(least, rounds, _MORE_S)
-    compared: list[Compared] = []
+    pace, extent = Pace(least, rounds, _MORE_S), Extent(fraction)
+    compared: dict[str, list[Compared]] = {}
     before = signal.signal(signal.SIGTERM, _interrupt)
-    needs = needs_of(parts_of(Checkouts({}, Path()), Extent()))
     try:
-        with both(named, repository, needs) as checkouts:
-            for version, checkout in checkouts.by_version.items():
-                say(f"{version}: {checkout.package}")
-            for part in parts_of(checkouts, Extent(fraction)):
-                if part.name in names and not (without_java and part.needs_java):
-                    say(f"{part.name}, after {time.monotonic() - began:.0f} s")
-                    compared += compare_part(part, pace, say)
+        for named, parts in _by_commit(repository, commit, _chosen(names, without_java=without_java)).items():
+            compared[named] = []
+            for found in _compared_parts(named, repository, parts, extent, pace):
+                compared[named] += found
+                say(f"after {time.monotonic() - began:.0f} s")
     finally:  # also if it was interrupted
         signal.signal(signal.SIGTERM, before)
-        _report(compared, named, least, time.monotonic() - began)
-        finish({"guard": as_json(compared)}, json_file)
-    sys.exit(exit_status(compared, least))
+        _report(compared, least, time.monotonic() - began)
+        rows = [row for each in compared.values() for row in each]
+        finish({"guard": as_json(rows)}, json_file)
+    sys.exit(exit_status(rows, least))
+
+
+def _chosen(names: Sequence[str], *, without_java: bool) -> list[str]:
+    """The parts to measure, in their order."""
+    parts = parts_of(Checkouts({}, Path()), Extent())
+    return [part.name for part in parts if part.name in names and not (without_java and part.needs_java)]
+
+
+def _by_commit(repository: Path, commit: str | None, names: Sequence[str]) -> dict[str, list[str]]:
+    """The parts, by the commit that they are compared with."""
+    page = guarded_commits(_PAGE.read_text(encoding="utf-8"), PARTS)
+    found: dict[str, list[str]] = {}
+    for name in names:
+        found.setdefault(commit_of(repository, commit or page[name]), []).append(name)
+    return found
+
+
+def _compared_parts(
+    named: str, repository: Path, parts: Sequence[str], extent: Extent, pace: Pace
+) -> Iterator[list[Compared]]:
+    """The rows of one part after the other, compared with a commit."""
+    needs = needs_of(parts_of(Checkouts({}, Path()), Extent()))
+    with both(named, repository, needs) as checkouts:
+        for version, checkout in checkouts.by_version.items():
+            say(f"{version}: {checkout.package}")
+        for part in parts_of(checkouts, extent):
+            if part.name in parts:
+                say(f"{part.name} against {named}")
+                yield compare_part(part, pace, say)
 
 
 def _interrupt(number: int, _frame: object) -> NoReturn:
@@ -115,9 +146,10 @@ def _interrupt(number: int, _frame: object) -> NoReturn:
     sys.exit(128 + number)
 
 
-def _report(compared: Sequence[Compared], commit: str, least: float, seconds: float) -> None:
-    console().print(guard_table(compared, commit, least))
-    for error in dict.fromkeys(each.error for each in compared if each.error):
-        names = "; ".join(each.row.name for each in compared if each.error == error)
-        console().print(f"{names}:\n{error}\n", markup=False)
+def _report(by_commit: Mapping[str, Sequence[Compared]], least: float, seconds: float) -> None:
+    for commit, compared in by_commit.items():
+        console().print(guard_table(compared, commit, least))
+        for error in dict.fromkeys(each.error for each in compared if each.error):
+            names = "; ".join(each.row.name for each in compared if each.error == error)
+            console().print(f"{names}:\n{error}\n", markup=False)
     console().print(f"{seconds:.0f} s")

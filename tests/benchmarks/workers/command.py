@@ -70,7 +70,7 @@ def _rates(servers: str, batches: str, records: int, rounds: int) -> dict[str, o
     for number in range(rounds):
         for kind in PROGRAMS:
             most = min(records, _POOL_RECORDS) if kind == _POOL else records
-            rates[kind].append(measures.rate(servers, topic, kind, most))
+            rates[kind].append(measures.rate(servers, topic, kind, most).per_second)
             say(f"round {number + 1}, {kind}: {rates[kind][-1]:,.0f} records a second")
     rows = [(f"{mine} / {other}", f"{_ratio(rates, mine, other):.2f}") for mine, other in _RATIOS]
     console().print(table("Handler workers", ("case", "ratio"), rows))
@@ -86,7 +86,7 @@ def _processes(servers: str, batches: str, rounds: int) -> float:
     topic = new_topic(servers)
     produce(servers, topic, _SPINNING_RECORDS, batches)
     one, two = (
-        median(measures.spinning_rate(servers, topic, processes, _SPINNING_S) for _ in range(rounds))
+        median(measures.spinning_rate(servers, topic, processes, _SPINNING_S).per_second for _ in range(rounds))
         for processes in (1, 2)
     )
     say(f"200 µs of Python a record: {one:,.0f} a second in one process, {two:,.0f} in two: {two / one:.2f}")

@@ -3,16 +3,18 @@
 import json
 import os
 import random
+import resource
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
 from typing import Any, Final
 
+from attrs import frozen
 from confluent_kafka import Producer
 
 from tests.benchmarks.children import Child, child
@@ -20,7 +22,7 @@ from tests.benchmarks.topics import new_group, new_topic, produce
 from tests.benchmarks.workers import spinning
 from tests.benchmarks.workers.waiting import HANDLER_S, WAITING_THREADS
 
-__all__ = ["delay_ms", "import_s", "memory_bytes", "rate", "skewed_rate", "spinning_rate"]
+__all__ = ["Handled", "delay_ms", "import_s", "memory_bytes", "rate", "skewed_rate", "spinning_rate"]
 
 _TIMEOUT_S: Final = 400.0
 _PROGRAMS: Final = "tests.benchmarks.workers.programs"
@@ -29,10 +31,32 @@ _SKEWED_PARTITIONS: Final = 12
 _MEMORY_PARTITIONS: Final = 8
 _PER_SECOND: Final = 100
 _SETTLE_S: Final = 4.0
+_BEGIN_S: Final = 90.0
+_POLL_S: Final = 0.05
 
 
-def _result(module: str, *arguments: object) -> Any:
-    with child([sys.executable, "-m", module, *map(str, arguments)], timeout_s=_TIMEOUT_S) as process:
+@frozen
+class Handled:
+    """What a program did.
+
+    Attributes:
+        records: How many it handled.
+        seconds: From the first one on.
+        cpu_us: Processor time for each record, in µs, with the start of the program.
+    """
+
+    records: int
+    seconds: float
+    cpu_us: float
+
+    @property
+    def per_second(self) -> float:
+        """Records in a second."""
+        return self.records / self.seconds
+
+
+def _result(module: str, *arguments: object, checkout: Path | None = None) -> Any:
+    with child([sys.executable, "-m", module, *map(str, arguments)], checkout, timeout_s=_TIMEOUT_S) as process:
         return _read(process)
 
 
@@ -43,10 +67,10 @@ def _read(process: Child) -> Any:
     return json.loads(line)
 
 
-def rate(servers: str, topic: str, kind: str, records: int) -> float:
-    """Return the records a second of a program."""
-    result = _result(_PROGRAMS, kind, servers, topic, new_group(servers), records)
-    return float(result["records"]) / float(result["seconds"])
+def rate(servers: str, topic: str, kind: str, records: int, checkout: Path | None = None) -> Handled:
+    """Return what a program did that handled so many records, with the package of another checkout if one is given."""
+    result = _result(_PROGRAMS, kind, servers, topic, new_group(servers), records, checkout=checkout)
+    return Handled(result["records"], result["seconds"], result["cpu_seconds"] / result["records"] * 1e6)
 
 
 def delay_ms(servers: str, records: int, partitions: int) -> tuple[float, float]:
@@ -103,25 +127,54 @@ def _longest_gap(starts: Sequence[float]) -> float:
     return max((later - earlier for earlier, later in pairwise(ordered)), default=0.0)
 
 
-def spinning_rate(servers: str, topic: str, processes: int, seconds: float) -> float:
-    """Return the records a second of a worker whose handler takes 200 µs of Python, in so many processes."""
+def spinning_rate(
+    servers: str,
+    topic: str,
+    processes: int,
+    seconds: float,
+    spin_s: float = spinning.USUAL_SPIN_S,
+    checkout: Path | None = None,
+) -> Handled:
+    """Return what a worker did in so many processes, whose handler takes 200 µs of Python if not told otherwise.
+
+    Its records are those that began while all processes handled some.
+    """
     with tempfile.TemporaryDirectory() as directory:
         settings = {
             spinning.DIRECTORY: directory,
             spinning.GROUP: new_group(servers),
             spinning.SERVERS: servers,
             spinning.TOPIC: topic,
+            spinning.SPIN_S: str(spin_s),
+            spinning.PROCESSES: str(processes),
         }
-        command = [sys.executable, "-m", spinning.__name__, str(processes)]
-        done = subprocess.Popen(command, stdin=subprocess.PIPE, env={**os.environ, **settings})
-        time.sleep(_SETTLE_S + seconds)
-        done.communicate(timeout=_TIMEOUT_S)
-        starts = [json.loads(path.read_text()) for path in Path(directory).iterdir()]
-    if len(starts) != processes:
-        raise RuntimeError(f"{len(starts)} of {processes} processes handled records")
+        cpu_s = _spun(processes, seconds, settings, checkout)
+        starts = [json.loads(path.read_text()) for path in Path(directory).glob(spinning.STARTS)]
     begin, end = max(map(min, starts)), min(map(max, starts))
     count = sum(begin <= start <= end for each in starts for start in each)
-    return float(count / (end - begin))
+    return Handled(count, end - begin, cpu_s / sum(map(len, starts)) * 1e6)
+
+
+def _spun(processes: int, seconds: float, settings: Mapping[str, str], checkout: Path | None) -> float:
+    """Let the worker run, and return the processor time of all its processes."""
+    command = [sys.executable, "-m", spinning.__name__, str(processes)]
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    with child(command, checkout, {**os.environ, **settings}, timeout_s=_TIMEOUT_S, passes_errors_on=False) as running:
+        _wait_for_first_records(running, Path(settings[spinning.DIRECTORY]), processes)
+        time.sleep(seconds)
+        running.close_input()
+        if running.process.wait() != 0:
+            raise running.failed("the worker failed")
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def _wait_for_first_records(running: Child, directory: Path, processes: int) -> None:
+    deadline_s = time.monotonic() + _BEGIN_S
+    while (begun := len(list(directory.glob(spinning.BEGUN)))) < processes:
+        if running.process.poll() is not None or time.monotonic() > deadline_s:
+            raise running.failed(f"{begun} of {processes} processes handled records")
+        time.sleep(_POLL_S)
 
 
 def import_s(rounds: int) -> float:

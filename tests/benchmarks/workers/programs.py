@@ -7,6 +7,7 @@ that does nothing, and prints the records and the seconds from the first one on 
 import asyncio
 import json
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -99,8 +100,14 @@ def many_threads(servers: str, topic: str, group: str, meter: Meter) -> None:
     _work(servers, topic, group, meter, concurrency=_THREADS)
 
 
-def _work(servers: str, topic: str, group: str, meter: Meter, *, concurrency: int) -> None:
-    worker = Worker(group, bootstrap_servers=servers)
+def noting_threads(servers: str, topic: str, group: str, meter: Meter) -> None:
+    """A worker with `def` and 16 threads that keeps its notes in a directory."""
+    with tempfile.TemporaryDirectory(prefix="kafka-groups-notes-") as directory:
+        _work(servers, topic, group, meter, concurrency=_THREADS, state_dir=directory)
+
+
+def _work(servers: str, topic: str, group: str, meter: Meter, *, concurrency: int, **options: Any) -> None:
+    worker = Worker(group, bootstrap_servers=servers, **options)
 
     @worker.handler(topic, concurrency=concurrency)
     def handle(value: bytes) -> None:
@@ -163,6 +170,7 @@ PROGRAMS: dict[str, Callable[[str, str, str, Meter], None]] = {
     "thread pool": thread_pool,
     "def, 1 thread": one_thread,
     "def, 16 threads": many_threads,
+    "def, 16 threads, state_dir": noting_threads,
     "tasks by hand": tasks_by_hand,
     "async def, 100": many_tasks,
 }

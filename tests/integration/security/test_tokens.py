@@ -16,9 +16,10 @@ from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.broker.security import BrokerSecurity
 from kafka_groups.config.security.sasl import OidcSettings, TokenCallback
 from kafka_groups.errors import TokenError, TokenUnavailableError
-from kafka_groups.net.clock import SystemClock
+from kafka_groups.net.clock import Clock, SystemClock
 from kafka_groups.net.tokens import Token, TokenSource, token_source
 from kafka_groups.protocol.sasl.oauthbearer import unsecured_token
+from kafka_groups.testing.clock import ManualClock
 from tests.support.certificates import Certificates
 
 SECRET = "the client's secret"
@@ -85,14 +86,16 @@ def granted(lifetime_s: float = 600, subject: str = "ann") -> Answer:
     return 200, {"access_token": token, "expires_in": lifetime_s, "token_type": "Bearer"}
 
 
-def source_at(provider: IdentityProvider, certificates: Certificates, **changes: Any) -> TokenSource:
+def source_at(
+    provider: IdentityProvider, certificates: Certificates, clock: Clock | None = None, **changes: Any
+) -> TokenSource:
     given = {
         "token_endpoint_url": provider.url,
         "client_id": "me",
         "client_secret": SECRET,
         "ca_location": certificates.ca,
     }
-    return token_source(OidcSettings(**(given | changes)), SystemClock())
+    return token_source(OidcSettings(**(given | changes)), clock or SystemClock())
 
 
 def test_consumer_with_tokens_of_the_provider(provider: IdentityProvider, certificates: Certificates) -> None:
@@ -139,11 +142,14 @@ async def test_trouble_that_stays_is_told_and_may_be_tried_again(
     provider: IdentityProvider, certificates: Certificates
 ) -> None:
     provider.answers = [(503, b"busy")]
-    source = source_at(provider, certificates)
-    with pytest.raises(TokenUnavailableError, match="responded with 503"):
-        await source.token()
+    clock = ManualClock()
+    source = source_at(provider, certificates, clock)
+    for _ in range(2):  # the second time within the pause
+        with pytest.raises(TokenUnavailableError, match="responded with 503"):
+            await source.token()
     assert len(provider.requests) == 3
     provider.answers = [granted()]
+    clock.advance(1_000)
     assert (await source.token()).text
 
 
@@ -179,26 +185,60 @@ async def test_provider_that_is_not_trusted_or_not_there(
 
 
 async def test_token_is_kept_until_it_grows_old_and_while_the_provider_is_down() -> None:
-    clock = _Clock()
+    clock = ManualClock()
     fetched: list[int] = []
-    failure: Exception | None = None
+    failures: list[Exception] = []
 
     async def fetch(now_ms: int) -> Token:
-        if failure is not None:
-            raise failure
         fetched.append(now_ms)
-        return Token(f"token-{len(fetched)}", now_ms + 1_000)
+        if failures:
+            raise failures[-1]
+        return Token(f"token-{len(fetched)}", now_ms + 10_000)
 
     source = TokenSource(fetch, clock)
+    began_ms = clock.wall_ms()
     texts = []
-    for clock.wall in (0, 799, 800, 1_599):
+    for at_ms in (0, 7_999, 8_000, 15_999):
+        clock.advance(began_ms + at_ms - clock.wall_ms())
         texts.append((await source.token()).text)
     assert texts == ["token-1", "token-1", "token-2", "token-2"]
-    failure = TokenUnavailableError("down")
-    clock.wall = 1_700
-    assert (await source.token()).text == "token-2"
-    clock.wall = 1_800
+    for failure in (TokenUnavailableError("down"), TokenError("what a proxy says")):
+        failures.append(failure)
+        clock.advance(700)
+        for _ in range(3):
+            assert (await source.token()).text == "token-2"
+        assert source.is_overdue
+    clock.advance(2_000)
+    with pytest.raises(TokenError, match="what a proxy says"):  # the last reason
+        await source.token()
+    assert len(fetched) == 5
+    failures.clear()
+    clock.advance(5_000)
+    assert (await source.token()).text == "token-6"
+    assert not source.is_overdue
+
+
+@pytest.mark.parametrize("life_s", [10, -1])
+async def test_a_function_that_returns_the_old_token_again_is_an_outage(life_s: int) -> None:
+    clock = ManualClock()
+    returned = [("first", clock.wall_ms() / 1000 + 10), ("first", clock.wall_ms() / 1000 + life_s)]
+    source = token_source(TokenCallback(lambda _: returned.pop(0)), clock)
+    assert (await source.token()).text == "first"
+    clock.advance(9_000)
+    assert (await source.token()).text == "first"
+    assert source.is_overdue
+    clock.advance(1_000)
     with pytest.raises(TokenUnavailableError):
+        await source.token()
+
+
+async def test_any_exception_of_a_function_that_has_worked_is_an_outage() -> None:
+    clock = ManualClock()
+    returned = [("first", clock.wall_ms() / 1000 + 10)]
+    source = token_source(TokenCallback(lambda _: returned.pop(0)), clock)
+    await source.token()
+    clock.advance(10_000)
+    with pytest.raises(TokenUnavailableError, match="IndexError"):
         await source.token()
 
 
@@ -215,13 +255,3 @@ async def test_token_is_kept_until_it_grows_old_and_while_the_provider_is_down()
 async def test_functions_that_fail(function: Callable[[str], Any], error: type[Exception], complaint: str) -> None:
     with pytest.raises(error, match=complaint):
         await token_source(TokenCallback(function), SystemClock()).token()
-
-
-class _Clock:
-    wall = 0
-
-    def now_ms(self) -> int:
-        return self.wall
-
-    def wall_ms(self) -> int:
-        return self.wall

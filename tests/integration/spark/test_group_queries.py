@@ -14,9 +14,17 @@ from kafka_groups.config.clients.share import share_consumer_config
 from kafka_groups.errors import error_for
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.protocol.messages.describe_configs import DescribeConfigsResponse, DescribeConfigsResult
+from kafka_groups.protocol.messages.describe_share_group_offsets import (
+    DescribeShareGroupOffsetsResponse,
+    DescribeShareGroupOffsetsResponseGroup,
+)
 from kafka_groups.share.group import lag_of
-from kafka_groups.share.workers.group_queries import asked, group_lag
+from kafka_groups.share.workers.group_queries import asked
 from kafka_groups.share.workers.group_settings import GroupSettings, group_settings, notes_on
+from kafka_groups.spark.groups.group_remaining import group_remaining, group_unread
+from kafka_groups.spark.rules.remaining import Remaining
+from kafka_groups.types import TopicPartition
 from tests.support.kafka.real_kafka import unique
 from tests.support.targets import EMBEDDED_PROPERTIES
 
@@ -38,7 +46,14 @@ def alter(bootstrap_servers: str, group_id: str, **configs: str) -> None:
     resource = ConfigResource(ResourceType.GROUP, group_id, incremental_configs=entries)
     admin = AdminClient({"bootstrap.servers": bootstrap_servers})
     (altered,) = admin.incremental_alter_configs([resource]).values()
-    altered.result(20)
+    altered.result(60)
+
+
+def produce(bootstrap_servers: str, topic: str, count: int) -> None:
+    producer = Producer({"bootstrap.servers": bootstrap_servers, "log_level": 3})
+    for _ in range(count):
+        producer.produce(topic, b"v")
+    assert producer.flush(60) == 0
 
 
 def test_the_settings_of_a_group_and_its_lag(bootstrap_servers: str) -> None:
@@ -51,35 +66,65 @@ def test_the_settings_of_a_group_and_its_lag(bootstrap_servers: str) -> None:
     after = group_settings(config)
     assert (after.delivery_limit, after.auto_offset_reset) == (7, "earliest")
     assert notes_on(after, name, "dlq") == []
-    assert group_lag(config, [name]) is None
     admin = AdminClient({"bootstrap.servers": bootstrap_servers})
-    admin.create_topics([NewTopic(name, 1, 1)])[name].result(20)
-    producer = Producer({"bootstrap.servers": bootstrap_servers, "log_level": 3})
-    for _ in range(10):
-        producer.produce(name, b"v")
-    assert producer.flush(20) == 0
+    admin.create_topics([NewTopic(name, 1, 1)])[name].result(60)
+    produce(bootstrap_servers, name, 10)
     with KafkaShareConsumer(evolve(config, acknowledgement_mode="explicit")) as consumer:
         consumer.subscribe([name])
         records = consumer.poll(30)
         assert len(records) == 10
-        assert (
-            group_lag(config, [name]) is None
-        )  # the brokers do not store where a group starts before it says something
+        # The brokers do not store where a group starts before it says something.
+        assert asked(config, lambda ask: lag_of(ask, name)) == {TopicPartition(name, 0): None}
+        assert group_remaining(config, [name], {}) == Remaining(10, 10)
         assert consumer.acknowledge_range(name, 0, 0, 3) == 4
         consumer.commit_sync()
-        assert group_lag(config, [name]) == 6
+        assert group_remaining(config, [name], {}) == Remaining(6, 6)
         consumer.acknowledge_all(records)
         consumer.commit_sync()
-        assert group_lag(config, [name]) == 0
-        assert group_lag(config, ["another"]) is None
+        assert group_remaining(config, [name], {}) == Remaining(0, 0)
 
 
 def test_nobody_answers() -> None:
     config = share_consumer_config(bootstrap_servers="127.0.0.1:1", group_id="g")
     assert group_settings(config) == GroupSettings()
-    assert group_lag(config, ["t"]) is None
+    remaining = group_remaining(config, ["t"], {})
+    assert (remaining.least, remaining.most, remaining.is_known) == (0, None, False)
+    assert "the brokers did not answer" in str(remaining.doubt)
+    assert group_unread(config, ["t"]) == {}
     assert notes_on(GroupSettings(), "g", "dlq") == []
     assert "has no dead-letter topic" in notes_on(GroupSettings(), "g", None)[0]
+
+
+def test_a_user_who_may_not_describe_the_group_does_not_know_what_is_left() -> None:
+    with EmbeddedCluster() as cluster:
+        cluster.create_topic("t", 1)
+        config = share_consumer_config(bootstrap_servers=cluster.bootstrap_servers, group_id="g")
+        group = DescribeShareGroupOffsetsResponseGroup(group_id="g", error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED)
+        refused = DescribeShareGroupOffsetsResponse(groups=(group,))
+        cluster.faults.on(ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS, answer(refused))
+        assert group_remaining(config, ["t"], {}) == Remaining(0, 0), "there is nothing in the topic"
+        produce(cluster.bootstrap_servers, "t", 10)
+        remaining = group_remaining(config, ["t"], {})
+        assert (remaining.least, remaining.most, remaining.patience_ms) == (0, 10, 0)
+        assert "Allow its user to DESCRIBE the group" in str(remaining.doubt)
+
+
+def test_a_user_who_may_not_read_the_configuration_does_not_know_where_the_group_begins() -> None:
+    with EmbeddedCluster() as cluster:
+        cluster.create_topic("t", 1)
+        produce(cluster.bootstrap_servers, "t", 10)
+        config = share_consumer_config(bootstrap_servers=cluster.bootstrap_servers, group_id="g")
+        described = DescribeConfigsResult(
+            error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED,
+            error_message="not yours",
+            resource_type=32,
+            resource_name="g",
+        )
+        cluster.faults.on(ApiKey.DESCRIBE_CONFIGS, answer(DescribeConfigsResponse(results=(described,))))
+        remaining = group_remaining(config, ["t"], {})
+        assert (remaining.least, remaining.most) == (0, 10)
+        assert remaining.patience_ms > 0
+        assert "DESCRIBE_CONFIGS" in str(remaining.doubt)
 
 
 def test_a_coordinator_that_is_not_there_yet_is_looked_up_again() -> None:

@@ -123,8 +123,8 @@ def test_compact_in_a_program_of_its_own(
     assert "rows 10 10" in said
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("session", ['master("local[2]")', pytest.param('remote("local[2]")', marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("session", ['master("local[2]")', 'remote("local[2]")'])
 def test_drain_workers_and_compaction(
     session: str, spark_or_skip: None, stored: None, environment: Mapping[str, str], tmp_path: Path
 ) -> None:
@@ -137,7 +137,7 @@ def test_drain_workers_and_compaction(
     assert "rows 10 10" in said
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_what_a_local_server_of_spark_connect_cannot_run_is_said_in_a_line(
     spark_or_skip: None, environment: Mapping[str, str], tmp_path: Path
 ) -> None:

@@ -14,7 +14,7 @@ import pytest
 from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.spark import ShareWorkers
 from kafka_groups.spark.workers.consumers import close_idle
-from kafka_groups.spark.workers.worker import run_worker
+from kafka_groups.spark.workers.task_body import run_worker
 from tests.integration.spark.doomed_driver import TOPIC, Notes, SlowStore
 from tests.integration.spark.test_worker_tasks import LOCK_MS, QUICK, produce
 from tests.support.conditions import wait_until
@@ -121,5 +121,5 @@ def test_a_drain_ends_and_its_records_come_to_others(cluster: EmbeddedCluster, n
         kill_jvm(process)
         assert process.wait(END_S) != 0
         assert not cluster.group("g").in_flight
-    assert "so no records are acquired" in notes.path.with_suffix(".log").read_text()
+    assert "so the drain acquires no records" in notes.path.with_suffix(".log").read_text()
     assert_rest_comes(cluster, notes)

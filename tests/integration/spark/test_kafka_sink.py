@@ -8,8 +8,8 @@ import pytest
 
 from kafka_groups import KafkaShareConsumer
 from kafka_groups.broker.cluster import EmbeddedCluster
-from kafka_groups.data_plane import producing
 from kafka_groups.errors import ConfigurationError, DeliveryFailedError
+from kafka_groups.librdkafka import durable_producer
 from kafka_groups.spark.sinks.kafka import SOURCE_OFFSET, SOURCE_PARTITION, SOURCE_TOPIC, KafkaSink
 from tests.support.spark.sink_batches import Batch, record_table
 
@@ -20,7 +20,7 @@ def cluster() -> Iterator[EmbeddedCluster]:
         cluster.create_topic("out", 1)
         cluster.alter_group_configs("g", {"share.auto.offset.reset": "earliest"})
         yield cluster
-        producing._producers.clear()  # they would go on looking for a broker that is gone
+        durable_producer._producers.clear()  # they would go on looking for a broker that is gone
 
 
 def upper(table: pa.Table) -> pa.Table:

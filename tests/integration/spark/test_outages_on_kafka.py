@@ -11,20 +11,20 @@ from attrs import frozen
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewTopic, ResourceType
 
 from kafka_groups.net.clock import SystemClock
-from kafka_groups.spark.draining.draining import DrainedBatch
+from kafka_groups.spark.draining.drain import DrainedBatch
 from kafka_groups.spark.workers.consumers import close_idle
-from kafka_groups.spark.workers.worker import run_worker
-from kafka_groups.spark.workers.workers import ShareWorkers
+from kafka_groups.spark.workers.share_workers import ShareWorkers
+from kafka_groups.spark.workers.task_body import run_worker
 from kafka_groups.testing import KafkaProcess
 from tests.integration.spark.test_worker_outages import SINK, store
 from tests.support.conditions import wait_until
 from tests.support.kafka.real_kafka import unique
 from tests.support.targets import LOCK_MS, SHORT_LOCKS
-from tests.unit.spark.draining import test_draining
-from tests.unit.spark.draining.test_draining import Topic
-from tests.unit.spark.draining.test_draining_outages import drain_of, until_empty
+from tests.unit.spark.draining import test_drain
+from tests.unit.spark.draining.test_drain import Topic
+from tests.unit.spark.draining.test_drain_outages import drain_of, until_empty
 from tests.unit.spark.source import sparks_calls
-from tests.unit.spark.source.rules.test_caution_crash_loops import Supervised
+from tests.unit.spark.source.rules.test_redelivery_limits_crash_loops import Supervised
 from tests.unit.spark.source.sparks_calls import World
 
 pytestmark = [pytest.mark.real_kafka, pytest.mark.slow, pytest.mark.timeout(300)]
@@ -58,7 +58,7 @@ class KafkaAsCluster:
 def cluster(real_kafka: KafkaProcess, monkeypatch: pytest.MonkeyPatch) -> Any:
     names = iter(partial(unique, "outage"), None)  # the whole run shares one Kafka
     monkeypatch.setattr(sparks_calls, "_names", names)
-    monkeypatch.setattr(test_draining, "_numbers", names)
+    monkeypatch.setattr(test_drain, "_numbers", names)
     return KafkaAsCluster(real_kafka.bootstrap_servers)
 
 

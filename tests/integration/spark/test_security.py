@@ -49,6 +49,7 @@ def test_workers(spark: "SparkSession", cluster: EmbeddedCluster, tmp_path: Path
     assert (answer["accepted"], answer["stored"]) == (20, 20)
 
 
+@pytest.mark.slow
 def test_source_and_its_plan_and_checkpoint(spark: "SparkSession", cluster: EmbeddedCluster, tmp_path: Path) -> None:
     given = secured(cluster, "sourced", 10)
     options = {f"kafka.{name}": str(value) for name, value in given.items()} | {"subscribe": "sourced"}

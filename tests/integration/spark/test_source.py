@@ -287,6 +287,7 @@ def running(frame: "DataFrame", sink: Sink, checkpoint: Path) -> Iterator["Strea
         query.stop()
 
 
+@pytest.mark.slow
 def test_what_cannot_work_is_refused_and_secrets_do_not_show(
     spark: "SparkSession", tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -15,8 +15,8 @@ from kafka_groups.net.clock import SystemClock
 from kafka_groups.spark.records.batch import ShareBatch
 from kafka_groups.spark.result import WorkerMetrics
 from kafka_groups.spark.workers.consumers import close_idle
-from kafka_groups.spark.workers.worker import WorkerTask, run_worker
-from kafka_groups.spark.workers.workers import ShareWorkers
+from kafka_groups.spark.workers.share_workers import ShareWorkers
+from kafka_groups.spark.workers.task_body import WorkerTask, run_worker
 from tests.integration.spark.test_worker_tasks import LOCK_MS, QUICK, produce
 from tests.support.conditions import wait_until
 
@@ -70,8 +70,8 @@ def workers(cluster: EmbeddedCluster, **keywords: Any) -> ShareWorkers:
 def reporting(made: ShareWorkers, task: WorkerTask) -> Iterator[WorkerTask]:
     """The task as `run` gives it to Spark."""
     session = SimpleNamespace(conf=SimpleNamespace(get=lambda name, default: "127.0.0.1"))
-    with made._desk.listening(cast("Any", session)) as desk:
-        yield evolve(task, desk=desk)
+    with made._outage_server.listening(cast("Any", session)) as outages:
+        yield evolve(task, outages=outages)
 
 
 def in_thread(pool: ThreadPoolExecutor, task: WorkerTask) -> Future[WorkerMetrics]:
@@ -134,7 +134,7 @@ def test_a_graceful_stop_releases_what_may_come_again(cluster: EmbeddedCluster) 
     with reporting(made, made.task(800)) as task, ThreadPoolExecutor(1) as pool:
         running = in_thread(pool, task)
         wait_until(lambda: bool(made.held))
-        made._desk.end()
+        made._outage_server.end()
         ended = running.result(30)
     assert ended.released == ended.acquired > 0
     SINK.is_up = True
@@ -146,8 +146,8 @@ def test_a_driver_that_cannot_be_reached_is_no_reason_to_end(
 ) -> None:
     made = workers(cluster)
     with reporting(made, made.task(800)) as task, ThreadPoolExecutor(1) as pool:
-        assert task.desk is not None
-        running = in_thread(pool, evolve(task, desk=evolve(task.desk, port=1)))
+        assert task.outages is not None
+        running = in_thread(pool, evolve(task, outages=evolve(task.outages, port=1)))
         wait_until(lambda: SINK.tries > 5)
         SINK.is_up = True
         assert running.result(60).accepted == _RECORDS
@@ -157,9 +157,9 @@ def test_a_driver_that_cannot_be_reached_is_no_reason_to_end(
 def test_a_stranger_is_not_answered(cluster: EmbeddedCluster) -> None:
     made = workers(cluster)
     with reporting(made, made.task()) as task:
-        assert task.desk is not None
-        with socket.create_connection((task.desk.host, task.desk.port), 5) as stranger:
+        assert task.outages is not None
+        with socket.create_connection((task.outages.host, task.outages.port), 5) as stranger:
             stranger.sendall(b'{"token": "guess", "worker": 0, "held": 1}\n')
             assert stranger.makefile("rb").read() == b""
         assert made.held == ()
-        assert task.desk.token not in repr(task)
+        assert task.outages.token not in repr(task)

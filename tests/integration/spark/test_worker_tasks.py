@@ -17,8 +17,8 @@ from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.spark.records.batch import ShareBatch
 from kafka_groups.spark.result import WorkerMetrics
 from kafka_groups.spark.workers.consumers import close_idle
-from kafka_groups.spark.workers.worker import run_worker
-from kafka_groups.spark.workers.workers import ShareWorkers
+from kafka_groups.spark.workers.share_workers import ShareWorkers
+from kafka_groups.spark.workers.task_body import run_worker
 from tests.support.conditions import wait_until
 
 QUICK = {
@@ -28,7 +28,8 @@ QUICK = {
     "group.share.min.record.lock.duration.ms": 1_000,
 }
 LOCK_MS = 2_000
-"""Long enough for a busy machine to renew them in time."""
+LONG_LOCK_MS = 4_000
+"""Long enough for a busy machine to renew them in time: it has half of it."""
 Seen = tuple[int, int]
 
 CALLS: list[list[Seen]] = []
@@ -156,9 +157,11 @@ def test_an_idle_consumer_leaves_the_group_and_closes_what_the_function_opened(c
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("share-consumer-g")]
 
 
+@pytest.mark.slow
 def test_locks_are_renewed_while_the_function_takes_its_time(cluster: EmbeddedCluster) -> None:
+    cluster.alter_group_configs("g", {"share.record.lock.duration.ms": str(LONG_LOCK_MS)})
     produce(cluster, 10)
-    done = drain(workers(cluster, Process(takes_s=2.2 * LOCK_MS / 1000)))
+    done = drain(workers(cluster, Process(takes_s=1.6 * LONG_LOCK_MS / 1000)))
     assert (done.acquired, done.accepted, done.lock_lost) == (10, 10, 0)
     assert done.renewed >= 2
     assert done.max_delivery_count == 1

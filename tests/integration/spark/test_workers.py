@@ -20,7 +20,7 @@ from kafka_groups import KafkaShareConsumer
 from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.spark import ShareBatch, ShareRunResult, ShareWorkers, ShareWorkersError, worker_ticks
 from kafka_groups.spark.workers.consumers import close_idle
-from kafka_groups.spark.workers.worker import run_worker
+from kafka_groups.spark.workers.task_body import run_worker
 from tests.support.conditions import wait_until
 from tests.support.kafka.real_kafka import unique
 from tests.support.targets import EMBEDDED_PROPERTIES
@@ -51,18 +51,22 @@ def bootstrap_servers(request: pytest.FixtureRequest) -> str:
     return str(getattr(broker, "bootstrap_servers", broker))
 
 
-def filled(bootstrap_servers: str, name: str, records: int, **configs: str) -> dict[str, object]:
-    """A topic of four partitions with the values v0, v1 …, and the configuration for a group of the same name."""
+def filled(bootstrap_servers: str, name: str, records: int, **configs: str | None) -> dict[str, object]:
+    """A topic of four partitions with the values v0, v1 …, and the configuration for a group of the same name.
+
+    A group configuration that is None keeps the broker's value.
+    """
     admin = AdminClient({"bootstrap.servers": bootstrap_servers})
-    admin.create_topics([NewTopic(name, 4, 1)])[name].result(20)
+    admin.create_topics([NewTopic(name, 4, 1)])[name].result(60)
     entries = [
         ConfigEntry(key, value, incremental_operation=AlterConfigOpType.SET)
         for key, value in {**GROUP_CONFIGS, **configs}.items()
+        if value is not None
     ]
     (altered,) = admin.incremental_alter_configs(
         [ConfigResource(ResourceType.GROUP, name, incremental_configs=entries)]
     ).values()
-    altered.result(20)
+    altered.result(60)
     produce(bootstrap_servers, name, records)
     return {"bootstrap.servers": bootstrap_servers, "group.id": name, "request.timeout.ms": 10_000}
 

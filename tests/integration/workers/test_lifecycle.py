@@ -6,7 +6,8 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,39 @@ def handle(value):
     print("ends", value.decode(), flush=True)
 
 worker.run()
+print("has ended", flush=True)
+"""
+
+STUBBORN = """
+import asyncio, os, signal, sys, threading
+from kafka_groups import Worker
+
+servers, group, topic, mode = sys.argv[1:]
+worker = Worker(group, bootstrap_servers=servers, fetch_max_wait_ms=50, shutdown_timeout=0)
+begun = threading.Event()
+
+@worker.handler(topic)
+async def handle(value):
+    begun.set()
+    while True:
+        try:
+            await asyncio.sleep(3600)
+        except:
+            pass
+
+async def embedded():
+    async with worker:
+        await asyncio.to_thread(begun.wait)
+
+if mode == "with":
+    with worker:
+        begun.wait()
+elif mode == "async with":
+    asyncio.run(embedded())
+else:
+    stop = lambda: begun.wait() and os.kill(os.getpid(), signal.SIGTERM)
+    threading.Thread(target=stop, daemon=True).start()
+    worker.run()
 print("has ended", flush=True)
 """
 
@@ -218,6 +252,53 @@ def test_the_worker_ends_without_threads_that_outlast_their_time(
     go_on.set()
 
 
+@pytest.mark.parametrize(
+    "mode", ["with", pytest.param("async with", marks=pytest.mark.slow), pytest.param("run", marks=pytest.mark.slow)]
+)
+def test_the_worker_ends_without_tasks_that_ignore_their_cancellation(scene: WorkerScene, mode: str) -> None:
+    scene.send(b"1")
+    with running(scene, mode, STUBBORN) as process:
+        output, log = process.communicate(timeout=PATIENCE_S)
+        assert (output, process.returncode) == ("has ended\n", 0)
+    assert f"Handler handle: the attempt for {scene.name}-0@0 still runs after shutdown_timeout" in log
+    assert "Traceback" not in log, "of a task that is collected before its end"
+    assert left_for_another(scene) == {b"1": 2}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("is_embedded", [True, False])
+def test_the_worker_ends_while_its_handlers_block_all_threads_of_the_loop(
+    scene: WorkerScene, *, is_embedded: bool
+) -> None:
+    worker, begun, go_on, clock = scene.worker(shutdown_timeout=0), Calls(), threading.Event(), SystemClock()
+    all_begun = asyncio.Event()
+
+    @worker.handler(scene.name)
+    async def handle(value: bytes) -> None:
+        begun.add(value)
+        if len(begun.all) == 40:
+            all_begun.set()
+        await asyncio.to_thread(go_on.wait, PATIENCE_S)
+
+    async def embedded() -> None:
+        asyncio.get_running_loop().set_default_executor(executor)
+        async with worker:
+            await asyncio.wait_for(all_begun.wait(), PATIENCE_S)
+
+    scene.send(*(b"%d" % number for number in range(40)))
+    began_ms = clock.now_ms()
+    with ThreadPoolExecutor(1) as executor:
+        if is_embedded:
+            with closing(asyncio.new_event_loop()) as loop:
+                loop.run_until_complete(embedded())
+        else:
+            with worker:
+                begun.wait_for(40)
+        ended_ms = clock.now_ms()
+        go_on.set()
+    assert ended_ms - began_ms < 1000 * PATIENCE_S / 2
+
+
 async def test_asynchronous_records_that_run_are_accepted_at_the_end(scene: WorkerScene) -> None:
     worker, calls, begun, go_on = scene.worker(), Calls(), asyncio.Event(), asyncio.Event()
 
@@ -254,8 +335,8 @@ def test_a_handler_may_stop_the_worker(scene: WorkerScene) -> None:
 
 
 @contextmanager
-def running(scene: WorkerScene, mode: str) -> Iterator["subprocess.Popen[str]"]:
-    command = [sys.executable, "-c", PROGRAM, scene.broker.servers, scene.group_id, scene.name, mode]
+def running(scene: WorkerScene, mode: str, program: str = PROGRAM) -> Iterator["subprocess.Popen[str]"]:
+    command = [sys.executable, "-c", program, scene.broker.servers, scene.group_id, scene.name, mode]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
             yield process

@@ -11,10 +11,9 @@ from tests.support.workers.worker_brokers import WorkerBroker
 from tests.support.workers.worker_scenes import Calls, WorkerScene
 
 PATIENCE_S = 30
-NOT_RENEWED = {"share.record.lock.duration.ms": "1000", "share.renew.acknowledge.enable": "false"}
-SHORT_LOCKS = {"share.record.lock.duration.ms": "2000"}
-"""Long enough for a busy machine to renew them in time."""
-LONGER_THAN_A_LOCK_S = 2.5
+NOT_RENEWED = {"share.renew.acknowledge.enable": "false"}
+RELEASED_AFTER = 0.75
+"""The part of a lock after which records that wait are released if it cannot be renewed."""
 WINDOW = 100
 NARROW = {"share.partition.max.record.locks": str(WINDOW)}
 BATCH = 10
@@ -91,26 +90,34 @@ def test_one_bad_record_does_not_open_the_breaker(scene: WorkerScene) -> None:
 # ------------------------------------------------------------------------------------------- locks
 
 
-def test_locks_are_renewed_while_a_record_runs_and_waits(broker: WorkerBroker) -> None:
-    scene, calls = WorkerScene(broker, SHORT_LOCKS), Calls()
-    worker = scene.worker()
-    go_on = threading.Event()
+def locking(broker: WorkerBroker, **configs: str) -> WorkerScene:
+    return WorkerScene(broker, {"share.record.lock.duration.ms": str(1000 * broker.lock_s), **configs})
 
-    @worker.handler(scene.name, retries=Backoff(first=LONGER_THAN_A_LOCK_S, most=LONGER_THAN_A_LOCK_S, times=2))
+
+def test_locks_are_renewed_while_a_record_runs_and_waits(broker: WorkerBroker) -> None:
+    scene, calls = locking(broker), Calls()
+    worker = scene.worker(environment=broker.environment)
+    go_on, longer_s = threading.Event(), 1.25 * broker.lock_s
+
+    @worker.handler(scene.name, retries=Backoff(first=longer_s, most=longer_s, times=2))
     def handle(value: bytes) -> None:
         if calls.add(value) == 1:
-            go_on.wait(LONGER_THAN_A_LOCK_S)
+            go_on.wait(PATIENCE_S)
             raise ValueError("not yet")
 
     scene.send(b"1")
     with worker:
+        calls.wait_for(1)
+        scene.outlast_locks(worker)
+        go_on.set()
+        scene.outlast_locks(worker, lambda: len(calls.all) > 1)
         scene.wait_until_done()
     assert calls.all == [(b"1", 1, 1), (b"1", 1, 2)]
 
 
 def test_a_record_that_was_done_after_its_lock_was_lost_is_not_run_again(broker: WorkerBroker) -> None:
-    scene, calls = WorkerScene(broker, NOT_RENEWED), Calls()
-    worker = scene.worker()
+    scene, calls = locking(broker, **NOT_RENEWED), Calls()
+    worker = scene.worker(environment=broker.environment)
 
     @worker.handler(scene.name)
     def handle(value: bytes) -> None:
@@ -121,13 +128,15 @@ def test_a_record_that_was_done_after_its_lock_was_lost_is_not_run_again(broker:
 
     scene.send(b"slow", b"fast")
     with worker:
+        calls.wait_for(2)
+        broker.end_locks()
         scene.wait_until_done()
     assert calls.counts == {b"slow": 1, b"fast": 1}
 
 
 async def test_an_asynchronous_handler_is_cancelled_when_its_lock_is_lost(broker: WorkerBroker) -> None:
-    scene, calls = await asyncio.to_thread(WorkerScene, broker, NOT_RENEWED), Calls()
-    worker, cancelled = scene.worker(), Calls()
+    scene, calls = await asyncio.to_thread(locking, broker, **NOT_RENEWED), Calls()
+    worker, cancelled = scene.worker(environment=broker.environment), Calls()
 
     @worker.handler(scene.name)
     async def handle(value: bytes) -> None:
@@ -140,6 +149,8 @@ async def test_an_asynchronous_handler_is_cancelled_when_its_lock_is_lost(broker
 
     await asyncio.to_thread(scene.send, b"1")
     async with worker:
+        await asyncio.to_thread(calls.wait_for, 1)
+        await asyncio.to_thread(broker.end_locks)
         await asyncio.to_thread(scene.wait_until_done)
     assert cancelled.counts == {b"1": 1}
     assert calls.all == [(b"1", 1, 1), (b"1", 2, 1)]
@@ -148,8 +159,8 @@ async def test_an_asynchronous_handler_is_cancelled_when_its_lock_is_lost(broker
 def test_records_that_wait_are_released_before_a_lock_ends_that_cannot_be_renewed(
     broker: WorkerBroker, caplog: pytest.LogCaptureFixture
 ) -> None:
-    scene, calls = WorkerScene(broker, NOT_RENEWED), Calls()
-    worker = scene.worker()
+    scene, calls = locking(broker, **NOT_RENEWED), Calls()
+    worker = scene.worker(environment=broker.environment)
 
     @worker.handler(scene.name, retries=Backoff(first=60, most=60, times=1))
     def handle(value: bytes) -> None:
@@ -158,6 +169,8 @@ def test_records_that_wait_are_released_before_a_lock_ends_that_cannot_be_renewe
 
     scene.send(b"1")
     with worker:
+        calls.wait_for(1)
+        broker.let_pass(RELEASED_AFTER * broker.lock_s)
         scene.wait_until_done()
     assert calls.all == [(b"1", 1, 1), (b"1", 2, 1)]
     assert "cannot renew locks" in caplog.text

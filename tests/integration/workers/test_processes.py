@@ -3,9 +3,7 @@
 import os
 import re
 import signal
-import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -13,10 +11,9 @@ import pytest
 from tests.support.conditions import wait_until
 from tests.support.standing_still import standing_still
 from tests.support.workers.worker_brokers import WorkerBroker
-from tests.support.workers.worker_programs import StartedWorker, free_port, is_alive, start_worker
+from tests.support.workers.worker_programs import Start, free_port, is_alive
 from tests.support.workers.worker_scenes import WorkerScene
 
-Start = Callable[..., StartedWorker]
 TWO = ("shop:worker", "--processes", "2", "--probe-address", "127.0.0.1:{port}")
 SHORT_SESSIONS = {"share.session.timeout.ms": "2000"}
 """The partitions of a killed process go to others soon."""
@@ -69,22 +66,24 @@ async def handle(value):
 worker.run()
 """
 
+DEAF = """
+import asyncio, os
+from kafka_groups import Worker
 
-@pytest.fixture
-def start(tmp_path: Path) -> Iterator[Start]:
-    """Starts a worker in a directory of its own."""
-    started: list[StartedWorker] = []
+worker = Worker(os.environ["GROUP"], bootstrap_servers=os.environ["SERVERS"], shutdown_timeout=0.5)
 
-    def begun(scene: WorkerScene, *arguments: str, **options: object) -> StartedWorker:
-        started.append(start_worker(scene, tmp_path, *arguments, **options))  # type: ignore[arg-type]
-        return started[-1]
+@worker.handler(os.environ["TOPIC"])
+async def handle(value):
+    print("begins", flush=True)
+    while True:
+        try:
+            await asyncio.Event().wait()
+        except:
+            pass
 
-    yield begun
-    for worker in started:
-        sys.stdout.write(worker.out + worker.log)  # pytest shows it if the test has failed
-        worker.process.kill()
-        worker.process.wait(20)
-        wait_until(lambda worker=worker: not any(map(is_alive, worker.pids)), 30)  # type: ignore[misc]
+if __name__ == "__main__":
+    worker.run(processes=2)
+"""
 
 
 def wide(broker: WorkerBroker, partitions: int = 8, **configs: str) -> WorkerScene:
@@ -186,6 +185,7 @@ def test_a_handler_may_stop_the_worker(broker: WorkerBroker, start: Start) -> No
 # ------------------------------------------------------------------------------------------- processes that die
 
 
+@pytest.mark.slow
 def test_what_a_killed_process_was_running_runs_alone_in_another(broker: WorkerBroker, start: Start) -> None:
     """Also if the parent, which tells the others what was running, is slower than the brokers."""
     scene = wide(broker, 1)
@@ -270,6 +270,21 @@ def test_a_task_that_ignores_its_cancellation_ends_the_process(
 
 @pytest.mark.slow
 @NEEDS_NO_KAFKA
+def test_a_process_whose_task_ignores_its_cancellation_ends_by_itself(
+    broker: WorkerBroker, start: Start, tmp_path: Path
+) -> None:
+    scene = wide(broker, 1)
+    (tmp_path / "script.py").write_text(DEAF, encoding="utf-8")
+    worker = start(scene, command=["script.py"])
+    scene.send(b"any")
+    wait_until(lambda: "begins" in worker.out, 30, lambda: worker.log)
+    assert worker.stopped() == 0
+    assert f"Handler handle: the attempt for {scene.name}-0@0 still runs after shutdown_timeout" in worker.log
+    assert "is killed" not in worker.log
+
+
+@pytest.mark.slow
+@NEEDS_NO_KAFKA
 def test_a_handler_that_exits_is_a_death(broker: WorkerBroker, start: Start) -> None:
     scene = wide(broker, 1, **{"share.delivery.count.limit": "2"})
     worker = start(scene, *TWO, has_letters=True)
@@ -312,7 +327,8 @@ def test_processes_that_are_starting_leave_their_lifespans_when_their_parent_end
     (tmp_path / "lonely.py").write_text(LONELY, encoding="utf-8")
     nowhere = f"127.0.0.1:{free_port()}"
     worker = start(WorkerScene(broker), "lonely:worker", "--processes", "2", environment={"SERVERS": nowhere})
-    wait_until(lambda: worker.log.count("Cannot reach a broker") >= 2, 30, lambda: worker.log)
+    worker.wait_for_log("process 1 kafka_groups.network: Cannot reach a broker")  # it has entered its lifespan then
+    worker.wait_for_log("process 2 kafka_groups.network: Cannot reach a broker")
     worker.process.kill()
     wait_until(lambda: worker.out.split() == ["entered"] * 2 + ["left"] * 2, 30, lambda: (worker.out, worker.log))
     assert "Traceback" not in worker.log
@@ -333,6 +349,7 @@ def test_an_error_that_stops_a_process_ends_all(broker: WorkerBroker, start: Sta
     assert worker.log.count("has process id") == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("processes", ["1", pytest.param("2", marks=pytest.mark.slow)])
 @NEEDS_NO_KAFKA
 def test_a_handler_that_returns_undone_work_is_an_error_and_no_wrong_use_of_the_command(
@@ -379,6 +396,7 @@ def test_a_script_that_runs_itself_again_is_told_why_not(broker: WorkerBroker, s
 # ------------------------------------------------------------------------------------------- the command
 
 
+@pytest.mark.slow
 def test_a_check_reports_what_is_missing(broker: WorkerBroker, start: Start) -> None:
     scene = wide(broker, 1, **{"share.auto.offset.reset": "latest"})
     checked = start(scene, "shop:worker", "--check")

@@ -6,6 +6,7 @@ verdict rests on what happened and not on what the worker believes.
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,13 +22,23 @@ pytestmark = pytest.mark.slow
 
 KILLED = -9
 FAILED = 1
+SEED_IN_CI = 2
+"""In this one the broker itself is killed."""
 NOT_REACHED = "BootstrapError: No broker has answered for 30000 ms"
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """A test of its own for each broker and each seed of `--worker-seeds`."""
     if "seed" in metafunc.fixturenames:
-        metafunc.parametrize("seed", range(metafunc.config.getoption("--worker-seeds")))
+        seeds = range(metafunc.config.getoption("--worker-seeds"))
+        on_both = [*(("embedded", seed) for seed in seeds), *(on_kafka(seed) for seed in seeds)]
+        metafunc.parametrize(("kind", "seed"), on_both)
+
+
+def on_kafka(seed: int) -> Any:
+    """A seed on a real Kafka. Each takes one to two minutes, so most are for `.ci/long`."""
+    later = [] if seed == SEED_IN_CI else [pytest.mark.long]
+    return pytest.param("kafka", seed, marks=[pytest.mark.real_kafka, *later])
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +56,6 @@ def mortal_kafka(real_kafka: KafkaProcess) -> Iterator[WorkerBroker]:
 
 
 @pytest.mark.timeout(400)
-@pytest.mark.parametrize("kind", ["embedded", pytest.param("kafka", marks=[pytest.mark.real_kafka])])
 def test_nothing_is_lost(
     request: pytest.FixtureRequest,
     kind: str,

@@ -14,9 +14,6 @@ from tests.support.workers.worker_brokers import WorkerBroker, embedded_broker, 
 from tests.support.workers.worker_scenes import Calls, WorkerScene
 
 QUEUE = "errors.deadletterqueue.topic.name"
-SHORT_LOCKS = {"share.record.lock.duration.ms": "2000"}
-"""Long enough for a busy machine to renew them in time."""
-LONGER_THAN_A_LOCK = Backoff(first=2.5, most=2.5, times=1)
 
 
 # ------------------------------------------------------------------------------------------- earlier releases
@@ -48,10 +45,10 @@ def test_a_worker_on_an_earlier_kafka(earlier_kafka: WorkerBroker) -> None:
 
 def check_smoke(broker: WorkerBroker) -> None:
     """Good records are accepted, bad ones become dead letters, and locks are renewed while a retry waits."""
-    scene, calls = WorkerScene(broker, SHORT_LOCKS), Calls()
-    worker = scene.worker()
+    scene, calls = WorkerScene(broker, {"share.record.lock.duration.ms": str(1000 * broker.lock_s)}), Calls()
+    worker, longer_s = scene.worker(environment=broker.environment), 1.25 * broker.lock_s
 
-    @worker.handler(scene.name, dead_letters=scene.dead, retries=LONGER_THAN_A_LOCK)
+    @worker.handler(scene.name, dead_letters=scene.dead, retries=Backoff(first=longer_s, most=longer_s, times=1))
     def handle(value: bytes) -> None:
         number = calls.add(value)
         if value == b"rejected":
@@ -64,6 +61,8 @@ def check_smoke(broker: WorkerBroker) -> None:
     good = [b"%d" % n for n in range(50)]
     scene.send(b"flaky", b"rejected", b"bad", *good)
     with worker:
+        calls.wait_for(3 + len(good))
+        scene.outlast_locks(worker, lambda: len(calls.all) == 5 + len(good))
         scene.wait_until_done()
         wait_until(lambda: worker.health().is_ready, 30, worker.health)
     assert calls.counts == {b"flaky": 2, b"rejected": 1, b"bad": 2, **dict.fromkeys(good, 1)}

@@ -4,7 +4,7 @@ import pytest
 
 from tests.support.workers.journal import JournalEntry, Step
 from tests.support.workers.journaled_worker import Nature
-from tests.support.workers.worker_brokers import BEFORE_PROCESSING, WrittenLetter
+from tests.support.workers.worker_brokers import BEFORE_PROCESSING, WrittenDeadLetter
 from tests.support.workers.worker_plans import StrikePlan, Theme
 from tests.support.workers.worker_verdicts import WorkerRecords, violations
 
@@ -16,9 +16,11 @@ def entry(step: Step, place: tuple[int, int], *, count: int = 1, process: int = 
     return JournalEntry(step, process, place, count, 1, "key")
 
 
-def letter(place: tuple[int, int], *, count: int = 1, reason: str = "bad", is_marked: bool = False) -> WrittenLetter:
+def letter(
+    place: tuple[int, int], *, count: int = 1, reason: str = "bad", is_marked: bool = False
+) -> WrittenDeadLetter:
     marks = {"possible.duplicate": "true"} if is_marked else {}
-    return WrittenLetter(place, b"", {"message": reason, "delivery.count": str(count), **marks})
+    return WrittenDeadLetter(place, b"", {"message": reason, "delivery.count": str(count), **marks})
 
 
 def plan(theme: Theme) -> StrikePlan:
@@ -31,7 +33,7 @@ WELL = [
 ]  # fmt: skip
 
 
-def found(entries: list[JournalEntry], letters: list[WrittenLetter], theme: Theme = Theme.SINK) -> str:
+def found(entries: list[JournalEntry], letters: list[WrittenDeadLetter], theme: Theme = Theme.SINK) -> str:
     return "; ".join(violations(WorkerRecords(WRITTEN, entries, letters), plan(theme)))
 
 
@@ -58,5 +60,5 @@ def test_a_run_may_be_well() -> None:
         ([*WELL[2:4], *WELL[:2], *WELL[4:]], [letter(BAD)], "after offset 1"),
     ],
 )
-def test_violations_are_found(entries: list[JournalEntry], letters: list[WrittenLetter], expected: str) -> None:
+def test_violations_are_found(entries: list[JournalEntry], letters: list[WrittenDeadLetter], expected: str) -> None:
     assert expected in found(entries, letters)

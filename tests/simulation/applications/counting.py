@@ -18,12 +18,13 @@ from kafka_groups import serdes
 from kafka_groups.streams import EmitStrategy, SessionWindows, StreamsBuilder, Suppressed, TimeWindows, Topology
 from kafka_groups.testing.clock import WALL_START_MS
 from kafka_groups.testing.simulation import SeededFaults, SimulationReport
-from kafka_groups.testing.simulation.streams.application import StreamsSimulation, simulate_streams
-from kafka_groups.testing.topology_driver.driver import TopologyTestDriver
+from kafka_groups.testing.simulation.streams.simulated_application import StreamsSimulation, simulate_streams
 from kafka_groups.testing.topology_driver.topics import CapturedRecord
+from kafka_groups.testing.topology_driver.topology_test_driver import TopologyTestDriver
 from tests.simulation.reporting import report_of
 
 Guarantee = Literal["at_least_once", "exactly_once_v2"]
+DefaultStore = Literal["in_memory", "lmdb"]
 
 __all__ = ["run_counting_world", "run_counting_world_at_least_once"]
 
@@ -74,9 +75,20 @@ def lines_of(seed: int) -> list[tuple[str, str, int]]:
 
 
 def run_counting_world(
-    seed: int, write_event: Callable[[str], object] = lambda _line: None, guarantee: Guarantee = "exactly_once_v2"
+    seed: int,
+    write_event: Callable[[str], object] = lambda _line: None,
+    guarantee: Guarantee = "exactly_once_v2",
+    default_store: DefaultStore | None = None,
 ) -> SimulationReport:
-    """Run one seed; each event is also written as a line."""
+    """Run one seed; each event is also written as a line.
+
+    Args:
+        seed: The seed.
+        write_event: Called with a line for each event.
+        guarantee: What the application promises.
+        default_store: Where it keeps its stores. None: odd seeds on disk, even ones in memory.
+    """
+    store: DefaultStore = default_store or ("lmdb" if seed % 2 else "in_memory")
     lines = lines_of(seed)
     found: list[str] = []
 
@@ -84,6 +96,7 @@ def run_counting_world(
         left = simulate_streams(
             build, {"lines": lines}, seed, faults=FAULTS, partitions=PARTITIONS, write_event=write_event,
             application_id="counting", commit_interval_ms=400, poll_ms=400, processing_guarantee=guarantee,
+            default_dsl_store=store,
         )  # fmt: skip
         found.extend([*_wrong_counts(left, lines), *_wrong_windows(left)])
         return left.report

@@ -5,11 +5,12 @@
 
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 
 from tests.simulation.applications.counting import run_counting_world, run_counting_world_at_least_once
-from tests.simulation.applications.mutants import MUTANTS, SLOW_MUTANTS
+from tests.simulation.applications.mutants import CAUGHT_BY, KEPT_MUTANTS, MUTANTS, SLOW_MUTANTS
 from tests.simulation.elsewhere import is_caught, run_elsewhere
 from tests.simulation.reporting import explained
 
@@ -62,4 +63,14 @@ def test_a_seed_makes_the_same_run_again_in_another_process() -> None:
 def test_a_planted_defect_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     MUTANTS[name](monkeypatch)
 
-    assert is_caught(run_counting_world, _MUTANT_SEEDS), f"{name}: {len(_MUTANT_SEEDS)} seeds saw nothing wrong"
+    run = partial(run_counting_world, default_store="in_memory")
+    assert is_caught(run, _MUTANT_SEEDS, CAUGHT_BY.get(name)), "no seed saw anything wrong"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", KEPT_MUTANTS)
+def test_a_planted_defect_of_stores_on_disk_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    KEPT_MUTANTS[name](monkeypatch)
+
+    run = partial(run_counting_world, default_store="lmdb")
+    assert is_caught(run, _MUTANT_SEEDS), "no seed saw anything wrong"

@@ -4,7 +4,7 @@ import random
 
 from attrs import define, evolve, field
 
-from kafka_groups.broker.coordinators.groups.classic.records import ClassicGroupMetadata
+from kafka_groups.protocol.coordinator_records.offsets import ClassicGroupMetadata
 from kafka_groups.testing.simulation import SimulatedWorld
 from tests.simulation.classic.member import GROUP, INSTANCES, Member, Phase, Seat
 from tests.simulation.groups.coordination import remove_instance, within

@@ -1,9 +1,11 @@
 """Defects planted on purpose in classic groups: each must be caught by the simulation within a few seeds."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from kafka_groups.broker.coordinators.groups.classic import joining, replies, rounds
-from kafka_groups.broker.coordinators.groups.classic.changes import ClassicChanges
+from kafka_groups.broker.coordinators.groups.classic.classic_changes import ClassicChanges
 from kafka_groups.broker.coordinators.groups.classic.group import ClassicGroup
 from kafka_groups.broker.coordinators.groups.classic.groups import ClassicGroups
 from kafka_groups.broker.coordinators.groups.classic.joining import JoinAttempt
@@ -157,3 +159,8 @@ MUTANTS = by_name(
     restarts_are_rebalances,
     leaders_are_told_members_twice,
 )
+
+CAUGHT_BY: Mapping[str, int] = MappingProxyType({
+    "waiting_requests_of_older_ids_are_not_answered": 401,
+})  # fmt: skip
+"""The seeds that catch defects which the first one does not see. They are tried first, and need not stay right."""

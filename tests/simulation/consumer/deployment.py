@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 from attrs import evolve, frozen
 
-from kafka_groups.broker.coordinators.groups.consumer.records import ConsumerGroupMemberMetadata
+from kafka_groups.protocol.coordinator_records.consumer_group import ConsumerGroupMemberMetadata
 from kafka_groups.protocol.messages.consumer_group_heartbeat import FIRST_WITH_REGEX
 from kafka_groups.testing.simulation import SimulatedWorld
 from kafka_groups.types import member_id_of, random_uuid

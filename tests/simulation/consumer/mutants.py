@@ -1,5 +1,7 @@
 """Defects planted on purpose in consumer groups: each must be caught by the simulation within a few seeds."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from attrs import evolve
@@ -9,14 +11,14 @@ from kafka_groups.broker.coordinators.groups.consumer.group import ConsumerDraft
 from kafka_groups.broker.coordinators.groups.consumer.groups import ConsumerGroups
 from kafka_groups.broker.coordinators.groups.consumer.members import remove_member
 from kafka_groups.broker.coordinators.groups.consumer.reconciliation import _Step
-from kafka_groups.broker.coordinators.groups.consumer.records import (
-    ConsumerAssignment,
+from kafka_groups.broker.coordinators.groups.consumer.records import ConsumerAssignment
+from kafka_groups.broker.coordinators.groups.epochs import members
+from kafka_groups.errors import FencedMemberEpochError
+from kafka_groups.protocol.coordinator_records.consumer_group import (
     ConsumerGroupCurrentMemberAssignment,
     ConsumerGroupTargetAssignmentMember,
     ConsumerGroupTargetAssignmentMetadata,
 )
-from kafka_groups.broker.coordinators.groups.epochs import members
-from kafka_groups.errors import FencedMemberEpochError
 from tests.simulation.groups.epochs.mutants import (
     end_no_sessions,
     fence_nobody,
@@ -183,3 +185,11 @@ MUTANTS = by_name(
     target_assignments_are_lost_on_load,
     current_assignments_are_lost_on_load,
 )
+
+CAUGHT_BY: Mapping[str, int] = MappingProxyType({
+    "growing_topics_are_not_noticed": 402,
+    "older_epochs_are_enough_for_all_that_is_owned": 403,
+    "older_ids_are_not_fenced": 401,
+    "partitions_of_static_members_are_free_while_they_are_away": 404,
+})  # fmt: skip
+"""The seeds that catch defects which the first one does not see. They are tried first, and need not stay right."""

@@ -13,7 +13,7 @@ from tests.simulation.consumer.topics import TOPICS
 from tests.simulation.groups.coordination import within
 from tests.simulation.groups.epochs.deployment import EpochDeployment
 from tests.simulation.groups.epochs.play import play
-from tests.simulation.groups.epochs.settled import TAKE_OVER_S, Settled
+from tests.simulation.groups.epochs.settled_groups import TAKE_OVER_S, SettledGroups
 from tests.simulation.groups.faults import faults_for
 from tests.simulation.groups.timing import SESSION_S
 from tests.simulation.groups.topics import add_partition
@@ -42,7 +42,7 @@ async def _run(world: SimulatedWorld) -> None:
         world.cluster.create_topic(name, partitions)
     deployment = consumer_deployment(world)
     changes = (partial(_grow_quietly, world, deployment),)
-    await play(Settled(world, consumer_ledger(world), deployment, GROUP, _DESCRIBE, changes))
+    await play(SettledGroups(world, consumer_ledger(world), deployment, GROUP, _DESCRIBE, changes))
 
 
 async def _grow_quietly(world: SimulatedWorld, deployment: EpochDeployment[Seat, Member]) -> None:

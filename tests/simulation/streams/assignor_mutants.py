@@ -1,5 +1,7 @@
 """Defects planted on purpose in how groups use assignors: each must be caught by the simulation within a few seeds."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from kafka_groups.assignment import AssignmentError
@@ -76,3 +78,13 @@ ASSIGNOR_MUTANTS = by_name(
     results_are_lost,
     only_the_first_member_gets_tasks,
 )
+
+CAUGHT_BY: Mapping[str, int] = MappingProxyType({
+    "results_are_not_checked": 702,
+    "computations_never_end": 701,
+    "failures_are_final": 701,
+    "hanging_assignors_are_waited_for_without_being_told": 710,
+    "results_are_lost": 701,
+    "only_the_first_member_gets_tasks": 701,
+})  # fmt: skip
+"""The seeds that catch defects which the first one does not see. They are tried first, and need not stay right."""

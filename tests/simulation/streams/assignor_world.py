@@ -12,7 +12,7 @@ from kafka_groups.testing.simulation import SimulatedWorld, SimulationReport, si
 from tests.simulation.groups.crew import Act, Crew
 from tests.simulation.groups.epochs.deployment import EpochDeployment
 from tests.simulation.groups.epochs.play import play
-from tests.simulation.groups.epochs.settled import Settled
+from tests.simulation.groups.epochs.settled_groups import SettledGroups
 from tests.simulation.reporting import report_of
 from tests.simulation.streams.assignors import ASSIGNORS, HANGING, WRONG
 from tests.simulation.streams.deployment import StreamsDeploymentRules
@@ -103,5 +103,5 @@ async def _run(world: SimulatedWorld) -> None:
     rules = _AssignorDeploymentRules(world, chosen=chosen)
     deployment: EpochDeployment[Seat, Member] = EpochDeployment(world, rules)
     changes = StreamsChanges(world, deployment).in_order() if chosen.last == "sticky" else ()
-    settled = Settled(world, streams_ledger(world), deployment, GROUP, DESCRIBE, changes)
+    settled = SettledGroups(world, streams_ledger(world), deployment, GROUP, DESCRIBE, changes)
     await play(settled, when_faults_end=chosen.settle)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from attrs import define
 
-from kafka_groups.broker.coordinators.groups.streams.records import StreamsGroupMemberMetadata
+from kafka_groups.protocol.coordinator_records.streams_group import StreamsGroupMemberMetadata
 from kafka_groups.testing.simulation import SimulatedWorld
 from tests.simulation.groups.crew import Act, Crew
 from tests.simulation.groups.epochs import deployment

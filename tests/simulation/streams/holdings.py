@@ -8,7 +8,7 @@ from kafka_groups.protocol.messages.streams_group_heartbeat import (
     StreamsGroupHeartbeatRequest,
     StreamsGroupHeartbeatResponse,
 )
-from kafka_groups.streams.member.rules.tasks import tasks_from_wire
+from kafka_groups.streams.member.rules.member_tasks import tasks_from_wire
 from tests.simulation.streams.topics import Tasks
 
 __all__ = ["TaskHolding", "TaskRoles"]

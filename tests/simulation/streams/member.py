@@ -14,11 +14,11 @@ from kafka_groups.client.requests import ClientResponse, OutgoingRequest
 from kafka_groups.errors import FencedInstanceIdError, KafkaGroupsError, UnreleasedInstanceIdError
 from kafka_groups.streams.member.rules.heartbeat import MemberDescription
 from kafka_groups.streams.member.rules.member_events import TasksAssigned, TasksLost, TasksRevoked
+from kafka_groups.streams.member.rules.member_tasks import MemberTasks
 from kafka_groups.streams.member.rules.membership import StreamsMembership
 from kafka_groups.streams.member.rules.pace import HeartbeatPace
 from kafka_groups.streams.member.rules.states import MembershipState
 from kafka_groups.streams.member.rules.task_offsets import TaskOffsetReporter
-from kafka_groups.streams.member.rules.tasks import MemberTasks
 from kafka_groups.testing.simulation import SimulatedWorld
 from kafka_groups.types import member_id_of, random_uuid
 from tests.simulation.groups.coordination import link_to

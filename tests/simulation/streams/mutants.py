@@ -1,20 +1,22 @@
 """Defects planted on purpose in streams groups: each must be caught by the simulation within a few seeds."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from attrs import evolve
 
 from kafka_groups.assignment.group.sticky import assignor
 from kafka_groups.assignment.group.sticky.active_tasks import assign_active
-from kafka_groups.assignment.group.sticky.past import Past
+from kafka_groups.assignment.group.sticky.previous_assignment import PreviousAssignment
 from kafka_groups.broker.coordinators.groups.epochs import members
 from kafka_groups.broker.coordinators.groups.epochs.members import known_member
-from kafka_groups.broker.coordinators.groups.streams import groups, heartbeat, offsets, reconciliation
+from kafka_groups.broker.coordinators.groups.streams import groups, member_heartbeat, offsets, reconciliation
 from kafka_groups.broker.coordinators.groups.streams.assigning import target
 from kafka_groups.broker.coordinators.groups.streams.group import StreamsDraft, StreamsGroup
 from kafka_groups.broker.coordinators.groups.streams.groups import StreamsGroups
 from kafka_groups.broker.coordinators.groups.streams.reconciliation import _MemberStep
-from kafka_groups.broker.coordinators.groups.streams.records import (
+from kafka_groups.protocol.coordinator_records.streams_group import (
     StreamsGroupCurrentMemberAssignment,
     StreamsGroupTopology,
 )
@@ -68,22 +70,22 @@ def active_tasks_go_to_the_process_of_a_standby(patch: Patch) -> None:
 def one_member_gets_everything(patch: Patch) -> None:
     """The loads are not balanced."""
 
-    def assign_to_one(tasks: Any, numbered: Any, past: Any) -> Any:
-        return [0] * len(assign_active(tasks, numbered, past))
+    def assign_to_one(tasks: Any, numbered: Any, previous: Any) -> Any:
+        return [0] * len(assign_active(tasks, numbered, previous))
 
     patch.setattr(assignor, "assign_active", assign_to_one)
 
 
 def the_assignor_forgets_who_has_what(patch: Patch) -> None:
     """Former tasks do not count, so that each assignment begins anew."""
-    of = Past.of
+    of = PreviousAssignment.of
 
-    def without_past(group: Any, tasks: Any, numbered: Any) -> Any:
-        past = of(group, tasks, numbered)
+    def without_previous(group: Any, tasks: Any, numbered: Any) -> Any:
+        previous = of(group, tasks, numbered)
         shifted = [(number + 1) % numbered.count for number in range(tasks.count)]
-        return evolve(past, active=shifted if group.configs.rack_aware_assignment_tags else past.active)
+        return evolve(previous, active=shifted if group.configs.rack_aware_assignment_tags else previous.active)
 
-    patch.setattr(Past, "of", without_past)
+    patch.setattr(PreviousAssignment, "of", without_previous)
 
 
 def growing_topics_are_not_noticed(patch: Patch) -> None:
@@ -94,7 +96,7 @@ def growing_topics_are_not_noticed(patch: Patch) -> None:
         if has_changed or draft.group.metadata is None:
             increase(draft, *facts, has_changed=has_changed)
 
-    patch.setattr(heartbeat, "increase_if_due", increase_for_members)
+    patch.setattr(member_heartbeat, "increase_if_due", increase_for_members)
 
 
 # ---------------------------------------------------------------------------------------------- epochs
@@ -108,7 +110,7 @@ def epochs_of_members_go_back(patch: Patch) -> None:
         is_joining = draft.group.current_of(member_id).member_epoch == 0
         return reconcile(draft, member_id, owned, target_, max(epoch - 1, 1) if is_joining else epoch)
 
-    patch.setattr(heartbeat, "reconcile", to_older)
+    patch.setattr(member_heartbeat, "reconcile", to_older)
 
 
 def epochs_of_heartbeats_are_not_checked(patch: Patch) -> None:
@@ -190,3 +192,11 @@ MUTANTS = by_name(
     current_assignments_are_lost_on_load,
     topologies_are_lost_on_load,
 )
+
+CAUGHT_BY: Mapping[str, int] = MappingProxyType({
+    "standbys_go_to_the_process_of_the_active_task": 602,
+    "active_tasks_go_to_the_process_of_a_standby": 602,
+    "commits_of_former_members_are_accepted": 601,
+    "older_ids_are_not_fenced": 603,
+})  # fmt: skip
+"""The seeds that catch defects which the first one does not see. They are tried first, and need not stay right."""

@@ -8,7 +8,7 @@ from kafka_groups.testing.simulation import SimulatedWorld
 from tests.simulation.groups.coordination import within
 from tests.simulation.groups.crew import Act
 from tests.simulation.groups.epochs.deployment import EpochDeployment
-from tests.simulation.groups.epochs.settled import TAKE_OVER_S
+from tests.simulation.groups.epochs.settled_groups import TAKE_OVER_S
 from tests.simulation.streams.member import Member, Seat
 from tests.simulation.streams.topics import GROUP, Tasks, grow
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.simulation.elsewhere import is_caught, run_elsewhere
 from tests.simulation.reporting import explained
-from tests.simulation.streams.assignor_mutants import ASSIGNOR_MUTANTS
+from tests.simulation.streams.assignor_mutants import ASSIGNOR_MUTANTS, CAUGHT_BY
 from tests.simulation.streams.assignor_world import run_assignor_world
 
 pytestmark = pytest.mark.simulation
@@ -52,4 +52,4 @@ def test_a_seed_makes_the_same_run_again_in_another_process() -> None:
 def test_a_planted_defect_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     ASSIGNOR_MUTANTS[name](monkeypatch)
 
-    assert is_caught(run_assignor_world, _MUTANT_SEEDS), f"{name}: {len(_MUTANT_SEEDS)} seeds saw nothing wrong"
+    assert is_caught(run_assignor_world, _MUTANT_SEEDS, CAUGHT_BY.get(name)), "no seed saw anything wrong"

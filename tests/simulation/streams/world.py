@@ -6,7 +6,7 @@ from functools import partial
 from kafka_groups.protocol.messages.streams_group_describe import StreamsGroupDescribeRequest
 from kafka_groups.testing.simulation import SimulatedWorld, SimulationReport, simulate
 from tests.simulation.groups.epochs.play import play
-from tests.simulation.groups.epochs.settled import Settled
+from tests.simulation.groups.epochs.settled_groups import SettledGroups
 from tests.simulation.groups.faults import faults_for
 from tests.simulation.groups.timing import SESSION_S
 from tests.simulation.reporting import report_of
@@ -41,4 +41,4 @@ async def _run(world: SimulatedWorld) -> None:
         world.cluster.create_topic(name, partitions)
     deployment = streams_deployment(world)
     changes = StreamsChanges(world, deployment).in_order()
-    await play(Settled(world, streams_ledger(world), deployment, GROUP, DESCRIBE, changes))
+    await play(SettledGroups(world, streams_ledger(world), deployment, GROUP, DESCRIBE, changes))

@@ -1,20 +1,22 @@
 """Defects planted on purpose in transactions: each must be caught by the simulation within a few seeds."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from attrs import evolve
 
-from kafka_groups.broker.coordinators.groups.offsets.records import OffsetCommitted
 from kafka_groups.broker.coordinators.groups.offsets.shard_offsets import ShardOffsets
 from kafka_groups.broker.coordinators.transactions.shard import TransactionShard
 from kafka_groups.broker.coordinators.transactions.states import TransactionState
 from kafka_groups.broker.coordinators.transactions.transaction import Transaction
 from kafka_groups.broker.log import producers
 from kafka_groups.broker.log.entries import EndMarker, Producer
+from kafka_groups.broker.log.log_transactions import LogTransactions
 from kafka_groups.broker.log.producers import ProducerStates
-from kafka_groups.broker.log.transactions import LogTransactions
 from kafka_groups.broker.runtime.transactions.led_markers import LedMarkers
 from kafka_groups.broker.share_partitions import reading
+from kafka_groups.protocol.coordinator_records.offsets import OffsetCommit
 from tests.simulation.mutants import answers_come_before_the_commit
 from tests.support.planted_defects import Patch, by_name
 
@@ -36,9 +38,7 @@ def offsets_count_before_the_marker(patch: Patch) -> None:
     """The offsets of a transaction count as soon as they are stored."""
     replay = ShardOffsets.replay
 
-    def replay_at_once(
-        self: ShardOffsets, record: OffsetCommitted, offset: int, producer: Producer | None = None
-    ) -> None:
+    def replay_at_once(self: ShardOffsets, record: OffsetCommit, offset: int, producer: Producer | None = None) -> None:
         replay(self, record, offset, producer)
         if producer is not None:
             self.table.replay(record)
@@ -134,3 +134,9 @@ MUTANTS = by_name(
     answers_come_before_the_commit,
     share_groups_get_aborted_records,
 )
+
+CAUGHT_BY: Mapping[str, int] = MappingProxyType({
+    "older_epochs_are_accepted": 401,
+    "share_groups_get_aborted_records": 402,
+})  # fmt: skip
+"""The seeds that catch defects which the first one does not see. They are tried first, and need not stay right."""

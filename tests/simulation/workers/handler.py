@@ -8,7 +8,7 @@ from attrs import define
 
 from kafka_groups.share.delivery.records import AnyRecord
 from kafka_groups.share.workers.batch import Batch
-from kafka_groups.share.workers.rules.dead_letters import place_of
+from kafka_groups.share.workers.rules.dead_letter_headers import record_id
 from kafka_groups.share.workers.rules.failures.signals import Reject, Retry
 from kafka_groups.share.workers.running.attempts import current_attempt
 from kafka_groups.testing.simulation import SimulatedWorld
@@ -172,6 +172,6 @@ class SimulatedHandler:
         return error
 
     def _flaky(self, job: Job, record: AnyRecord) -> Exception | None:
-        if self.journal.failures[place_of(record)] >= job.number:
+        if self.journal.failures[record_id(record)] >= job.number:
             return None
         return Retry("not yet", after=0.3) if job.number % 2 else FlakyError("not yet")

@@ -109,10 +109,17 @@ class Job:
     number: int
 
     @classmethod
-    def drawn(cls, rng: random.Random, *, spends_deliveries: bool) -> Self:
-        """Draw a job; without `spends_deliveries` none that ends a worker or is released."""
+    def drawn(cls, rng: random.Random, *, spends_deliveries: bool, killers: float = 1) -> Self:
+        """Draw a job.
+
+        Args:
+            rng: The randomness.
+            spends_deliveries: Whether it may end a worker, or be released.
+            killers: How many times as often as usual it kills its process.
+        """
         kinds = [kind for kind in _WEIGHTS if spends_deliveries or kind not in _COST_DELIVERIES]
-        [kind] = rng.choices(kinds, [_WEIGHTS[kind] for kind in kinds])
+        weights = [_WEIGHTS[kind] * (killers if kind is JobKind.KILLER else 1) for kind in kinds]
+        [kind] = rng.choices(kinds, weights)
         number = rng.choice((1, 2, _ALWAYS)) if kind is JobKind.KILLER else rng.randrange(1, _MOST)
         return cls(kind, number)
 

@@ -7,13 +7,13 @@ from typing import Protocol
 from attrs import define, field
 
 from kafka_groups.share.delivery.records import AnyRecord, delivery_of
-from kafka_groups.share.workers.rules.dead_letters import place_of
+from kafka_groups.share.workers.rules.dead_letter_headers import record_id
 from kafka_groups.share.workers.rules.policy import DeliveryPolicy
 from kafka_groups.share.workers.rules.suspects import LONGEST_ALONE_MS
 from kafka_groups.testing.simulation.checks.ledger import shown
 from kafka_groups.types import RecordId, TopicIdPartition
 from tests.simulation.workers.life import Life
-from tests.simulation.workers.plan import Plan
+from tests.simulation.workers.plan import Plan, Profile
 
 __all__ = ["HandlerJournal", "JobAttempt"]
 
@@ -68,7 +68,7 @@ class HandlerJournal:
         plan: The run.
         now_ms: Returns the time.
         violations: Receives what must not happen.
-        settlements: Tells which records were delivered, and how often.
+        sent: Tells which records were delivered, and how often.
         succeeded: Records whose handler succeeded, or failed with an error that does not matter.
         last: How the last attempt for a record ended.
         failures: How often the handlers of a record failed.
@@ -77,7 +77,7 @@ class HandlerJournal:
     plan: Plan
     now_ms: Callable[[], int]
     violations: list[str]
-    settlements: KnownDeliveries
+    sent: KnownDeliveries
     succeeded: set[tuple[Life, RecordId]] = field(factory=set)
     last: dict[tuple[Life, RecordId], str] = field(factory=dict)
     failures: defaultdict[RecordId, int] = field(factory=lambda: defaultdict(int))
@@ -92,6 +92,7 @@ class HandlerJournal:
         self._check_lock(attempt, record)
         self._check_keys(attempt)
         self._check_suspects(attempt)
+        self._check_copies(attempt)
         self._running[life][attempt.place] = attempt
         return attempt
 
@@ -100,7 +101,7 @@ class HandlerJournal:
         is_single = record.delivery_count >= singles_from and number == 1 and not life.breaker_is_open
         return JobAttempt(
             life,
-            place_of(record),
+            record_id(record),
             number,
             record.delivery_count,
             record.raw_key,
@@ -138,15 +139,17 @@ class HandlerJournal:
             if other.key == key and other.place != attempt.place:
                 self._violation(attempt, f"began while {shown(other.place)} of the same key runs")
         (partition, offset), by_key = attempt.place, (attempt.life, attempt.place[0], key)
-        if self.settlements.delivered(attempt.place) == 1:
+        if self.sent.delivered(attempt.place) == 1:
             if offset < self._begun.get(by_key, -1):
                 self._violation(attempt, f"began after {self._begun[by_key]} of the same key in {partition}")
             self._begun[by_key] = max(offset, self._begun.get(by_key, -1))
 
     def _check_suspects(self, attempt: JobAttempt) -> None:
-        """Records on one of their last deliveries run alone, unless suspects had to wait for long."""
-        others = [other for other in self._running[attempt.life].values() if other.place != attempt.place]
-        if self._has_waited(attempt.life):
+        """Records on one of their last deliveries have the process to themselves, unless suspects waited for long."""
+        lives = attempt.life.in_process if self.plan.keeps_locks else (attempt.life,)
+        others = [other for life in lives for other in self._running[life].values() if other.place != attempt.place]
+        have_waited = [self._has_waited(life) for life in lives]  # each of them, as it notes the time
+        if any(have_waited) or any(life.is_stopping for life in attempt.life.others):
             return
         if attempt.is_single and others:
             self._violation(attempt, f"is a suspect on delivery {attempt.delivery_count}, and is not alone")
@@ -154,9 +157,19 @@ class HandlerJournal:
             if other.is_single and not attempt.was_probe:
                 self._violation(attempt, f"began next to the suspect {shown(other.place)}")
 
+    def _check_copies(self, attempt: JobAttempt) -> None:
+        """Nothing starts while another handler of the process copies records that a death of the process would lose.
+
+        A loss of their locks ends that, so it is known only where locks are kept.
+        """
+        began_before_ms = self.now_ms() - _LATE_MS
+        for other in attempt.life.others:
+            if self.plan.profile is Profile.KILLS and any(ms < began_before_ms for ms in other.copying_since_ms):
+                self._violation(attempt, f"began while {other.name} copied last deliveries")
+
     def _has_waited(self, life: Life) -> bool:
         """Return whether suspects of a process have waited for so long that they run beside others."""
-        since_ms = self.settlements.oldest_suspect_ms(life.member_id)
+        since_ms = self.sent.oldest_suspect_ms(life.member_id)
         if since_ms is not None and self.now_ms() - since_ms >= LONGEST_ALONE_MS:
             self._mixed_ms[life] = self.now_ms()
         return self.now_ms() - self._mixed_ms.get(life, 0) < 2 * LONGEST_ALONE_MS

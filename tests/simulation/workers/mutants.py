@@ -1,19 +1,25 @@
 """Defects planted on purpose in handler workers: each must be caught by the simulation within a few seeds."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
-from kafka_groups.share.workers.rules.dead_letters import CopiedRecords
+from kafka_groups.share.workers.rules.dead_letter_copies import DeadLetterCopies
+from kafka_groups.share.workers.rules.dead_letter_headers import CopiedRecords
 from kafka_groups.share.workers.rules.failures import breaker
 from kafka_groups.share.workers.rules.failures.breaker import Breaker
 from kafka_groups.share.workers.rules.handling import RecordHandling
 from kafka_groups.share.workers.rules.holdings import Holdings
 from kafka_groups.share.workers.rules.keys import KeyOrder
 from kafka_groups.share.workers.rules.lost import LostRecords
+from kafka_groups.share.workers.rules.outcomes import AttemptOutcomes
 from kafka_groups.share.workers.rules.policy import DeliveryPolicy
-from kafka_groups.share.workers.rules.steps import RecordRun
+from kafka_groups.share.workers.rules.process_gate import ProcessGate
+from kafka_groups.share.workers.rules.runs import RunningRecords
+from kafka_groups.share.workers.rules.steps import InvokeHandler
 from kafka_groups.share.workers.rules.suspects import SuspectRecords
 from kafka_groups.share.workers.running.driver import HandlerDriver
-from kafka_groups.share.workers.running.watching import RunWatch
+from kafka_groups.share.workers.running.run_watch import RunWatch
 from kafka_groups.types import AcknowledgeType
 from tests.support.planted_defects import Patch, by_name
 
@@ -26,23 +32,23 @@ SEEDS = range(1, 25)
 
 def dead_letters_are_written_after_rejecting(patch: Patch) -> None:
     """A record is rejected at once, and copied afterwards."""
-    bury = RecordHandling._bury
+    write_dead_letter = DeadLetterCopies.write_dead_letter
 
-    def reject_first(self: RecordHandling[Any], opened: Any, reason: str, now_ms: int) -> None:
-        self._settle([opened.record], AcknowledgeType.REJECT)
-        bury(self, opened, reason, now_ms)
+    def reject_first(self: DeadLetterCopies[Any], opened: Any, reason: str, now_ms: int) -> None:
+        self._outbox.settle([opened.record], AcknowledgeType.REJECT)
+        write_dead_letter(self, opened, reason, now_ms)
 
-    patch.setattr(RecordHandling, "_bury", reject_first)
+    patch.setattr(DeadLetterCopies, "write_dead_letter", reject_first)
 
 
 def records_are_accepted_before_their_handlers_end(patch: Patch) -> None:
     """A record is accepted when its handler starts."""
     next_run = RecordHandling._next_run
 
-    def accept_first(self: RecordHandling[Any], now_ms: int) -> RecordRun[Any] | None:
+    def accept_first(self: RecordHandling[Any], now_ms: int) -> InvokeHandler[Any] | None:
         run = next_run(self, now_ms)
         if run is not None and run.opened is None:
-            self._settle(run.records, AcknowledgeType.ACCEPT)
+            self.outbox.settle(run.records, AcknowledgeType.ACCEPT)
         return run
 
     patch.setattr(RecordHandling, "_next_run", accept_first)
@@ -51,10 +57,10 @@ def records_are_accepted_before_their_handlers_end(patch: Patch) -> None:
 def failed_records_are_accepted(patch: Patch) -> None:
     """A record that has used its retries is accepted, as if it were done."""
 
-    def accept(self: RecordHandling[Any], opened: Any, _reason: str, now_ms: int) -> None:
-        self._end(opened, AcknowledgeType.ACCEPT, now_ms)
+    def accept(self: DeadLetterCopies[Any], opened: Any, _reason: str, now_ms: int) -> None:
+        self._outbox.end(opened, AcknowledgeType.ACCEPT, now_ms)
 
-    patch.setattr(RecordHandling, "_bury", accept)
+    patch.setattr(DeadLetterCopies, "write_dead_letter", accept)
 
 
 def finished_records_are_forgotten_and_others_remembered(patch: Patch) -> None:
@@ -64,13 +70,19 @@ def finished_records_are_forgotten_and_others_remembered(patch: Patch) -> None:
 
 def every_failure_releases_everything(patch: Patch) -> None:
     """When a record fails, all that wait are released."""
-    wait = RecordHandling._wait
+    ran = RunningRecords.ran
 
-    def release(self: RecordHandling[Any], opened: Any, wait_ms: int, now_ms: int) -> None:
-        wait(self, opened, wait_ms, now_ms)
-        self.release(lambda _record: True, now_ms)
+    def release(
+        self: RunningRecords[Any], run: Any, failures: Any, now_ms: int, *, failed: Exception | None = None
+    ) -> None:
+        waiting = len(self._holdings.waiting)
+        ran(self, run, failures, now_ms, failed=failed)
+        if len(self._holdings.waiting) > waiting:
+            self._outcomes._copying.lose_aside(lambda _record: True)
+            gone = self._holdings.remove(lambda _record: True, now_ms)
+            self._outbox.settle([opened.record for opened in gone], AcknowledgeType.RELEASE)
 
-    patch.setattr(RecordHandling, "_wait", release)
+    patch.setattr(RunningRecords, "ran", release)
 
 
 # -------------------------------------------------------------------------------------- dead letters
@@ -78,21 +90,21 @@ def every_failure_releases_everything(patch: Patch) -> None:
 
 def failed_copies_count_as_written(patch: Patch) -> None:
     """A record is rejected, although its dead letter was refused."""
-    copied = RecordHandling.copied
-    patch.setattr(RecordHandling, "copied", lambda self, copy, _error, now_ms: copied(self, copy, None, now_ms))
+    copied = DeadLetterCopies.copied
+    patch.setattr(DeadLetterCopies, "copied", lambda self, copy, _error, now_ms: copied(self, copy, None, now_ms))
 
 
 def failed_copies_are_not_repeated(patch: Patch) -> None:
     """A record whose dead letter was refused stays in hand for ever."""
-    copied = RecordHandling.copied
+    copied = DeadLetterCopies.copied
 
-    def forget(self: RecordHandling[Any], copy: Any, error: Exception | None, now_ms: int) -> None:
+    def forget(self: DeadLetterCopies[Any], copy: Any, error: Exception | None, now_ms: int) -> None:
         if error is None:
             copied(self, copy, error, now_ms)
         else:
-            self._copying.pop(copy.opened.place, None)
+            self.forget(copy.opened)
 
-    patch.setattr(RecordHandling, "copied", forget)
+    patch.setattr(DeadLetterCopies, "copied", forget)
 
 
 def copies_are_forgotten(patch: Patch) -> None:
@@ -110,16 +122,16 @@ def last_deliveries_are_not_copied_before(patch: Patch) -> None:
 
 def outages_use_retries(patch: Patch) -> None:
     """While the breaker is open, a failure uses a retry as ever."""
-    try_again = RecordHandling._try_again
+    try_again = AttemptOutcomes._try_again
 
     def count(
-        self: RecordHandling[Any], opened: Any, again: Any, error: Exception, now_ms: int, *, is_probe: bool
+        self: AttemptOutcomes[Any], opened: Any, again: Any, error: Exception, now_ms: int, *, is_probe: bool
     ) -> None:
-        if self.breaker.is_open:
+        if self._breaker.is_open:
             opened.retries += 1
         try_again(self, opened, again, error, now_ms, is_probe=is_probe)
 
-    patch.setattr(RecordHandling, "_try_again", count)
+    patch.setattr(AttemptOutcomes, "_try_again", count)
 
 
 def the_breaker_never_opens(patch: Patch) -> None:
@@ -178,6 +190,23 @@ def suspects_are_not_isolated(patch: Patch) -> None:
     patch.setattr(SuspectRecords, "take", lambda self, _now_ms, *, is_quiet: self.take_any())
 
 
+def copies_of_other_handlers_hold_up_nothing(patch: Patch) -> None:
+    """The gate of the process does not see that another handler copies records on their last deliveries."""
+    next_step = RecordHandling.next
+
+    def look_at_own(self: RecordHandling[Any], now_ms: int) -> Any:
+        with Patch.context() as inner:
+            inner.setattr(ProcessGate, "is_shut", property(lambda _: self.has_records_at_risk))
+            return next_step(self, now_ms)
+
+    patch.setattr(RecordHandling, "next", look_at_own)
+
+
+def suspects_run_beside_other_handlers(patch: Patch) -> None:
+    """A record that may kill the process runs while other handlers run theirs."""
+    patch.setattr(ProcessGate, "may_isolate", lambda *_arguments: True)
+
+
 def keys_are_interleaved(patch: Patch) -> None:
     """Records of one key run side by side."""
     patch.setattr(KeyOrder, "enters", lambda _self, _key, _record: True)
@@ -215,4 +244,14 @@ MUTANTS = by_name(
     keys_are_interleaved,
     attempts_have_no_timeout,
     stopping_takes_no_end,
+    copies_of_other_handlers_hold_up_nothing,
+    suspects_run_beside_other_handlers,
 )
+
+CAUGHT_BY: Mapping[str, int] = MappingProxyType({
+    "finished_records_are_forgotten_and_others_remembered": 2,
+    "copies_are_forgotten": 4,
+    "lost_deliveries_run_on": 2,
+    "lost_records_have_two_handlers": 14,
+})  # fmt: skip
+"""The seeds that catch defects which the first one does not see. They are tried first, and need not stay right."""

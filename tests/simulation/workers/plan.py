@@ -2,25 +2,25 @@
 
 import enum
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Self
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from kafka_groups.share.workers.handlers import HandlerKeywords, checked_batch
 from kafka_groups.share.workers.rules.failures.backoffs import Backoff
 from kafka_groups.share.workers.rules.failures.verdicts import OnError
 from kafka_groups.share.workers.rules.limits import BatchSizes
 from kafka_groups.testing.simulation import SeededFaults
-from tests.simulation.workers.jobs import ERROR_RULES
+from tests.simulation.workers.jobs import ERROR_RULES, Job
 
-__all__ = ["FAULTY_S", "LETTERS", "LOCK_MS", "TOPIC", "LifeOptions", "Plan", "Profile"]
+__all__ = ["FAULTY_S", "LOCK_MS", "LifeOptions", "Plan", "Profile"]
 
-TOPIC, LETTERS = "jobs", "jobs.dead"
 LOCK_MS = 5_000
 FAULTY_S = 150
 _SMALL_WINDOW = 100
+_KILLERS_BESIDE_OTHERS = 5
 _CONCURRENCIES = ((1, 4, 2, 16), (1, 2))
 """Of records and of batches. A process that is alone does not have the first."""
 
@@ -57,15 +57,21 @@ _PROCESSES: Mapping[Profile, tuple[int, ...]] = MappingProxyType({
     Profile.LOCKS: (1,),
     Profile.OUTAGES: (3,),
 })  # fmt: skip
+_HANDLERS: Mapping[Profile, tuple[int, ...]] = MappingProxyType({
+    Profile.EVERYTHING: (1, 1, 2),
+    Profile.KILLS: (1, 2, 3),
+    Profile.LOCKS: (1,),
+    Profile.OUTAGES: (1,),
+})  # fmt: skip
 
 
 @frozen(kw_only=True)
 class Plan:
-    """One run.
+    """One run, or what it is like for one of its handlers.
 
     Attributes:
         profile: What strikes.
-        partitions: Of the topic.
+        partitions: Of each topic.
         is_batch: Whether the handler gets batches.
         keeps_order: Whether records of one key run one by one.
         has_letters: Whether there is a topic for dead letters.
@@ -73,7 +79,11 @@ class Plan:
         on_blocked: What happens to records that fill their window.
         delivery_limit: The group's.
         record_locks: The group's window of each partition.
-        processes: The number of worker processes. One that is alone gets its own records again.
+        processes: The number of worker processes. One that is alone gets its own records again, and there is one if it
+            has several handlers.
+        handlers: The number of handlers in each process, which have a topic each. Only records of the first one end
+            processes. All others have a topic for dead letters.
+        handler: The number of the handler for which this is the plan.
     """
 
     profile: Profile
@@ -86,6 +96,8 @@ class Plan:
     delivery_limit: int
     record_locks: int
     processes: int
+    handlers: int = 1
+    handler: int = 0
 
     @classmethod
     def drawn(cls, seed: int, rng: random.Random) -> Self:
@@ -95,7 +107,7 @@ class Plan:
         is_blocking = profile is Profile.OUTAGES and rng.random() < 0.4
         holds = is_blocking or not has_letters or rng.random() < 0.25
         blocked = OnError.DEAD_LETTER if has_letters else OnError.REJECT
-        return cls(
+        plan = cls(
             profile=profile,
             partitions=rng.choice((1, 2, 3)),
             is_batch=is_batch,
@@ -107,6 +119,27 @@ class Plan:
             record_locks=_SMALL_WINDOW if is_blocking else rng.choice((400, 2_000)),
             processes=rng.choice((1, 3)) if is_blocking else rng.choice(_PROCESSES[profile]),
         )
+        handlers = rng.choice(_HANDLERS[profile])
+        return evolve(plan, handlers=handlers, processes=plan.processes if handlers == 1 else 1)
+
+    @property
+    def by_handler(self) -> Sequence[Self]:
+        """The plan for each handler."""
+        others = (
+            evolve(self, handler=number, has_letters=True, on_blocked=self.on_blocked if self.has_letters else None)
+            for number in range(1, self.handlers)
+        )
+        return (self, *others)
+
+    @property
+    def topic(self) -> str:
+        """The topic of the handler."""
+        return f"jobs-{self.handler}"
+
+    @property
+    def letters(self) -> str:
+        """The topic for dead letters of the handler."""
+        return f"{self.topic}.dead"
 
     @property
     def faults(self) -> SeededFaults:
@@ -116,7 +149,12 @@ class Plan:
     @property
     def ends_processes(self) -> bool:
         """Whether records may end a process or ask for another delivery."""
-        return self.profile in {Profile.EVERYTHING, Profile.KILLS}
+        return self.handler == 0 and self.profile in {Profile.EVERYTHING, Profile.KILLS}
+
+    def drawn_job(self, rng: random.Random) -> Job:
+        """Draw a record of the handler. If there are others, more of them kill the process than usual."""
+        killers = _KILLERS_BESIDE_OTHERS if self.handlers > 1 else 1
+        return Job.drawn(rng, spends_deliveries=self.ends_processes, killers=killers)
 
     @property
     def keeps_locks(self) -> bool:
@@ -184,7 +222,7 @@ class LifeOptions:
     def keywords(self, plan: Plan) -> HandlerKeywords:
         """Return the keywords of the handler."""
         return HandlerKeywords(
-            name="work",
+            name=f"work-{plan.handler}",
             concurrency=self.concurrency,
             buffer=self.buffer,
             retries=self.retries,
@@ -193,5 +231,5 @@ class LifeOptions:
             exhausted=plan.exhausted,
             on_blocked=plan.on_blocked,
             order_by="key" if plan.keeps_order else None,
-            dead_letters=LETTERS if plan.has_letters else None,
+            dead_letters=plan.letters if plan.has_letters else None,
         )

@@ -10,10 +10,9 @@ from attrs import define, field
 
 from kafka_groups.share.workers.handlers import DEFAULT_OUTAGES
 from kafka_groups.share.workers.rules.failures.breaker import OPENS_AT
-from kafka_groups.share.workers.rules.failures.signals import AttemptTimeoutError, Reject, Retry
-from kafka_groups.share.workers.rules.failures.stops import WorkerStoppedError
-from kafka_groups.share.workers.rules.handling import RecordHandling
-from kafka_groups.share.workers.rules.steps import FailedRecord, RecordRun
+from kafka_groups.share.workers.rules.failures.signals import AttemptTimeoutError, Reject, Retry, WorkerStoppedError
+from kafka_groups.share.workers.rules.runs import RunningRecords
+from kafka_groups.share.workers.rules.steps import FailedRecord, InvokeHandler
 from kafka_groups.testing.simulation.checks.ledger import shown
 from kafka_groups.types import RecordId
 from tests.simulation.workers.jobs import ERROR_RULES, FLAKY, FlakyError
@@ -38,36 +37,36 @@ class RetryBook:
     _in_a_row: defaultdict[int, set[RecordId]] = field(factory=lambda: defaultdict(set))
     _successes: Counter[int] = field(factory=Counter)
     _first_failed: dict[Key, int] = field(factory=dict)
-    _handlings: list[object] = field(factory=list)
+    _runs: list[object] = field(factory=list)
 
     @contextmanager
     def watching(self) -> Iterator[None]:
         """Look at all results of single records while the block runs."""
-        ran, book = RecordHandling.ran, self
+        ran, book = RunningRecords.ran, self
 
-        def look(handling: Any, run: Any, failures: Any, now_ms: int, *, failed: Any = None) -> None:
-            book._note(handling, run, failures)
-            ran(handling, run, failures, now_ms, failed=failed)
+        def look(runs: Any, run: Any, failures: Any, now_ms: int, *, failed: Any = None) -> None:
+            book._note(runs, run, failures)
+            ran(runs, run, failures, now_ms, failed=failed)
 
-        with patch.object(RecordHandling, "ran", look):
+        with patch.object(RunningRecords, "ran", look):
             yield
 
-    def _note(self, handling: object, run: RecordRun[Any], failures: Sequence[FailedRecord[Any]]) -> None:
-        self._handlings.append(handling)  # so that no other has its id
+    def _note(self, runs: object, run: InvokeHandler[Any], failures: Sequence[FailedRecord[Any]]) -> None:
+        self._runs.append(runs)  # so that no other has its id
         errors = {failure.index: failure.error for failure in failures}
         for index, record in enumerate(run.records):
-            place = handling._rules.place_of(record)  # type: ignore[attr-defined]
+            place = runs._rules.record_id(record)  # type: ignore[attr-defined]
             if index not in errors:
-                self._in_a_row[id(handling)].clear()
-                self._successes[id(handling)] += 1
+                self._in_a_row[id(runs)].clear()
+                self._successes[id(runs)] += 1
             elif place not in run.lost:
-                self._failed((id(handling), place, record.delivery_count), errors[index])
+                self._failed((id(runs), place, record.delivery_count), errors[index])
 
     def _failed(self, key: Key, error: Exception) -> None:
-        handling_id, place, _ = key
-        row = self._in_a_row[handling_id]
+        runs_id, place, _ = key
+        row = self._in_a_row[runs_id]
         self._errors[key] = error
-        self._first_failed.setdefault(key, self._successes[handling_id])
+        self._first_failed.setdefault(key, self._successes[runs_id])
         if isinstance(error, WorkerStoppedError):
             return
         if not isinstance(error, (Reject, Retry, *ERROR_RULES)):
@@ -83,7 +82,7 @@ class RetryBook:
 
     def judge(self, life: Life, place: RecordId, reason: str, delivery_count: int) -> None:
         """Check that a record that was given up has used all its retries."""
-        key = id(life.handling), place, delivery_count
+        key = id(None if life.handling is None else life.handling.runs), place, delivery_count
         error = self._errors.get(key)
         if life.options.batch is not None or isinstance(error, Reject) or reason.startswith("it has held back"):
             return

@@ -5,19 +5,24 @@ from collections.abc import Iterator
 from kafka_groups.testing.simulation import SimulatedWorld
 from kafka_groups.testing.simulation.checks.ledger import shown
 from kafka_groups.types import RecordId
-from tests.simulation.workers.letter_box import LetterBook
-from tests.simulation.workers.plan import TOPIC, Plan, Profile
-from tests.simulation.workers.settlements import Settlements
+from tests.simulation.workers.dead_letter_topic import DeadLetterLog
+from tests.simulation.workers.plan import Plan, Profile
+from tests.simulation.workers.sent_acknowledgements import SentAcknowledgements
 
 __all__ = ["judge_results"]
 
 
-def judge_results(world: SimulatedWorld, plan: Plan, settlements: Settlements, letters: LetterBook) -> None:
+def judge_results(world: SimulatedWorld, plan: Plan, sent: SentAcknowledgements, letters: DeadLetterLog) -> None:
     """Check every record that the brokers have archived. The verdict of all simulations reports what is unfinished."""
-    for place in _archived(world, settlements):
+    for each in plan.by_handler:
+        _judge_topic(world, each, sent, letters)
+
+
+def _judge_topic(world: SimulatedWorld, plan: Plan, sent: SentAcknowledgements, letters: DeadLetterLog) -> None:
+    for place in _archived(world, plan.topic, sent):
         world.struck["archived"] += 1
-        spent = len(settlements.spent[place])
-        is_spent = plan.delivery_limit - settlements.unseen <= spent <= plan.delivery_limit
+        spent = len(sent.spent[place])
+        is_spent = plan.delivery_limit - sent.unseen <= spent <= plan.delivery_limit
         is_copied = letters.is_copied(place)
         world.struck["archived without a copy"] += plan.has_letters and not is_copied
         if plan.profile is Profile.OUTAGES or (plan.profile is Profile.KILLS and not is_spent):
@@ -29,8 +34,8 @@ def judge_results(world: SimulatedWorld, plan: Plan, settlements: Settlements, l
             _violation(world, place, "was archived, and has no dead letter")
 
 
-def _archived(world: SimulatedWorld, settlements: Settlements) -> Iterator[RecordId]:
-    topic, ledger = world.cluster.metadata.topic(TOPIC), settlements.ledger
+def _archived(world: SimulatedWorld, name: str, sent: SentAcknowledgements) -> Iterator[RecordId]:
+    topic, ledger = world.cluster.metadata.topic(name), sent.ledger
     assert topic is not None
     for led in topic.partitions:
         partition = topic.topic_id_partition(led.partition)

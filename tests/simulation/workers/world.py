@@ -10,21 +10,26 @@ from attrs import define, field
 
 from kafka_groups.errors import ConfigurationError, KafkaGroupsError
 from kafka_groups.share.workers.handlers import HandlerSpec, checked_handler
-from kafka_groups.share.workers.running.letters import LetterCopy, LetterWriter, LetterWriting, WriteLetters
+from kafka_groups.share.workers.running.dead_letter_writers import (
+    DeadLetterWriting,
+    HandlerDeadLetterWriter,
+    PendingDeadLetter,
+    WritePending,
+)
 from kafka_groups.share.workers.running.runtime import WorkerRuntime
 from kafka_groups.share.workers.running.runtime_settings import RuntimeSettings
 from kafka_groups.telemetry.workers import WorkerTelemetry
 from kafka_groups.testing.simulation import SimulatedProcess, SimulatedWorld, SimulationReport, simulate
 from kafka_groups.types import TopicIdPartition
 from tests.simulation.reporting import report_of
+from tests.simulation.workers.dead_letter_topic import DeadLetterLog, UnreliableDeadLetterProducer
 from tests.simulation.workers.handler import SimulatedHandler, Sink
 from tests.simulation.workers.jobs import FatalError, Job, JobKind
 from tests.simulation.workers.journal import HandlerJournal
-from tests.simulation.workers.letter_box import LetterBook, UnreliableBox
 from tests.simulation.workers.life import Life
-from tests.simulation.workers.plan import FAULTY_S, LETTERS, TOPIC, LifeOptions, Plan
+from tests.simulation.workers.plan import FAULTY_S, LifeOptions, Plan
 from tests.simulation.workers.retries import RetryBook
-from tests.simulation.workers.settlements import Settlements, watch_settlements
+from tests.simulation.workers.sent_acknowledgements import SentAcknowledgements, watch_acknowledgements
 from tests.simulation.workers.verdict import judge_results
 
 __all__ = ["run_workers_world"]
@@ -55,18 +60,18 @@ class WorkersRun:
         world: Where it takes place.
         plan: What it is like.
         journal: What the handlers did.
-        settlements: What the workers told the brokers.
+        sent: What the workers told the brokers.
         letters: What was copied.
         retries: Which failures used a retry.
         sink: Where results go.
-        lives: All lives of all processes, by the process that they are of; the last one is the current.
+        lives: All lives of the first handler of all processes. The last one of a process is the current one.
     """
 
     world: SimulatedWorld
     plan: Plan
     journal: HandlerJournal
-    settlements: Settlements
-    letters: LetterBook
+    sent: SentAcknowledgements
+    letters: DeadLetterLog
     retries: RetryBook
     sink: Sink = field(factory=Sink)
     lives: list[Life] = field(factory=list)
@@ -76,12 +81,12 @@ class WorkersRun:
     def built(cls, world: SimulatedWorld, plan: Plan) -> "WorkersRun":
         """Put the parts together."""
         now_ms, violations = world.clock.now_ms, world.violations
-        settlements = watch_settlements(world, GROUP, plan)
-        journal = HandlerJournal(plan, now_ms, violations, settlements)
+        sent = watch_acknowledgements(world, GROUP, plan)
+        journal = HandlerJournal(plan, now_ms, violations, sent)
         retries = RetryBook(violations)
-        letters = LetterBook(violations, retries.judge, is_strict=plan.keeps_locks)
-        settlements.journal, settlements.letters = journal, letters
-        return cls(world, plan, journal, settlements, letters, retries)
+        letters = DeadLetterLog(violations, retries.judge, is_strict=plan.keeps_locks)
+        sent.journal, sent.letters = journal, letters
+        return cls(world, plan, journal, sent, letters, retries)
 
     @property
     def rng(self) -> random.Random:
@@ -95,16 +100,17 @@ class WorkersRun:
     def kill(self, life: Life) -> None:
         """Kill the process of a life."""
         self.world.note(life.name, "killed")
-        self.settlements.killed(life.member_id)
+        for each in life.in_process:
+            self.sent.killed(each.member_id)
         life.process.kill()
 
-    def is_mended(self) -> bool:
-        """Return whether poison is good by now, because nothing else would end it."""
-        return not self.plan.gives_up and not self.world.is_faulty
+    def is_mended(self, plan: Plan) -> bool:
+        """Return whether poison of a handler is good by now, because nothing else would end it."""
+        return not plan.gives_up and not self.world.is_faulty
 
-    def partition(self, number: int) -> TopicIdPartition:
-        """Return a partition of the topic."""
-        topic = self.world.cluster.metadata.topic(TOPIC)
+    def partition(self, name: str, number: int) -> TopicIdPartition:
+        """Return a partition of a topic."""
+        topic = self.world.cluster.metadata.topic(name)
         assert topic is not None
         return TopicIdPartition(topic.topic_id, number)
 
@@ -120,15 +126,17 @@ def run_workers_world(seed: int, write_event: Callable[[str], object] = lambda _
 async def _run(plan: Plan, world: SimulatedWorld) -> None:
     world.note("plan", plan)
     world.struck[f"{plan.profile.value} runs"] += 1
-    world.cluster.create_topic(TOPIC, plan.partitions)
-    world.cluster.create_topic(LETTERS, 1)
+    world.struck["runs with several handlers"] += plan.handlers > 1
+    for each in plan.by_handler:
+        world.cluster.create_topic(each.topic, plan.partitions)
+        world.cluster.create_topic(each.letters, 1)
     world.cluster.alter_group_configs(GROUP, plan.group_configs)
     run = WorkersRun.built(world, plan)
-    acts = world._stage.mischief.acts
+    acts = world._stage.chaos.acts
     acts["process_killed"], acts["process_stalled"] = partial(_kill_any, run), partial(_stall_any, run)
     with run.retries.watching():
         await _play(run)
-    judge_results(world, plan, run.settlements, run.letters)
+    judge_results(world, plan, run.sent, run.letters)
 
 
 async def _play(run: WorkersRun) -> None:
@@ -153,18 +161,29 @@ async def _live(run: WorkersRun, name: str) -> None:
     """One life of a worker process."""
     await asyncio.sleep(0)  # until `start` has returned
     rng = random.Random(run.rng.random())
-    life = Life(len(run.lives), run.processes[name], LifeOptions.drawn(run.plan, rng), rng)
+    lives = _lives(run, run.processes[name], rng)
+    life = lives[0]
     run.lives.append(life)
-    run.world.note(life.name, "begins", life.options)
+    run.world.note(life.name, "begins", *(each.options for each in lives))
     runtime = _runtime(run, life)
     try:
         await runtime.start()
     except ConfigurationError as error:
         run.world.violations.append(f"{life.name}: refuses to start: {error}")
         raise
-    life.has_started(runtime)
-    run.settlements.lives[life.member_id] = life
+    for each in lives:
+        each.has_started(runtime)
+        run.sent.lives[each.member_id] = each
     await _until_stopped(run, life, runtime)
+
+
+def _lives(run: WorkersRun, process: SimulatedProcess, rng: random.Random) -> Sequence[Life]:
+    """Return the handlers of a process that begins."""
+    number = len(run.lives)
+    lives = [Life(number, process, plan, LifeOptions.drawn(plan, rng), rng) for plan in run.plan.by_handler]
+    for life in lives:
+        life.others = [other for other in lives if other is not life]
+    return lives
 
 
 async def _until_stopped(run: WorkersRun, life: Life, runtime: WorkerRuntime) -> None:
@@ -198,22 +217,32 @@ def _runtime(run: WorkersRun, life: Life) -> WorkerRuntime:
         letters=partial(_letters, run, life),
         timer=lambda: run.world.clock.now_ms() / 1000,
     )
-    return WorkerRuntime(settings, [_spec(run, life)], None, WorkerTelemetry(GROUP))
+    return WorkerRuntime(settings, [_spec(run, each) for each in life.in_process], None, WorkerTelemetry(GROUP))
 
 
 def _spec(run: WorkersRun, life: Life) -> HandlerSpec:
-    handler = SimulatedHandler(run.world, life, run.journal, run.sink, run.is_mended, run.kill)
-    function: Callable[..., object] = handler.batch if run.plan.is_batch else handler.single
-    return checked_handler(function, TOPIC, batch=life.options.batch, options=life.options.keywords(run.plan))
+    handler = SimulatedHandler(run.world, life, run.journal, run.sink, partial(run.is_mended, life.plan), run.kill)
+    function: Callable[..., object] = handler.batch if life.plan.is_batch else handler.single
+    return checked_handler(
+        function, life.plan.topic, batch=life.options.batch, options=life.options.keywords(life.plan)
+    )
 
 
-def _letters(run: WorkersRun, life: Life, topic: str) -> LetterWriting:
-    async def later(write: WriteLetters, letters: Sequence[LetterCopy]) -> Exception | None:
+def _letters(run: WorkersRun, first: Life, topic: str) -> DeadLetterWriting:
+    life = next(each for each in first.in_process if each.plan.letters == topic)
+
+    async def later(write: WritePending, letters: Sequence[PendingDeadLetter]) -> Exception | None:
+        began_ms = run.world.clock.now_ms()
+        is_early = any(letter.reason == "before processing" and not letter.is_repeated for letter in letters)
+        if is_early:
+            life.copying_since_ms.append(began_ms)
         await asyncio.sleep(life.rng.choice(_LETTER_S))
+        if is_early:
+            life.copying_since_ms.remove(began_ms)
         return write(letters)
 
-    box = UnreliableBox(run.world, life, run.letters, run.partition)
-    return LetterWriter(topic, GROUP, {}, box, later)
+    producer = UnreliableDeadLetterProducer(run.world, life, run.letters, run.partition)
+    return HandlerDeadLetterWriter(topic, GROUP, {}, producer, later)
 
 
 # ------------------------------------------------------------------------------------------------ faults
@@ -240,7 +269,8 @@ async def _stall_any(run: WorkersRun) -> None:
     if life is not None:
         run.world.struck["process_stalled"] += 1
         await life.process.stall(run.rng.uniform(0.1, 20))
-        life.stalled_until_ms = run.world.clock.now_ms()
+        for each in life.in_process:
+            each.stalled_until_ms = run.world.clock.now_ms()
 
 
 def _any(run: WorkersRun) -> Life | None:
@@ -278,13 +308,14 @@ async def _produce(run: WorkersRun) -> None:
     end_ms = run.world.clock.now_ms() + FAULTY_S * 900
     while run.world.clock.now_ms() < end_ms:
         await asyncio.sleep(run.rng.uniform(0.3, 9) / run.plan.processes)
-        jobs = [Job.drawn(run.rng, spends_deliveries=run.plan.ends_processes) for _ in range(run.rng.choice(_BURSTS))]
-        await _append(run, jobs, run.rng.randrange(run.plan.partitions))
+        plan = run.rng.choice(run.plan.by_handler)
+        jobs = [plan.drawn_job(run.rng) for _ in range(run.rng.choice(_BURSTS))]
+        await _append(run, plan, jobs, run.rng.randrange(plan.partitions))
 
 
-async def _append(run: WorkersRun, jobs: Sequence[Job], partition: int) -> None:
+async def _append(run: WorkersRun, plan: Plan, jobs: Sequence[Job], partition: int) -> None:
     keys: Any = [run.rng.choice(_KEYS) for _ in jobs]
-    await run.world.produce(TOPIC, [job.value for job in jobs], keys=keys, partition=partition)
+    await run.world.produce(plan.topic, [job.value for job in jobs], keys=keys, partition=partition)
 
 
 async def _until_finished(run: WorkersRun) -> None:
@@ -292,11 +323,15 @@ async def _until_finished(run: WorkersRun) -> None:
     end_ms = run.world.clock.now_ms() + SETTLING_S * 1000
     good = Job(JobKind.GOOD, 1)
     if run.plan.is_unblocked:
-        for partition in range(run.plan.partitions):
-            await _append(run, [good] * _FILL, partition)
+        await _append_everywhere(run, [good] * _FILL)
     while run.world.clock.now_ms() < end_ms:
         await asyncio.sleep(3)
         if run.world._is_finished() and not run.world.is_faulty:
             return
-        for partition in range(run.plan.partitions):
-            await _append(run, [good], partition)
+        await _append_everywhere(run, [good])
+
+
+async def _append_everywhere(run: WorkersRun, jobs: Sequence[Job]) -> None:
+    for plan in run.plan.by_handler:
+        for partition in range(plan.partitions):
+            await _append(run, plan, jobs, partition)

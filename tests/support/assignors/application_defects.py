@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from kafka_groups.assignment.application import built_in, threads
-from kafka_groups.assignment.application.algorithms import balancing, previous_owners, standby_tasks, sticky
+from kafka_groups.assignment.application.algorithms import balance, previous_owners, standby_tasks, sticky
 from kafka_groups.assignment.application.algorithms.caught_up import CaughtUp
 from kafka_groups.assignment.application.algorithms.least_loaded import LeastLoaded
 from kafka_groups.assignment.application.algorithms.movements import Movements
@@ -130,7 +130,7 @@ def movements_are_made_in_the_order_of_tasks(patch: Patch) -> None:
 
 def loads_are_not_balanced(patch: Patch) -> None:
     """Nothing moves after tasks were dealt out."""
-    patch.setattr(balancing, "_moves_any", lambda _pairs, _tasks_of: False)
+    patch.setattr(balance, "_moves_any", lambda _pairs, _tasks_of: False)
 
 
 def racks_do_not_count(patch: Patch) -> None:

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
-from kafka_groups.broker.api.context import ConnectionInfo, RequestContext
 from kafka_groups.broker.api.handlers import HANDLERS
 from kafka_groups.broker.log.partition_log import PartitionLog
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
@@ -13,6 +12,7 @@ from kafka_groups.broker.metadata.delta import MetadataDelta
 from kafka_groups.broker.metadata.image import MetadataImage
 from kafka_groups.broker.metadata.topics import BrokerEndpoint
 from kafka_groups.broker.profile import DEFAULT_PROFILE, Profile
+from kafka_groups.broker.requests.context import ConnectionInfo, RequestContext
 from kafka_groups.broker.requests.services import BrokerServices
 from kafka_groups.broker.runtime.parts import BrokerParts
 from kafka_groups.broker.runtime.scheduling.purgatory import Purgatory

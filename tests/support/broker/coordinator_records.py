@@ -1,7 +1,9 @@
 """All record types of internal topics that we know, and hypothesis strategies for their records."""
 
 import struct
+from typing import Any
 
+from attrs import evolve
 from hypothesis import strategies as st
 
 from kafka_groups.protocol.coordinator_records.consumer_offsets import CONSUMER_OFFSETS
@@ -11,7 +13,7 @@ from kafka_groups.protocol.coordinator_records.transaction_state import TRANSACT
 from tests.support.requests.protocol_messages import messages_of
 
 TABLES = (CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE[-1])
-RECORD_TYPES: tuple[tuple[RecordTable, RecordType], ...] = tuple(
+RECORD_TYPES: tuple[tuple[RecordTable[Any], RecordType], ...] = tuple(
     (table, each) for table in TABLES for each in table.types
 )
 
@@ -22,12 +24,23 @@ VERSIONS = tuple((table, each, version) for table, each in RECORD_TYPES for vers
 def records_of(record_type: RecordType) -> st.SearchStrategy[CoordinatorRecord]:
     """Records of one type, with the fields of any version; some are tombstones."""
     values = st.one_of([values_of(record_type, version) for version in record_type.versions])
-    return st.builds(CoordinatorRecord, keys_of(record_type), st.none() | values)
+    return st.builds(with_value, tombstones_of(record_type), st.none() | values)
 
 
-def keys_of(record_type: RecordType) -> st.SearchStrategy[object]:
-    """Keys of one type."""
-    return messages_of(record_type.key_class, record_type.key_binding.schema)
+def tombstones_of(record_type: RecordType) -> st.SearchStrategy[CoordinatorRecord]:
+    """Records of one type that have a key and no value."""
+    return messages_of(record_type.record_class, record_type.key_binding.schema)
+
+
+def with_value(record: Any, value: object | None) -> CoordinatorRecord:
+    """The record with another value."""
+    found: CoordinatorRecord = evolve(record, value=value)
+    return found
+
+
+def tombstone(record: CoordinatorRecord) -> CoordinatorRecord:
+    """The record without its value: its type and its key."""
+    return with_value(record, None)
 
 
 def values_of(record_type: RecordType, version: int) -> st.SearchStrategy[object]:

@@ -21,7 +21,7 @@ from kafka_groups.net.session import Access
 from kafka_groups.testing.clock import ManualClock
 
 
-class Turns:
+class CooperativeYield:
     """Functions that are to be called later, in virtual time."""
 
     def __init__(self) -> None:
@@ -73,7 +73,7 @@ class Cluster:
         settings: BrokerSettings | None = None,
         clock: Clock | None = None,
     ) -> None:
-        self.turns = Turns()
+        self.turns = CooperativeYield()
         self.parts = evolve(parts_of(metadata, settings, clock), logs=LogStore() if logs is None else logs)
         self.lent: dict[int, BrokerParts] = {}
         self.brokers: dict[int, Coordinators] = {}

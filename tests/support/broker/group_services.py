@@ -5,9 +5,9 @@ from typing import Any
 
 from attrs import evolve
 
-from kafka_groups.broker.api.context import ConnectionInfo, RequestContext
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.metadata.topics import BrokerEndpoint
+from kafka_groups.broker.requests.context import ConnectionInfo, RequestContext
 from kafka_groups.broker.requests.services import BrokerServices
 from kafka_groups.broker.runtime.scheduling.purgatory import Purgatory
 from kafka_groups.config.cluster.broker import BrokerSettings

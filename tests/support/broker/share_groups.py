@@ -6,13 +6,14 @@ from uuid import UUID
 
 from attrs import evolve, frozen
 
+from kafka_groups.broker.coordinators.groups.epochs.group_deadlines import Deadline
 from kafka_groups.broker.coordinators.groups.member_client import MemberClient
 from kafka_groups.broker.coordinators.groups.share.effects import DeleteShareState, InitializeShareState
 from kafka_groups.broker.coordinators.groups.share.group import ShareGroup
-from kafka_groups.broker.coordinators.groups.share.groups import MemberKey, ShareGroups
+from kafka_groups.broker.coordinators.groups.share.groups import ShareGroups
 from kafka_groups.broker.coordinators.groups.share.members import validate
 from kafka_groups.broker.coordinators.groups.share.records import ShareGroupRecord
-from kafka_groups.broker.coordinators.groups.share.responses import describe_group
+from kafka_groups.broker.coordinators.groups.share.responses import described_group
 from kafka_groups.broker.coordinators.result import Effect, Reply, Result
 from kafka_groups.broker.profile import DEFAULT_PROFILE, Profile
 from kafka_groups.config.cluster.broker import ShareGroupConfig
@@ -161,7 +162,7 @@ class Coordinator:
 
     def describe(self, group_id: str) -> DescribedGroup:
         """A group as ShareGroupDescribe shows it."""
-        return describe_group(self.shard.group(group_id), self._topics)
+        return described_group(self.shard.group(group_id), self._topics)
 
     def initialized_partitions(self, group_id: str) -> Mapping[UUID, frozenset[int]]:
         """The share-partitions that have state."""
@@ -186,7 +187,7 @@ class Coordinator:
         """When the next session times out."""
         return self.shard.next_deadline_ms()
 
-    def expire(self, now_ms: int) -> tuple[MemberKey, ...]:
+    def expire(self, now_ms: int) -> tuple[Deadline, ...]:
         """End the sessions that timed out."""
         return self.commit(self.shard.expire(now_ms))
 

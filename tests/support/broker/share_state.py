@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
-from kafka_groups.broker.coordinators.share_state.state import SharePartitionState, StateKey
+from kafka_groups.broker.coordinators.share_state.share_partition_state import SharePartitionState, StateKey
 from kafka_groups.broker.log.store import LogStore
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.metadata.topics import BrokerEndpoint, TopicMetadata

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
-from kafka_groups.assignment.application.running import Computed, computed
+from kafka_groups.assignment.application.assignor_run import Computed, computed
 from kafka_groups.broker.coordinators.groups.member_client import MemberClient
 from kafka_groups.broker.coordinators.groups.streams.effects import ComputeAssignment, CreateInternalTopics
 from kafka_groups.broker.coordinators.groups.streams.group import StreamsGroup

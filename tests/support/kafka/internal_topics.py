@@ -1,6 +1,7 @@
 """The internal topics of a real Kafka, read as a consumer would: raw keys and values, in the order of their offsets."""
 
 from collections.abc import Iterator
+from typing import Any
 
 from attrs import frozen
 
@@ -12,7 +13,7 @@ from kafka_groups.protocol.messages.fetch import FetchPartition, FetchRequest, F
 from kafka_groups.protocol.record_batch import iter_batches
 from tests.support.kafka.real_kafka import RawConnection
 
-TABLES = {table.topic: table for table in (CONSUMER_OFFSETS, SHARE_GROUP_STATE)}
+TABLES: dict[str, RecordTable[Any]] = {table.topic: table for table in (CONSUMER_OFFSETS, SHARE_GROUP_STATE)}
 """What we know of the records of each topic."""
 
 _LAST_VERSION_WITH_NAMES = 12
@@ -32,13 +33,14 @@ class StoredRecord:
     value: bytes | None
 
     @property
-    def table(self) -> RecordTable:
+    def table(self) -> RecordTable[Any]:
         """The record types of the topic."""
         return TABLES[self.topic]
 
     def decode(self) -> CoordinatorRecord:
         """The record as our classes."""
-        return self.table.decode(self.key, self.value)
+        record: CoordinatorRecord = self.table.decode(self.key, self.value)
+        return record
 
 
 class InternalTopics:

@@ -28,9 +28,9 @@ from attrs import frozen
 
 from kafka_groups.assignment.application.assignments import AssignedTask, KafkaStreamsAssignment
 from kafka_groups.assignment.application.configs import AssignmentConfigs
-from kafka_groups.assignment.application.interface import AssignmentError
 from kafka_groups.assignment.application.process_ids import ProcessId
 from kafka_groups.assignment.application.states import ApplicationState, KafkaStreamsState
+from kafka_groups.assignment.application.task_assignor import AssignmentError
 from kafka_groups.assignment.application.tasks import TaskInfo, TaskTopicPartition
 from kafka_groups.types import TaskId
 from tests.support.kafka.java_program import LineProgram

@@ -38,10 +38,13 @@ class TrioNode(KafkaProcess):
     Args:
         node_id: 1, 2 or 3.
         ports: The ports of all three: clients' and controllers'.
+        properties: Entries of `server.properties`, over those of `TRIO_PROPERTIES`.
     """
 
-    def __init__(self, node_id: int, ports: Mapping[int, tuple[int, int]]) -> None:
-        super().__init__(properties=TRIO_PROPERTIES, java_options=(*QUICK_START, "-Xmx512m"))
+    def __init__(
+        self, node_id: int, ports: Mapping[int, tuple[int, int]], properties: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(properties={**TRIO_PROPERTIES, **(properties or {})}, java_options=(*QUICK_START, "-Xmx512m"))
         self.node_id = node_id
         self._all_ports = ports
 
@@ -78,12 +81,12 @@ class TrioNode(KafkaProcess):
 
 
 @contextmanager
-def kafka_trio() -> Iterator[dict[int, TrioNode]]:
-    """Start three nodes, and stop them at the end."""
+def kafka_trio(properties: Mapping[str, str] | None = None) -> Iterator[dict[int, TrioNode]]:
+    """Start three nodes, with properties of their own if there are any, and stop them at the end."""
     first = TrioNode(0, {})
     ports = free_ports(first._rng, 6)
     by_node = {node_id: (ports[2 * node_id - 2], ports[2 * node_id - 1]) for node_id in (1, 2, 3)}
-    nodes = {node_id: TrioNode(node_id, by_node) for node_id in by_node}
+    nodes = {node_id: TrioNode(node_id, by_node, properties) for node_id in by_node}
     try:
         with ThreadPoolExecutor(3) as threads:
             list(threads.map(TrioNode.start, nodes.values()))

@@ -12,7 +12,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Produ
 from confluent_kafka import TopicPartition as Position
 
 from kafka_groups.admin import KafkaAdmin
-from kafka_groups.data_plane.topics import create_topics
+from kafka_groups.librdkafka.topics import create_topics
 from kafka_groups.net.clock import SystemClock
 from kafka_groups.serdes import Window, Windowed
 from kafka_groups.streams import KafkaStreams, StreamsError, StreamsState
@@ -158,11 +158,11 @@ class MixedApplication:
 
     @contextmanager
     def flow(self) -> Iterator[None]:
-        """Write lines all the time, as long as this lasts."""
+        """Write lines all the time, as long as this lasts and there are times for them."""
         stopped = threading.Event()
 
         def write() -> None:
-            while not stopped.wait(_PACE_S):
+            while len(self.lines) < _TIMES and not stopped.wait(_PACE_S):
                 self.write(1)
 
         thread = threading.Thread(target=write, name="lines")

@@ -17,6 +17,7 @@ from kafka_groups.streams import (
     KStream,
     SessionWindows,
     StreamsBuilder,
+    Suppressed,
     TimeWindows,
     Topology,
     serdes,
@@ -24,7 +25,7 @@ from kafka_groups.streams import (
 
 __all__ = ["KINDS", "STORE", "Line", "Result", "expected", "mixed_topology", "window_name"]
 
-KINDS = ("words", "windows", "sessions", "join")
+KINDS = ("words", "windows", "sessions", "held", "join")
 STORE = "lines"
 SIZE, GRACE = timedelta(minutes=1), timedelta(days=1)
 _SIZE_MS = 60_000
@@ -56,6 +57,8 @@ def mixed_topology(kind: str, source: str, sink: str) -> Topology:
 def _result(kind: str, lines: KStream[str, str]) -> KStream[str, str]:
     if kind == "join":
         return _joined(lines)
+    if kind == "held":
+        return _held(_split(lines))
     words = _grouped(lines)
     if kind == "words":
         return words.aggregate(str, _with, value=serdes.string, store=STORE).to_stream()
@@ -74,6 +77,16 @@ def _joined(lines: KStream[str, str]) -> KStream[str, str]:
         name="pairs", store="pairs",
     )  # fmt: skip
     return pairs.map(lambda word, pair: (f"{word}:{pair}", pair), key=serdes.string, value=serdes.string)
+
+
+def _held(words: KStream[str, str]) -> KStream[str, str]:
+    """Two joins that share a repartition topic, with a table whose copartitioning Kafka Streams forgets."""
+    grouped = words.group_by_key(key=serdes.string, value=serdes.string, name="words")
+    table = grouped.aggregate(str, _with, value=serdes.string, store=STORE)
+    held = table.suppress(Suppressed.until_time_limit(timedelta(milliseconds=1)))
+    inner = words.join(held, lambda line, _: line, value=serdes.string)
+    merged = inner.merge(words.left_join(held, lambda line, _: line, value=serdes.string))
+    return merged.map(lambda word, line: (f"{word}:{line}", line), key=serdes.string, value=serdes.string)
 
 
 def _is_even(line: str) -> bool:
@@ -119,6 +132,8 @@ def expected(kind: str, lines: Iterable[Line]) -> Mapping[str, Result]:
     found = _by_word(lines)
     if kind == "join":
         return {key: result for word, each in found.items() for key, result in _pairs(word, each)}
+    if kind == "held":
+        return {f"{word}:{each.id}": Result(each.id, each.time_ms) for word, lines in found.items() for each in lines}
     if kind == "words":
         return {word: _summed(each) for word, each in found.items()}
     groups = _windows if kind == "windows" else _sessions

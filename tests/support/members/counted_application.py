@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from attrs import frozen
 from confluent_kafka import Consumer, KafkaError, Message
@@ -19,6 +19,7 @@ from tests.support.members.confluent_reader import PATIENCE_S
 __all__ = ["CountedApplication", "CountedInstance"]
 
 STORE = "counts"
+DefaultStore = Literal["in_memory", "lmdb"]
 
 
 def counted(source: str, sink: str) -> Topology:
@@ -45,6 +46,7 @@ class CountedInstance:
         workers: The number of its workers.
         zone: Its client tag `zone`, if it has one.
         directory: Where its state is; the default of the package if it is empty.
+        default_store: Where its counts are kept: `in_memory` or `lmdb`.
     """
 
     servers: str
@@ -55,6 +57,7 @@ class CountedInstance:
     workers: int = 1
     zone: str | None = None
     directory: str = ""
+    default_store: DefaultStore = "in_memory"
 
     def made(self) -> KafkaStreams:
         """Return the instance."""
@@ -67,6 +70,7 @@ class CountedInstance:
             commit_interval_ms=100,
             num_workers=self.workers,
             client_tags={} if self.zone is None else {"zone": self.zone},
+            default_dsl_store=self.default_store,
             **place,
         )
 
@@ -81,12 +85,15 @@ class CountedApplication(MixedApplication):
     def __init__(self, bootstrap_servers: str, directory: Path, guarantee: Guarantee = "exactly_once_v2") -> None:
         super().__init__("words", bootstrap_servers, directory, guarantee)
 
-    def instance(self, workers: int = 1, zone: str | None = None) -> CountedInstance:
-        """Return an instance."""
+    def instance(
+        self, workers: int = 1, zone: str | None = None, default_store: DefaultStore = "in_memory"
+    ) -> CountedInstance:
+        """Return an instance. Those of one zone share a directory."""
         place = "" if zone is None else str(self._directory / zone)
         return CountedInstance(
-            self.servers, self.application_id, self.source, self.sink, self.guarantee, workers, zone, place
-        )
+            self.servers, self.application_id, self.source, self.sink, self.guarantee, workers, zone, place,
+            default_store,
+        )  # fmt: skip
 
     def totals(self) -> Counter[str]:
         """The words of the lines."""

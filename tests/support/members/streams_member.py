@@ -11,7 +11,6 @@ from kafka_groups.protocol.messages.offset_commit import (
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
-from kafka_groups.protocol.messages.streams_group import TaskIds
 from kafka_groups.protocol.messages.streams_group_describe import (
     StreamsGroupDescribeRequest,
     StreamsGroupDescribeResponseGroup,
@@ -23,6 +22,7 @@ from kafka_groups.protocol.messages.streams_group_heartbeat import (
     StreamsGroupHeartbeatRequest,
     StreamsGroupHeartbeatTopology,
 )
+from kafka_groups.protocol.messages.streams_group_parts import TaskIds
 from kafka_groups.types import TaskId
 from tests.support.conditions import until
 from tests.support.requests.raw_client import RawClient

@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 
 from kafka_groups.broker.coordinators.groups.streams.topologies.topology import StreamsTopology, topology_of
-from kafka_groups.protocol.messages.streams_group import (
+from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatTopology
+from kafka_groups.protocol.messages.streams_group_parts import (
     CopartitionGroup,
     KeyValue,
     StreamsSubtopology,
     StreamsTopicInfo,
 )
-from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatTopology
 
 
 def internal(name: str, partitions: int = 0, configs: Mapping[str, str] | None = None) -> StreamsTopicInfo:

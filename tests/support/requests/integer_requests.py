@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from kafka_groups.broker.profile import DEFAULT_PROFILE
 from kafka_groups.protocol.apis import APIS, ApiKey
+from kafka_groups.protocol.codec import request_schema
 from kafka_groups.protocol.messages.offset_fetch import OffsetFetchRequestTopic
-from kafka_groups.protocol.schemas.loading import request_schema
-from kafka_groups.protocol.schemas.plain import Schema
+from kafka_groups.protocol.schemas.plain_schema import Schema
 from tests.support.requests.number_requests import CASES, Place, is_possible, number_variants
 from tests.support.requests.protocol_messages import ANY_SCALARS, Scalars, messages_of
 

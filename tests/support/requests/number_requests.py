@@ -133,18 +133,18 @@ from kafka_groups.protocol.messages.share_fetch import ShareFetchPartition, Shar
 from kafka_groups.protocol.messages.share_group_describe import ShareGroupDescribeRequest
 from kafka_groups.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
 from kafka_groups.protocol.messages.share_state import StateBatch
-from kafka_groups.protocol.messages.streams_group import (
+from kafka_groups.protocol.messages.streams_group_describe import StreamsGroupDescribeRequest
+from kafka_groups.protocol.messages.streams_group_heartbeat import (
+    StreamsGroupHeartbeatRequest,
+    StreamsGroupHeartbeatTopology,
+)
+from kafka_groups.protocol.messages.streams_group_parts import (
     CopartitionGroup,
     KeyValue,
     StreamsSubtopology,
     StreamsTopicInfo,
     TaskOffset,
     UserEndpoint,
-)
-from kafka_groups.protocol.messages.streams_group_describe import StreamsGroupDescribeRequest
-from kafka_groups.protocol.messages.streams_group_heartbeat import (
-    StreamsGroupHeartbeatRequest,
-    StreamsGroupHeartbeatTopology,
 )
 from kafka_groups.protocol.messages.streams_group_topology_description_update import (
     StreamsGroupTopologyDescriptionUpdateRequest,

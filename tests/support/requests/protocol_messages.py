@@ -14,12 +14,18 @@ from hypothesis import strategies as st
 
 from kafka_groups.protocol.apis import APIS, Api
 from kafka_groups.protocol.binding import Binding
-from kafka_groups.protocol.codec import encode_request, encode_response, request_binding, response_binding
+from kafka_groups.protocol.codec import (
+    encode_request,
+    encode_response,
+    request_binding,
+    request_schema,
+    response_binding,
+    response_schema,
+)
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.piecewise import decoding, writing
-from kafka_groups.protocol.schemas.loading import request_schema, response_schema
-from kafka_groups.protocol.schemas.plain import Schema
-from kafka_groups.protocol.writing import Put
+from kafka_groups.protocol.schemas.plain_schema import Schema
+from kafka_groups.protocol.writers import Put
 
 CORRELATION_ID = 7
 CLIENT_ID = "client"

@@ -6,9 +6,7 @@ from attrs import frozen
 
 from kafka_groups.protocol.coordinator_records.share_group_state import (
     SHARE_GROUP_STATE,
-    ShareSnapshotKey,
     ShareSnapshotValue,
-    ShareUpdateKey,
     ShareUpdateValue,
 )
 from kafka_groups.protocol.error_codes import ErrorCode
@@ -177,9 +175,7 @@ class SharePartitionState:
 
     def _own(self, key: bytes, value: bytes | None) -> list[StateRecord]:
         record = SHARE_GROUP_STATE.decode(key, value)
-        assert isinstance(record.key, ShareSnapshotKey | ShareUpdateKey)
-        assert isinstance(record.value, ShareSnapshotValue | ShareUpdateValue | None)
-        return [record.value] if (record.key.group_id, record.key.partition) == (self.group_id, 0) else []
+        return [record.value] if (record.group_id, record.partition) == (self.group_id, 0) else []
 
     async def _offset_at(self, timestamp: int) -> int:
         partition = ListOffsetsPartition(partition_index=0, timestamp=timestamp)

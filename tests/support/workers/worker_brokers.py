@@ -14,14 +14,16 @@ from kafka_groups.net.clock import SystemClock
 from kafka_groups.net.loop_thread import LoopThread
 from kafka_groups.net.tcp import TcpNetwork
 from kafka_groups.protocol.record_builder import NewRecord
+from kafka_groups.share.parts import Environment
 from kafka_groups.testing.fast_settings import FAST_SETTINGS
 from kafka_groups.testing.kafka_process import KafkaProcess
 from tests.support.cluster_client import ClusterClient, Topic
 from tests.support.conditions import wait_until
 from tests.support.kafka.real_kafka import unique
+from tests.support.leaping_clock import LeapingClock
 from tests.support.targets import EMBEDDED_PROPERTIES, GROUP_DEFAULTS
 
-__all__ = ["BEFORE_PROCESSING", "Place", "WorkerBroker", "WrittenLetter", "embedded_broker", "kafka_broker"]
+__all__ = ["BEFORE_PROCESSING", "Place", "WorkerBroker", "WrittenDeadLetter", "embedded_broker", "kafka_broker"]
 
 T = TypeVar("T")
 Place = tuple[int, int]
@@ -29,13 +31,14 @@ Place = tuple[int, int]
 
 BEFORE_PROCESSING = "before processing"
 _PATIENCE_S = 60.0
+_LAST_OF_LOCKS_S = 2
 _NO_CONFIGS: Mapping[str, str] = MappingProxyType({})
 _FAST_HEARTBEATS: Mapping[str, str] = MappingProxyType({"share.heartbeat.interval.ms": "100"})
 _EMBEDDED_SETTINGS: Mapping[str, object] = {**EMBEDDED_PROPERTIES, **FAST_SETTINGS}
 
 
 @frozen
-class WrittenLetter:
+class WrittenDeadLetter:
     """A dead letter.
 
     Attributes:
@@ -84,10 +87,18 @@ class WorkerBroker:
         servers: Its address.
         group_defaults: Configs of each new group.
         power: How it is killed and started; None if others use it, too.
+        clock: Its clock, which a test may move; None if that is not possible.
     """
 
-    def __init__(self, servers: str, group_defaults: Mapping[str, str], power: _Power | None = None) -> None:
+    def __init__(
+        self,
+        servers: str,
+        group_defaults: Mapping[str, str],
+        power: _Power | None = None,
+        clock: LeapingClock | None = None,
+    ) -> None:
         self.servers = servers
+        self._clock = clock
         self._group_defaults = group_defaults
         self._power = power
         self._thread = LoopThread("worker-broker")
@@ -134,13 +145,41 @@ class WorkerBroker:
         lags = [partition.lag for partition in progress.values()]
         return None if not lags or -1 in lags else sum(lags)
 
-    def wait_for_lag(self, group_id: str, topic: Topic, lag: int = 0, timeout_s: float = 30.0) -> None:
+    def wait_for_lag(self, group_id: str, topic: Topic, lag: int = 0, timeout_s: float = 80.0) -> None:
         """Wait until the group has so many records left; 0 means that all are accepted or archived."""
         wait_until(lambda: self.lag(group_id, topic) == lag, timeout_s, lambda: self.lag(group_id, topic))
 
+    # ------------------------------------------------------------------------------------------ time
+
+    @property
+    def lock_s(self) -> int:
+        """The length of a lock whose end a test waits for: as long as a busy machine needs, if time can be moved."""
+        return 3 if self._clock is None else 20
+
+    @property
+    def environment(self) -> Environment:
+        """The environment of clients for which time passes as for the broker."""
+        return Environment() if self._clock is None else Environment(clock=self._clock)
+
+    def let_pass(self, seconds: float) -> None:
+        """Let so much time pass: at once, if time can be moved."""
+        if self._clock is None:
+            wait_s(seconds)
+        else:
+            self._clock.leap(round(1000 * seconds))
+
+    def end_locks(self) -> None:
+        """Let the locks end that nobody renews.
+
+        Their last seconds pass by themselves: a fetch on its way during a leap would acquire the records again,
+        with a lock that its client counts from before.
+        """
+        self.let_pass(self.lock_s - _LAST_OF_LOCKS_S)
+        wait_s(_LAST_OF_LOCKS_S)
+
     # ------------------------------------------------------------------------------------------ dead letters
 
-    def letters(self, topic: str) -> list[WrittenLetter]:
+    def letters(self, topic: str) -> list[WrittenDeadLetter]:
         """Return the dead letters in a topic of one partition."""
         return [_letter(message) for message in self.messages(topic)]
 
@@ -177,11 +216,12 @@ def wait_s(seconds: float) -> None:
 @contextmanager
 def embedded_broker(profile: str = "4.4") -> Iterator[WorkerBroker]:
     """Run an embedded broker of one's own, over TCP."""
-    with EmbeddedCluster(settings=_EMBEDDED_SETTINGS, profile=profile) as cluster:
+    clock = LeapingClock()
+    with EmbeddedCluster(settings=_EMBEDDED_SETTINGS, profile=profile, clock=clock) as cluster:
         (node,) = cluster.running_brokers
         power = _Power(lambda: cluster.kill_broker(node), lambda: cluster.start_broker(node))
         defaults = {**_group_defaults(profile), **_FAST_HEARTBEATS}
-        yield from _closing(WorkerBroker(cluster.bootstrap_servers, defaults, power))
+        yield from _closing(WorkerBroker(cluster.bootstrap_servers, defaults, power, clock))
         assert cluster.unexpected_errors == ()
 
 
@@ -217,8 +257,8 @@ def _until_the_end(consumer: Consumer) -> Iterator[Message]:
                 raise AssertionError(error)
 
 
-def _letter(message: Message) -> WrittenLetter:
+def _letter(message: Message) -> WrittenDeadLetter:
     prefix = "__dlq.errors."
     given: Any = message.headers()
     headers = {name.removeprefix(prefix): value.decode() for name, value in given}
-    return WrittenLetter((int(headers["partition"]), int(headers["offset"])), message.value(), headers)
+    return WrittenDeadLetter((int(headers["partition"]), int(headers["offset"])), message.value(), headers)

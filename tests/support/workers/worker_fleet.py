@@ -129,9 +129,9 @@ class WorkerFleet:
         return choose.choice(_handling(process))
 
     def end(self) -> list[int]:
-        """Stop all processes in good order, and return their exit statuses."""
-        self._stop_watching()
+        """Replace processes that have ended, stop all in good order, and return their exit statuses."""
         wait_until(lambda: all(_handles_sigterm(member.process) for member in self._members), _PATIENCE_S)
+        self._stop_watching()
         for member in self._members:
             member.process.send_signal(signal.SIGTERM)
         wait_until(lambda: all(member.process.poll() is not None for member in self._members), _PATIENCE_S)
@@ -147,9 +147,9 @@ class WorkerFleet:
 
 
 def _handles_sigterm(process: "subprocess.Popen[bytes]") -> bool:
-    """Return whether a process has begun to handle SIGTERM, or has ended. One that has just been started has not."""
+    """Return whether a process runs, and has begun to handle SIGTERM. One that has just been started has not."""
     if process.poll() is not None:
-        return True
+        return False
     status = Path(f"/proc/{process.pid}/status").read_text()
     caught = next(int(line.split()[1], 16) for line in status.splitlines() if line.startswith("SigCgt:"))
     return bool(caught >> (signal.SIGTERM - 1) & 1)

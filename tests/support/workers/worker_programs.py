@@ -7,7 +7,7 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
@@ -16,7 +16,7 @@ from attrs import define, field, frozen
 from tests.support.conditions import wait_until
 from tests.support.workers.worker_scenes import WorkerScene
 
-__all__ = ["HandledCall", "StartedWorker", "free_port", "is_alive", "start_worker"]
+__all__ = ["HandledCall", "Start", "StartedWorker", "free_port", "is_alive", "read_calls", "start_worker"]
 
 SHOP = '''
 """A worker whose handler does what its records say."""
@@ -83,6 +83,14 @@ class HandledCall:
     delivery_count: int
 
 
+def read_calls(directory: Path) -> Sequence[HandledCall]:
+    """Return the calls of the handlers of all workers that were started in a directory."""
+    file = directory / "calls"
+    lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+    parts = [line.split() for line in lines]
+    return [HandledCall(int(pid), what, value, int(count)) for pid, what, value, count in parts]
+
+
 @define(eq=False)
 class StartedWorker:
     """A worker's command or script that was started."""
@@ -105,10 +113,7 @@ class StartedWorker:
     @property
     def calls(self) -> Sequence[HandledCall]:
         """The calls of the handler."""
-        file = self.directory / "calls"
-        lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
-        parts = [line.split() for line in lines]
-        return [HandledCall(int(pid), what, value, int(count)) for pid, what, value, count in parts]
+        return read_calls(self.directory)
 
     def values(self, what: str = "ends") -> list[str]:
         """The values of the calls, in their order."""
@@ -158,6 +163,10 @@ class StartedWorker:
         return self.ended(within_s)
 
 
+Start = Callable[..., StartedWorker]
+"""Starts a worker for a scene, with arguments of the command; see `start_worker`."""
+
+
 def start_worker(
     scene: WorkerScene,
     directory: Path,
@@ -167,6 +176,7 @@ def start_worker(
     environment: Mapping[str, str] = _QUIET,
 ) -> StartedWorker:
     """Start a command with the worker of `shop.py`, or a script."""
+    directory.mkdir(exist_ok=True)
     (directory / "shop.py").write_text(SHOP, encoding="utf-8")
     port = free_port()
     given = {

@@ -1,8 +1,9 @@
 """A topic, a topic for dead letters, and a group, for one test of a worker."""
 
+import math
 import threading
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
@@ -12,7 +13,7 @@ from attrs import define, field
 from kafka_groups import Backoff, Worker, current_attempt
 from kafka_groups.protocol.record_builder import NewRecord
 from tests.support.conditions import wait_until
-from tests.support.workers.worker_brokers import WorkerBroker, WrittenLetter
+from tests.support.workers.worker_brokers import WorkerBroker, WrittenDeadLetter
 
 __all__ = ["SOON", "Calls", "WorkerScene"]
 
@@ -20,6 +21,7 @@ SOON = Backoff(first=0.01, most=0.02, times=2)
 """Two retries, at once."""
 
 _NO_CONFIGS: Mapping[str, str] = MappingProxyType({})
+_MOST_LOCKS = 10
 
 
 class WorkerScene:
@@ -59,9 +61,36 @@ class WorkerScene:
         """Wait until all records but so many are accepted or archived."""
         self.broker.wait_for_lag(self.group_id, self.topic, lag)
 
-    def letters(self) -> list[WrittenLetter]:
+    def letters(self) -> list[WrittenDeadLetter]:
         """Return the dead letters."""
         return self.broker.letters(self.dead)
+
+    def outlast_locks(self, worker: Worker, is_done: Callable[[], object] | None = None) -> None:
+        """Let more time pass than a lock of `broker.lock_s` takes, or as much as something takes to be done.
+
+        Each step ends when the worker has renewed its locks: of a renewal whose answer comes after the lock, it cannot
+        know that it was in time.
+
+        Args:
+            worker: The worker that renews them.
+            is_done: Returns true when it is done.
+        """
+        lock_s, step_s = self.broker.lock_s, 0.6 * self.broker.lock_s
+        passed_s = 0.0
+        while not is_done() if is_done else passed_s <= lock_s:
+            assert passed_s <= _MOST_LOCKS * lock_s, "it takes too long"
+            self.broker.let_pass(step_s)
+            passed_s += step_s
+            wait_until(lambda: (is_done and is_done()) or _are_locks_fresh(worker, lock_s), 20)
+
+
+def _are_locks_fresh(worker: Worker, lock_s: float) -> bool:
+    """Whether more than half of each lock that a worker with one handler holds is left, as far as it knows."""
+    runtime = worker._current._runtime
+    assert runtime is not None, "it has not started"
+    (handler,) = runtime._running
+    left_s = handler.consumer.metrics()["oldest-lock-remaining-seconds"]
+    return math.isnan(left_s) or left_s > lock_s / 2
 
 
 @define

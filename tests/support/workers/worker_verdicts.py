@@ -7,7 +7,7 @@ from attrs import frozen
 
 from tests.support.workers.journal import JournalEntry, Step
 from tests.support.workers.journaled_worker import Nature
-from tests.support.workers.worker_brokers import Place, WrittenLetter
+from tests.support.workers.worker_brokers import Place, WrittenDeadLetter
 from tests.support.workers.worker_plans import StrikePlan, Theme
 
 __all__ = ["WorkerRecords", "summary", "violations"]
@@ -25,7 +25,7 @@ class WorkerRecords:
 
     written: Mapping[Place, Nature]
     entries: Sequence[JournalEntry]
-    letters: Sequence[WrittenLetter]
+    letters: Sequence[WrittenDeadLetter]
 
     @property
     def done(self) -> Counter[Place]:
@@ -33,9 +33,9 @@ class WorkerRecords:
         return Counter(entry.place for entry in self.entries if entry.step is Step.DONE)
 
     @property
-    def letters_of(self) -> Mapping[Place, Sequence[WrittenLetter]]:
+    def letters_of(self) -> Mapping[Place, Sequence[WrittenDeadLetter]]:
         """The dead letters of each record."""
-        letters: defaultdict[Place, list[WrittenLetter]] = defaultdict(list)
+        letters: defaultdict[Place, list[WrittenDeadLetter]] = defaultdict(list)
         for letter in self.letters:
             letters[letter.place].append(letter)
         return letters
@@ -85,7 +85,9 @@ def _wrong_letters(records: WorkerRecords, plan: StrikePlan) -> Iterator[str]:
             yield from _wrong_copies(place, nature, letters, plan)
 
 
-def _wrong_copies(place: Place, nature: Nature, letters: Sequence[WrittenLetter], plan: StrikePlan) -> Iterator[str]:
+def _wrong_copies(
+    place: Place, nature: Nature, letters: Sequence[WrittenDeadLetter], plan: StrikePlan
+) -> Iterator[str]:
     """A bad record has a copy. Those of redeliveries say that there may be others."""
     if not letters:
         yield f"no dead letter of {nature.value} {place}"
@@ -99,7 +101,7 @@ def _wrong_copies(place: Place, nature: Nature, letters: Sequence[WrittenLetter]
         yield f"several copies although nothing was redelivered: {place} {letters}"
 
 
-def _repeated_copies(place: Place, letters: Sequence[WrittenLetter]) -> Iterator[str]:
+def _repeated_copies(place: Place, letters: Sequence[WrittenDeadLetter]) -> Iterator[str]:
     """While brokers answer and count, one delivery is copied once, and the copy of the first is no duplicate."""
     counts = Counter(letter.delivery_count for letter in letters)
     if max(counts.values(), default=0) > 1:

@@ -6,7 +6,11 @@ from types import MappingProxyType
 from tests.topologies.catalogue import (
     aggregates,
     by_hand,
+    copartitioned,
     failing,
+    merged_sources,
+    null_keys,
+    null_results,
     processing,
     rewritten,
     stateless,
@@ -24,7 +28,8 @@ TWINS: Mapping[str, Twin] = MappingProxyType({
     name: twin
     for module in (
         stateless, processing, by_hand, aggregates, windowed, suppressed, tables, stream_joins, table_joins, rewritten,
-        failing,
+        failing, null_keys, merged_sources, null_results,
+        copartitioned,
     )
     for name, twin in module.twins.items()
 })  # fmt: skip

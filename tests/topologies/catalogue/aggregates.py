@@ -81,6 +81,13 @@ def two(builder: StreamsBuilder) -> None:
     counted.join(reduced, joined, value=TEXT, store="both").to_stream().to("joined")
 
 
+def table_aggregated_twice(builder: StreamsBuilder) -> None:
+    """Both read the topic that the grouping names."""
+    rows = table(builder, "table").group_by(by_letter, key=TEXT, value=TEXT, name="letters")
+    counts(rows.count(name="counting", store="counts"))
+    rows.reduce(concatenated, without_it).to_stream().to("reduced")
+
+
 def cogroup(builder: StreamsBuilder) -> None:
     """Two streams in one aggregation."""
     other = texts(builder, "other").group_by_key()
@@ -167,6 +174,7 @@ twins.dsl(
         .aggregate(start, added, removed, value=TEXT, store="by-letter")
     ),
 )
+twins.dsl("table_aggregated_twice", table_aggregated_twice)
 twins.dsl(
     "table_aggregate_numbers",
     lambda builder: counts(

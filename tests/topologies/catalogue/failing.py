@@ -1,6 +1,8 @@
 """Functions that raise an error for the value "bad", and records that cannot be read."""
 
-from kafka_groups.streams import StreamsBuilder
+from functools import partial
+
+from kafka_groups.streams import Processor, ProcessorContext, PunctuationType, Record, StreamsBuilder
 from tests.topologies.catalogue.aggregates import grouped
 from tests.topologies.catalogue.functions import (
     LONG,
@@ -10,6 +12,7 @@ from tests.topologies.catalogue.functions import (
     is_large,
     joined,
     letter,
+    ms,
     numbers,
     removed,
     start,
@@ -33,6 +36,30 @@ def checked(value: str | None) -> str:
     if value == "bad":
         raise ValueError("bad value")
     return value  # type: ignore[return-value]
+
+
+class FailingPunctuations(Processor[str, str, str, str]):
+    """Forwards records, and the last value at each punctuation, which then fails every second time."""
+
+    def init(self, context: ProcessorContext[str, str]) -> None:
+        """Schedule both."""
+        super().init(context)
+        self.last: str | None = None
+        self.ticks = 0
+        for clock in (PunctuationType.STREAM_TIME, PunctuationType.WALL_CLOCK_TIME):
+            context.schedule(ms(70), clock, partial(self.tick, clock))
+
+    def process(self, record: Record[str, str]) -> None:
+        """Process one record."""
+        self.last = record.value
+        self.context.forward(record)
+
+    def tick(self, clock: PunctuationType, now_ms: int) -> None:
+        """Tell the value, and fail."""
+        self.context.forward(Record(clock.name, self.last, now_ms))  # type: ignore[arg-type]
+        self.ticks += 1
+        if self.ticks % 2 == 1:
+            raise ValueError("in a punctuation")
 
 
 def branches(builder: StreamsBuilder) -> None:
@@ -118,6 +145,16 @@ twins.dsl(
     "fails_behind_repartition",
     lambda builder: (
         texts(builder, "in").select_key(letter, key=TEXT).repartition().map_values(checked, value=TEXT).to("out")
+    ),
+    resumes=True,
+)
+twins.dsl(
+    "fails_in_punctuation",
+    lambda builder: (
+        texts(builder, "in")
+        .process(factory=FailingPunctuations, key=TEXT, value=TEXT)
+        .map_values(checked, value=TEXT)
+        .to("out")
     ),
     resumes=True,
 )

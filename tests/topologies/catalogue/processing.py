@@ -5,6 +5,9 @@ from typing import Any
 
 from kafka_groups.streams import (
     Cancellable,
+    FixedKeyProcessor,
+    FixedKeyProcessorContext,
+    FixedKeyRecord,
     KeyValueStore,
     Processor,
     ProcessorContext,
@@ -17,6 +20,7 @@ from kafka_groups.streams import (
     WindowStore,
     stores,
 )
+from tests.topologies.catalogue.chiming import Chiming
 from tests.topologies.catalogue.functions import LONG, TEXT, joined, letter_of, ms, texts, upper
 from tests.topologies.catalogue.registry import Twins
 
@@ -88,6 +92,32 @@ class Holding(Processor[str, str, str, str]):
         for key, value in self.held.all():
             self.context.forward(Record(key, f"{value}@{now_ms}", now_ms))
             self.held.delete(key)
+
+
+class Reminding(FixedKeyProcessor[str, str, str]):
+    """Tells where the record is from and the times of the context, and repeats the last record at each punctuation."""
+
+    last: FixedKeyRecord[Any, Any] | None = None
+
+    def init(self, context: FixedKeyProcessorContext[str, str]) -> None:
+        """Schedule both."""
+        super().init(context)
+        context.schedule(ms(60), PunctuationType.STREAM_TIME, self.remind)
+        context.schedule(ms(90), PunctuationType.WALL_CLOCK_TIME, self.remind)
+
+    def process(self, record: FixedKeyRecord[str, str]) -> None:
+        """Process one record."""
+        self.last = record
+        context, place = self.context, self.context.record_metadata
+        assert place is not None
+        times = f"{context.current_stream_time_ms} {context.current_system_time_ms}"
+        context.forward(record.with_value(f"{place.topic}/{place.offset} {times}"))
+
+    def remind(self, now_ms: int) -> None:
+        """Repeat the last record."""
+        if self.last is not None:
+            value = "null" if self.last.value is None else self.last.value
+            self.context.forward(self.last.with_value(f"{value}@{now_ms}").with_timestamp(now_ms))
 
 
 class HoldingByClock(Holding):
@@ -268,6 +298,7 @@ processed("process_metadata", factory=Placed)
 processed("process_stream_time", factory=Holding, store=HELD)
 processed("process_wall_clock", factory=HoldingByClock, store=HELD)
 processed("process_cancelled", factory=Ticking)
+processed("process_chiming", factory=Chiming)
 processed("process_iterators", listing, ALL)
 processed("process_window_store", recent, RECENT)
 processed("process_window_duplicates", recent, DUPLICATES)
@@ -275,6 +306,21 @@ processed("process_session_store", spanning, SPANS)
 processed("process_timestamped_store", latest, LATEST)
 processed("process_cached_store", first_only, stores.key_value("seen", TEXT, TEXT, caching=True))
 twins.dsl("process_values", process_values)
+twins.dsl(
+    "process_values_timers",
+    lambda builder: (
+        texts(builder, "in")
+        .process_values(factory=Reminding, value=TEXT, name="remind")
+        .group_by_key()
+        .count()
+        .to_stream()
+        .to("out", value=LONG)
+    ),
+)
+twins.dsl(
+    "process_values_metadata",
+    lambda builder: texts(builder, "in").process_values(factory=Reminding, value=TEXT).to("out"),
+)
 twins.dsl(
     "process_then_count",
     lambda builder: (

@@ -65,6 +65,11 @@ def by_value(_key: str, value: str) -> str:
     return letter_of(value)
 
 
+def by_key(_topic: str, key: str | None, value: None, partitions: int) -> int | None:
+    """A partition by the length of the key, without the value."""
+    return None if key is None or value is not None else len(key) % partitions
+
+
 def grouped_by_letter(found: KTable[str, str]) -> None:
     """Aggregate rows by their first letters."""
     rows_out(found.group_by(by_letter, key=TEXT, value=TEXT).aggregate(start, added, removed, value=TEXT))
@@ -173,6 +178,18 @@ twins.dsl(
 twins.dsl(
     "foreign_key_join_then_group",
     lambda builder: grouped_by_letter(rows(builder).left_join(other(builder), joined, on=by_value, value=TEXT)),
+)
+twins.dsl(
+    "foreign_key_join_partitioned",
+    lambda builder: rows_out(
+        rows(builder).join(other(builder), joined, on=by_value, partitioner=by_key, other_partitioner=by_key)
+    ),
+)
+twins.dsl(
+    "foreign_key_left_join_partitioned",
+    lambda builder: rows_out(
+        rows(builder).left_join(other(builder), joined, on=by_value, other_partitioner=by_key, name="lookup")
+    ),
 )
 twins.dsl(
     "foreign_key_join_of_counts",

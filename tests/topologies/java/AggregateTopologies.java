@@ -7,6 +7,7 @@ import org.apache.kafka.streams.StreamsBuilder;
 import org.apache.kafka.streams.kstream.CogroupedKStream;
 import org.apache.kafka.streams.kstream.Grouped;
 import org.apache.kafka.streams.kstream.KGroupedStream;
+import org.apache.kafka.streams.kstream.KGroupedTable;
 import org.apache.kafka.streams.kstream.KTable;
 import org.apache.kafka.streams.kstream.Materialized;
 import org.apache.kafka.streams.kstream.Named;
@@ -66,6 +67,7 @@ final class AggregateTopologies {
                 .groupBy(Functions::byLetter, Grouped.as("letters"))
                 .aggregate(Functions::start, Functions::added, Functions::removed, Materialized.as("by-letter"))
                 .toStream().to("out"));
+        all.dsl("table_aggregated_twice", AggregateTopologies::tableTwice);
         all.dsl("table_aggregate_numbers", builder -> counts(Functions.table(builder, "table")
                 .groupBy(Functions::lengthByLetter, Grouped.with(Functions.TEXT, Functions.LONG)).aggregate(
                         Functions::zero, Functions::summed, Functions::subtracted,
@@ -118,6 +120,14 @@ final class AggregateTopologies {
     private static List<String> taken(String key, String value, List<String> list) {
         list.remove(value);
         return list;
+    }
+
+    /** Both read the topic that the grouping names. */
+    private static void tableTwice(StreamsBuilder builder) {
+        KGroupedTable<String, String> rows = Functions.table(builder, "table")
+                .groupBy(Functions::byLetter, Grouped.as("letters"));
+        counts(rows.count(Named.as("counting"), Materialized.as("counts")));
+        rows.reduce(Functions::concatenated, Functions::withoutIt).toStream().to("reduced");
     }
 
     private static void two(StreamsBuilder builder) {

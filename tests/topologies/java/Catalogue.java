@@ -28,6 +28,10 @@ final class Catalogue {
         TableJoinTopologies.register(all);
         RewrittenTopologies.register(all);
         FailingTopologies.register(all);
+        NullKeyTopologies.register(all);
+        MergedSourceTopologies.register(all);
+        NullResultTopologies.register(all);
+        CopartitionedTopologies.register(all);
         return all;
     }
 

@@ -32,6 +32,11 @@ final class DifferentTopologies {
         different.dsl("two_counts_below_a_filter_plain", DifferentTopologies::twoCountsBelowAFilter);
         explicit(different, "foreign_key_join_without_a_name", null);
         explicit(different, "foreign_key_join_with_a_name", TableJoined.as("joining"));
+        different.dsl("streams_with_two_serdes", builder -> {
+            Functions.texts(builder, "in").to("one");
+            Functions.numbers(builder, "in").to("two");
+        });
+        different.dsl("foreign_key_join_of_one_stream", DifferentTopologies::foreignKeyJoinOfOneStream);
         different.dsl("suppressed_behind_to_table", DifferentTopologies::suppressedBehindToTable);
         different.dsl("stream_time_behind_repartition", builder -> {
             builder.addStateStore(ProcessorTopologies.texts("held"));
@@ -65,6 +70,14 @@ final class DifferentTopologies {
                         .to("out");
             }
         });
+    }
+
+    /** One record changes a left row, and puts or deletes the right row that it refers to. */
+    private static void foreignKeyJoinOfOneStream(StreamsBuilder builder) {
+        KStream<String, String> read = Functions.texts(builder, "in");
+        KTable<String, String> right = read.mapValues(value -> value.contains("b") ? value : null)
+                .toTable(Materialized.with(Functions.TEXT, Functions.TEXT));
+        read.toTable().join(right, Functions::letterOf, Functions::joined).toStream().to("out");
     }
 
     private static KTable<String, String> named(StreamsBuilder builder, String topic) {

@@ -37,6 +37,7 @@ final class Driven {
     private Instant now;
     private int step;
     private TopologyTestDriver driver;
+    private long droppedBefore;
 
     /** A record, and the number of the step that it is from. */
     record Output(int step, ProducerRecord<byte[], byte[]> record) {
@@ -79,6 +80,16 @@ final class Driven {
         return driver.getAllStateStores();
     }
 
+    /** How many records the topology has dropped, by the metric "dropped-records-total" of its tasks. */
+    long dropped() {
+        return droppedBefore + droppedNow();
+    }
+
+    private long droppedNow() {
+        return driver.metrics().values().stream().filter(each -> each.metricName().name().equals("dropped-records-total"))
+                .mapToLong(each -> ((Number) each.metricValue()).longValue()).sum();
+    }
+
     void begin(int number) {
         step = number;
     }
@@ -96,6 +107,7 @@ final class Driven {
 
     /** Goes on with a new driver, whose stores are restored from the topics that are their changelogs. */
     void restart() {
+        droppedBefore += droppedNow();
         driver.close();
         Map<TopicPartition, AtomicLong> offsets = offsets();
         create();
@@ -106,6 +118,7 @@ final class Driven {
             }
         });
         Restoring.restore((StreamTask) field("task"), logs);
+        droppedBefore -= droppedNow(); // rows that had expired in the changelogs
         global.forEach(topic -> logs.getOrDefault(topic, List.of()).forEach(record -> feed(record)));
     }
 

@@ -34,6 +34,8 @@ final class FailingTopologies {
         all.dsl("fails_in_table", GO_ON, FailingTopologies::table);
         all.dsl("fails_behind_repartition", GO_ON, builder -> Functions.texts(builder, "in")
                 .selectKey(Functions::letter).repartition().mapValues(FailingTopologies::checked).to("out"));
+        all.dsl("fails_in_punctuation", GO_ON, builder -> Functions.texts(builder, "in")
+                .process(FailingPunctuations::new).mapValues(FailingTopologies::checked).to("out"));
         all.dsl("unreadable_skipped", Map.of(StreamsConfig.DESERIALIZATION_EXCEPTION_HANDLER_CLASS_CONFIG,
                 LogAndContinueExceptionHandler.class), FailingTopologies::numbers);
         all.dsl("unreadable", FailingTopologies::numbers);

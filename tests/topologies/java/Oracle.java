@@ -13,7 +13,8 @@ import java.nio.charset.StandardCharsets;
  *
  * <ul>
  *   <li>"names": the names of the topologies that Python's driver treats in the same way
- *   <li>"describe" with "topology" and "config": what the topology looks like, see {@link Report}
+ *   <li>"describe" with "topology" and "config": what the topology looks like, see {@link Report}. It may be a shape,
+ *       see {@link Shapes}
  *   <li>"run" with also "script" and "now_ms": what comes out of it, see {@link Run}
  * </ul>
  */
@@ -52,6 +53,9 @@ public final class Oracle {
 
     private Prepared prepared(JsonNode question) {
         String name = question.get("topology").asText();
+        if (name.contains("<")) {
+            return new Prepared(Shapes.of(name), question.path("config"));
+        }
         Catalogue found = different.has(name) ? different : catalogue;
         return new Prepared(found.get(name), question.path("config"));
     }

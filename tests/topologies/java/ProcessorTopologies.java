@@ -30,6 +30,7 @@ final class ProcessorTopologies {
         all.dsl("process_wall_clock", builder -> withStore(
                 builder, texts("held"), () -> new Processors.Holding(false), "held"));
         all.dsl("process_cancelled", builder -> withoutStore(builder, Processors.Ticking::new));
+        all.dsl("process_chiming", builder -> withoutStore(builder, Chiming::new));
         all.dsl("process_iterators", builder -> withStore(builder, texts("all"), Processors.Listing::new, "all"));
         all.dsl("process_window_store", builder -> withStore(builder, windows("recent", false),
                 () -> new Processors.Recent("recent"), "recent"));
@@ -42,6 +43,11 @@ final class ProcessorTopologies {
         all.dsl("process_cached_store", builder -> withStore(
                 builder, texts("seen").withCachingEnabled(), Processors.FirstOnly::new, "seen"));
         all.dsl("process_values", ProcessorTopologies::processValues);
+        all.dsl("process_values_timers", builder -> Functions.texts(builder, "in")
+                .processValues(Processors.Reminding::new, Named.as("remind")).groupByKey().count()
+                .toStream().to("out", Functions.longs()));
+        all.dsl("process_values_metadata", builder -> Functions.texts(builder, "in")
+                .processValues(Processors.Reminding::new).to("out"));
         all.dsl("process_then_count", builder -> Functions.texts(builder, "in").process(Processors.Stamped::new)
                 .groupByKey().count().toStream().to("out", Functions.longs()));
         all.dsl("shared_store", ProcessorTopologies::sharedStore);

@@ -283,6 +283,32 @@ final class Processors {
         }
     }
 
+    /** Tells where the record is from and the times of the context, and repeats the last record at each punctuation. */
+    static final class Reminding extends ContextualFixedKeyProcessor<String, String, String> {
+        private FixedKeyRecord<String, String> last;
+
+        @Override
+        public void init(FixedKeyProcessorContext<String, String> context) {
+            super.init(context);
+            context.schedule(Duration.ofMillis(60), PunctuationType.STREAM_TIME, this::remind);
+            context.schedule(Duration.ofMillis(90), PunctuationType.WALL_CLOCK_TIME, this::remind);
+        }
+
+        @Override
+        public void process(FixedKeyRecord<String, String> record) {
+            last = record;
+            RecordMetadata place = context().recordMetadata().orElseThrow();
+            context().forward(record.withValue(place.topic() + "/" + place.offset() + " "
+                    + context().currentStreamTimeMs() + " " + context().currentSystemTimeMs()));
+        }
+
+        private void remind(long now) {
+            if (last != null) {
+                context().forward(last.withValue(last.value() + "@" + now).withTimestamp(now));
+            }
+        }
+    }
+
     /** Makes values upper case. */
     static final class Upper extends OfTexts {
         @Override

@@ -23,7 +23,7 @@ import org.apache.kafka.common.header.internals.RecordHeaders;
  *
  * The answer's "outputs" are all records that the topology wrote, those of internal topics too, in order: a list of
  * step, topic, partition or null, key, value, timestamp or null, headers. "stores" is what they hold at the end,
- * "elapsed_ns" the time that the steps took, "processor_ns" what they took of a processor. If a step fails, "failed" is its number with the exceptions, and the
+ * "dropped" the number of records that were dropped, "elapsed_ns" the time that the steps took, "processor_ns" what they took of a processor. If a step fails, "failed" is its number with the exceptions, and the
  * steps after it are left out.
  */
 final class Run {
@@ -42,6 +42,7 @@ final class Run {
         try {
             Driven.Took took = driven.open(() -> carryOut(steps, answer));
             answer.put("elapsed_ns", took.elapsed()).put("processor_ns", took.processor());
+            answer.put("dropped", driven.dropped());
             StoreContents.write(driven.stores(), answer.putObject("stores"));
         } finally {
             driven.close();

@@ -1,3 +1,5 @@
+import java.util.Optional;
+import java.util.Set;
 import org.apache.kafka.common.utils.Bytes;
 import org.apache.kafka.streams.StreamsBuilder;
 import org.apache.kafka.streams.kstream.Consumed;
@@ -8,6 +10,7 @@ import org.apache.kafka.streams.kstream.KTable;
 import org.apache.kafka.streams.kstream.Materialized;
 import org.apache.kafka.streams.kstream.Named;
 import org.apache.kafka.streams.kstream.TableJoined;
+import org.apache.kafka.streams.processor.StreamPartitioner;
 import org.apache.kafka.streams.state.KeyValueStore;
 
 /** Joins with tables. */
@@ -94,9 +97,27 @@ final class TableJoinTopologies {
         all.dsl("foreign_key_join_then_group", builder -> table(builder)
                 .leftJoin(other(builder), Functions::letterOf, Functions::joined).groupBy(Functions::byLetter)
                 .aggregate(Functions::start, Functions::added, Functions::removed).toStream().to("out"));
+        all.dsl("foreign_key_join_partitioned", builder -> table(builder)
+                .join(other(builder), Functions::letterOf, Functions::joined, TableJoined.with(byKey(), byKey()))
+                .toStream().to("out"));
+        all.dsl("foreign_key_left_join_partitioned", builder -> table(builder)
+                .leftJoin(other(builder), (key, value) -> Functions.letter(key, value), Functions::joined,
+                        TableJoined.<String, String>with(null, byKey()).withName("lookup")).toStream().to("out"));
         all.dsl("foreign_key_join_of_counts", builder -> table(builder).join(
                 in(builder).groupByKey().count(), Functions::letterOf, (text, count) -> text + "+" + count)
                 .toStream().to("out"));
+    }
+
+    private static StreamPartitioner<String, Void> byKey() {
+        return new StreamPartitioner<>() {
+            @Override
+            public Optional<Set<Integer>> partitions(String topic, String key, Void value, int count) {
+                if (value != null || key == null) {
+                    return Optional.empty();
+                }
+                return Optional.of(Set.of(key.length() % count));
+            }
+        };
     }
 
     private static KStream<String, String> in(StreamsBuilder builder) {

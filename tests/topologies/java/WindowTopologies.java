@@ -24,7 +24,7 @@ final class WindowTopologies {
     static final Duration SIZE = Duration.ofMillis(100);
     static final Duration GAP = Duration.ofMillis(50);
     static final Duration GRACE = Duration.ofMillis(70);
-    private static final Duration LONG = Duration.ofMinutes(1);
+    static final Duration LONG = Duration.ofMinutes(1);
     private static final EmitStrategy ON_CLOSE = EmitStrategy.onWindowClose();
 
     private WindowTopologies() {

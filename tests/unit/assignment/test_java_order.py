@@ -12,6 +12,7 @@ from kafka_groups.assignment.java_order import (
     int_hash,
     set_hash,
     string_hash,
+    timeline_slots,
     uuid_hash,
 )
 
@@ -54,3 +55,22 @@ def test_tables_with_snapshots() -> None:
     assert in_timeline_order(range(20), int_hash) == [
         13, 0, 18, 5, 10, 2, 15, 7, 12, 4, 17, 9, 1, 14, 19, 6, 11, 3, 16, 8,
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("count", "added", "replaced"),
+    [
+        (2, [0, 1], [0, 1]),
+        (5, [2, 0, 4, 1, 3], [0, 2, 4, 1, 3]),
+        (10, [5, 0, 2, 7, 4, 9, 1, 6, 3, 8], [0, 5, 2, 7, 4, 9, 1, 6, 3, 8]),
+    ],
+)
+def test_a_table_with_snapshots_may_grow_when_a_value_is_replaced(
+    count: int, added: list[int], replaced: list[int]
+) -> None:
+    assert in_timeline_order(range(count), int_hash) == added
+    assert in_timeline_order(range(count), int_hash, timeline_slots(count + 1)) == replaced
+
+
+def test_a_table_with_snapshots_never_shrinks() -> None:
+    assert in_timeline_order(range(3), int_hash, timeline_slots(6)) == [0, 2, 1]

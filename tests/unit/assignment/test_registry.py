@@ -59,7 +59,7 @@ def test_names_must_differ() -> None:
 
 
 def test_there_must_be_an_assignor() -> None:
-    with pytest.raises(ConfigurationError, match="No task assignors"):
+    with pytest.raises(ConfigurationError, match="There are no task assignors"):
         TaskAssignors.of([])
 
 

@@ -10,8 +10,8 @@ from kafka_groups.broker.api import (
     share_group_heartbeat,
     streams_group_heartbeat,
 )
-from kafka_groups.broker.api.context import RequestContext
 from kafka_groups.broker.coordinators.groups.member_client import MemberClient
+from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.errors import NotCoordinatorError
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.delete_groups import DeletableGroupResult, DeleteGroupsRequest
@@ -182,10 +182,10 @@ class TestListGroups:
                 group_id=group_id, member_id="a", member_epoch=0, subscribed_topic_names=("orders",)
             )
             if group_id in led:
-                await groups.heartbeat(request, MemberClient("c", "/h"))
+                await groups.share_group_heartbeat(request, MemberClient("c", "/h"))
                 continue
             with pytest.raises(NotCoordinatorError):
-                await groups.heartbeat(request, MemberClient("c", "/h"))
+                await groups.share_group_heartbeat(request, MemberClient("c", "/h"))
         response = await list_groups.handle(ListGroupsRequest(), context)
         listed = {group.group_id for group in response.groups}
         assert listed == led

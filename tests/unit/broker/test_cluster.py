@@ -94,6 +94,12 @@ def test_cluster_runs_in_memory_and_in_virtual_time() -> None:
     assert run_simulated(program, 1) != run_simulated(program, 2)
 
 
+def test_clusters_with_one_seed_have_ids_of_their_own() -> None:
+    with EmbeddedCluster(seed=1) as first, EmbeddedCluster(seed=1) as second:
+        assert first.metadata.cluster_id != second.metadata.cluster_id
+        assert first.create_topic("t").topic_id == second.create_topic("t").topic_id
+
+
 def test_what_the_brokers_begin_belongs_to_the_context_in_which_they_started() -> None:
     who = ContextVar("who", default="nobody")
 
@@ -144,6 +150,7 @@ def fifty_clusters() -> None:
     assert running_loop_threads() == loops
 
 
+@pytest.mark.slow
 def test_fifty_clusters_on_one_loop_leave_no_task() -> None:
     alone(fifty_clusters_on_one_loop)
 

@@ -137,6 +137,13 @@ def test_authenticating_again_within_a_second_or_without_a_handshake_is_refused(
     assert permitted(made) == set(ApiKey)
 
 
+@pytest.mark.parametrize("mechanisms", [(), ("OAUTHBEARER",)])
+def test_users_whose_passwords_no_mechanism_asks_for_are_refused(mechanisms: tuple[str, ...]) -> None:
+    """Such a cluster would be open to anyone, or closed to the users."""
+    with pytest.raises(ConfigurationError, match="or leave the users out"):
+        BrokerSecurity(mechanisms=mechanisms, users={"ann": "x"})
+
+
 def test_unknown_mechanism_is_refused_and_passwords_are_not_shown() -> None:
     with pytest.raises(ConfigurationError, match="Unknown SASL mechanism 'GSSAPI'"):
         BrokerSecurity(mechanisms=("GSSAPI",))

@@ -11,7 +11,6 @@ from attrs import evolve
 
 from kafka_groups.broker.api import sasl_authenticate, sasl_handshake
 from kafka_groups.broker.api.api_versions import ApiVersionsHandler
-from kafka_groups.broker.api.context import ConnectionInfo, RequestContext
 from kafka_groups.broker.faults import (
     DROP_CONNECTION,
     DROP_RESPONSE,
@@ -22,6 +21,7 @@ from kafka_groups.broker.faults import (
     delay,
 )
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
+from kafka_groups.broker.requests.context import ConnectionInfo, RequestContext
 from kafka_groups.broker.requests.services import BrokerServices
 from kafka_groups.broker.runtime.parts import BrokerParts
 from kafka_groups.broker.runtime.scheduling.purgatory import Purgatory

@@ -4,13 +4,14 @@ import random
 from typing import Any
 from uuid import UUID
 
+import attrs
 import pytest
 
 from kafka_groups.client.background import BackgroundErrors
 from kafka_groups.client.backoff import BackoffTimer
 from kafka_groups.client.metadata import Metadata, MetadataManager, Node
 from kafka_groups.client.requests import NEVER_MS, ClientResponse, OutgoingRequest
-from kafka_groups.errors import DisconnectedError, TopicAuthorizationFailedError
+from kafka_groups.errors import ConfigurationError, DisconnectedError, TopicAuthorizationFailedError
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.leadership import LeaderIdAndEpoch, NodeEndpoint
 from kafka_groups.protocol.messages.metadata import (
@@ -105,6 +106,22 @@ class TestMetadata:
         assert not metadata.apply_hint(partition, LeaderIdAndEpoch(leader_id=leader_id, leader_epoch=leader_epoch), ())
         assert metadata.leader_of(partition) == 1
 
+    def test_brokers_of_another_cluster_are_refused_before_anything_of_them_is_stored(self) -> None:
+        metadata = Metadata()
+        one, other = (_of_cluster(name, port) for name, port in (("one", 9092), ("other", 9192)))
+        metadata.check_cluster(one)
+        metadata.check_cluster(attrs.evolve(one, brokers=()))
+        metadata.check_cluster(attrs.evolve(other, error_code=ErrorCode.REBOOTSTRAP_REQUIRED))
+        with pytest.raises(
+            ConfigurationError, match=r"different clusters: b:9092 \(cluster one\) and b:9192 \(cluster other\)"
+        ):
+            metadata.check_cluster(other)
+        metadata.check_cluster(one)
+
+
+def _of_cluster(name: str, port: int) -> MetadataResponse:
+    return MetadataResponse(cluster_id=name, brokers=(MetadataResponseBroker(node_id=1, host="b", port=port),))
+
 
 class Managed:
     """A manager with its surroundings."""
@@ -160,7 +177,9 @@ class TestMetadataManager:
         unknown = topic("ordres", None, (), error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         managed.answer(first, response(topic(), unknown), 0)
         [event] = managed.errors.events.take()
-        assert event.text.startswith("Topics do not exist and will be created, if the brokers allow it: ordres. If a")
+        assert event.text.startswith(
+            "Topics do not exist, but the brokers create them if their settings allow it: ordres. If a"
+        )
         again = managed.request(200)
         assert built(again).allow_auto_topic_creation
         managed.answer(again, response(topic(), topic("ordres", AGAIN)), 200)

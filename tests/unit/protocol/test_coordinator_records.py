@@ -9,36 +9,36 @@ from attrs import evolve
 
 from kafka_groups.errors import MalformedRecordError, ProtocolError, UnknownRecordTypeError
 from kafka_groups.protocol.coordinator_records.consumer_offsets import CONSUMER_OFFSETS
+from kafka_groups.protocol.coordinator_records.group_record import TargetEpoch
 from kafka_groups.protocol.coordinator_records.offsets import (
-    GroupMetadataKey,
+    ClassicGroupMetadata,
     GroupMetadataValue,
-    OffsetCommitKey,
+    OffsetCommit,
     OffsetCommitValue,
 )
 from kafka_groups.protocol.coordinator_records.record import CoordinatorRecord, RecordTable
 from kafka_groups.protocol.coordinator_records.share_group import (
     AssignedTopic,
-    ShareGroupCurrentMemberAssignmentKey,
+    ShareGroupCurrentMemberAssignment,
     ShareGroupCurrentMemberAssignmentValue,
-    ShareGroupMemberMetadataKey,
+    ShareGroupMemberMetadata,
     ShareGroupMemberMetadataValue,
-    ShareGroupMetadataKey,
+    ShareGroupMetadata,
     ShareGroupMetadataValue,
-    ShareGroupTargetAssignmentMetadataKey,
-    ShareGroupTargetAssignmentMetadataValue,
+    ShareGroupTargetAssignmentMetadata,
 )
 from kafka_groups.protocol.coordinator_records.share_group_state import (
     SHARE_GROUP_STATE,
-    ShareSnapshotKey,
+    ShareSnapshot,
     ShareSnapshotValue,
-    ShareUpdateKey,
+    ShareUpdate,
     ShareUpdateValue,
 )
 from kafka_groups.protocol.messages.share_state import StateBatch
+from tests.support.broker.coordinator_records import with_value
 
 TOPIC_ID = UUID("01234567-89ab-cdef-0123-456789abcdef")
 TOPIC_ID_HEX = "01234567 89abcdef 01234567 89abcdef"
-UPDATE_KEY = ShareUpdateKey(group_id="g", topic_id=TOPIC_ID, partition=3)
 UPDATE_KEY_BYTES = bytes.fromhex(f"0001 000167 {TOPIC_ID_HEX} 00000003")
 UPDATE = ShareUpdateValue(
     snapshot_epoch=1,
@@ -47,17 +47,14 @@ UPDATE = ShareUpdateValue(
     delivery_complete_count=4,
     state_batches=(StateBatch(first_offset=6, last_offset=9, delivery_state=2, delivery_count=1),),
 )
+UPDATED = ShareUpdate("g", TOPIC_ID, 3, UPDATE)
 UPDATE_START = bytes.fromhex("0000 00000001 00000002 0000000000000005")
 UPDATE_BATCHES = bytes.fromhex("02 0000000000000006 0000000000000009 02 0001 00")
 UPDATE_COUNT = bytes.fromhex("00 04 00000004")
 UPDATE_BYTES = UPDATE_START + UPDATE_BATCHES + b"\x01" + UPDATE_COUNT
 
 
-def record(key: object, value: object | None = None) -> CoordinatorRecord:
-    return CoordinatorRecord(key, value)
-
-
-def encoded(table: RecordTable, written: CoordinatorRecord) -> tuple[bytes, bytes | None]:
+def encoded(table: RecordTable[Any], written: CoordinatorRecord) -> tuple[bytes, bytes | None]:
     """The bytes, from which the same record is read."""
     key, value = table.encode(written)
     assert table.decode(key, value) == written
@@ -65,25 +62,25 @@ def encoded(table: RecordTable, written: CoordinatorRecord) -> tuple[bytes, byte
 
 
 def test_key_and_value_start_with_type_and_version() -> None:
-    assert encoded(SHARE_GROUP_STATE, record(UPDATE_KEY, UPDATE)) == (UPDATE_KEY_BYTES, UPDATE_BYTES)
+    assert encoded(SHARE_GROUP_STATE, UPDATED) == (UPDATE_KEY_BYTES, UPDATE_BYTES)
 
 
 def test_a_snapshot_has_both_times_and_leaves_out_an_unknown_count() -> None:
-    key = ShareSnapshotKey(group_id="", topic_id=TOPIC_ID, partition=0)
     value = ShareSnapshotValue(
         snapshot_epoch=1, state_epoch=2, leader_epoch=3, start_offset=-1, create_timestamp_ms=4, write_timestamp_ms=5
     )
 
-    assert encoded(SHARE_GROUP_STATE, record(key, value)) == (
+    assert encoded(SHARE_GROUP_STATE, ShareSnapshot("", TOPIC_ID, 0, value)) == (
         bytes.fromhex(f"0000 0000 {TOPIC_ID_HEX} 00000000"),
         bytes.fromhex("0000 00000001 00000002 00000003 ffffffffffffffff 0000000000000004 0000000000000005 01 00"),
     )
 
 
 def test_records_of_a_group_and_a_member() -> None:
-    group = record(ShareGroupMetadataKey(group_id="g"), ShareGroupMetadataValue(epoch=7, metadata_hash=-2))
-    member = record(
-        ShareGroupCurrentMemberAssignmentKey(group_id="g", member_id="m"),
+    group = ShareGroupMetadata("g", ShareGroupMetadataValue(epoch=7, metadata_hash=-2))
+    member = ShareGroupCurrentMemberAssignment(
+        "g",
+        "m",
         ShareGroupCurrentMemberAssignmentValue(
             member_epoch=3,
             previous_member_epoch=2,
@@ -104,8 +101,9 @@ def test_records_of_a_group_and_a_member() -> None:
 
 @pytest.mark.parametrize(("rack_id", "written"), [(None, "00"), ("", "01"), ("r", "0272")])
 def test_a_member_may_have_no_rack(rack_id: str | None, written: str) -> None:
-    member = record(
-        ShareGroupMemberMetadataKey(group_id="g", member_id="m"),
+    member = ShareGroupMemberMetadata(
+        "g",
+        "m",
         ShareGroupMemberMetadataValue(rack_id=rack_id, client_id="c", client_host="/h", subscribed_topic_names=("t",)),
     )
 
@@ -116,22 +114,21 @@ def test_a_member_may_have_no_rack(rack_id: str | None, written: str) -> None:
 
 
 def test_the_time_of_an_assignment_is_written_if_it_is_known() -> None:
-    key = ShareGroupTargetAssignmentMetadataKey(group_id="g")
-    unknown = record(key, ShareGroupTargetAssignmentMetadataValue(assignment_epoch=1))
-    known = record(key, ShareGroupTargetAssignmentMetadataValue(assignment_epoch=1, assignment_timestamp_ms=258))
+    unknown = ShareGroupTargetAssignmentMetadata("g", TargetEpoch(assignment_epoch=1))
+    known = ShareGroupTargetAssignmentMetadata("g", TargetEpoch(assignment_epoch=1, assignment_timestamp_ms=258))
 
     assert encoded(CONSUMER_OFFSETS, unknown)[1] == bytes.fromhex("0000 00000001 00")
     assert encoded(CONSUMER_OFFSETS, known)[1] == bytes.fromhex("0000 00000001 01 00 08 0000000000000102")
 
 
 @pytest.mark.parametrize("table", [CONSUMER_OFFSETS, SHARE_GROUP_STATE], ids=lambda table: table.topic)
-def test_the_types_of_a_topic_are_kafkas(table: RecordTable) -> None:
-    numbers = [(each.number, each.key_class.__name__, each.value_class.__name__) for each in table.types]
+def test_the_types_of_a_topic_are_kafkas(table: RecordTable[Any]) -> None:
+    numbers = [(each.number, each.record_class.__name__, each.value_class.__name__) for each in table.types]
     share_state = [(0, "ShareSnapshot"), (1, "ShareUpdate")]
     groups = [
         (0, "LegacyOffsetCommit"),
         (1, "OffsetCommit"),
-        (2, "GroupMetadata"),
+        (2, "ClassicGroupMetadata"),
         (3, "ConsumerGroupMetadata"),
         (4, "ConsumerGroupPartitionMetadata"),
         (5, "ConsumerGroupMemberMetadata"),
@@ -154,10 +151,11 @@ def test_the_types_of_a_topic_are_kafkas(table: RecordTable) -> None:
     ]
     expected = share_state if table is SHARE_GROUP_STATE else groups
 
-    assert numbers == [(number, f"{name}Key", f"{name}Value") for number, name in expected]
+    shared = {"LegacyOffsetCommit": "OffsetCommitValue", "ClassicGroupMetadata": "GroupMetadataValue"}
+    shared |= {f"{kind}GroupTargetAssignmentMetadata": "TargetEpoch" for kind in ("Consumer", "Share", "Streams")}
+    assert numbers == [(number, name, shared.get(name, f"{name}Value")) for number, name in expected]
 
 
-OFFSET_KEY = OffsetCommitKey(group="g", topic="t", partition=1)
 OFFSET = OffsetCommitValue(offset=5, leader_epoch=2, metadata="m", commit_timestamp_ms=7)
 
 
@@ -177,7 +175,7 @@ OFFSET = OffsetCommitValue(offset=5, leader_epoch=2, metadata="m", commit_timest
     ids=["newest", "topic-id", "expires"],
 )
 def test_an_offset_is_written_in_the_version_that_kafka_chooses(value: OffsetCommitValue, written: str) -> None:
-    assert encoded(CONSUMER_OFFSETS, record(OFFSET_KEY, value)) == (
+    assert encoded(CONSUMER_OFFSETS, OffsetCommit("g", "t", 1, value)) == (
         bytes.fromhex("0001 000167 000174 00000001"),
         bytes.fromhex(written),
     )
@@ -186,7 +184,7 @@ def test_an_offset_is_written_in_the_version_that_kafka_chooses(value: OffsetCom
 def test_a_classic_group_is_written_in_version_3() -> None:
     value = GroupMetadataValue(protocol_type="consumer", generation=1, protocol=None, leader=None)
 
-    assert encoded(CONSUMER_OFFSETS, record(GroupMetadataKey(group="g"), value)) == (
+    assert encoded(CONSUMER_OFFSETS, ClassicGroupMetadata("g", value)) == (
         bytes.fromhex("0002 000167"),
         b"\x00\x03" + b"\x00\x08consumer" + bytes.fromhex("00000001 ffff ffff ffffffffffffffff 00000000"),
     )
@@ -196,7 +194,7 @@ def test_a_classic_group_is_written_in_version_3() -> None:
 
 
 def test_a_tombstone_has_a_key_and_no_value() -> None:
-    tombstone = record(ShareGroupMemberMetadataKey(group_id="g", member_id="m"))
+    tombstone = ShareGroupMemberMetadata("g", "m")
 
     assert encoded(CONSUMER_OFFSETS, tombstone) == (bytes.fromhex("000a 000167 00016d"), None)
 
@@ -255,16 +253,16 @@ def test_tagged_fields_of_a_newer_release_are_ignored() -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "told"),
+    ("record", "told"),
     [
-        (ShareGroupMetadataKey(group_id="g"), None, "ShareGroupMetadataKey is not a key of __share_group_state"),
-        (UPDATE_KEY, ShareGroupMetadataValue(epoch=1, metadata_hash=1), "is not the value of a ShareUpdateKey"),
-        (ShareUpdateKey(group_id="g", topic_id=TOPIC_ID, partition=2**31), None, "Cannot encode ShareUpdateKey"),
+        (ShareGroupMetadata("g"), "ShareGroupMetadata is not a record of __share_group_state"),
+        (with_value(UPDATED, ShareGroupMetadataValue(epoch=1, metadata_hash=1)), "is not the value of a ShareUpdate"),
+        (ShareUpdate("g", TOPIC_ID, partition=2**31), "Cannot encode ShareUpdate"),
     ],
 )
-def test_a_record_that_cannot_be_written_is_refused(key: Any, value: Any, told: str) -> None:
+def test_a_record_that_cannot_be_written_is_refused(record: Any, told: str) -> None:
     with pytest.raises(ProtocolError, match=told):
-        SHARE_GROUP_STATE.encode(record(key, value))
+        SHARE_GROUP_STATE.encode(record)
 
 
 def test_tables_and_types_say_what_they_are() -> None:

@@ -20,26 +20,27 @@ What the steps show of Kafka 4.4 (with a snapshot after 5 updates, instead of 50
 
 from collections.abc import Iterable, Mapping
 from itertools import groupby
+from typing import Any
 
 import pytest
 
+from kafka_groups.protocol.coordinator_records.group_record import TargetEpoch
 from kafka_groups.protocol.coordinator_records.offsets import (
-    GroupMetadataKey,
+    ClassicGroupMetadata,
     GroupMetadataValue,
-    OffsetCommitKey,
+    OffsetCommit,
     OffsetCommitValue,
 )
 from kafka_groups.protocol.coordinator_records.record import CoordinatorRecord
 from kafka_groups.protocol.coordinator_records.share_group import (
     SHARE_GROUP_RECORDS,
-    ShareGroupTargetAssignmentMemberKey,
+    ShareGroupTargetAssignmentMember,
     ShareGroupTargetAssignmentMemberValue,
-    ShareGroupTargetAssignmentMetadataValue,
 )
 from kafka_groups.protocol.coordinator_records.share_group_state import (
     SHARE_GROUP_STATE,
     ShareSnapshotValue,
-    ShareUpdateKey,
+    ShareUpdate,
 )
 from tests.recording.golden_meanings import (
     UNRESOLVED,
@@ -72,6 +73,7 @@ from tests.recording.golden_records import (
     GoldenRecord,
     load_records,
 )
+from tests.support.broker.coordinator_records import tombstone
 
 GOLDEN = load_records()
 AVAILABLE, ACKNOWLEDGED, ARCHIVING, ARCHIVED = 0, 2, 3, 4
@@ -84,9 +86,9 @@ every_record = pytest.mark.parametrize(
 
 def _partition_of_the_second_member() -> int:
     """Which of the two partitions it gets depends on the ids of the capture."""
-    key = ShareGroupTargetAssignmentMemberKey(group_id="golden-group", member_id=MEMBER_B)
+    key = ShareGroupTargetAssignmentMember[Any]("golden-group", MEMBER_B)
     records = (record.stored.decode() for record in GOLDEN.records)
-    value = next(record.value for record in records if record.key == key)
+    value = next(record.value for record in records if tombstone(record) == key)
     assert isinstance(value, ShareGroupTargetAssignmentMemberValue)
     return value.topic_partitions[0].partitions[0]
 
@@ -154,7 +156,7 @@ EXPECTED: Mapping[str, list[CoordinatorRecord]] = {
     "delete group with state": [
         states({}, {}, [TOPIC_C], DEAD_LETTER_GROUP),
         *deleted(DEAD_LETTER_GROUP),
-        CoordinatorRecord(C0, None),
+        C0,
     ],
     "last member leaves": [
         *left(MEMBER_A),
@@ -166,8 +168,8 @@ EXPECTED: Mapping[str, list[CoordinatorRecord]] = {
         states({}, {**OF_A, **OF_B}),
         snapshot(A0, (2, 7, 0), (7, 0)),
     ],
-    "delete offsets": [states({}, OF_A, [TOPIC_B]), states({}, OF_A), CoordinatorRecord(B0, None)],
-    "delete topic": [states({}, {}), CoordinatorRecord(A0, None), CoordinatorRecord(A1, None)],
+    "delete offsets": [states({}, OF_A, [TOPIC_B]), states({}, OF_A), B0],
+    "delete topic": [states({}, {}), A0, A1],
     "delete group": [states({}, {}), *deleted()],
 }
 """Step → records of `__consumer_offsets`, then of `__share_group_state`."""
@@ -192,7 +194,7 @@ def test_the_records_of_a_step_say_what_happened(step: str) -> None:
 
 def _runs(records: Iterable[CoordinatorRecord]) -> list[list[CoordinatorRecord]]:
     """Runs of one type, sorted: the order of members and partitions differs from capture to capture."""
-    return [sorted(run, key=repr) for _, run in groupby(records, key=lambda record: type(record.key))]
+    return [sorted(run, key=repr) for _, run in groupby(records, key=type)]
 
 
 def _classic(step: str) -> list[CoordinatorRecord]:
@@ -203,7 +205,7 @@ def test_a_classic_group_and_its_members() -> None:
     joined_group, left_group = _classic(CLASSIC_STEPS[0])[-1], _classic(CLASSIC_STEPS[2])[-1]
     joined_value, left_value = joined_group.value, left_group.value
 
-    assert joined_group.key == left_group.key == GroupMetadataKey(group=CLASSIC_GROUP)
+    assert tombstone(joined_group) == tombstone(left_group) == ClassicGroupMetadata(CLASSIC_GROUP)
     assert isinstance(joined_value, GroupMetadataValue)
     assert isinstance(left_value, GroupMetadataValue)
     [only] = joined_value.members
@@ -228,7 +230,7 @@ def test_a_committed_offset() -> None:
     [record] = _classic(CLASSIC_STEPS[1])
     stored = next(each.stored for each in GOLDEN.records if each.step == CLASSIC_STEPS[1])
 
-    assert record.key == OffsetCommitKey(group=CLASSIC_GROUP, topic=TOPIC_C, partition=0)
+    assert tombstone(record) == OffsetCommit(CLASSIC_GROUP, TOPIC_C, 0)
     assert isinstance(record.value, OffsetCommitValue)
     assert record.value == OffsetCommitValue(
         offset=1,
@@ -244,19 +246,19 @@ def test_a_committed_offset() -> None:
 
 def test_a_deleted_classic_group_leaves_tombstones() -> None:
     assert _classic(CLASSIC_STEPS[3]) == [
-        CoordinatorRecord(OffsetCommitKey(group=CLASSIC_GROUP, topic=TOPIC_C, partition=0), None),
-        CoordinatorRecord(GroupMetadataKey(group=CLASSIC_GROUP), None),
+        OffsetCommit(CLASSIC_GROUP, TOPIC_C, 0),
+        ClassicGroupMetadata(CLASSIC_GROUP),
     ]
 
 
 def test_every_type_of_share_groups_was_captured_with_values_and_tombstones() -> None:
     decoded = [record.stored.decode() for record in GOLDEN.records]
     types = (*SHARE_GROUP_RECORDS, *SHARE_GROUP_STATE.types)
-    key_classes = {record_type.key_class for record_type in types}
+    classes = {record_type.record_class for record_type in types}
 
-    assert {type(record.key) for record in decoded if record.value is not None} >= key_classes
-    assert {type(record.key) for record in decoded if record.value is None} >= key_classes - {ShareUpdateKey}
-    assert not any(type(record.key) is ShareUpdateKey for record in decoded if record.value is None)
+    assert {type(record) for record in decoded if record.value is not None} >= classes
+    assert {type(record) for record in decoded if record.value is None} >= classes - {ShareUpdate}
+    assert not any(type(record) is ShareUpdate for record in decoded if record.value is None)
 
 
 def test_all_records_of_all_steps_were_captured() -> None:
@@ -273,5 +275,5 @@ def test_times_are_those_of_the_writing() -> None:
         if isinstance(value, ShareSnapshotValue):
             assert value.create_timestamp_ms == value.write_timestamp_ms
             assert 0 <= record.stored.timestamp_ms - value.write_timestamp_ms < 1_000
-        if isinstance(value, ShareGroupTargetAssignmentMetadataValue) and value.assignment_timestamp_ms:
+        if isinstance(value, TargetEpoch) and value.assignment_timestamp_ms:
             assert 0 <= record.stored.timestamp_ms - value.assignment_timestamp_ms < 1_000

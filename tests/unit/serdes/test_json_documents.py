@@ -209,7 +209,7 @@ class Positive:
         (Line, b"null", "ValidationError: Expected `object`, got `null`"),
         (Line, b'{"article":"tea"}', "ValidationError: Object missing required field `amount`"),
         (Line, b'{"article":"tea","amount":"2"}', "ValidationError: Expected `int`, got `str` - at `$.amount`"),
-        (Line, b'{"article":"\xff","amount":2}', "UnicodeDecodeError: 'utf-8' codec can't decode byte 0xff"),
+        (Line, b'{"article":"\xff","amount":2}', "DecodeError: "),  # msgspec before 0.23: UnicodeDecodeError
         (Positive, b'{"amount":0}', "ValidationError: amount must be positive"),
         (object, b"[" * 100_000, "RecursionError: "),
         (Item, b'{"price":"x"}', "ValidationError: 1 validation error for Item"),

@@ -136,6 +136,22 @@ def test_errors_of_the_network_may_pass(error: Exception, depth: int, *, retriab
     assert not DeserializationError.retriable
 
 
+@pytest.mark.parametrize(("behind", "retriable"), [(ConnectionRefusedError(), True), (LookupError(), False)])
+def test_an_error_that_is_its_own_cause_is_judged_by_what_was_handled(behind: Exception, *, retriable: bool) -> None:
+    def fail(value: object) -> Any:
+        try:
+            raise behind
+        except Exception:
+            try:
+                raise ValueError("registry")
+            except ValueError as error:
+                raise error from error
+
+    with pytest.raises(DeserializationError) as refused:
+        read(serdes.of(Celsius, fail, fail), b"")
+    assert refused.value.retriable is retriable
+
+
 def test_pairs_of_the_same_functions_are_equal() -> None:
     assert serdes.of(Celsius, encode, decode) == CELSIUS
     assert serdes.of(Celsius, encode_with_schema, decode) != CELSIUS
@@ -190,3 +206,23 @@ def test_functions_that_cannot_work_are_refused_at_once(function: Any, reason: s
     assert reason in str(raised.value)
     with pytest.raises(ConfigurationError, match="deserializer="):
         serdes.of(Celsius, encode, function)
+
+
+class WithoutTextError(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+
+@pytest.mark.parametrize("error", [WithoutTextError(), ValueError(1_000_000 * "x")], ids=["no text", "long text"])
+def test_the_text_of_an_error_is_safe_and_short(error: Exception) -> None:
+    def fail(_given: object) -> Any:
+        raise error
+
+    serde = serdes.of(str, fail, fail)
+    with pytest.raises(DeserializationError) as reading:
+        serde.deserializer("t", is_key=False)(b"x", ())
+    with pytest.raises(SerializationError) as writing:
+        serde.serializer("t", is_key=False)("x", [])
+    for raised in (reading, writing):
+        assert type(error).__name__ in str(raised.value)
+        assert len(str(raised.value)) < 2_200

@@ -9,11 +9,11 @@ from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.protocol.messages.share_acknowledge import AcknowledgementBatch
 from kafka_groups.protocol.messages.share_fetch import AcquiredRecords
 from kafka_groups.protocol.record_builder import BatchOptions, NewRecord, build_batch
-from kafka_groups.share.delivery.batch import AnyRecords, ShareRecords
 from kafka_groups.share.delivery.decoding import Decoder
 from kafka_groups.share.delivery.delivered import DeliveredRecords
 from kafka_groups.share.delivery.delivery import SessionId
 from kafka_groups.share.delivery.records import AnyRecord, delivery_of
+from kafka_groups.share.delivery.share_records import AnyRecords, ShareRecords
 from kafka_groups.types import TopicIdPartition
 
 TOPIC = UUID(int=77)

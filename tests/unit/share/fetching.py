@@ -33,12 +33,12 @@ from kafka_groups.protocol.messages.share_fetch import (
     ShareFetchResponse,
 )
 from kafka_groups.share.application import Application
-from kafka_groups.share.delivery.batch import AnyRecords
 from kafka_groups.share.delivery.commits import CommitTicket
 from kafka_groups.share.delivery.fetching.fetch import Collaborators, ShareFetchManager
-from kafka_groups.share.delivery.fetching.metrics import ShareMetrics
+from kafka_groups.share.delivery.fetching.fetch_sensors import ShareMetrics
 from kafka_groups.share.delivery.inbox import Inbox
 from kafka_groups.share.delivery.records import AnyRecord
+from kafka_groups.share.delivery.share_records import AnyRecords
 from kafka_groups.share.membership.membership import MemberIdentity, ShareMembership
 from kafka_groups.share.membership.states import MemberState
 from kafka_groups.testing.clock import ManualClock

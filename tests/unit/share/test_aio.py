@@ -25,7 +25,7 @@ from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatResponse
 from kafka_groups.share.aio import AsyncKafkaShareConsumer
-from kafka_groups.share.delivery.fetching.settlement import Settlement
+from kafka_groups.share.delivery.fetching.share_responses import ShareResponses
 from kafka_groups.share.parts import Environment
 from kafka_groups.testing.simulation import Simulation, run_simulated
 from kafka_groups.types import AcknowledgeType
@@ -107,7 +107,7 @@ def test_a_defect_inside_ends_a_commit_at_once_and_every_call_after_it(monkeypat
         consumer = world.consumer()
         await consumer.subscribe([TOPIC])
         await take(consumer, 3)
-        monkeypatch.setattr(Settlement, "acknowledged", fail)
+        monkeypatch.setattr(ShareResponses, "acknowledged", fail)
         before_ms = world.clock.now_ms()
         results = await consumer.commit_sync()
         assert world.clock.now_ms() - before_ms < 1000

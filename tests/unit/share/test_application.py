@@ -17,8 +17,8 @@ from kafka_groups.errors import (
     WakeupError,
 )
 from kafka_groups.protocol.record_batch import crc32c
-from kafka_groups.share.delivery.batch import ShareRecords
 from kafka_groups.share.delivery.commits import CommitTicket
+from kafka_groups.share.delivery.share_records import ShareRecords
 from kafka_groups.types import AcknowledgeType, TopicIdPartition, TopicPartition
 from tests.unit.share.deliveries import TOPIC, batch, batch_with
 from tests.unit.share.fetching import Bench, acknowledged_in

@@ -119,7 +119,7 @@ def test_locks_that_ran_out_are_told_with_partition_and_offsets(log: pytest.LogC
 
     simulate(program)
     (said,) = lines(log, logging.WARNING, "records")
-    assert said.startswith("Acknowledgements of 5 records of orders-0 (offsets 0 to 4) did not succeed: ")
+    assert said.startswith("Could not acknowledge 5 records of orders-0 (offsets 0 to 4): ")
 
 
 def test_records_in_hand_when_the_session_ends_are_told(log: pytest.LogCaptureFixture) -> None:

@@ -363,6 +363,7 @@ def test_a_program_that_ends_without_closing_ends(cluster: EmbeddedCluster, grou
     assert "unclosed" not in done.stderr
 
 
+@pytest.mark.slow
 def test_a_forked_child_is_told_so_and_leaves_the_parents_session_alone(cluster: EmbeddedCluster, group: str) -> None:
     done = run_script(
         f"""
@@ -400,6 +401,7 @@ def test_a_forked_child_is_told_so_and_leaves_the_parents_session_alone(cluster:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_a_child_that_forgets_the_consumer_leaves_the_parents_session_alone(
     cluster: EmbeddedCluster, group: str
 ) -> None:

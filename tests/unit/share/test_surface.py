@@ -147,7 +147,7 @@ async def test_before_subscribing_and_after_closing_asynchronously() -> None:
         await consumer.poll(0)
 
 
-@pytest.mark.parametrize("topics", ["orders", [""], [7], [b"orders"]])
+@pytest.mark.parametrize("topics", ["orders", [""], [7], [b"orders"], ["orders-.*"]])
 def test_topics_must_be_a_collection_of_names(topics: Any) -> None:
     consumer = KafkaShareConsumer(bootstrap_servers="nowhere.invalid:1", group_id="g")
     with pytest.raises(ConfigurationError, match="topics"):

@@ -4,10 +4,10 @@ from typing import Any
 
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.share.delivery import marks as m
-from kafka_groups.share.delivery.batch import AnyRecords, ShareRecords, deliveries_of
 from kafka_groups.share.delivery.commits import CommitResult, CommitTicket
 from kafka_groups.share.delivery.decoding import Decoder
 from kafka_groups.share.delivery.delivered import DeliveredRecords
+from kafka_groups.share.delivery.share_records import AnyRecords, ShareRecords, deliveries_of
 from kafka_groups.types import ConsumerState
 from tests.unit.share.deliveries import acquired, batch, decoded
 

@@ -48,3 +48,11 @@ def test_rows_there_and_back() -> None:
     rows = [row for metrics in (SECOND, FIRST) for row in metrics_batch(metrics).to_pylist()]
     assert ShareRunResult.of_rows(rows) == ShareRunResult((FIRST, SECOND))
     assert [column.split()[0] for column in METRICS_DDL.split(",")] == list(FIRST.row())
+
+
+def test_what_the_last_run_does_not_know_is_what_all_runs_do_not_know() -> None:
+    unknown, known = WorkerMetrics(worker=0, pid=1, lag_unknown="why"), WorkerMetrics(worker=0, pid=2, lag=0)
+    first, second = (ShareRunResult.of_rows([worker.row()]) for worker in (unknown, known))
+    assert (first.lag_unknown, second.lag_unknown) == ("why", None)
+    assert first.plus(second).lag_unknown is None
+    assert second.plus(first).lag_unknown == "why"

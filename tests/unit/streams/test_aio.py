@@ -42,7 +42,7 @@ async def test_an_application_that_was_not_started_closes_at_once_and_cannot_be_
 async def test_the_event_loop_works_while_a_call_waits_and_the_time_is_up() -> None:
     app = unstarted([])
     worked = asyncio.create_task(asyncio.sleep(0, "worked"))
-    with pytest.raises(OperationTimeoutError, match=r"does not run after 0\.01 s"):
+    with pytest.raises(OperationTimeoutError, match=r"is not running after 0\.01 s"):
         await app.wait_until_running(0.01)
     assert worked.done()
     await app.close()

@@ -6,11 +6,19 @@ import signal
 import socket
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from kafka_groups.errors import ConfigurationError, IllegalStateError
-from kafka_groups.streams import AsyncKafkaStreams, KafkaStreams, StreamsState
+from kafka_groups.streams import (
+    AsyncKafkaStreams,
+    KafkaStreams,
+    StandbyUpdateListener,
+    StateRestoreListener,
+    StreamsError,
+    StreamsState,
+)
 from tests.unit.streams.runtime.counting import counting
 
 
@@ -43,6 +51,8 @@ def test_an_application_whose_directory_cannot_be_used_ends_with_an_error(tmp_pa
         app.start()
     assert app.state is StreamsState.ERROR
     assert isinstance(app.error, ConfigurationError)
+    with pytest.raises(StreamsError, match="ERROR> ended: ConfigurationError: The folder"):
+        app.wait_until_running(0)
     with pytest.raises(IllegalStateError, match="started before"):
         app.start()
     assert app.close()
@@ -106,3 +116,29 @@ async def test_probes_are_answered_for_asyncio() -> None:
         assert await asyncio.to_thread(status, port, "/live") == 200
     with pytest.raises(ConnectionRefusedError):
         await asyncio.to_thread(status, port, "/live")
+
+
+async def awaited(*_given: object) -> None:
+    """Do nothing."""
+
+
+@pytest.mark.parametrize("kind", [KafkaStreams, AsyncKafkaStreams])
+@pytest.mark.parametrize(
+    ("listener", "message"),
+    [
+        ({"on_state": awaited}, "on_state=.* is declared with async def"),
+        (
+            {"state_restore_listener": type("Told", (StateRestoreListener,), {"on_restore_end": awaited})()},
+            "the method 'on_restore_end' of Told is declared with async def",
+        ),
+        (
+            {"standby_update_listener": type("Told", (StandbyUpdateListener,), {"on_update_start": awaited})()},
+            "the method 'on_update_start' of Told is declared with async def",
+        ),
+    ],
+)
+def test_listeners_that_do_nothing_when_they_are_called_are_refused(
+    kind: type[KafkaStreams | AsyncKafkaStreams], listener: Any, message: str
+) -> None:
+    with pytest.raises(TypeError, match=f"{kind.__name__}: {message}"):
+        kind(counting, application_id="told", bootstrap_servers="localhost:1", **listener)

@@ -2,8 +2,8 @@
 
 from kafka_groups.broker.metrics import METRICS
 from kafka_groups.share.metrics import SHARE_METRICS
-from kafka_groups.streams.member.rules.metrics import MEMBER_METRICS
-from kafka_groups.streams.workers.metrics import METRIC_GROUPS
+from kafka_groups.streams.member.rules.member_metrics import MEMBER_METRICS
+from kafka_groups.streams.workers.application_metrics import METRIC_GROUPS
 from kafka_groups.telemetry.families import (
     HANDLER_FAMILIES,
     SPARK_FAMILIES,

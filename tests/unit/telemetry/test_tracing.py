@@ -20,7 +20,7 @@ from kafka_groups.share.workers.running.attempts import Attempt
 from kafka_groups.telemetry.attempts import TracedAttempt, TracedRecord
 from kafka_groups.telemetry.meters import MessagingMeters
 from kafka_groups.telemetry.tracing import Tracing, tracing
-from kafka_groups.testing.worker_driver.errors import WorkerTestError
+from kafka_groups.testing.worker_driver.handler_loop import WorkerTestError
 from kafka_groups.types import Header
 
 TRACE = "0af7651916cd43dd8448eb211c80319c"
@@ -220,18 +220,25 @@ class BankClosedError(Exception):
     """Something that a handler raises."""
 
 
+class WithoutTextError(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+
 @pytest.mark.parametrize(
     ("error", "name"),
     [
         (ValueError("negative total"), "ValueError"),
         (BankClosedError("until 9"), f"{__name__}.BankClosedError"),
+        (WithoutTextError(), f"{__name__}.WithoutTextError"),
+        (ValueError(1_000_000 * "x"), "ValueError"),
         (asyncio.CancelledError(), "asyncio.exceptions.CancelledError"),
         (Reject("bad"), "kafka_groups.Reject"),
         (Retry("later"), "kafka_groups.Retry"),
         (DeliveryFailedError("no", failed=1, unanswered=0), "kafka_groups.errors.DeliveryFailedError"),
         (WorkerTestError("no"), "kafka_groups.testing.WorkerTestError"),
     ],
-    ids=["python", "own", "cancelled", "reject", "retry", "errors", "testing"],
+    ids=["python", "own", "no text", "long text", "cancelled", "reject", "retry", "errors", "testing"],
 )
 def test_what_ends_an_attempt_is_its_error(error: BaseException, name: str, telemetry: Telemetry) -> None:
     with pytest.raises(type(error)) as raised, telemetry.tracing(Call()):
@@ -242,7 +249,9 @@ def test_what_ends_an_attempt_is_its_error(error: BaseException, name: str, tele
     assert span.attributes["error.type"] == name
     assert span.status.status_code is StatusCode.ERROR
     (event,) = span.events
-    assert (event.name, (event.attributes or {})["exception.type"]) == ("exception", name)
+    assert event.attributes is not None
+    assert (event.name, event.attributes["exception.type"]) == ("exception", name)
+    assert max(len(str(event.attributes[f"exception.{part}"])) for part in ("message", "stacktrace")) < 25_000
     (point,) = telemetry.points("messaging.process.duration")
     assert point.attributes == SHARED | {"error.type": name}
 

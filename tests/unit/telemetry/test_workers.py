@@ -5,9 +5,9 @@ from collections.abc import Mapping
 
 import pytest
 
-from kafka_groups.telemetry.handler_figures import HandlerFigures
+from kafka_groups.telemetry.handler_sensors import HandlerSensors
 from kafka_groups.telemetry.histograms import HistogramValue
-from kafka_groups.telemetry.workers import NoFigures, WorkerObserver, WorkerTelemetry
+from kafka_groups.telemetry.workers import NoSensors, WorkerObserver, WorkerTelemetry
 
 Values = Mapping[tuple[str, ...], float | HistogramValue]
 
@@ -90,7 +90,7 @@ def test_each_process_has_its_own_time_series() -> None:
 
 
 def test_a_later_snapshot_replaces_the_one_before() -> None:
-    parent, child = WorkerTelemetry("invoices", "parent"), HandlerFigures()
+    parent, child = WorkerTelemetry("invoices", "parent"), HandlerSensors()
     for _ in range(2):
         child.settled("accepted", 5)
         parent.received("1", {"pay": child.snapshot()})
@@ -98,7 +98,7 @@ def test_a_later_snapshot_replaces_the_one_before() -> None:
 
 
 def test_counts_survive_a_restart_and_gauges_do_not() -> None:
-    parent, first, second = WorkerTelemetry("invoices", "parent"), HandlerFigures(), HandlerFigures()
+    parent, first, second = WorkerTelemetry("invoices", "parent"), HandlerSensors(), HandlerSensors()
     busy(first)
     parent.received("1", {"pay": first.snapshot()})
     parent.restarted("1")
@@ -112,7 +112,7 @@ def test_counts_survive_a_restart_and_gauges_do_not() -> None:
     second.settled("rejected", 1)
     second.waited([1.0])
     second.oldest(1.5)
-    parent.received("1", {"pay": second.snapshot(), "ship": HandlerFigures().snapshot()})
+    parent.received("1", {"pay": second.snapshot(), "ship": HandlerSensors().snapshot()})
     assert values(parent, "records_total") == {(*pay, "accepted"): 4, (*pay, "rejected"): 1}
     assert values(parent, "oldest_record_seconds") == {pay: 1.5, ("ship", "1"): 0.0}
     waited = values(parent, "waiting_seconds")[pay]
@@ -134,12 +134,12 @@ def test_a_process_that_dies_before_it_sends_figures_counts_as_restarted() -> No
 def test_two_processes_cannot_have_one_name() -> None:
     parent = WorkerTelemetry("invoices", "1")
     parent.handler("pay")
-    with pytest.raises(ValueError, match="Process '1' sent figures, but that is the name of this process"):
+    with pytest.raises(ValueError, match="Process '1' sent metrics, but that is the name of this process"):
         parent.received("1", {})
 
 
 def test_a_snapshot_does_not_change_afterwards() -> None:
-    figures = HandlerFigures()
+    figures = HandlerSensors()
     busy(figures)
     before = figures.snapshot()
     copy = pickle.loads(pickle.dumps(before))
@@ -150,4 +150,4 @@ def test_a_snapshot_does_not_change_afterwards() -> None:
 
 
 def test_a_worker_without_metrics_takes_the_same_reports() -> None:
-    busy(NoFigures())
+    busy(NoSensors())

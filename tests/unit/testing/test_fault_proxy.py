@@ -217,6 +217,18 @@ def test_exchanges_are_shown_as_the_broker_sent_them(broker: _Broker) -> None:
     assert broker.port.to_bytes(4, "big") in seen[0].response
 
 
+def test_a_broker_that_is_down_leaves_the_others_reachable(broker: _Broker) -> None:
+    with _Broker() as other:
+        gone = f"127.0.0.1:{other.server_address[1]}"
+    with FaultProxy(f"{gone},127.0.0.1:{broker.port}") as proxy:
+        first, second = (server.rpartition(":") for server in proxy.bootstrap_servers.split(","))
+        with RawConnection(first[0], int(first[2])) as connection, pytest.raises(ConnectionError):
+            connection.ask(METADATA, 12)
+        with RawConnection(second[0], int(second[2])) as connection:
+            assert connection.ask(METADATA, 12).brokers[0].port == int(second[2])
+        assert repr(proxy).endswith(f" before {gone},127.0.0.1:{broker.port}>")
+
+
 def test_a_client_that_sends_no_kafka_request_fails_the_proxy(broker: _Broker) -> None:
     proxy = FaultProxy(f"127.0.0.1:{broker.port}")
     proxy.start()

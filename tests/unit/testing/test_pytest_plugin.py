@@ -39,6 +39,7 @@ def _run(project: pytest.Pytester, *options: str) -> pytest.RunResult:
     return project.runpytest_subprocess("-rs", "--strict-markers", "-p", "no:cacheprovider", *options)
 
 
+@pytest.mark.slow
 def test_what_is_missing_is_skipped_with_its_reason(project: pytest.Pytester) -> None:
     result = _run(project)
 
@@ -47,6 +48,7 @@ def test_what_is_missing_is_skipped_with_its_reason(project: pytest.Pytester) ->
     result.stdout.fnmatch_lines(["*no container engine answers*"])
 
 
+@pytest.mark.slow
 def test_a_real_kafka_that_is_required_and_missing_is_a_failure(
     project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -57,12 +59,14 @@ def test_a_real_kafka_that_is_required_and_missing_is_a_failure(
     result.stdout.fnmatch_lines(["*KAFKA_GROUPS_REQUIRE_REAL_KAFKA=1, but java and mvn not found*"])
 
 
+@pytest.mark.slow
 def test_the_markers_leave_tests_out(project: pytest.Pytester) -> None:
     result = _run(project, "-m", "not real_kafka and not container")
 
     result.assert_outcomes(passed=1, deselected=2)
 
 
+@pytest.mark.slow
 def test_tests_share_a_cluster_if_the_project_says_so(pytester: pytest.Pytester) -> None:
     pytester.makeconftest(f"pytest_plugins = [{PLUGIN!r}]")
     pytester.makepyfile(

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Mapping
 
-from kafka_groups.admin.rules.plans.computing import RoleTasks
-from kafka_groups.admin.rules.plans.members import PlanMembers
-from kafka_groups.admin.rules.plans.values import PlannedLoad, PlannedThread, RackTraffic, TaskCounts
+from kafka_groups.admin.rules.plans.plan_members import PlanMembers
+from kafka_groups.admin.rules.plans.plan_values import PlannedLoad, PlannedThread, RackTraffic, TaskCounts
+from kafka_groups.admin.rules.plans.planned_target import RoleTasks
 from kafka_groups.assignment import ProcessId, TaskInfo
 from kafka_groups.types import TaskId
 

@@ -4,9 +4,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from attrs import frozen
 
-from kafka_groups.admin.rules.plans.computing import RoleTasks
-from kafka_groups.admin.rules.plans.copying import CopyCosts
-from kafka_groups.admin.rules.plans.values import PlannedMove, TaskPlace
+from kafka_groups.admin.rules.plans.copy_costs import CopyCosts
+from kafka_groups.admin.rules.plans.plan_values import PlannedMove, TaskPlace
+from kafka_groups.admin.rules.plans.planned_target import RoleTasks
 from kafka_groups.assignment import AssignedTaskType
 from kafka_groups.assignment.application.tasks import in_task_order
 from kafka_groups.types import TaskId
@@ -39,6 +39,7 @@ class GroupPlacement:
     def roles(self) -> dict[tuple[str, TaskId], AssignedTaskType]:
         """Return the role of each task in each process that has it."""
         roles: dict[tuple[str, TaskId], AssignedTaskType] = {}
+        # Active last, so that it wins where a process had both for a moment.
         for role in (AssignedTaskType.STANDBY, AssignedTaskType.ACTIVE):
             for task, places in self.places(role).items():
                 roles |= {(place.process_id, task): role for place in places}
@@ -82,6 +83,8 @@ def _paired(gone: Collection[TaskPlace], come: Iterable[TaskPlace]) -> Iterator[
     """Pair old places with new ones: first those in the same process, then in their order."""
     left, rest = list(gone), []
     for place in come:
+        # A move between threads of one process costs nothing, so it is told as one, and not as two moves across
+        # processes.
         near = next((each for each in left if each.process_id == place.process_id), None)
         if near is None:
             rest.append(place)

@@ -6,14 +6,14 @@ from typing import Final
 
 from attrs import evolve
 
-from kafka_groups.admin.rules.plans.computing import PlannedTarget, RoleTasks, planned_target
-from kafka_groups.admin.rules.plans.copying import copy_costs
-from kafka_groups.admin.rules.plans.doubts import warnings_about_group, warnings_about_target
+from kafka_groups.admin.rules.plans.copy_costs import copy_costs
 from kafka_groups.admin.rules.plans.loads import planned_loads, rack_traffic
-from kafka_groups.admin.rules.plans.members import PlanMembers, members_after, members_now, tasks_of_group
 from kafka_groups.admin.rules.plans.moves import GroupPlacement, planned_moves
+from kafka_groups.admin.rules.plans.plan_members import PlanMembers, members_after, members_now, tasks_of_group
+from kafka_groups.admin.rules.plans.plan_values import StreamsPlan
+from kafka_groups.admin.rules.plans.plan_warnings import warnings_about_group, warnings_about_target
+from kafka_groups.admin.rules.plans.planned_target import PlannedTarget, RoleTasks, planned_target
 from kafka_groups.admin.rules.plans.situation import GroupSituation, ask_for_situation
-from kafka_groups.admin.rules.plans.values import StreamsPlan
 from kafka_groups.admin.rules.plans.what_if import WhatIf
 from kafka_groups.assignment import AssignmentConfigs, TaskInfo
 from kafka_groups.assignment.application.tasks import in_task_order

@@ -26,8 +26,12 @@ class CaughtUp:
 
     def has_state(self, task: TaskId, plan: ProcessPlan) -> bool:
         """Return whether a process has all of a task's state, but for a lag that is acceptable."""
+        # There are three ways to be caught up (HighAvailabilityTaskAssignor.tasksToCaughtUpClients). The acceptable lag
+        # is unlimited, which is how assignments are computed without any lags.
         if self.acceptable_lag == LONGEST_LAG:
             return True
+        # The task has been running here, or few enough records are missing. `UNKNOWN_LAG` is negative as well, and is
+        # neither.
         lag = plan.state.lag_for(task)
         return lag == ACTIVE_LAG or 0 <= lag <= self.acceptable_lag
 
@@ -37,4 +41,6 @@ class CaughtUp:
 
     def best(self, task: TaskId, among: Iterable[ProcessPlan]) -> ProcessPlan | None:
         """Return the process that lacks the fewest records; the one with the smallest id of several."""
+        # Lags compare as numbers, so `UNKNOWN_LAG` (-3) comes before `ACTIVE_LAG` (-2), as in
+        # HighAvailabilityTaskAssignor.tasksToClientByLag.
         return min(among, key=lambda plan: (plan.state.lag_for(task), plan.process_id), default=None)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from attrs import frozen
 
-from kafka_groups.assignment.application.algorithms.balancing import balance, deal_out
+from kafka_groups.assignment.application.algorithms.balance import balance, deal_out
 from kafka_groups.assignment.application.algorithms.caught_up import CaughtUp
 from kafka_groups.assignment.application.algorithms.least_loaded import LeastLoaded
 from kafka_groups.assignment.application.algorithms.movements import Movements
@@ -46,14 +46,19 @@ def highly_available(
         tasks: All tasks, in the order of tasks.
         configs: The configuration.
     """
+    # The steps are those of HighAvailabilityTaskAssignor.assign in Kafka Streams: first the balanced assignment that
+    # the group shall reach, as if all state were everywhere, and then, where state is missing, one that runs tasks
+    # where their state is.
     plans = empty_plans(states)
     stateful = [task for task, info in tasks.items() if info.is_stateful]
     racks = RackAwareness.of(states, tasks, configs, (_TRAFFIC_COST, _NON_OVERLAP_COST))
     _balance_active(stateful, plans)
     racks.move_active(stateful, plans)
     _balance_standby(stateful, plans, configs, racks)
+    # Active tasks and copies share one budget of warm-ups (max.warmup.replicas), active tasks first.
     movements = Movements(CaughtUp(plans, configs.acceptable_recovery_lag), configs.max_warmup_replicas)
     moves = movements.move_active(stateful) + movements.move_standby(stateful)
+    # Stateless tasks come last: they need no state, so they fill what stateful ones have left.
     stateless = [task for task, info in tasks.items() if not info.is_stateful]
     _add_stateless(stateless, plans)
     racks.move_stateless(stateless, plans)
@@ -68,10 +73,13 @@ def _balance_active(stateful: Sequence[TaskId], plans: Plans) -> None:
 def _balance_standby(
     stateful: Sequence[TaskId], plans: Plans, configs: AssignmentConfigs, racks: RackAwareness
 ) -> None:
+    # Without copies, racks of changelogs play no part either.
     if configs.num_standby_replicas == 0:
         return
     tags = configs.rack_aware_assignment_tags
     add_standby_tasks(stateful, plans, configs.num_standby_replicas, tags)
+    # Copies that were spread by tags move only between processes with the same tags, or balancing would undo the
+    # spreading (ClientTagAwareStandbyTaskAssignor.isAllowedTaskMovement).
     balance(plans, lambda plan: plan.standby, have_equal_tags if tags else _always)
     racks.move_standby(plans, keeps_tags=bool(tags))
 
@@ -81,6 +89,7 @@ def _always(_source: ProcessPlan, _destination: ProcessPlan) -> bool:
 
 
 def _add_stateless(stateless: Sequence[TaskId], plans: Plans) -> None:
+    # Copies do not count here, as in HighAvailabilityTaskAssignor.assignStatelessActiveTasks.
     least = LeastLoaded(plans, lambda plan: len(plan.active) / plan.threads)
     for task in stateless:
         plan = least.least(lambda _plan: True)

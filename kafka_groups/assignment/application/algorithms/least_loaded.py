@@ -36,6 +36,7 @@ class LeastLoaded:
     def changed(self, plan: ProcessPlan) -> None:
         """Note that the load of a process may have changed."""
         place, load = self._places[plan.process_id], self._load(plan)
+        # The old entry stays in the heap. It no longer matches the load, which `least` notices.
         if load != self._loads[place]:
             self._loads[place] = load
             heappush(self._heap, (load, place))
@@ -46,11 +47,15 @@ class LeastLoaded:
         found = None
         while self._heap and found is None:
             load, place = entry = heappop(self._heap)
+            # Outdated, or there twice: a load that went away and came back was pushed again. Equal entries come out one
+            # after the other, so the last one is all there is to compare with.
             if load != self._loads[place] or entry in passed[-1:]:
                 continue
             passed.append(entry)
             if suits(self._plans[place]):
                 found = self._plans[place]
+        # Like ConstrainedPrioritySet.poll in Kafka Streams, which offers the processes again that did not suit. The
+        # chosen one stays as well, since its load changes only if it gets the task.
         for entry in passed:
             heappush(self._heap, entry)
         return found

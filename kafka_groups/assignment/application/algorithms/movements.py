@@ -35,6 +35,8 @@ class Movements:
 
     def move_active(self, tasks: Sequence[TaskId]) -> int:
         """Let tasks run where their state is. Return how many are to move later."""
+        # All movements are found before the first one is made, because each of them changes the plans
+        # (TaskMovement.assignActiveTaskMovements).
         behind = [each for each in self._active(tasks) if self._should_run_elsewhere(*each)]
         for task, plan in self._in_order(behind):
             self._move_active(task, plan)
@@ -42,6 +44,8 @@ class Movements:
 
     def move_standby(self, tasks: Sequence[TaskId]) -> int:
         """Keep copies where state is. Return how many are to move later."""
+        # Only those count that are made, as in TaskMovement.assignStandbyTaskMovements: a copy without a better place
+        # stays, and another rebalance would not help it.
         behind = [each for each in self._standby(tasks) if self._should_run_elsewhere(*each)]
         return sum(self._move_standby(task, plan) for task, plan in self._in_order(behind))
 
@@ -52,6 +56,7 @@ class Movements:
             yield from ((task, plan) for task in tasks if task in plan.active)
 
     def _standby(self, tasks: Sequence[TaskId]) -> Iterator[tuple[TaskId, ProcessPlan]]:
+        # A warm-up is a copy that catches up on purpose, so nobody moves it away again.
         for plan in self._caught_up.plans.values():
             yield from ((task, plan) for task in tasks if task in plan.standby and (task, plan) not in self._warmups)
 
@@ -60,8 +65,13 @@ class Movements:
 
     def _should_run_elsewhere(self, task: TaskId, plan: ProcessPlan) -> bool:
         """Return whether a process lacks state of a task that another one has."""
+        # There are three cases. The process has the state: nothing moves.
         if self._caught_up.has_state(task, plan):
             return False
+        # Another one has more of it, or has all of it. Kafka asks for the first only
+        # (TaskMovement.taskIsNotCaughtUpOnClientAndOtherMoreCaughtUpClientsExist). The second differs if this process
+        # has `UNKNOWN_LAG`, which sorts before every other lag: Kafka gives it the task although another process is
+        # running it with all its state. Here the task stays there until this process has caught up.
         best = self._caught_up.best(task, self._caught_up.plans.values()) or plan
         return best.state.lag_for(task) < plan.state.lag_for(task) or bool(self._caught_up.with_state(task))
 
@@ -70,6 +80,8 @@ class Movements:
 
         Several of the same task come in the order of Java's queue.
         """
+        # Tasks with the fewest caught-up processes have the least choice, so they choose first, while loads are still
+        # even (TaskMovement.numCaughtUpClients).
         counts = {task: len(self._caught_up.with_state(task)) for task, _ in moves}
         return JavaQueue(lambda move: (counts[move[0]], task_order(move[0])), moves).drained()
 
@@ -77,7 +89,10 @@ class Movements:
 
     def _move_active(self, task: TaskId, plan: ProcessPlan) -> None:
         has_state = self._caught_up.has_state
+        # There are three sources, in the order of TaskMovement.assignActiveTaskMovements. The first is a process that
+        # has all the state and was to keep a copy: the two swap their roles, which costs no warm-up.
         with_copy = self._least.least(lambda other: task in other.standby and has_state(task, other))
+        # Else any process with all the state, and else the one that lacks the fewest records.
         source = with_copy or self._least.least(lambda other: has_state(task, other))
         source = source or self._caught_up.best(task, self._caught_up.plans.values())
         if source is None:
@@ -86,6 +101,7 @@ class Movements:
         source.standby.discard(task)
         source.active.add(task)
         plan.active.remove(task)
+        # Also if the most caught-up process had a copy to keep (TaskMovement.tryToMoveActiveToMostCaughtUpClient).
         if is_swap:
             plan.standby.add(task)
         else:
@@ -98,6 +114,7 @@ class Movements:
         if source is None:
             return False
         source.standby.add(task)
+        # Removed, and given back as a warm-up if the budget allows it (TaskMovement.moveStandbyAndTryToWarmUp).
         plan.standby.remove(task)
         self._warm_up(task, plan)
         self._changed(source, plan)
@@ -106,13 +123,19 @@ class Movements:
     def _better_place(self, task: TaskId, plan: ProcessPlan) -> ProcessPlan | None:
         """Return the process without a task that has more of its state than this one, or as much and a smaller id."""
         has_state = self._caught_up.has_state
+        # A process with all the state first, by load, and else by lag. Processes that have the task already are out of
+        # the question: they cannot have it twice.
         source = self._least.least(lambda other: not other.has(task) and has_state(task, other))
         if source is not None:
             return source
+        # Kafka goes over all processes by lag and stops at this one (TaskMovement.mostCaughtUpEligibleClient), so one
+        # with as much state and a smaller id wins.
         best = self._caught_up.best(task, [plan, *self._without(task)])
         return None if best is plan else best
 
     def _warm_up(self, task: TaskId, plan: ProcessPlan) -> None:
+        # Without budget the process gets nothing, and is looked at again in the rebalance that follows
+        # (TaskMovement.moveActiveAndTryToWarmUp).
         if self._warmups_left > 0:
             self._warmups_left -= 1
             plan.standby.add(task)

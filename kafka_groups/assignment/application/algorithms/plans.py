@@ -40,6 +40,7 @@ class ProcessPlan:
     @property
     def load(self) -> float:
         """Its tasks per thread."""
+        # ClientState.assignedTaskLoad in Kafka Streams: copies count as much as active tasks.
         return (len(self.active) + len(self.standby)) / self.threads
 
     def has(self, task: TaskId) -> bool:
@@ -65,4 +66,6 @@ Plans = Mapping[ProcessId, ProcessPlan]
 
 def empty_plans(states: Mapping[ProcessId, KafkaStreamsState]) -> dict[ProcessId, ProcessPlan]:
     """Return plans without tasks, in the order of process ids."""
+    # HighAvailabilityTaskAssignor in Kafka Streams keeps processes in a TreeMap, so the order of ids decides wherever
+    # loads are equal.
     return {id_: ProcessPlan(states[id_]) for id_ in sorted(states)}

@@ -37,6 +37,8 @@ class PreviousOwners:
         active: dict[TaskId, ProcessPlan] = {}
         standby: dict[TaskId, list[ProcessId]] = {}
         for process_id, plan in plans.items():
+            # Two processes may report the same task as theirs, for example after a member was fenced. In Kafka too, the
+            # last one wins (StickyTaskAssignor.mapPreviousActiveTasks).
             active.update(dict.fromkeys(plan.state.previous_active_tasks, plan))
             for task in plan.state.previous_standby_tasks:
                 standby.setdefault(task, []).append(process_id)

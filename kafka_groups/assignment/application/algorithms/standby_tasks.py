@@ -25,6 +25,8 @@ def add_standby_tasks(tasks: Iterable[TaskId], plans: Plans, copies: int, tags: 
     """
     missing = dict.fromkeys(tasks, copies)
     least = LeastLoaded(plans)
+    # Two rounds, as in ClientTagAwareStandbyTaskAssignor.assign: as many copies as possible by tags, and what is left
+    # by load alone, since a copy in a bad place is better than none.
     if tags and copies:
         missing = _spread_all(missing, plans, least, tags)
     return {task: left for task, count in missing.items() if (left := _by_load(task, count, least))}
@@ -32,6 +34,8 @@ def add_standby_tasks(tasks: Iterable[TaskId], plans: Plans, copies: int, tags: 
 
 def have_equal_tags(source: ProcessPlan, destination: ProcessPlan) -> bool:
     """Return whether a process has all client tags of another one, with equal values; also those without a meaning."""
+    # The asymmetry is Kafka's: tags that only the destination has do not matter
+    # (ClientTagAwareStandbyTaskAssignor.isAllowedTaskMovement).
     tags = destination.state.client_tags
     return all(tags.get(tag) == value for tag, value in source.state.client_tags.items())
 
@@ -40,6 +44,8 @@ def _by_load(task: TaskId, copies: int, least: LeastLoaded) -> int:
     """Give copies to the least loaded processes without the task. Return how many are left."""
     for left in range(copies, 0, -1):
         plan = least.least(lambda each: not each.has(task))
+        # Every process has the task. Kafka logs a warning and goes on with the next task
+        # (StandbyTaskAssignmentUtils.pollClientAndMaybeAssignAndUpdateRemainingStandbyTasks).
         if plan is None:
             return left
         plan.standby.add(task)
@@ -51,6 +57,7 @@ def _spread_all(
     copies: Mapping[TaskId, int], plans: Plans, least: LeastLoaded, tags: Sequence[str]
 ) -> dict[TaskId, int]:
     """Give copies to processes that differ in their tags. Return how many are left, in the order of Java's table."""
+    # Kafka keeps the tasks that lack copies in a hash table, and goes over them in its order in the second round.
     left = {task: _spread(task, count, plans, least, tags) for task, count in copies.items()}
     return {task: left[task] for task in in_java_order(left) if left[task]}
 
@@ -60,10 +67,13 @@ def _spread(task: TaskId, copies: int, plans: Plans, least: LeastLoaded, tags: S
 
     All are left of a task that does not run anywhere.
     """
+    # The process that runs the task is the first that is used, so that the first copy differs from it in all tags.
     used = [plan for plan in plans.values() if task in plan.active]
     if not used:
         return copies
     for left in range(copies, 0, -1):
+        # One that differs in all tags that still count from all processes used so far. Without such a process, the rest
+        # is left to the second round (ClientTagAwareStandbyTaskAssignor.assignStandbyTasksToClientsWithDifferentTags).
         plan = least.least(partial(_differs, task, _shared_values(used, plans, tags)))
         if plan is None:
             return left
@@ -83,9 +93,14 @@ def _shared_values(used: Sequence[ProcessPlan], plans: Plans, tags: Sequence[str
 
 
 def _used_values(tag: str, used: Sequence[ProcessPlan], plans: Plans) -> set[str]:
+    # The number of values that processes have for the tag. Kafka compares it with the number of processes used so far:
+    # with as many of them as values, each value may be taken, and demanding a new one would exclude everybody
+    # (ClientTagAwareStandbyTaskAssignor.updateClientsOnAlreadyUsedTagEntries).
     most = len({plan.state.client_tags[tag] for plan in plans.values() if tag in plan.state.client_tags})
     found: set[str] = set()
     for count, plan in enumerate(used, 1):
+        # A process without the tag neither uses a value nor ends the tag's part, as Kafka goes over the tags of the
+        # process.
         if tag in plan.state.client_tags:
             found = found | {plan.state.client_tags[tag]} if most > count else set()
     return found

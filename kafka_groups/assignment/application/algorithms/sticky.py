@@ -50,14 +50,22 @@ class Sticky:
             must_preserve: Whether all tasks stay where they ran, even if a process gets more than its share.
         """
         everything = in_java_order(tasks, is_copy=True)
+        # Without processes, the quota below cannot be computed. Kafka never gets there, as a group without members has
+        # no leader.
         if not (everything and self.plans):
             return
+        # There are three passes, as in LegacyStickyTaskAssignor.assignActive and StickyTaskAssignor.assignActive of
+        # Kafka Streams. The quota is rounded down, so the first two leave room for the third to even out.
         left, quota = set(everything), len(everything) // sum(plan.threads for plan in self.plans.values())
         self._return_active(left, quota, must_preserve=must_preserve)
         self._promote_standby([task for task in everything if task in left], left, quota)
+        # The candidates are the keys of the map of processes in the internal class, and a hash table of their ids in
+        # the public one.
         choice = self._choice(None, is_sorted=self.is_legacy)
         for task in in_task_order(left):
             self._place(task, choice, lambda plan: plan.active)
+        # Rack-aware optimisation moves tasks after this, but Kafka keeps the pairs of tasks that met before (TaskPairs
+        # in both classes).
         self._first.update((task, plan) for plan in self.plans.values() for task in plan.active)
 
     def place_standby(self, tasks: Iterable[TaskId], copies: int) -> None:
@@ -71,13 +79,16 @@ class Sticky:
         """
         choice = self._choice(TaskPairs(self.plans.values(), self._first), is_sorted=False)
         for task in in_task_order(tasks):
+            # Kafka stops and logs a warning when no process is left (StickyTaskAssignor.assignStandby).
             for _ in range(min(copies, len(self.plans) - 1)):
                 self._place(task, choice, lambda plan: plan.standby)
 
     def _return_active(self, left: set[TaskId], quota: int, *, must_preserve: bool) -> None:
         """Let tasks run where they ran, as far as the quota permits it."""
+        # If a process had more than its quota, the order decides which tasks it keeps.
         for task in self.owners.active_in_java_order():
             plan = self.owners.active[task]
+            # Tasks that do not exist any more are among them, so `left` is asked as well.
             if task in left and (must_preserve or plan.load < quota):
                 plan.active.add(task)
                 left.remove(task)
@@ -85,6 +96,7 @@ class Sticky:
     def _promote_standby(self, tasks: Iterable[TaskId], left: set[TaskId], quota: int) -> None:
         """Let tasks run where copies of them were, as far as the quota permits it."""
         for task in tasks:
+            # The first process with room, not the least loaded one, as in Kafka.
             plan = next((plan for plan in self.owners.standby(task) if plan.load < quota), None)
             if plan is not None:
                 plan.active.add(task)

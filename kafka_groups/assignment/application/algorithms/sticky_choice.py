@@ -52,8 +52,12 @@ class StickyChoice:
         """Return the process for a task, or None if all have it."""
         least = self._least_for(task)
         previous = self._previous(task)
+        # There are three answers, as in StickyTaskAssignor.AssignmentState.findBestClientForTask and
+        # LegacyStickyTaskAssignor.findClient: the previous owner, unless it is full; a process that had a copy, on the
+        # same condition; and the least loaded of all.
         if previous is None or self._should_give(previous, least):
             previous = self._previous_standby(task)
+        # Neither has room, or there is neither.
         if previous is None or self._should_give(previous, least):
             return self._least_loaded(task, least)
         return previous
@@ -68,18 +72,24 @@ class StickyChoice:
     # ------------------------------------------------------------------------------------ previous owners
 
     def _previous(self, task: TaskId) -> ProcessPlan | None:
+        # A process that has the task in another role is no candidate: it must not get it twice.
         plan = self._owners.active.get(task)
         return plan if plan and not plan.has(task) else self._previous_standby(task)
 
     def _previous_standby(self, task: TaskId) -> ProcessPlan | None:
         plans = [plan for plan in self._owners.standby(task) if not plan.has(task)]
+        # As for the least loaded of all: first those in which the task meets new ones, then any
+        # (StickyTaskAssignor.AssignmentState.findLeastLoadedClient).
         suitable = [plan for plan in plans if self._is_new_for(task, plan)]
         return min(suitable or plans, key=self._load, default=None)
 
     def _should_give(self, plan: ProcessPlan, least: LeastLoaded) -> bool:
         """Return whether a process is full while another one has less."""
+        # A process with fewer tasks than threads keeps its task, even if others have none.
         if plan.load < _FULL:
             return False
+        # Any process counts, also one that has the task already and cannot get it. That is Kafka's rule
+        # (shouldBalanceLoad in both classes).
         other = least.least(_any)
         return other is not None and self._load(other) < self._load(plan)
 
@@ -90,10 +100,14 @@ class StickyChoice:
         return found or least.least(lambda plan: not plan.has(task))
 
     def _is_new_for(self, task: TaskId, plan: ProcessPlan) -> bool:
+        # Three cases are new. No pairs: an active task that is being placed has met nobody. An empty process: Kafka
+        # takes it at once. And a process with at least one task that this one has not met (TaskPairs.hasNewPair).
         return self._pairs is None or not plan.load or self._pairs.meets_another(task, plan)
 
     def _least_for(self, task: TaskId) -> LeastLoaded:
         """Return the processes in the order of a table of those that do not have the task."""
+        # Java collects the candidates in a new hash table for each copy. Its size, and with it its order, depends on
+        # how many there are.
         owners = 0 if self._pairs is None else self._pairs.places(task)
         buckets = grown(len(self._plans) - owners)
         if buckets not in self._least:
@@ -112,5 +126,7 @@ def _load(plan: ProcessPlan) -> tuple[float, int]:
 
 def _load_and_threads(plan: ProcessPlan) -> tuple[float, int]:
     """Return the load, and what puts the process with more threads first, unless it has no tasks at all."""
+    # Kafka takes an empty process before it compares threads (LegacyStickyTaskAssignor.findLeastLoaded), and otherwise
+    # prefers more threads (ClientState.hasMoreAvailableCapacityThan).
     load = plan.load
     return load, -plan.threads if load else 0

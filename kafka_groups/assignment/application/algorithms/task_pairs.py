@@ -31,6 +31,8 @@ class _Places:
         Optimisation does not let active tasks meet others, as in Kafka Streams.
         """
         return (
+            # There are four ways to meet: both ran in one process before optimisation, one runs where the other has a
+            # copy (two ways), or both have copies in one process.
             self.first is other.first
             or self.active in other.standby
             or other.active in self.standby
@@ -66,6 +68,7 @@ class TaskPairs:
         """Note that a process got a copy."""
         before = self._places[task]
         after = self._places[task] = evolve(before, standby=before.standby | {plan})
+        # The task's places are part of its group's key, so it changes its group everywhere.
         for place in (before.active, *before.standby):
             self._leave(place, before)
         for place in (after.active, *after.standby):
@@ -78,5 +81,6 @@ class TaskPairs:
 
     def _leave(self, place: ProcessPlan, group: _Places) -> None:
         self._groups[place][group] -= 1
+        # An empty group would pass for a task that this one has not met.
         if not self._groups[place][group]:
             del self._groups[place][group]

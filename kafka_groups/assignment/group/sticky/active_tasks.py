@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 
 from kafka_groups.assignment.group.sticky.loads import Loads
-from kafka_groups.assignment.group.sticky.numbering import NumberedMembers, NumberedTasks
-from kafka_groups.assignment.group.sticky.past import NOBODY, Past
+from kafka_groups.assignment.group.sticky.numbers import NumberedMembers, NumberedTasks
+from kafka_groups.assignment.group.sticky.previous_assignment import NOBODY, PreviousAssignment
 
 __all__ = ["assign_active"]
 
 
-def assign_active(tasks: NumberedTasks, members: NumberedMembers, past: Past) -> Sequence[int]:
+def assign_active(tasks: NumberedTasks, members: NumberedMembers, previous: PreviousAssignment) -> Sequence[int]:
     """Return the member that runs each task. The numbers of tasks of any two members differ by at most one."""
-    placing = _ActivePlacing(tasks, members, past)
+    placing = _ActivePlacing(tasks, members, previous)
     placing.keep()
     placing.stay_in_process()
     placing.follow_copies()
@@ -25,21 +25,29 @@ class _ActivePlacing:
     Every member gets an equal share of the tasks, rounded down. Each of the tasks left over goes to another member.
     """
 
-    def __init__(self, tasks: NumberedTasks, members: NumberedMembers, past: Past) -> None:
+    def __init__(self, tasks: NumberedTasks, members: NumberedMembers, previous: PreviousAssignment) -> None:
         self.owners = [NOBODY] * tasks.count
         self._members = members
-        self._past = past
+        self._previous = previous
         self._partitions = tasks.partitions()
+        # Kafka's StickyTaskAssignor (in org.apache.kafka.coordinator.group.streams.assignor) rounds the quota up, and
+        # lowers it when enough members are full (maybeUpdateActiveTasksPerMember). Members that come late can end up
+        # with two tasks fewer than others. Exactly this many members get one task more here, so two never differ by
+        # more than one.
         self._share, self._left = divmod(tasks.count, members.count)
         self._loads = Loads(members)
 
     def keep(self) -> None:
         """Leave as many tasks with their former owners as balance allows."""
         former: list[list[int]] = [[] for _ in self._members.member_ids]
-        for task, member in enumerate(self._past.active):
+        # The first step of Kafka's StickyTaskAssignor.assignActive, which goes task by task while the owner has room.
+        # Here all former tasks of a member are looked at together, so that it can choose which ones to give up.
+        for task, member in enumerate(self._previous.active):
             if member != NOBODY:
                 former[member].append(task)
         process_of = self._members.process_of
+        # Processes that will get tasks. State in other processes does not help anybody, so it plays no part in the
+        # choice.
         receivers = {process_of[member] for member, had in enumerate(former) if len(had) < self._share}
         winners = self._winners([len(had) for had in former])
         for member, had in enumerate(former):
@@ -50,6 +58,8 @@ class _ActivePlacing:
 
         Those whose process would otherwise have to give tasks to other processes come first.
         """
+        # How many tasks of a process are beyond the shares of its members: if it is negative, members of the same
+        # process take over what these give up.
         spare = [
             sum(former[member] for member in numbers) - self._share * len(numbers)
             for numbers in self._members.of_process
@@ -69,7 +79,7 @@ class _ActivePlacing:
         """Return the tasks that a member keeps. It gives up those whose state is elsewhere, then high partitions."""
         if len(had) <= limit:
             return had
-        process_of, copies_of = self._members.process_of, self._past.copies_of
+        process_of, copies_of = self._members.process_of, self._previous.copies_of
 
         def rank(task: int) -> tuple[bool, int, int]:
             is_elsewhere = any(process_of[member] in receivers for *_, member in copies_of(task))
@@ -80,21 +90,29 @@ class _ActivePlacing:
     def stay_in_process(self) -> None:
         """Give tasks to other members of their former owners' processes, as far as these have room."""
         for task in self._without_owner():
-            former = self._past.active[task]
+            former = self._previous.active[task]
+            # Kafka has no such step, and may restore the state of these tasks in another process although it is in this
+            # one.
             if former != NOBODY:
                 self._offer(task, self._loads.least_in(self._members.process_of[former]))
 
     def follow_copies(self) -> None:
         """Give tasks to processes that have copies of their state, best first, as far as these have room."""
         for task in self._without_owner():
-            for *_, member in self._past.copies_of(task):
+            for *_, member in self._previous.copies_of(task):
                 least = self._loads.least_in(self._members.process_of[member])
+                # The second step of Kafka's StickyTaskAssignor.assignActive asks the least loaded of the members that
+                # had a copy. Here the best copy comes first, because it has the least to restore, and other members of
+                # its process can use it as well.
                 if self._offer(task, member) or self._offer(task, least):
                     break
 
     def fill(self) -> None:
         """Give the rest to the least loaded members."""
         for task in self._without_owner():
+            # The third step of Kafka's StickyTaskAssignor.assignActive: the least loaded process, and its least loaded
+            # member (ProcessState.addTaskToLeastLoadedMember). Here the member's own number of tasks comes first, so
+            # that the numbers of two members stay equal.
             self._give([task], self._loads.least())
 
     def _without_owner(self) -> Sequence[int]:
@@ -102,6 +120,7 @@ class _ActivePlacing:
 
     def _offer(self, task: int, member: int) -> bool:
         """Give a task to a member if it has room, and return whether it has."""
+        # As long as there are tasks left over, each member may have one more than its share.
         has_room = self._loads.counts[member] < self._share + (1 if self._left else 0)
         if has_room:
             self._give([task], member)

@@ -2,16 +2,16 @@
 
 from attrs import frozen
 
-from kafka_groups.assignment.group.interface import (
+from kafka_groups.assignment.group.group_assignor import (
     MemberAssignment,
     MemberAssignments,
     StreamsGroupSpec,
     TopologyDescriber,
 )
 from kafka_groups.assignment.group.sticky.active_tasks import assign_active
-from kafka_groups.assignment.group.sticky.numbering import NumberedMembers, NumberedTasks
-from kafka_groups.assignment.group.sticky.past import Past
-from kafka_groups.assignment.group.sticky.standby_tasks import assign_standby
+from kafka_groups.assignment.group.sticky.numbers import NumberedMembers, NumberedTasks
+from kafka_groups.assignment.group.sticky.previous_assignment import PreviousAssignment
+from kafka_groups.assignment.group.sticky.sticky_standby_tasks import assign_standby
 
 __all__ = ["StickyGroupAssignor"]
 
@@ -46,12 +46,13 @@ class StickyGroupAssignor:
             group: The members with their previous assignments, and the group's configs.
             topology: The tasks to assign.
         """
+        # Nobody to give tasks to. A share of all tasks per member could not be computed either.
         if not group.members:
             return MemberAssignments({})
         tasks, members = NumberedTasks.of(topology), NumberedMembers.of(group)
-        past = Past.of(group, tasks, members)
-        owners = assign_active(tasks, members, past)
-        standbys = assign_standby(tasks, members, past, owners, group.configs.num_standby_replicas)
+        previous = PreviousAssignment.of(group, tasks, members)
+        owners = assign_active(tasks, members, previous)
+        standbys = assign_standby(tasks, members, previous, owners, group.configs.num_standby_replicas)
         active: list[list[int]] = [[] for _ in members.member_ids]
         for task, owner in enumerate(owners):
             active[owner].append(task)

@@ -3,7 +3,7 @@
 from collections.abc import Container
 from heapq import heappop, heappush
 
-from kafka_groups.assignment.group.sticky.numbering import NumberedMembers
+from kafka_groups.assignment.group.sticky.numbers import NumberedMembers
 
 __all__ = ["Loads"]
 
@@ -60,6 +60,7 @@ class Loads:
             if standing != self._standings[process]:
                 self._queued.remove(standing)
                 continue
+            # Barred processes go back into the heap afterwards. There are only as many as there are copies of a task.
             passed.append(standing)
             if process not in barred:
                 found = self.least_in(process)
@@ -79,5 +80,7 @@ class Loads:
     def _standing(self, process: int) -> int:
         """Return a number that compares as the tasks of the least loaded member, tasks per member, and the process."""
         fewest = self.counts[self.least_in(process)]
+        # Kafka compares fractions of tasks per member (ProcessState.load). Here they are integers with 32 binary digits
+        # after the point, which is exact enough for any number of members that a group can have.
         mean = (self._sums[process] << _FRACTION_BITS) // self._sizes[process]
         return ((fewest << _MEAN_BITS) + mean) * len(self._sizes) + process

@@ -63,11 +63,15 @@ class GroupsByType:
         Raises:
             GroupIdNotFoundError: It is of another type.
         """
+        # Group ids are one namespace for all types. Kafka also answers GROUP_ID_NOT_FOUND for a group of another type,
+        # for example in GroupMetadataManager.getOrMaybeCreateShareGroup.
         if self.type_of(group_id) not in {None, wanted}:
             raise GroupIdNotFoundError(f"Group {group_id} is not a {wanted} group.")
 
     def with_offsets(self) -> Iterator[str]:
         """Return the ids of the groups that may have committed offsets."""
+        # Share groups are missing: they have start offsets of share-partitions in the share coordinator, and no
+        # committed offsets.
         yield from self.classic.groups
         yield from self.consumer.groups
         yield from self.streams.groups
@@ -106,6 +110,8 @@ class GroupsByType:
                 the member has another epoch.
             BrokerError: The group does not have the member, or the member has another epoch.
         """
+        # OffsetCommit and TxnOffsetCommit differ in two ways: a transaction may come without a member, and its errors
+        # must be ones that producers know (OffsetMetadataManager.validateTransactionalOffsetCommit in Kafka).
         if not committer.is_transactional:
             self._check_commit(group_id, committer, version, offsets, now_ms)
             return
@@ -126,6 +132,7 @@ class GroupsByType:
     ) -> None:
         member_id, epoch = committer.member_id, committer.generation
         match self.type_of(group_id):
+            # ShareGroup.validateOffsetCommit in Kafka: share groups do not commit offsets.
             case GroupType.SHARE:
                 raise GroupIdNotFoundError(f"Group {group_id} is not a consumer group.")
             case GroupType.CONSUMER:
@@ -135,7 +142,11 @@ class GroupsByType:
                 self.streams.check_commit(group_id, member_id, epoch, version, tuple(offsets))
             case GroupType.CLASSIC:
                 self.classic.check_commit(group_id, committer, now_ms)
+            # A generation or an epoch without a group: the member has to learn that its group is gone. Without one, the
+            # commit comes from outside of any group and makes a classic group
+            # (OffsetMetadataManager.validateOffsetCommit).
             case None if epoch >= 0:
+                # Older clients do not know GROUP_ID_NOT_FOUND here. ILLEGAL_GENERATION makes them join again.
                 if version >= _GROUP_ID_NOT_FOUND_SINCE and not committer.is_transactional:
                     raise GroupIdNotFoundError(f"Group {group_id} not found.")
                 raise IllegalGenerationError
@@ -146,6 +157,7 @@ class GroupsByType:
         Raises:
             BrokerError: The group does not have the member, or the member has another epoch.
         """
+        # Classic groups have nothing to check: before KIP-848, OffsetFetch did not say who asks.
         match self.type_of(group_id):
             case GroupType.CONSUMER:
                 self.consumer.check_fetch(group_id, member_id, epoch)
@@ -160,8 +172,11 @@ class GroupsByType:
             NonEmptyGroupError: The group has members whose topics are not known.
             GroupSubscribedToTopicError: Members subscribe to a topic.
         """
+        # The coordinator may not be able to read the subscriptions of a classic group, so that one must have no members
+        # or be of consumers. The other types tell their topics themselves.
         if self.type_of(group_id) not in _WITH_EPOCHS:
             self.classic.check_offset_delete(group_id)
+        # KIP-496: offsets of a topic that members read must not be deleted (OffsetMetadataManager.deleteOffsets).
         if any(self.is_subscribed(group_id, topic) for topic in topics):
             raise GroupSubscribedToTopicError
 
@@ -181,6 +196,8 @@ class GroupsByType:
 
     def expiry_base(self, group_id: str, topic: str, committed: OffsetCommitValue) -> int | None:
         """Return the time from which an offset is kept for its retention, or None as long as it is in use."""
+        # The retention of an offset begins with its commit, but it does not expire as long as members subscribe to the
+        # topic (offsetExpirationCondition of ConsumerGroup and StreamsGroup in Kafka).
         if self.type_of(group_id) in _WITH_EPOCHS:
             return None if self.is_subscribed(group_id, topic) else committed.commit_timestamp_ms
         return self.classic.expiry_timestamp_base(group_id, topic, committed.commit_timestamp_ms)

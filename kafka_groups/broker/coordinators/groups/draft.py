@@ -68,6 +68,7 @@ class Overlay(MutableMapping[K, V]):
         return len(self._table) + self._growth
 
     def __iter__(self) -> Iterator[K]:
+        # An entry that was changed keeps its place, as in a dictionary. Assignors depend on the order of members.
         yield from (key for key in self._table if self._changes.get(key) is not _REMOVED)
         added = (key for key, value in self._changes.items() if value is not _REMOVED)
         yield from (key for key in added if key not in self._table)
@@ -88,6 +89,7 @@ class Overlay(MutableMapping[K, V]):
         if key not in self:
             raise KeyError(key)
         self._growth -= 1
+        # The table below must stay as it is, so a removal is only marked.
         self._changes[key] = _REMOVED
 
 

@@ -11,20 +11,20 @@ from attrs import frozen
 
 from kafka_groups.broker.coordinators.groups.classic.group import ClassicGroup
 from kafka_groups.broker.coordinators.groups.classic.groups import ClassicGroups
-from kafka_groups.broker.coordinators.groups.classic.records import ClassicGroupMetadata
 from kafka_groups.broker.coordinators.groups.classic.replies import join_refused, sync_refused
+from kafka_groups.broker.coordinators.groups.consumer.classic_conversion import BecomesClassic, from_classic
 from kafka_groups.broker.coordinators.groups.consumer.classic_members import ClassicConsumers
 from kafka_groups.broker.coordinators.groups.consumer.group import ConsumerDraft
 from kafka_groups.broker.coordinators.groups.consumer.groups import ConsumerGroups
 from kafka_groups.broker.coordinators.groups.consumer.members import stored_protocols
-from kafka_groups.broker.coordinators.groups.consumer.migration import BecomesClassic, from_classic
 from kafka_groups.broker.coordinators.groups.consumer.settings import ConsumerRules
 from kafka_groups.broker.coordinators.groups.member_client import MemberClient
 from kafka_groups.broker.coordinators.groups.records import GroupRecord
-from kafka_groups.broker.coordinators.groups.topics import TopicsImage
+from kafka_groups.broker.coordinators.groups.topics_image import TopicsImage
 from kafka_groups.broker.coordinators.result import Effect, Reply, Result
 from kafka_groups.errors import BrokerError, GroupIdNotFoundError
 from kafka_groups.protocol.coordinator_records.consumer_group import ClassicMemberMetadata
+from kafka_groups.protocol.coordinator_records.offsets import ClassicGroupMetadata
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
@@ -68,16 +68,24 @@ class GroupMigration:
             GroupIdNotFoundError: The group must not, or cannot.
             BrokerError: The group is full, or the member is unknown or fenced.
         """
+        # There are two cases in Kafka's getOrMaybeCreateConsumerGroup as well: an empty classic group is replaced, and
+        # one with members is converted with them.
         group = self.classic.group(request.group_id)
         draft = None if group.is_empty else self._upgraded(group)
         result = self.consumer.heartbeat(request, client, version, now_ms, draft)
+        # The classic members get sessions in the consumer group. They learn of it only by REBALANCE_IN_PROGRESS and
+        # join again.
         if draft is not None:
             for member_id in draft.group.members:
                 self.consumer.extend_session(draft.group, member_id, now_ms)
+        # The tombstone comes before the records of the consumer group, in the same batch, so no reader sees two groups
+        # with the id.
         records = (ClassicGroupMetadata(request.group_id, None), *result.records)
         return Result(result.response, records, tuple(_replies(group)))
 
     def _upgraded(self, group: ClassicGroup) -> ConsumerDraft:
+        # The conditions of GroupMetadataManager.validateOnlineUpgrade, in its order. A connect cluster, for example, is
+        # a classic group with another protocol, which a consumer group cannot serve.
         if not group.is_of_consumers:
             raise _refusal(group, "the group does not use the consumer embedded protocol")
         if not self.rules.allows_upgrade:
@@ -92,6 +100,7 @@ class GroupMigration:
         }
         try:
             return from_classic(group.group_id, group.current(), protocols, self.topics)
+        # convertToConsumerGroup in Kafka rejects the member that wants to join, and leaves the classic group as it is.
         except ValueError:
             raise _refusal(group, "the embedded consumer protocol is malformed") from None
 
@@ -102,10 +111,15 @@ class GroupMigration:
     ) -> Result[JoinGroupResponse | None, GroupRecord]:
         """Let a member join a consumer group by JoinGroup. An empty one becomes a classic group."""
         group_id = request.group_id
+        # GroupMetadataManager.classicGroupJoin: an empty consumer group becomes a classic group under every migration
+        # policy.
         if not self.consumer.group(group_id).members:
             joined = self.classic.join(request, client, version, now_ms)
+            # The join may have failed, or is answered with MEMBER_ID_REQUIRED. Then the consumer group stays.
             deleted = self.consumer.delete(group_id) if group_id in self.classic.groups else ()
             return Result(joined.response, (*deleted, *joined.records), joined.effects, joined.parked)
+        # GroupMetadataManager.throwIfClassicMemberCannotJoinConsumerGroup: with the policy "disabled", members of both
+        # protocols are never in one group.
         if not (self.rules.allows_upgrade or self.rules.allows_downgrade):
             return Result(join_refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, version))
         try:
@@ -129,13 +143,15 @@ class GroupMigration:
         return Result(result.response, (*result.records, *adopted), others, result.parked)
 
 
-def _refusal(group: ClassicGroup, reason: str) -> GroupIdNotFoundError:
-    return GroupIdNotFoundError(f"Cannot upgrade classic group {group.group_id} to consumer group because {reason}.")
+def _refusal(group: ClassicGroup, why: str) -> GroupIdNotFoundError:
+    return GroupIdNotFoundError(f"Cannot upgrade classic group {group.group_id} to consumer group because {why}.")
 
 
 def _replies(group: ClassicGroup) -> Iterator[Effect]:
     """Tell the members whose requests wait to join again."""
     for member in group.members.values():
+        # Kafka completes waiting requests in convertToConsumerGroup with the same error. Members join again, now in the
+        # consumer group.
         if member.parked_join is not None:
             version = member.parked_join.version
             yield Reply(member.parked_join.token, join_refused(_REBALANCING, version, member.member_id))

@@ -11,7 +11,6 @@ from itertools import islice
 from kafka_groups.broker.coordinators.groups.by_type import GroupsByType
 from kafka_groups.broker.coordinators.groups.classic.groups import ClassicGroups
 from kafka_groups.broker.coordinators.groups.classic.joining import ClassicSources
-from kafka_groups.broker.coordinators.groups.classic.records import ClassicGroupMetadata
 from kafka_groups.broker.coordinators.groups.classic.replies import join_refused
 from kafka_groups.broker.coordinators.groups.consumer.classic_members import ClassicConsumers
 from kafka_groups.broker.coordinators.groups.consumer.groups import ConsumerGroups
@@ -20,7 +19,6 @@ from kafka_groups.broker.coordinators.groups.consumer.settings import ConsumerSo
 from kafka_groups.broker.coordinators.groups.group_type import GroupListing, GroupType
 from kafka_groups.broker.coordinators.groups.member_client import MemberClient
 from kafka_groups.broker.coordinators.groups.migration import GroupMigration
-from kafka_groups.broker.coordinators.groups.offsets.records import OffsetCommitted
 from kafka_groups.broker.coordinators.groups.offsets.retention import Expired, RetentionPolicy
 from kafka_groups.broker.coordinators.groups.offsets.shard_offsets import ShardOffsets
 from kafka_groups.broker.coordinators.groups.records import GroupRecord
@@ -33,13 +31,16 @@ from kafka_groups.broker.coordinators.groups.settings import (
 from kafka_groups.broker.coordinators.groups.share.groups import ShareGroups
 from kafka_groups.broker.coordinators.groups.streams.groups import StreamsGroups
 from kafka_groups.broker.coordinators.groups.streams.records import StreamsGroupRecord
-from kafka_groups.broker.coordinators.groups.topics import TopicsImage
+from kafka_groups.broker.coordinators.groups.topics_image import TopicsImage
 from kafka_groups.broker.coordinators.result import Result
 from kafka_groups.broker.coordinators.shard import LogUpkeep
 from kafka_groups.broker.log.entries import Producer
 from kafka_groups.broker.profile import DEFAULT_PROFILE, Profile
 from kafka_groups.config.cluster.broker import BrokerSettings
 from kafka_groups.errors import IllegalStateError
+from kafka_groups.protocol.coordinator_records.consumer_group import OfConsumerGroup
+from kafka_groups.protocol.coordinator_records.offsets import ClassicGroupMetadata, OffsetCommit
+from kafka_groups.protocol.coordinator_records.streams_group import OfStreamsGroup
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.consumer_group_describe import ConsumerGroupDescribeResponseGroup
 from kafka_groups.protocol.messages.consumer_group_heartbeat import (
@@ -122,13 +123,14 @@ class GroupShard:
 
     def replay(self, record: GroupRecord, offset: int, producer: Producer | None = None) -> None:
         """Apply a record to the state. The order of records with different keys does not matter."""
-        if isinstance(record, OffsetCommitted):
+        if isinstance(record, OffsetCommit):
             self.offsets.replay(record, offset, producer)
+        # Groups change outside of transactions. A record that claims otherwise is not from a group coordinator.
         elif producer is not None:
             raise IllegalStateError(f"Only offsets may belong to a transaction, but {record!r} does.")
         elif isinstance(record, ClassicGroupMetadata):
             self.classic.replay(record)
-        elif isinstance(record, ConsumerGroupRecord | StreamsGroupRecord):
+        elif isinstance(record, OfConsumerGroup | OfStreamsGroup):
             self._replay_replacing(record)
         else:
             self.share.replay(record)
@@ -184,7 +186,7 @@ class GroupShard:
 
     # ---------------------------------------------------------------------------------- consumer groups
 
-    def consumer_heartbeat(
+    def consumer_group_heartbeat(
         self, request: ConsumerGroupHeartbeatRequest, client: MemberClient, version: int, now_ms: int
     ) -> Result[ConsumerGroupHeartbeatResponse, GroupRecord]:
         """Handle a heartbeat of a member of a consumer group. A classic group becomes one.
@@ -193,12 +195,13 @@ class GroupShard:
             BrokerError: The group is full, or the member is unknown or fenced.
         """
         type_ = self.type_of(request.group_id)
+        # Only a member that joins converts a classic group (GroupMetadataManager.getOrMaybeCreateConsumerGroup).
         if type_ is GroupType.CLASSIC and request.member_epoch == JOIN_GROUP_EPOCH:
             return self._migration.upgrade_and_beat(request, client, version, now_ms)
         self._by_type.check_type(request.group_id, GroupType.CONSUMER)
         return self._migration.settled(self.consumer.heartbeat(request, client, version, now_ms), now_ms)
 
-    def describe_consumer(self, group_id: str) -> Result[ConsumerGroupDescribeResponseGroup, GroupRecord]:
+    def consumer_group_describe(self, group_id: str) -> Result[ConsumerGroupDescribeResponseGroup, GroupRecord]:
         """Return what ConsumerGroupDescribe shows of a group.
 
         Raises:
@@ -209,7 +212,7 @@ class GroupShard:
 
     # ---------------------------------------------------------------------------------- streams groups
 
-    def streams_heartbeat(
+    def streams_group_heartbeat(
         self, request: StreamsGroupHeartbeatRequest, client: MemberClient, version: int, now_ms: int
     ) -> Result[StreamsGroupHeartbeatResponse, GroupRecord]:
         """Handle a heartbeat of a member of a streams group. An empty classic group becomes one.
@@ -217,6 +220,8 @@ class GroupShard:
         Raises:
             BrokerError: The group is full, the member is unknown or fenced, or the topology is invalid.
         """
+        # KIP-1071 has an online migration; Kafka only replaces an empty classic group
+        # (GroupMetadataManager.getOrCreateStreamsGroup). Its committed offsets stay and are those of the streams group.
         becomes_streams = self._is_empty_classic(request.group_id) and request.member_epoch == JOIN_STREAMS_EPOCH
         if not becomes_streams:
             self._by_type.check_type(request.group_id, GroupType.STREAMS)
@@ -238,11 +243,13 @@ class GroupShard:
 
     # ----------------------------------------------------------------------------------- classic groups
 
-    def join(
+    def join_group(
         self, request: JoinGroupRequest, client: MemberClient, version: int, now_ms: int
     ) -> Result[JoinGroupResponse | None, GroupRecord]:
         """Let a member join by the classic protocol. Errors are in the response."""
         match self.type_of(request.group_id):
+            # The cases of GroupMetadataManager.classicGroupJoin: a share group never becomes another type, a consumer
+            # group takes classic members, and a streams group has to be empty.
             case GroupType.SHARE:
                 return Result(join_refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, version))
             case GroupType.CONSUMER:
@@ -262,28 +269,33 @@ class GroupShard:
         deleted = self.streams.delete(request.group_id) if request.group_id in self.classic.groups else ()
         return Result(joined.response, (*deleted, *joined.records), joined.effects, joined.parked)
 
-    def sync(self, request: SyncGroupRequest, now_ms: int) -> Result[SyncGroupResponse | None, GroupRecord]:
+    def sync_group(self, request: SyncGroupRequest, now_ms: int) -> Result[SyncGroupResponse | None, GroupRecord]:
         """Give a member that speaks the classic protocol its assignment. Errors are in the response."""
+        # Share and streams groups are not among the classic groups, so their members get UNKNOWN_MEMBER_ID there, as in
+        # GroupMetadataManager.classicGroupSync.
         if self.type_of(request.group_id) is GroupType.CONSUMER:
             given = self._migration.members.sync(request, now_ms)
             return Result(given.response, given.records)
         synced = self.classic.sync(request, now_ms)
         return Result(synced.response, synced.records, synced.effects, synced.parked)
 
-    def classic_heartbeat(self, request: HeartbeatRequest, now_ms: int) -> Result[HeartbeatResponse, GroupRecord]:
+    def heartbeat(self, request: HeartbeatRequest, now_ms: int) -> Result[HeartbeatResponse, GroupRecord]:
         """Keep the session of a member that speaks the classic protocol. Errors are in the response."""
         is_of_consumers = self.type_of(request.group_id) is GroupType.CONSUMER
         groups = self._migration.members if is_of_consumers else self.classic
         answered = groups.heartbeat(request, now_ms)
         return Result(answered.response, answered.records)
 
-    def leave(self, request: LeaveGroupRequest, version: int, now_ms: int) -> Result[LeaveGroupResponse, GroupRecord]:
+    def leave_group(
+        self, request: LeaveGroupRequest, version: int, now_ms: int
+    ) -> Result[LeaveGroupResponse, GroupRecord]:
         """Remove members from a classic group or a consumer group. Errors are in the response, for each member."""
+        # Kafka's classicGroupLeave has the same two types; for all others the group does not exist.
         if self.type_of(request.group_id) is GroupType.CONSUMER:
             return self._migration.settled(self.consumer.leave(request, version), now_ms)
         return self.classic.leave(request, version, now_ms)
 
-    def describe_classic(self, group_id: str) -> Result[DescribeGroupsResponseGroup, GroupRecord]:
+    def describe_group(self, group_id: str) -> Result[DescribeGroupsResponseGroup, GroupRecord]:
         """Return what DescribeGroups shows of a group.
 
         Raises:
@@ -301,6 +313,8 @@ class GroupShard:
             GroupIdNotFoundError: The group does not exist.
             NonEmptyGroupError: The group has members.
         """
+        # Share groups have no committed offsets to delete, but share states, which takes an answer of the share
+        # coordinator.
         if self.type_of(group_id) in {None, GroupType.SHARE}:
             return self.share.delete_group(group_id)
         deleted = self._by_type.deleted(group_id)
@@ -312,17 +326,23 @@ class GroupShard:
         """Apply a record of a group that is a classic one before it exists and after its end, if it has offsets."""
         group_id = record.group_id
         groups: ConsumerGroups | StreamsGroups = self.consumer
-        if isinstance(record, StreamsGroupRecord):
+        if isinstance(record, OfStreamsGroup):
             groups = self.streams
             self.streams.replay(record)
         else:
             self.consumer.replay(record)
         if group_id in groups.groups:
+            # Kafka keeps one object for each group id, so a new type replaces the old one. Here each type has a table
+            # of its own, from which the classic group has to be removed.
             if record.value is not None:
                 self.classic.replay(ClassicGroupMetadata(group_id, None))
+        # Offsets may outlive the records of their group, for example while it is being deleted. They need a group, so
+        # that they can be listed, expire and be deleted.
         elif self.offsets.table.of_group(group_id):
             self.classic.ensure(group_id)
 
     def _forgotten(self, expired: Expired) -> tuple[GroupRecord, ...]:
+        # A group without members and offsets has no purpose left (GroupMetadataManager.maybeDeleteGroup). Share groups
+        # do not expire: KIP-932, "Share group states".
         is_over = expired.is_all and self._by_type.is_empty(expired.group_id)
         return (*expired.records, *(self._by_type.deleted(expired.group_id) if is_over else ()))

@@ -129,6 +129,7 @@ def compile_pattern(text: str) -> TopicPattern:
     Raises:
         InvalidRegularExpressionError: It is invalid or too large.
     """
+    # A pattern is measured before RE2 compiles it, because compiling a hostile one blocks all clients of this broker.
     tokens = list(islice(_TOKEN.finditer(text[: _MAX_BYTES + 1]), _MAX_TOKENS))
     kinds = Counter(map(attrgetter("lastgroup"), tokens))
     cost_us = _cost_us(text, kinds)
@@ -141,6 +142,7 @@ def compile_pattern(text: str) -> TopicPattern:
             problem = error.args[0].decode("utf-8", "replace").partition(": ")[0]
         else:
             size = int(compiled.programsize)
+            # Only the compiled size tells how long matching takes: short patterns may have large programs.
             if size <= _MAX_INSTRUCTIONS:
                 return TopicPattern(text, cost_us + size // _INSTRUCTIONS_AT_ONCE, compiled)
             problem = "pattern too large"
@@ -155,6 +157,7 @@ def _problem(text: str, tokens: Iterable[re.Match[str]], kinds: Mapping[str | No
     counts = sum(max(int(number or 0) for number in numbers.split(",")) for numbers in _all(tokens, "numbers"))
     if len(text.encode()) > _MAX_BYTES or counts > _MAX_REPETITIONS:
         return "pattern too large"
+    # RE2 would accept both, but members could not move to Kafka, whose RE2/J does not.
     if kinds["any_byte"]:
         return "invalid escape sequence"
     groups = Counter(_all(tokens, "group"))

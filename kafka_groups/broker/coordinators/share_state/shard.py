@@ -5,12 +5,12 @@ changes directly is soft: how many updates have followed the last snapshot of a 
 """
 
 from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import Protocol
 from uuid import UUID
 
 from kafka_groups.broker.coordinators.result import Result
 from kafka_groups.broker.coordinators.shard import LogUpkeep, NoTransactions
-from kafka_groups.broker.coordinators.share_state.state import SharePartitionState, StateKey
+from kafka_groups.broker.coordinators.share_state.share_partition_state import SharePartitionState, StateKey
 from kafka_groups.broker.log.entries import Producer
 from kafka_groups.errors import (
     FencedLeaderEpochError,
@@ -18,11 +18,11 @@ from kafka_groups.errors import (
     InvalidRequestError,
     UnknownTopicOrPartitionError,
 )
-from kafka_groups.protocol.coordinator_records.record import CoordinatorRecord
 from kafka_groups.protocol.coordinator_records.share_group_state import (
-    ShareSnapshotKey,
+    ShareSnapshot,
     ShareSnapshotValue,
-    ShareUpdateKey,
+    ShareStateRecord,
+    ShareUpdate,
     ShareUpdateValue,
 )
 from kafka_groups.protocol.messages.share_state import UNINITIALIZED_OFFSET, UNKNOWN_COUNT
@@ -77,11 +77,14 @@ class ShareStateShard(NoTransactions):
 
     # ----------------------------------------------------------------------------------------- hard state
 
-    def replay(self, record: CoordinatorRecord, offset: int, producer: Producer | None = None) -> None:
+    def replay(self, record: ShareStateRecord, offset: int, producer: Producer | None = None) -> None:
         """Apply a record of the log."""
         if producer is not None:
             raise self.refused(producer)
-        key, value = _key_of(record), record.value
+        key, value = (record.group_id, record.topic_id, record.partition), record.value
+        # Three kinds of records (KIP-932, "Share-group state records"): a tombstone deletes the state, where the KIP
+        # has a snapshot with the epoch -1; a snapshot replaces it; and an update changes it
+        # (ShareCoordinatorShard.handleShareSnapshot and handleShareUpdate in Kafka).
         if value is None:
             for table in (self._states, self._updates, self._snapshots):
                 table.pop(key, None)
@@ -89,11 +92,13 @@ class ShareStateShard(NoTransactions):
             self._states.setdefault(key, SharePartitionState()).take_snapshot(value)
             self._snapshots.pop(key, None)  # so that it stands at the end
             self._snapshots[key] = offset
-        elif isinstance(value, ShareUpdateValue) and key in self._states:
+        elif key in self._states:
+            # An update of a state without a snapshot can be left over from a log whose start was deleted, and means
+            # nothing.
             self._states[key].take_update(value)
             self._updates[key] = self._updates.get(key, 0) + 1
 
-    def loaded(self, now_ms: int, wall_ms: int) -> Iterator[Result[None, CoordinatorRecord]]:
+    def loaded(self, now_ms: int, wall_ms: int) -> Iterator[Result[None, ShareStateRecord]]:
         """Delete the states of topics that were deleted in the meantime."""
         yield self.metadata_changed(now_ms, wall_ms)
 
@@ -101,17 +106,20 @@ class ShareStateShard(NoTransactions):
         """Return None: nothing expires."""
         return None
 
-    def expire(self, now_ms: int, wall_ms: int) -> Result[None, CoordinatorRecord]:
+    def expire(self, now_ms: int, wall_ms: int) -> Result[None, ShareStateRecord]:
         """Do nothing: nothing expires."""
         return Result(None)
 
-    def tidy(self, log: LogUpkeep, wall_ms: int) -> tuple[CoordinatorRecord, ...]:
+    def tidy(self, log: LogUpkeep, wall_ms: int) -> tuple[ShareStateRecord, ...]:
         """Delete records that no state needs, and return a snapshot if one state needs too many of them.
 
         Kafka does both by timers. Here the number of records decides, so a log has a bound that no rate of changes
         exceeds, and an idle coordinator has nothing to do.
         """
         needed = self.first_needed_offset(log.end_offset)
+        # Records before the oldest last snapshot are of no use: each state can be rebuilt from its snapshot on
+        # (KIP-932, "Managing the space of the share-group state topic"; ShareCoordinatorShard.lastRedundantOffset in
+        # Kafka).
         if needed >= log.log_start_offset + _PRUNED_AT_ONCE:
             log.delete_records(needed)
         return self._refreshed(log.end_offset - needed, wall_ms)
@@ -120,13 +128,15 @@ class ShareStateShard(NoTransactions):
 
     def initialize(
         self, key: StateKey, state_epoch: int, start_offset: int, wall_ms: int
-    ) -> Result[None, CoordinatorRecord]:
+    ) -> Result[None, ShareStateRecord]:
         """Create a state, or begin it afresh. As in Kafka, an equal state epoch does that too.
 
         Raises:
             FencedStateEpochError: The state has a newer epoch.
         """
         known = self._states.get(key)
+        # An older state epoch belongs to a request that was overtaken by a reset. An equal one is a repeated request
+        # (ShareCoordinatorShard.maybeGetInitializeStateError in Kafka).
         if known is not None and state_epoch < known.state_epoch:
             raise _fenced_state(state_epoch, known)
         value = ShareSnapshotValue(
@@ -134,13 +144,14 @@ class ShareStateShard(NoTransactions):
             state_epoch=state_epoch,
             leader_epoch=_FIRST_LEADER_EPOCH,
             start_offset=start_offset,
+            # Without a start offset there is nothing to count from.
             delivery_complete_count=UNKNOWN_COUNT if start_offset == UNINITIALIZED_OFFSET else 0,
             create_timestamp_ms=wall_ms,
             write_timestamp_ms=wall_ms,
         )
-        return Result(None, (CoordinatorRecord(_snapshot_key(key), value),))
+        return Result(None, (ShareSnapshot(*key, value),))
 
-    def read(self, key: StateKey, leader_epoch: int, wall_ms: int) -> Result[SharePartitionState, CoordinatorRecord]:
+    def read(self, key: StateKey, leader_epoch: int, wall_ms: int) -> Result[SharePartitionState, ShareStateRecord]:
         """Return a state for a leader with the given epoch; the record that a new one causes fences older leaders.
 
         Raises:
@@ -150,6 +161,8 @@ class ShareStateShard(NoTransactions):
         """
         state = self._known(key)
         _check_leader(state, leader_epoch)
+        # Only a new leader epoch needs a record. It fences the leader before, which may not know yet that it was
+        # replaced (ShareCoordinatorShard.readStateAndMaybeUpdateLeaderEpoch in Kafka).
         if leader_epoch <= state.leader_epoch:
             return Result(state)
         no_change = WriteShareStatePartition(
@@ -161,7 +174,7 @@ class ShareStateShard(NoTransactions):
         )
         return Result(state, (self._record_of(key, state, no_change, leader_epoch, wall_ms),))
 
-    def write(self, key: StateKey, change: WriteShareStatePartition, wall_ms: int) -> Result[None, CoordinatorRecord]:
+    def write(self, key: StateKey, change: WriteShareStatePartition, wall_ms: int) -> Result[None, ShareStateRecord]:
         """Change a state. After some updates the record is a snapshot of all of it.
 
         As in Kafka, a leader epoch or state epoch that is newer than the known one changes neither.
@@ -174,35 +187,45 @@ class ShareStateShard(NoTransactions):
         """
         state = self._known(key)
         _check_leader(state, change.leader_epoch)
+        # The group's offsets were reset since this leader has read the state, so its write is about an old version of
+        # it (KIP-932, "Share-group state records"; ShareCoordinatorShard.maybeGetWriteStateError in Kafka).
         if change.state_epoch < state.state_epoch:
             raise _fenced_state(change.state_epoch, state)
         return Result(None, (self._record_of(key, state, change, state.leader_epoch, wall_ms),))
 
-    def delete(self, key: StateKey) -> Result[None, CoordinatorRecord]:
+    def delete(self, key: StateKey) -> Result[None, ShareStateRecord]:
         """Delete a state, if there is one."""
+        # As in Kafka, deleting twice is not an error (ShareCoordinatorShard.deleteState), so a request can be repeated.
         if key not in self._states:
             return Result(None)
-        return Result(None, (CoordinatorRecord(_snapshot_key(key), None),))
+        return Result(None, (ShareSnapshot(*key, None),))
 
-    def metadata_changed(self, now_ms: int, wall_ms: int) -> Result[None, CoordinatorRecord]:
+    def metadata_changed(self, now_ms: int, wall_ms: int) -> Result[None, ShareStateRecord]:
         """Delete the states of topics that no longer exist."""
         topic_ids = {key[1] for key in self._states}
+        # Kafka does the same (ShareCoordinatorShard.maybeCleanupShareState). A group coordinator need not ask for it.
         gone = {topic_id for topic_id in topic_ids if self._topics.topic_by_id(topic_id) is None}
         keys = (key for key in self._states if key[1] in gone)
-        return Result(None, tuple(CoordinatorRecord(_snapshot_key(key), None) for key in keys))
+        return Result(None, tuple(ShareSnapshot(*key, None) for key in keys))
 
     # ------------------------------------------------------------------------------------------- insides
 
-    def _refreshed(self, needed_records: int, wall_ms: int) -> tuple[CoordinatorRecord, ...]:
+    def _refreshed(self, needed_records: int, wall_ms: int) -> tuple[ShareStateRecord, ...]:
+        # One state that is rarely written keeps all records after its snapshot (KIP-932, "Managing the space of the
+        # share-group state topic"). Kafka takes a new snapshot of such
+        # states after some time (ShareCoordinatorShard.snapshotColdPartitions).
         if needed_records <= _SPARE_RECORDS + 2 * len(self._states):
             return ()
         key = next(iter(self._snapshots))
         state = self._states[key]
         self._updates.pop(key, None)
-        return (CoordinatorRecord(_snapshot_key(key), _snapshot(state, state.create_timestamp_ms, wall_ms)),)
+        return (ShareSnapshot(*key, _snapshot(state, state.create_timestamp_ms, wall_ms)),)
 
     def _known(self, key: StateKey) -> SharePartitionState:
         state = self._states.get(key)
+        # Nothing is created by reading or writing. KIP-932, "Using the share coordinator from the share-partition
+        # leader", has UNKNOWN_TOPIC_OR_PARTITION here, and Kafka INVALID_REQUEST
+        # (ShareCoordinatorShard.maybeGetWriteStateError and maybeGetReadStateError).
         if state is None:
             raise InvalidRequestError(f"The share-partition {key[0]}:{key[1]}-{key[2]} has no state.")
         if self._topics.topic_by_id(key[1]) is None:
@@ -216,7 +239,7 @@ class ShareStateShard(NoTransactions):
         change: WriteShareStatePartition,
         leader_epoch: int,
         wall_ms: int,
-    ) -> CoordinatorRecord:
+    ) -> ShareStateRecord:
         start_offset, count = state.moved(change.start_offset, change.delivery_complete_count)
         update = ShareUpdateValue(
             snapshot_epoch=state.snapshot_epoch,
@@ -225,22 +248,15 @@ class ShareStateShard(NoTransactions):
             delivery_complete_count=count,
             state_batches=change.state_batches,
         )
+        # An update has only what has changed. From time to time a snapshot stands for all of them, so that loading
+        # stays short (ShareCoordinatorShard.generateShareStateRecord in Kafka).
         if self._updates.get(key, 0) < self._updates_per_snapshot:
-            return CoordinatorRecord(ShareUpdateKey(group_id=key[0], topic_id=key[1], partition=key[2]), update)
+            return ShareUpdate(*key, update)
         self._updates.pop(key, None)
         after = SharePartitionState()
         after.take_snapshot(_snapshot(state, wall_ms, wall_ms))
         after.take_update(update)
-        return CoordinatorRecord(_snapshot_key(key), _snapshot_of(after, after.snapshot_epoch, wall_ms, wall_ms))
-
-
-def _key_of(record: CoordinatorRecord) -> StateKey:
-    key: Any = record.key
-    return key.group_id, key.topic_id, key.partition
-
-
-def _snapshot_key(key: StateKey) -> ShareSnapshotKey:
-    return ShareSnapshotKey(group_id=key[0], topic_id=key[1], partition=key[2])
+        return ShareSnapshot(*key, _snapshot_of(after, after.snapshot_epoch, wall_ms, wall_ms))
 
 
 def _snapshot(state: SharePartitionState, create_ms: int, write_ms: int) -> ShareSnapshotValue:
@@ -261,6 +277,7 @@ def _snapshot_of(state: SharePartitionState, epoch: int, create_ms: int, write_m
 
 
 def _check_leader(state: SharePartitionState, leader_epoch: int) -> None:
+    # The leader was replaced and does not know it yet (KIP-932, "Share-group state records").
     if leader_epoch < state.fence_epoch:
         raise FencedLeaderEpochError(f"Leader epoch {leader_epoch} is older than {state.fence_epoch}.")
 

@@ -7,10 +7,9 @@ from attrs import frozen
 from kafka_groups.broker.coordinators.transactions.states import TransactionState
 from kafka_groups.broker.coordinators.transactions.transaction import Transaction
 from kafka_groups.errors import MalformedRecordError
-from kafka_groups.protocol.coordinator_records.record import CoordinatorRecord
 from kafka_groups.protocol.coordinator_records.transaction_state import (
     TRANSACTION_STATE,
-    TransactionLogKey,
+    TransactionLog,
     TransactionLogPartitions,
     TransactionLogValue,
 )
@@ -47,8 +46,7 @@ class StoredTransactionRecords:
     def encode(self, record: TransactionRecord) -> tuple[bytes, bytes | None]:
         """Return the bytes of the key and the value. A tombstone has no value."""
         value = None if record.value is None else _stored(record.value)
-        key = TransactionLogKey(transactional_id=record.transactional_id)
-        return TRANSACTION_STATE[record.version].encode(CoordinatorRecord(key, value))
+        return TRANSACTION_STATE[record.version].encode(TransactionLog(record.transactional_id, value))
 
     def most_bytes(self, record: TransactionRecord) -> int:
         """Return how many bytes the key and the value have together, at the most."""
@@ -65,12 +63,9 @@ class StoredTransactionRecords:
             UnknownRecordTypeError: The type of the record is not known.
             MalformedRecordError: The bytes are not a record of their type and version.
         """
+        # The version is read from the bytes, so that one decoder serves all records.
         stored = TRANSACTION_STATE[-1].decode(key, value)
-        assert isinstance(stored.key, TransactionLogKey)  # noqa: S101 - the only type of the table
-        if stored.value is None:
-            return TransactionRecord(stored.key.transactional_id, None)
-        assert isinstance(stored.value, TransactionLogValue)  # noqa: S101 - as above
-        return TransactionRecord(stored.key.transactional_id, _loaded(stored.value))
+        return TransactionRecord(stored.transactional_id, None if stored.value is None else _loaded(stored.value))
 
 
 def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, tuple[int, ...]]:
@@ -82,6 +77,8 @@ def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, tuple[int, ...]]
 
 
 def _stored(value: Transaction) -> TransactionLogValue:
+    # An id in this state has no transaction, so its list of partitions is null, and not just empty
+    # (TransactionLog.valueToBytes in Kafka).
     is_empty = value.state is TransactionState.EMPTY
     topics = by_topic(value.partitions)
     return TransactionLogValue(
@@ -101,6 +98,7 @@ def _stored(value: Transaction) -> TransactionLogValue:
 
 
 def _loaded(stored: TransactionLogValue) -> Transaction:
+    # Kafka also fails on a number that it does not know (TransactionState.fromId).
     state = TransactionState.numbered(stored.transaction_status)
     if state is None:
         raise MalformedRecordError(f"Unknown transaction state {stored.transaction_status}.")

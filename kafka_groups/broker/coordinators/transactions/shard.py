@@ -66,6 +66,7 @@ class TransactionShard(NoTransactions):
 
     def replay(self, record: TransactionRecord, offset: int, producer: Producer | None = None) -> None:
         """Apply a record of the log."""
+        # Only `__consumer_offsets` takes records that belong to a producer's transaction. Records of ids count at once.
         if producer is not None:
             raise self.refused(producer)
         id_, value = record.transactional_id, record.value
@@ -75,6 +76,8 @@ class TransactionShard(NoTransactions):
             self._known.pop(id_, None)
             return
         self._known[id_] = value
+        # Two kinds of ids need work without a request: an open transaction may time out, and one that is being ended
+        # owes markers.
         if value.state is TransactionState.ONGOING:
             self._ongoing[id_] = None
         elif value.is_being_ended:
@@ -85,6 +88,9 @@ class TransactionShard(NoTransactions):
         self._next_timeouts_ms = now_ms + self._rules.timeout_check_ms
         self._next_expiry_ms = now_ms + self._rules.expiration_check_ms
         ids = iter(tuple(self._known))
+        # Kafka also sends the markers of all transactions in a Prepare state again after loading
+        # (TransactionStateManager.loadTransactionsForTxnTopicPartition). It goes in parts here, so that one turn of the
+        # event loop stays short.
         while some := tuple(islice(ids, _AT_ONCE)):
             yield Result(None, effects=tuple(effect for id_ in some for effect in self._begun(id_)))
 
@@ -94,6 +100,7 @@ class TransactionShard(NoTransactions):
 
     def next_deadline_ms(self) -> int | None:
         """Return the time at which `expire` has something to do, or None."""
+        # Idle ids need the rarer check only.
         if self._ongoing:
             return min(self._next_timeouts_ms, self._next_expiry_ms)
         return self._next_expiry_ms if self._known else None
@@ -102,6 +109,8 @@ class TransactionShard(NoTransactions):
         """Abort transactions that have timed out, and forget ids that were not used for long."""
         records: list[TransactionRecord] = []
         effects: list[Effect] = []
+        # A transaction that has timed out is aborted with a new epoch, so that its producer cannot continue it
+        # (TransactionCoordinator.abortTimedOutTransactions in Kafka).
         if now_ms >= self._next_timeouts_ms:
             self._next_timeouts_ms = now_ms + self._rules.timeout_check_ms
             for id_ in tuple(self._ongoing):
@@ -129,6 +138,8 @@ class TransactionShard(NoTransactions):
         known = self._known.get(transactional_id)
         if known is None:
             raise TransactionalIdNotFoundError(f"The transactional id '{transactional_id}' does not exist.")
+        # Kafka removes a partition from the transaction when its marker is written, so DescribeTransactions shows the
+        # rest (TransactionMetadata.removePartition). That is not stored, neither here nor in Kafka.
         unmarked = self._unmarked.get(transactional_id)
         return known if unmarked is None else evolve(known, partitions=frozenset(unmarked))
 
@@ -154,6 +165,8 @@ class TransactionShard(NoTransactions):
             ProducerFencedError: Another producer has begun in the meantime.
             ConcurrentTransactionsError: A transaction is being ended. As a response, if it has been aborted now.
         """
+        # See TransactionStateManager.validateTransactionTimeoutMs in Kafka. The checks that follow have the order of
+        # TransactionCoordinator.prepareInitProducerIdTransit.
         if not 0 < timeout_ms <= self._rules.max_timeout_ms:
             raise InvalidTransactionTimeoutError(
                 f"The timeout of {timeout_ms} ms is not between 1 and {self._rules.max_timeout_ms} ms."
@@ -161,10 +174,15 @@ class TransactionShard(NoTransactions):
         known = self._known.get(transactional_id)
         if known is None:
             known = Transaction(producer_id=self._rules.new_producer_id(), timeout_ms=timeout_ms, updated_ms=wall_ms)
+        # A producer that names its id and epoch wants to continue after an error (KIP-360). It is fenced if another
+        # producer has begun since.
         if expected is not None and not _may_go_on(known, expected):
             raise ProducerFencedError(f"The producer id is {known.producer_id}, and not {expected.producer_id}.")
+        # The client repeats its request until the markers are written.
         if known.is_being_ended:
             raise _concurrent()
+        # The open transaction is aborted with an epoch that no client ever gets. The producer has to ask again, which
+        # increases the epoch a second time, or gives it a new id if the abort has used up the epochs.
         if known.state is TransactionState.ONGOING:
             ended = self._fence(transactional_id, wall_ms)
             return Result(_concurrent(), ended.records, ended.effects)
@@ -190,6 +208,7 @@ class TransactionShard(NoTransactions):
         if ending is not None and ending.is_being_ended:
             raise _concurrent()  # as in Kafka, for every producer: it may have the next id already
         known = self._of_producer(transactional_id, producer)
+        # Nothing would change, so nothing is written (TransactionCoordinator.handleAddPartitionsToTransaction).
         if known.state is TransactionState.ONGOING and known.partitions.issuperset(partitions):
             return Result(None)
         added = known.with_partitions(frozenset(partitions), version, wall_ms)
@@ -204,6 +223,9 @@ class TransactionShard(NoTransactions):
             BrokerError: As for `add_partitions`.
         """
         known = self._of_producer(transactional_id, producer)
+        # Brokers ask this before the first batch of a transaction is appended
+        # (TransactionCoordinator.handleVerifyPartitionsInTransaction). TRANSACTION_ABORTABLE says that the producer may
+        # abort and go on with its id and epoch.
         missing = [each for each in partitions if each not in known.partitions]
         return Result({each: TransactionAbortableError(f"{each} is not part of the transaction.") for each in missing})
 
@@ -216,6 +238,7 @@ class TransactionShard(NoTransactions):
         known = self._known.get(transactional_id)
         if known is None:
             raise _unknown(transactional_id)
+        # A repeated request gets the id and epoch of today, which the lost response had as well.
         if is_repeated(known, request):
             return Result(known.producer)
         return self._end(transactional_id, request.event, request.version, wall_ms)
@@ -225,6 +248,8 @@ class TransactionShard(NoTransactions):
     ) -> Result[None, TransactionRecord]:
         """Note that partitions have their markers, or are gone. After the last one the transaction has ended."""
         known = self._known.get(effect.transactional_id)
+        # Markers may be reported late: the id may have completed this transaction, be in another one with another
+        # epoch, or be forgotten.
         if known is None or not known.is_being_ended or known.producer != effect.producer:
             return Result(None)
         unmarked = self._unmarked[effect.transactional_id]
@@ -239,6 +264,8 @@ class TransactionShard(NoTransactions):
         known = self._known.get(transactional_id)
         if known is None:
             raise _unknown(transactional_id)
+        # Kafka checks in this order: the producer id, the epoch, the state. Any other epoch is refused, a larger one,
+        # too.
         if known.producer_id != producer.producer_id:
             raise mapping_error(known, producer)
         if known.producer_epoch != producer.epoch:
@@ -251,17 +278,29 @@ class TransactionShard(NoTransactions):
         self, known: Transaction, timeout_ms: int, expected: Producer | None, wall_ms: int
     ) -> Transaction:
         epoch = known.producer_epoch
+        # The id has no epoch yet if it was forgotten and is created by this request: then the producer continues with a
+        # new producer id, whatever epoch it had (TransactionMetadata.prepareIncrementProducerEpoch).
         goes_on = expected is not None and (epoch in (NO_EPOCH, expected.epoch))
+        # There are four cases. First, the epochs are used up, so the producer gets a new id. A producer that names
+        # another epoch does not: it repeats a request, or is fenced below.
         if is_exhausted(epoch) and (expected is None or expected.epoch == epoch):
+            # A producer that begins has no request to repeat, so none is remembered
+            # (TransactionMetadata.prepareProducerIdRotation).
             last = NO_EPOCH if expected is None else epoch
             return known.with_new_producer(self._rules.new_producer_id(), timeout_ms, last, wall_ms)
+        # Second, the next epoch, for a producer that begins or continues.
         if expected is None or goes_on:
             return known.with_next_epoch(timeout_ms, epoch if goes_on else NO_EPOCH, wall_ms)
+        # Third, the producer repeats the request that has increased its epoch. Nobody else can have begun since: that
+        # would have reset the last epoch (TransactionMetadata.prepareIncrementProducerEpoch).
         if expected.epoch == known.last_epoch:
             return known.with_same_epoch(timeout_ms, wall_ms)
+        # Fourth, another producer has begun since.
         raise ProducerFencedError(f"The epoch of the producer is {epoch}, and not {expected.epoch}.")
 
     def _fence(self, transactional_id: str, wall_ms: int) -> Result[Producer, TransactionRecord]:
+        # No client asks for this, so there is no version of a request: the level of the feature decides, as in Kafka
+        # (TransactionStateManager.transactionVersionLevel).
         return self._end(transactional_id, TransactionEvent.FENCED, self._rules.version(), wall_ms)
 
     def _end(
@@ -269,14 +308,19 @@ class TransactionShard(NoTransactions):
     ) -> Result[Producer, TransactionRecord]:
         known = self._known[transactional_id]
         has_new_epochs = version >= FIRST_WITH_NEW_EPOCHS
+        # The epoch increases with this end. If the last one that clients may have is used, the producer continues with
+        # a new id.
         needs_id = has_new_epochs and is_exhausted(known.producer_epoch)
         next_id = self._rules.new_producer_id() if needs_id else NO_PRODUCER
         ending = known.ending(event, version if has_new_epochs else 0, next_id, wall_ms)
         record = self._record(transactional_id, ending)
+        # The response does not wait for the markers, and has the id and epoch of the next transaction already.
         return Result(ending.ended(wall_ms).producer, (record,), (_markers(transactional_id, ending),))
 
     def _begun(self, transactional_id: str) -> Iterator[Effect]:
         """Begin to look after an id that was loaded. The epoch before is not stored."""
+        # So a producer that repeats InitProducerId after the coordinator has moved is fenced. In Kafka as well: the
+        # record has no field for the epoch before.
         known = self._known[transactional_id] = evolve(self._known[transactional_id], last_epoch=NO_EPOCH)
         if known.is_being_ended:
             yield _markers(transactional_id, known)
@@ -294,12 +338,17 @@ class TransactionShard(NoTransactions):
         return [TransactionRecord(id_, None) for id_ in some if has_expired(id_)]
 
     def _record(self, transactional_id: str, value: Transaction) -> TransactionRecord:
+        # Version 1 of the record has tagged fields, which older brokers cannot read. It is written from level 1 of the
+        # feature on (TransactionVersion.transactionLogValueVersion in Kafka).
         return TransactionRecord(transactional_id, value, version=min(self._rules.version(), 1))
 
 
 def _may_go_on(known: Transaction, expected: Producer) -> bool:
+    # The three cases of TransactionCoordinator.prepareInitProducerIdTransit. The id was just created, so nobody else
+    # has begun. Or the producer has the id, and its epoch is compared later.
     if known.producer_epoch == NO_EPOCH or expected.producer_id == known.producer_id:
         return True
+    # Or the epochs were used up, and the producer repeats the request that gave it the new id.
     return expected.producer_id == known.previous_producer_id and is_exhausted(expected.epoch)
 
 

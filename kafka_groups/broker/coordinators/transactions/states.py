@@ -32,6 +32,7 @@ class TransactionState(enum.StrEnum):
     @property
     def number(self) -> int:
         """The number of the state in records."""
+        # The numbers are those of TransactionState.id in Kafka: the order of the states above is part of the format.
         return _NUMBERS[self]
 
     @classmethod
@@ -57,21 +58,28 @@ class TransactionEvent(enum.Enum):
     EXPIRED = "expired"
 
 
+# Kafka lists the states that may come before each state (TransactionState.validPreviousStates). This table has the same
+# pairs by event, without PrepareEpochFence: Kafka needs it between two steps of fencing, which are one step here.
 _S, _E = TransactionState, TransactionEvent
 
 TRANSACTION_TRANSITIONS: Mapping[tuple[TransactionState, TransactionEvent], TransactionState] = MappingProxyType({
     (_S.EMPTY, _E.INITIALISED): _S.EMPTY,
     (_S.EMPTY, _E.ADDED): _S.ONGOING,
-    (_S.EMPTY, _E.ABORTED): _S.PREPARE_ABORT,  # transaction.version 2: a producer that is not sure aborts
+    # With transaction.version 2, a producer that does not know whether its first batch has begun a transaction aborts
+    # in any case: the abort also increases its epoch (TransactionCoordinator.endTransaction in Kafka). Up to version 1,
+    # `is_repeated` refuses this before.
+    (_S.EMPTY, _E.ABORTED): _S.PREPARE_ABORT,
     (_S.EMPTY, _E.EXPIRED): _S.DEAD,
     (_S.ONGOING, _E.ADDED): _S.ONGOING,
     (_S.ONGOING, _E.COMMITTED): _S.PREPARE_COMMIT,
     (_S.ONGOING, _E.ABORTED): _S.PREPARE_ABORT,
+    # Only an open transaction needs to be ended to fence its producer. In other states the next epoch alone fences it.
     (_S.ONGOING, _E.FENCED): _S.PREPARE_ABORT,
     (_S.PREPARE_COMMIT, _E.MARKED): _S.COMPLETE_COMMIT,
     (_S.PREPARE_ABORT, _E.MARKED): _S.COMPLETE_ABORT,
     (_S.COMPLETE_COMMIT, _E.INITIALISED): _S.EMPTY,
     (_S.COMPLETE_COMMIT, _E.ADDED): _S.ONGOING,
+    # As in the state Empty: with transaction.version 2, an empty transaction can be aborted.
     (_S.COMPLETE_COMMIT, _E.ABORTED): _S.PREPARE_ABORT,
     (_S.COMPLETE_COMMIT, _E.EXPIRED): _S.DEAD,
     (_S.COMPLETE_ABORT, _E.INITIALISED): _S.EMPTY,

@@ -15,6 +15,7 @@ from kafka_groups.types import TopicPartition
 __all__ = ["FIRST_WITH_NEW_EPOCHS", "LAST_EPOCH", "NO_EPOCH", "NO_PRODUCER", "Transaction", "is_exhausted"]
 
 NO_PRODUCER, NO_EPOCH = -1, -1
+# An epoch is a signed 16-bit number in the protocol.
 LAST_EPOCH = 0x7FFF
 """The newest epoch that there can be. Clients never get it, so that a producer can always be fenced."""
 FIRST_WITH_NEW_EPOCHS = 2
@@ -25,6 +26,8 @@ _NOTHING: frozenset[TopicPartition] = frozenset()
 
 def is_exhausted(epoch: int) -> bool:
     """Return whether a producer needs a new id instead of the next epoch."""
+    # The last epoch is reserved for fencing, so the one before it is the last that a client gets
+    # (TransactionMetadata.isEpochExhausted in Kafka).
     return epoch >= LAST_EPOCH - 1
 
 
@@ -70,10 +73,16 @@ class Transaction:
 
     def has_timed_out(self, wall_ms: int) -> bool:
         """Return whether a transaction is open for longer than its timeout."""
+        # The timeout counts from the first partition of the transaction, however often partitions are added later
+        # (TransactionStateManager.timedOutTransactions in Kafka). Kafka exempts transactions with two-phase commit
+        # (KIP-939), which the embedded broker does not have.
         return self.state is TransactionState.ONGOING and self.start_ms + self.timeout_ms < wall_ms
 
     def has_expired(self, expiration_ms: int, wall_ms: int) -> bool:
         """Return whether the id was not used for longer than `transactional.id.expiration.ms`."""
+        # Only an id without a transaction may go: Kafka allows Empty and the two Complete states
+        # (TransactionStateManager.shouldExpire and TransactionState.isExpirationAllowed). An id in a Prepare state
+        # still owes markers to its partitions.
         is_idle = self.state is not TransactionState.ONGOING and not self.is_being_ended
         return is_idle and self.updated_ms <= wall_ms - expiration_ms
 
@@ -97,6 +106,8 @@ class Transaction:
             TransactionEvent.ADDED,
             wall_ms,
             partitions=self.partitions | added,
+            # In the other states this is the first partition of a new transaction, whose timeout starts now
+            # (TransactionMetadata.prepareAddPartitions).
             start_ms=self.start_ms if self.state is TransactionState.ONGOING else wall_ms,
             client_version=client_version,
         )
@@ -113,12 +124,20 @@ class Transaction:
             wall_ms: The time. An empty transaction begins now.
         """
         is_fenced = event is TransactionEvent.FENCED
+        # There are three cases. From version 2 on, the markers carry the next epoch, however the transaction ends
+        # (KIP-890): a late batch of the transaction then has an old epoch and is refused. The epoch before is kept, so
+        # that a repeated EndTxn is recognised. A producer whose epoch is the last already can still be aborted: its
+        # epoch stays, as there is no larger one (TransactionMetadata.prepareAbortOrCommit).
         if client_version >= FIRST_WITH_NEW_EPOCHS:
             is_last = self.producer_epoch == LAST_EPOCH and event is not TransactionEvent.COMMITTED
             epoch, last_epoch = self.producer_epoch + (0 if is_last else 1), self.producer_epoch
         elif is_fenced:
+            # Up to version 1, only a fenced producer gets another epoch. It forgets the epoch before, because the
+            # fenced producer must not continue with it (TransactionMetadata.prepareFenceProducerEpoch, and
+            # TransactionCoordinator.endTransactionWithTV1).
             epoch, last_epoch = min(self.producer_epoch + 1, LAST_EPOCH), NO_EPOCH
         else:
+            # Up to version 1, a producer keeps its epoch when it commits or aborts.
             epoch, last_epoch = self.producer_epoch, self.last_epoch
         return self._changed(
             event,
@@ -126,12 +145,16 @@ class Transaction:
             producer_epoch=epoch,
             last_epoch=last_epoch,
             next_producer_id=next_producer_id,
+            # Only an empty transaction can be ended in another state: it has no first partition that could have started
+            # it.
             start_ms=self.start_ms if self.state is TransactionState.ONGOING else wall_ms,
             client_version=client_version,
         )
 
     def ended(self, wall_ms: int) -> "Transaction":
         """Return it after all partitions got their markers."""
+        # The markers have the old producer id. The new one counts only after the last marker is written, so that both
+        # ids are never in use at once (TransactionMetadata.prepareComplete).
         has_next = self.client_version >= FIRST_WITH_NEW_EPOCHS and self.next_producer_id != NO_PRODUCER
         return self._changed(
             TransactionEvent.MARKED,

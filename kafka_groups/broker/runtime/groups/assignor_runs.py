@@ -12,7 +12,7 @@ from functools import partial
 from attrs import define, field, frozen
 
 from kafka_groups.assignment import TaskAssignmentError
-from kafka_groups.assignment.application.running import Computed, computed
+from kafka_groups.assignment.application.assignor_run import Computed, computed
 from kafka_groups.broker.coordinators.groups.streams.assigning.target import SLOW_ASSIGNOR_MS
 from kafka_groups.broker.coordinators.groups.streams.effects import ComputeAssignment
 from kafka_groups.broker.runtime.running_aside import RunAside

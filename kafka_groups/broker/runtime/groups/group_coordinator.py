@@ -6,18 +6,17 @@ from itertools import count
 from typing import TypeVar
 from uuid import UUID
 
-from kafka_groups.assignment.application.running import Computed
+from kafka_groups.assignment.application.assignor_run import Computed
 from kafka_groups.broker.coordinators.groups.classic.joining import ClassicSources
 from kafka_groups.broker.coordinators.groups.group_type import GroupListing
 from kafka_groups.broker.coordinators.groups.member_client import MemberClient
 from kafka_groups.broker.coordinators.groups.offsets.commits import OffsetCommitter
 from kafka_groups.broker.coordinators.groups.offsets.shard_offsets import FetchedOffset
-from kafka_groups.broker.coordinators.groups.records import GroupRecord
+from kafka_groups.broker.coordinators.groups.records import GROUP_RECORDS, GroupRecord
 from kafka_groups.broker.coordinators.groups.shard import GroupShard
 from kafka_groups.broker.coordinators.groups.share.effects import ShareStateEffect
 from kafka_groups.broker.coordinators.groups.share.group import ShareGroup
-from kafka_groups.broker.coordinators.groups.share.responses import describe_group
-from kafka_groups.broker.coordinators.groups.stored_records import StoredGroupRecords
+from kafka_groups.broker.coordinators.groups.share.responses import described_group
 from kafka_groups.broker.coordinators.groups.streams.effects import ComputeAssignment, CreateInternalTopics
 from kafka_groups.broker.coordinators.groups.streams.responses import with_creation_failures
 from kafka_groups.broker.coordinators.internal_topic import InternalTopic
@@ -28,13 +27,13 @@ from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.metadata.placement import GROUP_TOPIC
 from kafka_groups.broker.runtime.coordinator_runtime import CoordinatorRuntime, ShardKind
 from kafka_groups.broker.runtime.groups.assignor_runs import AssignorRuns
-from kafka_groups.broker.runtime.groups.effects import ShareStateEffects
-from kafka_groups.broker.runtime.groups.group_figures import GroupFigures
-from kafka_groups.broker.runtime.groups.internal_topics import InternalTopicCreation
+from kafka_groups.broker.runtime.groups.group_counters import GroupCounters
+from kafka_groups.broker.runtime.groups.internal_topic_creation import InternalTopicCreation
+from kafka_groups.broker.runtime.groups.share_state_effects import ShareStateEffects
 from kafka_groups.broker.runtime.led_shard import Done, ShardAddress
 from kafka_groups.broker.runtime.outcome import outcome_of
 from kafka_groups.broker.runtime.parts import BrokerParts
-from kafka_groups.broker.runtime.share_state.persister import SharePersister
+from kafka_groups.broker.runtime.share_state.share_persister import SharePersister
 from kafka_groups.config.cluster.broker import BrokerSettings
 from kafka_groups.errors import BrokerError, IllegalStateError
 from kafka_groups.protocol.apis import ApiKey
@@ -91,7 +90,7 @@ class GroupCoordinator:
         topic: `__consumer_offsets`.
         runtime: Has the shards.
         peer_apis: None: only clients ask about groups.
-        figures: The counters so far.
+        counters: The counters so far.
     """
 
     peer_apis: tuple[ApiKey, ...] = ()
@@ -99,9 +98,9 @@ class GroupCoordinator:
     def __init__(self, broker: BrokerParts, persister: SharePersister) -> None:
         cluster = broker.cluster
         self.topic = group_topic(cluster.settings, cluster.metadata)
-        kind = ShardKind(self.topic.name, StoredGroupRecords(), _new_shards(broker), self._perform)
+        kind = ShardKind(self.topic.name, GROUP_RECORDS, _new_shards(broker), self._perform)
         self.runtime: CoordinatorRuntime[GroupShard] = CoordinatorRuntime(broker, kind)
-        self.figures = GroupFigures()
+        self.counters = GroupCounters()
         self._topics = cluster.metadata
         self._clock = cluster.clock
         self._share_states = ShareStateEffects(persister, self._settle)
@@ -112,7 +111,9 @@ class GroupCoordinator:
     def __repr__(self) -> str:
         return f"<GroupCoordinator on {self.runtime!r}>"
 
-    async def heartbeat(self, request: ShareGroupHeartbeatRequest, client: MemberClient) -> ShareGroupHeartbeatResponse:
+    async def share_group_heartbeat(
+        self, request: ShareGroupHeartbeatRequest, client: MemberClient
+    ) -> ShareGroupHeartbeatResponse:
         """Handle a valid heartbeat: a member joins, stays or leaves.
 
         The state of new share-partitions is initialised after the response is made, so they are assigned with a
@@ -125,10 +126,10 @@ class GroupCoordinator:
         return await self._run(
             request.group_id,
             lambda shard: shard.share_groups_with(request.group_id).heartbeat(request, client, now_ms),
-            self.figures.heard if request.member_epoch >= 0 else None,
+            self.counters.heard if request.member_epoch >= 0 else None,
         )
 
-    async def describe(self, group_id: str) -> DescribedGroup:
+    async def share_group_describe(self, group_id: str) -> DescribedGroup:
         """Return a group as ShareGroupDescribe shows it.
 
         Raises:
@@ -136,10 +137,10 @@ class GroupCoordinator:
         """
         return await self._run(
             group_id,
-            lambda shard: Result(describe_group(shard.share_groups_with(group_id).group(group_id), self._topics)),
+            lambda shard: Result(described_group(shard.share_groups_with(group_id).group(group_id), self._topics)),
         )
 
-    async def consumer_heartbeat(
+    async def consumer_group_heartbeat(
         self, request: ConsumerGroupHeartbeatRequest, client: MemberClient, version: int
     ) -> ConsumerGroupHeartbeatResponse:
         """Handle a heartbeat of a consumer group: a member joins, stays or leaves.
@@ -150,19 +151,19 @@ class GroupCoordinator:
         now_ms = self._clock.now_ms()
         return await self._run(
             request.group_id,
-            lambda shard: shard.consumer_heartbeat(request, client, version, now_ms),
-            self.figures.heard if request.member_epoch >= 0 else None,
+            lambda shard: shard.consumer_group_heartbeat(request, client, version, now_ms),
+            self.counters.heard if request.member_epoch >= 0 else None,
         )
 
-    async def describe_consumer(self, group_id: str) -> ConsumerGroupDescribeResponseGroup:
+    async def consumer_group_describe(self, group_id: str) -> ConsumerGroupDescribeResponseGroup:
         """Return a group as ConsumerGroupDescribe shows it.
 
         Raises:
             GroupIdNotFoundError: The group does not exist, or is of another type.
         """
-        return await self._run(group_id, lambda shard: shard.describe_consumer(group_id))
+        return await self._run(group_id, lambda shard: shard.consumer_group_describe(group_id))
 
-    async def streams_heartbeat(
+    async def streams_group_heartbeat(
         self, request: StreamsGroupHeartbeatRequest, client: MemberClient, version: int
     ) -> StreamsGroupHeartbeatResponse:
         """Handle a heartbeat of a streams group: a member joins, stays or leaves.
@@ -177,16 +178,18 @@ class GroupCoordinator:
         wanted: list[str] = []
 
         def beat(shard: GroupShard) -> Result[StreamsGroupHeartbeatResponse, GroupRecord]:
-            result = shard.streams_heartbeat(request, client, version, now_ms)
+            result = shard.streams_group_heartbeat(request, client, version, now_ms)
             creations = (effect for effect in result.effects if isinstance(effect, CreateInternalTopics))
             wanted.extend(info.name for effect in creations for info in effect.topics)
             return result
 
-        note = self.figures.heard if request.member_epoch >= 0 else None
+        note = self.counters.heard if request.member_epoch >= 0 else None
         response = await self._run(request.group_id, beat, note)
         return with_creation_failures(response, self._internal_topics.failures_of(wanted))
 
-    async def update_streams_description(self, request: StreamsGroupTopologyDescriptionUpdateRequest) -> None:
+    async def streams_group_topology_description_update(
+        self, request: StreamsGroupTopologyDescriptionUpdateRequest
+    ) -> None:
         """Keep the description of a streams group's topology.
 
         Raises:
@@ -196,9 +199,9 @@ class GroupCoordinator:
         def update(shard: GroupShard) -> Result[None, GroupRecord]:
             return Result(None, shard.streams_groups_with(request.group_id).update_description(request).records)
 
-        await self._run(request.group_id, update, self.figures.stored)
+        await self._run(request.group_id, update, self.counters.stored)
 
-    async def describe_streams(
+    async def streams_group_describe(
         self, group_id: str, *, with_description: bool = False
     ) -> StreamsGroupDescribeResponseGroup:
         """Return a group as StreamsGroupDescribe shows it, with the description of its topology if that is wanted.
@@ -211,7 +214,7 @@ class GroupCoordinator:
             groups = shard.streams_groups_with(group_id)
             return Result(groups.describe(group_id, with_description=with_description))
 
-        return await self._run(group_id, describe, self.figures.described)
+        return await self._run(group_id, describe, self.counters.described)
 
     async def initialized_partitions(self, group_id: str) -> Mapping[UUID, frozenset[int]]:
         """Return the share-partitions of a group that have state, by topic id. Empty if the group does not exist."""
@@ -257,35 +260,37 @@ class GroupCoordinator:
             group_id, lambda shard: shard.share_groups_with(group_id).delete_start_offsets(group_id, topic_ids)
         )
 
-    async def join(self, request: JoinGroupRequest, client: MemberClient, version: int) -> JoinGroupResponse:
+    async def join_group(self, request: JoinGroupRequest, client: MemberClient, version: int) -> JoinGroupResponse:
         """Let a member join a classic group. It waits until the round ends. Other errors are in the response."""
         now_ms = self._clock.now_ms()
-        response = await self._run(request.group_id, lambda shard: shard.join(request, client, version, now_ms))
+        response = await self._run(request.group_id, lambda shard: shard.join_group(request, client, version, now_ms))
         return _given(response)
 
-    async def sync(self, request: SyncGroupRequest) -> SyncGroupResponse:
+    async def sync_group(self, request: SyncGroupRequest) -> SyncGroupResponse:
         """Give a member of a classic group its assignment. It waits for the leader."""
         now_ms = self._clock.now_ms()
-        response = await self._run(request.group_id, lambda shard: shard.sync(request, now_ms), self.figures.synced)
+        response = await self._run(
+            request.group_id, lambda shard: shard.sync_group(request, now_ms), self.counters.synced
+        )
         return _given(response)
 
-    async def classic_heartbeat(self, request: HeartbeatRequest) -> HeartbeatResponse:
+    async def heartbeat(self, request: HeartbeatRequest) -> HeartbeatResponse:
         """Keep the session of a member of a classic group. Other errors are in the response."""
         now_ms = self._clock.now_ms()
-        return await self._run(request.group_id, lambda shard: shard.classic_heartbeat(request, now_ms))
+        return await self._run(request.group_id, lambda shard: shard.heartbeat(request, now_ms))
 
-    async def leave(self, request: LeaveGroupRequest, version: int) -> LeaveGroupResponse:
+    async def leave_group(self, request: LeaveGroupRequest, version: int) -> LeaveGroupResponse:
         """Remove members from a classic group or a consumer group. Other errors are in the response."""
         now_ms = self._clock.now_ms()
-        return await self._run(request.group_id, lambda shard: shard.leave(request, version, now_ms))
+        return await self._run(request.group_id, lambda shard: shard.leave_group(request, version, now_ms))
 
-    async def describe_classic(self, group_id: str) -> DescribeGroupsResponseGroup:
+    async def describe_group(self, group_id: str) -> DescribeGroupsResponseGroup:
         """Return a group as DescribeGroups shows it.
 
         Raises:
             GroupIdNotFoundError: The group does not exist, or is of another type.
         """
-        return await self._run(group_id, lambda shard: shard.describe_classic(group_id))
+        return await self._run(group_id, lambda shard: shard.describe_group(group_id))
 
     async def commit_offsets(
         self,
@@ -309,7 +314,7 @@ class GroupCoordinator:
         await self._run(
             group_id,
             lambda shard: shard.offsets.commit(group_id, committer, version, offsets, now_ms),
-            self.figures.committed,
+            self.counters.committed,
         )
 
     async def check_fetch(self, group_id: str, member_id: str | None, epoch: int) -> None:
@@ -344,7 +349,7 @@ class GroupCoordinator:
         def commit(shard: GroupShard) -> Result[None, GroupRecord]:
             return shard.offsets.commit_in_transaction(group_id, committer, offsets, producer, now_ms)
 
-        noted = partial(_noted, commit, self.figures.committed)
+        noted = partial(_noted, commit, self.counters.committed)
         self.runtime.run(self.runtime.index_of(group_id), noted, done, verification=verification)
 
     async def fetch_offsets(
@@ -365,7 +370,7 @@ class GroupCoordinator:
         Raises:
             BrokerError: The group does not exist, has unknown subscriptions, or subscribes to a topic.
         """
-        await self._run(group_id, lambda shard: shard.offsets.delete(group_id, partitions), self.figures.deleted)
+        await self._run(group_id, lambda shard: shard.offsets.delete(group_id, partitions), self.counters.deleted)
 
     def listed(self) -> list[GroupListing]:
         """Return what ListGroups shows of the groups of this broker.

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Sequence
 from functools import partial
 
-from kafka_groups.broker.runtime.scheduling.turns import CHEAP, Turns
+from kafka_groups.broker.runtime.scheduling.cooperative_yield import CHEAP, CooperativeYield
 from kafka_groups.net.clock import Clock
 
 __all__ = ["Purgatory"]
@@ -33,7 +33,9 @@ class Purgatory:
     def __len__(self) -> int:
         return len(set().union(*self._waiting.values()))
 
-    async def wait(self, keys: Iterable[Hashable], satisfied: Satisfied, deadline_ms: int, turns: Turns) -> bool:
+    async def wait(
+        self, keys: Iterable[Hashable], satisfied: Satisfied, deadline_ms: int, turns: CooperativeYield
+    ) -> bool:
         """Wait until `satisfied()` returns True. It is called first and after every notification of a key.
 
         Args:
@@ -47,6 +49,8 @@ class Purgatory:
         """
         keys = tuple(keys)
         pauses = turns.pauses
+        # The condition is checked before the wait and after it, because what it depends on may change in between
+        # (DelayedOperationPurgatory.tryCompleteElseWatch in Kafka).
         while not await satisfied():
             look_again = partial(_look_again, satisfied, turns, pauses)
             if self._closed or not await self._notified(keys, look_again, deadline_ms - self._clock.now_ms(), turns):
@@ -68,7 +72,9 @@ class Purgatory:
             for waiter in waiters:
                 _end(waiter, notified=False)
 
-    async def _notified(self, keys: Sequence[Hashable], look_again: Satisfied, remaining_ms: int, turns: Turns) -> bool:
+    async def _notified(
+        self, keys: Sequence[Hashable], look_again: Satisfied, remaining_ms: int, turns: CooperativeYield
+    ) -> bool:
         if remaining_ms <= 0:
             return False
         loop = asyncio.get_running_loop()
@@ -93,7 +99,7 @@ class Purgatory:
             self._waiting.pop(key, None)
 
 
-async def _look_again(satisfied: Satisfied, turns: Turns, pauses: int) -> bool:
+async def _look_again(satisfied: Satisfied, turns: CooperativeYield, pauses: int) -> bool:
     """Look again if others had their turn since the look before. Nobody told this request what they changed."""
     return turns.pauses != pauses and await satisfied()
 

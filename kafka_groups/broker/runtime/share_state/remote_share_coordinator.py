@@ -1,4 +1,7 @@
-"""The share coordinator of another broker, by the RPCs 83 to 87 (KIP-932, "Share coordinator")."""
+"""The share coordinator of another broker, by the RPCs 83 to 87.
+
+KIP-932, "The share coordinator and the share-group state topic".
+"""
 
 from collections.abc import Callable
 from functools import partial
@@ -7,7 +10,7 @@ from uuid import UUID
 
 from attrs import define, field, frozen
 
-from kafka_groups.broker.coordinators.share_state.state import StateKey
+from kafka_groups.broker.coordinators.share_state.share_partition_state import StateKey
 from kafka_groups.broker.runtime.led_shard import Done
 from kafka_groups.broker.runtime.peers import Peers
 from kafka_groups.broker.share_partitions.persisted_state import PersistedState
@@ -134,6 +137,7 @@ class RemoteShareCoordinator:
         """Delete a share-partition's state, if it has one. The state of a deleted topic is deleted without this."""
 
         def deleted(outcome: BrokerError | None) -> None:
+            # The coordinator deletes states together with their topic, so there is nothing left to delete.
             is_gone = isinstance(outcome, UnknownTopicOrPartitionError | UnknownTopicIdError)
             done(None if is_gone else outcome)
 
@@ -147,6 +151,8 @@ class RemoteShareCoordinator:
     def _ask(self, rpc: _Rpc, key: StateKey, partition: object, read: Callable[[Any], T], done: Done[T]) -> None:
         line = self._lines.setdefault((rpc, key[0]), _Line())
         line.waiting.append(_PartitionRequest((key[1], key[2]), partition, read, done))
+        # One request at a time for each kind and group: the coordinator gets the changes of a share-partition in their
+        # order.
         if not line.is_under_way:
             self._send(rpc, key[0], line)
 
@@ -183,6 +189,7 @@ def _pass_on(asked: list[_PartitionRequest], response: Any) -> None:
 
 
 def _outcome(asked: _PartitionRequest, result: Any) -> Any:
+    # A coordinator answers for each share-partition of a request, so this one breaks the protocol.
     if result is None:
         return UnknownServerError("The share coordinator did not answer for all share-partitions.")
     return error_for(result.error_code, result.error_message) if result.error_code else asked.read(result)
@@ -197,6 +204,7 @@ def _state(leader_epoch: int, result: Any) -> PersistedState:
 
 
 def _summary(result: Any) -> PersistedState | None:
+    # -1 stands for two cases: no state, or one that no leader has read yet. Neither has anything to summarize.
     if result.start_offset == UNINITIALIZED_OFFSET:
         return None
     return PersistedState(result.state_epoch, result.leader_epoch, result.start_offset, result.delivery_complete_count)

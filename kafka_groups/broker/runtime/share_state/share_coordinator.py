@@ -7,7 +7,7 @@ from typing import TypeVar
 from kafka_groups.broker.coordinators.internal_topic import InternalTopic
 from kafka_groups.broker.coordinators.result import Effect, Result
 from kafka_groups.broker.coordinators.share_state.shard import ShareStateShard
-from kafka_groups.broker.coordinators.share_state.state import SharePartitionState, StateKey
+from kafka_groups.broker.coordinators.share_state.share_partition_state import SharePartitionState, StateKey
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.metadata.placement import SHARE_STATE_TOPIC, partition_of_key, share_state_key
 from kafka_groups.broker.runtime.coordinator_runtime import CoordinatorRuntime, ShardKind
@@ -16,8 +16,7 @@ from kafka_groups.broker.runtime.parts import BrokerParts
 from kafka_groups.broker.share_partitions.persisted_state import PersistedState
 from kafka_groups.config.cluster.broker import BrokerSettings
 from kafka_groups.protocol.apis import ApiKey
-from kafka_groups.protocol.coordinator_records.record import CoordinatorRecord
-from kafka_groups.protocol.coordinator_records.share_group_state import SHARE_GROUP_STATE
+from kafka_groups.protocol.coordinator_records.share_group_state import SHARE_GROUP_STATE, ShareStateRecord
 from kafka_groups.protocol.messages.write_share_group_state import WriteShareStatePartition
 
 __all__ = ["ShareCoordinator", "share_state_topic", "state_partition"]
@@ -26,7 +25,7 @@ T = TypeVar("T")
 
 _MOST_KNOWN_KEYS = 10_000
 
-Operation = Callable[[ShareStateShard], Result[T, CoordinatorRecord]]
+Operation = Callable[[ShareStateShard], Result[T, ShareStateRecord]]
 
 
 @lru_cache(_MOST_KNOWN_KEYS)
@@ -100,7 +99,7 @@ class ShareCoordinator:
         """Create the state of a share-partition, unless it has one."""
         wall_ms = self._clock.wall_ms()
 
-        def create(shard: ShareStateShard) -> Result[None, CoordinatorRecord]:
+        def create(shard: ShareStateShard) -> Result[None, ShareStateRecord]:
             exists = shard.state(key) is not None
             return Result(None) if exists else shard.initialize(key, state_epoch, start_offset, wall_ms)
 
@@ -110,7 +109,7 @@ class ShareCoordinator:
         """Return the state of a share-partition for a leader with the given epoch."""
         wall_ms = self._clock.wall_ms()
 
-        def read(shard: ShareStateShard) -> Result[PersistedState, CoordinatorRecord]:
+        def read(shard: ShareStateShard) -> Result[PersistedState, ShareStateRecord]:
             result = shard.read(key, leader_epoch, wall_ms)
             return Result(_read(result.response, with_batches=True), result.records)
 
@@ -129,7 +128,7 @@ class ShareCoordinator:
     def summarize(self, key: StateKey, done: Done[PersistedState | None]) -> None:
         """Return the state of a share-partition without its batches, or None if there is none."""
 
-        def summarize(shard: ShareStateShard) -> Result[PersistedState | None, CoordinatorRecord]:
+        def summarize(shard: ShareStateShard) -> Result[PersistedState | None, ShareStateRecord]:
             state = shard.state(key)
             return Result(None if state is None else _read(state, with_batches=False))
 

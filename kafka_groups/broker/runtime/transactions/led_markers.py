@@ -5,8 +5,8 @@ from functools import partial
 
 from kafka_groups.broker.log.entries import EndMarker
 from kafka_groups.broker.metadata.placement import GROUP_TOPIC, leader_of
+from kafka_groups.broker.runtime.combined_outcomes import Outcomes
 from kafka_groups.broker.runtime.groups.group_coordinator import GroupCoordinator
-from kafka_groups.broker.runtime.outcomes import Outcomes
 from kafka_groups.broker.runtime.parts import BrokerParts
 from kafka_groups.errors import (
     BrokerError,
@@ -58,6 +58,8 @@ class LedMarkers:
             self._write(marker, each, partial(outcomes.add, each))
 
     def _write(self, marker: EndMarker, partition: TopicPartition, done: Callable[[BrokerError | None], None]) -> None:
+        # A marker in this log makes offsets count, so the group coordinator writes it
+        # (KafkaApis.handleWriteTxnMarkersRequest in Kafka).
         if partition.topic == GROUP_TOPIC:
             self._groups.runtime.end_transaction(partition.partition, marker, partial(_settled, done))
             return
@@ -72,6 +74,7 @@ class LedMarkers:
         cluster = self._broker.cluster
         topic = cluster.metadata.topic(partition.topic)
         led = None if topic is None else leader_of(topic, partition.partition)
+        # No transaction has partitions of the other internal topics.
         if topic is None or led is None or topic.is_internal:
             raise UnknownTopicOrPartitionError(f"There is no partition {partition} for transactions.")
         if led.leader_id != self._broker.node_id:

@@ -71,6 +71,8 @@ class MarkerWriter:
         by_leader: dict[int | None, list[TopicPartition]] = {}
         for each in sorted(partitions):
             by_leader.setdefault(self._leader_of(each), []).append(each)
+        # A partition that was deleted needs no marker (TransactionMarkerChannelManager.addTxnMarkersToBrokerQueue in
+        # Kafka).
         gone = by_leader.pop(None, [])
         if (gone or not by_leader) and not written(gone):
             return
@@ -79,6 +81,7 @@ class MarkerWriter:
             if node_id == self._broker.node_id:
                 self._led.write_all(marker, led, answered)
             elif node_id == NO_LEADER:
+                # The leader is looked for again after a while, because the partition still has an open transaction.
                 self._later(marker, led, written)
             else:
                 self._ask(node_id, marker, led, answered)
@@ -121,6 +124,9 @@ class MarkerWriter:
     ) -> None:
         failed = {each: error for each, error in errors.items() if error is not None}
         is_going_on = written([each for each in partitions if each not in failed])
+        # There are two kinds of errors (TransactionMarkerRequestCompletionHandler.onComplete in Kafka). After the first
+        # kind nothing is written any more: a newer producer or coordinator has taken over. All others may pass, and
+        # only the partitions that failed are tried again.
         last = next((error for error in failed.values() if isinstance(error, _LAST)), None)
         if last is not None:
             _LOG.info("No more markers are written for producer %d: %s", marker.producer.producer_id, last)

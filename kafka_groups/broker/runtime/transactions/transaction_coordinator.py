@@ -181,5 +181,7 @@ def _rules(broker: BrokerParts) -> TransactionRules:
         timeout_check_ms=settings.transaction_abort_timed_out_transaction_cleanup_interval_ms,
         expiration_check_ms=settings.transaction_remove_expired_transaction_cleanup_interval_ms,
         new_producer_id=cluster.logs.new_producer_id,
+        # Read anew each time: the level may change while the broker runs
+        # (TransactionStateManager.transactionVersionLevel in Kafka).
         version=lambda: metadata.features.get(_FEATURE, 0),
     )

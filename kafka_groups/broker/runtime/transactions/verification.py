@@ -102,6 +102,7 @@ class TransactionQuestions:
         """
         told = partial(_told, write, done)
         node_id = coordinator_of(self._broker.cluster.metadata.image, write.transactional_id, TRANSACTION_TOPIC)
+        # See AddPartitionsToTxnManager.addOrVerifyTransaction in Kafka.
         if node_id == NO_LEADER:
             told(dict.fromkeys(partitions, CoordinatorNotAvailableError()))
         elif node_id == self._broker.node_id:
@@ -116,6 +117,7 @@ class TransactionQuestions:
         done: Callable[[PartitionErrors], None],
     ) -> None:
         """Do the same. If partitions are added while the transaction before is being ended, try again for a while."""
+        # A producer of an older version has waited for the markers itself before it added the partition.
         if not write.adds:
             self.ask(write, partitions, done)
             return
@@ -131,6 +133,7 @@ class TransactionQuestions:
     ) -> None:
         def answered(errors: PartitionErrors) -> None:
             is_early = any(isinstance(error, ConcurrentTransactionsError) for error in errors.values())
+            # The markers of the transaction before are usually written within milliseconds.
             if is_early and self._now_ms() < until_ms:
                 again = partial(self._ask_until, until_ms, write, partitions, done)
                 self._broker.later(self._broker.cluster.settings.add_partitions_to_txn_retry_backoff_ms, again)
@@ -177,6 +180,8 @@ class TransactionQuestions:
 def _errors(
     partitions: Collection[TopicPartition], response: AddPartitionsToTxnResponse | BrokerError
 ) -> PartitionErrors:
+    # No answer says nothing about the partition. The producer retries (AddPartitionsToTxnManager in Kafka does the same
+    # for a lost connection).
     if isinstance(response, BrokerError):
         return dict.fromkeys(partitions, NetworkExceptionError(f"The coordinator did not answer: {response}"))
     return {
@@ -194,8 +199,11 @@ def _told(write: TransactionalWrite, done: Callable[[PartitionErrors], None], er
 
 def _for_producers(error: BrokerError, write: TransactionalWrite) -> BrokerError:
     """Return the error of the coordinator as a producer knows it."""
+    # Producers know PRODUCER_FENCED from requests to coordinators only. From a leader they expect
+    # INVALID_PRODUCER_EPOCH (AddPartitionsToTxnManager in Kafka translates the error, too).
     if isinstance(error, ProducerFencedError):
         return InvalidProducerEpochError(str(error))
+    # Clients from before TRANSACTION_ABORTABLE know this case as INVALID_TXN_STATE.
     if isinstance(error, TransactionAbortableError) and write.support is TransactionSupport.FIRST:
         return InvalidTxnStateError("The partition was not added to the transaction.")
     return error

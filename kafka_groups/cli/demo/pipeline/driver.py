@@ -23,6 +23,7 @@ from kafka_groups.cli.demo.pipeline.enrichment import Enrich, Reference
 from kafka_groups.cli.demo.pipeline.messages import Message, MessageKind
 from kafka_groups.cli.demo.pipeline.options import DriverOptions, read_driver_options
 from kafka_groups.cli.demo.pipeline.sources import FLIGHTS, REFERENCE
+from kafka_groups.net.short_waits import taken
 from kafka_groups.spark import ParquetSink, ShareWorkers, compact, read_deduplicated, worker_ticks
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ class Driver:
     def run(self, commands: "SimpleQueue[str]") -> None:
         """Run the whole job, step by step on the demo's commands."""
         self._tell(MessageKind.STARTED)
-        commands.get()
+        taken(commands)
         self.load_reference()
         self._tell(MessageKind.REFERENCE_READY)
         workers, query = self.start_query()
@@ -102,10 +103,10 @@ class Driver:
             query.awaitTermination(_CHECK_SECONDS)
         if query.exception() is not None:
             raise SystemExit(f"The streaming query failed: {query.exception()}")
-        commands.get()
+        taken(commands)
         workers.stop_gracefully(query)
         self._tell(MessageKind.STOPPED)
-        commands.get()
+        taken(commands)
         self._tell(MessageKind.FINISHED, figures=self.make_final_table())
 
     def _workers(self, tables: list[str], process: WithWord) -> ShareWorkers:

@@ -4,10 +4,9 @@ from collections.abc import Iterator
 
 from rich.console import Console
 
-from kafka_groups.cli.demo.delay_rows import DELAY_COLUMNS, delay_rows
 from kafka_groups.cli.demo.pipeline.delays import rolled_up
 from kafka_groups.cli.demo.pipeline.tally import PipelineOutcome, Verdict
-from kafka_groups.cli.demo.verdict import print_verdict
+from kafka_groups.cli.demo.report_tables import DELAY_COLUMNS, delay_rows, print_verdict
 from kafka_groups.cli.output import table
 
 __all__ = ["print_report"]

@@ -23,8 +23,8 @@ from kafka_groups.cli.demo.probe import GroupWatch
 from kafka_groups.cli.demo.progress import Progress, ProgressView
 from kafka_groups.cli.demo.publish import Publisher
 from kafka_groups.cli.demo.run_options import RunOptions
-from kafka_groups.data_plane.deliveries import OutgoingRecord
 from kafka_groups.errors import OperationTimeoutError
+from kafka_groups.librdkafka.deliveries import OutgoingRecord
 from kafka_groups.net.clock import SystemClock
 from kafka_groups.spark.records.schema import RECORD_KEY
 

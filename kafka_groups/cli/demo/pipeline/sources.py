@@ -6,7 +6,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from kafka_groups.cli.demo.flights import FlightsMissingError, flight_lines, flights_path
-from kafka_groups.data_plane.deliveries import OutgoingRecord
+from kafka_groups.librdkafka.deliveries import OutgoingRecord
 
 __all__ = ["FLIGHTS", "FLIGHT_COLUMNS", "REFERENCE", "REFERENCE_COLUMNS", "records_of", "source_file"]
 

@@ -11,16 +11,16 @@ from attrs import frozen
 
 from kafka_groups.cli.demo.flights import TOTAL_FLIGHTS, delays_by, flight_lines, flight_of_line, flights_path
 from kafka_groups.cli.demo.kafka import prepared_kafka
+from kafka_groups.cli.demo.plain.plain_process import STORE, VICTIM
 from kafka_groups.cli.demo.plain.store import FlightStore
 from kafka_groups.cli.demo.plain.tally import PlainOutcome, PlainTally
-from kafka_groups.cli.demo.plain.worker import STORE, VICTIM
-from kafka_groups.cli.demo.plain.workers import WorkerProcess
+from kafka_groups.cli.demo.plain.worker_processes import WorkerProcess
 from kafka_groups.cli.demo.probe import GroupWatch
 from kafka_groups.cli.demo.progress import Progress, ProgressView
 from kafka_groups.cli.demo.publish import Publisher
 from kafka_groups.cli.demo.run_options import RunOptions
-from kafka_groups.data_plane.deliveries import OutgoingRecord
 from kafka_groups.errors import OperationTimeoutError
+from kafka_groups.librdkafka.deliveries import OutgoingRecord
 from kafka_groups.net.clock import SystemClock
 
 __all__ = ["Demo", "DemoOptions"]
@@ -111,7 +111,7 @@ class Demo:
         name, mode = self._options.name, self._options.mode
         with FlightStore(self._directory / STORE):  # before the workers, which would all create it at the same moment
             pass
-        command = [sys.executable, "-m", "kafka_groups.cli.demo.plain.worker", "--bootstrap-servers", servers]
+        command = [sys.executable, "-m", "kafka_groups.cli.demo.plain.plain_process", "--bootstrap-servers", servers]
         command += ["--group", name, "--topic", name, "--mode", mode, "--directory", str(self._directory)]
         for number in range(self._options.partitions * self._options.workers_per_partition):
             worker = await WorkerProcess.start(number, command, self._directory / f"worker-{number}.log")

@@ -2,9 +2,9 @@
 
 from rich.console import Console
 
+from kafka_groups.cli.demo.report_tables import print_verdict
 from kafka_groups.cli.demo.streams.outcome import StreamsOutcome, by_airline
 from kafka_groups.cli.demo.streams.topology import Sums
-from kafka_groups.cli.demo.verdict import print_verdict
 from kafka_groups.cli.output import table
 
 __all__ = ["print_report"]

@@ -1,14 +1,18 @@
 """Follows the committed results of the application, and notices any that stands twice or is missing."""
 
+import logging
 from types import TracebackType
 from typing import Final, Self
 
 from kafka_groups.cli.demo.publish import client_keys
 from kafka_groups.cli.demo.streams.topology import Sums
-from kafka_groups.data_plane.reading import BEGINNING, PartitionReader
+from kafka_groups.errors import KafkaGroupsError
+from kafka_groups.librdkafka.partition_reader import BEGINNING, PartitionReader
 from kafka_groups.types import TopicPartition
 
 __all__ = ["CommittedResults"]
+
+_log = logging.getLogger(__name__)
 
 _MOST_RECORDS: Final = 10_000
 _WAIT_SECONDS: Final = 0.2
@@ -54,7 +58,14 @@ class CommittedResults:
         Raises:
             KafkaGroupsError: A partition cannot be read.
         """
-        for record in self._reader.read(_MOST_RECORDS, _WAIT_SECONDS):
+        try:
+            records = self._reader.read(_MOST_RECORDS, _WAIT_SECONDS)
+        except KafkaGroupsError as error:
+            if not error.retriable:
+                raise
+            _log.warning("Results are read again: %s", error)
+            return
+        for record in records:
             self.take((record.key or b"").decode(), (record.value or b"").decode())
 
     def take(self, key: str, text: str) -> None:

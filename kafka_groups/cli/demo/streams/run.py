@@ -32,8 +32,9 @@ from kafka_groups.cli.demo.streams.topology import (
     topics_of,
     weather_of_lines,
 )
-from kafka_groups.data_plane.deliveries import OutgoingRecord
 from kafka_groups.errors import KafkaGroupsError, OperationTimeoutError
+from kafka_groups.errors.texts import sentences
+from kafka_groups.librdkafka.deliveries import OutgoingRecord
 from kafka_groups.net.clock import SystemClock
 from kafka_groups.types import TopicPartition
 
@@ -154,9 +155,8 @@ class StreamsDemo:
         try:
             write_page(self._options.page, outcome, build(self._options.name))
         except OSError as error:
-            raise PageError(
-                f"Could not write {self._options.page}: {error.strerror}. Choose a file by --page."
-            ) from error
+            text = f"Could not write {self._options.page}: {error.strerror}"
+            raise PageError(sentences(text, "Choose a file with --page")) from error
         self._progress.note(f"Wrote a page about the run: {self._options.page}")
 
     async def _publish_tables(self, airlines: Mapping[str, str], weather: Path) -> None:
@@ -200,7 +200,13 @@ class StreamsDemo:
 
     def _start(self, number: int, servers: str, directory: Path) -> None:
         name = self._options.name
-        command = [sys.executable, "-m", "kafka_groups.cli.demo.streams.worker", "--bootstrap-servers", servers]
+        command = [
+            sys.executable,
+            "-m",
+            "kafka_groups.cli.demo.streams.application_process",
+            "--bootstrap-servers",
+            servers,
+        ]
         command += ["--application", name, "--client-id", client_id_of(number)]
         self._processes[number] = ApplicationProcess(number, command, directory / f"worker-{number}.log")
         self._happened(f"Process {number} started")

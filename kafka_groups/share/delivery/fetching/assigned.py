@@ -3,9 +3,10 @@
 from collections.abc import Iterable
 
 from kafka_groups.client.backoff import BackoffTimer
-from kafka_groups.client.events import Area, Events, counted, listed
+from kafka_groups.client.events import Area, Events, listed
 from kafka_groups.client.metadata import MetadataManager
 from kafka_groups.client.requests import NEVER_MS
+from kafka_groups.errors.texts import counted
 from kafka_groups.share.membership.membership import ShareMembership
 from kafka_groups.share.membership.states import MemberState
 from kafka_groups.types import TopicIdPartition
@@ -44,6 +45,7 @@ class PartitionsByLeader:
     def follow(self) -> bool:
         """Read the assignment and the metadata. Return True if one of them changed."""
         assignment, metadata = self._membership.assignment, self._metadata.metadata
+        # Neither the assignment nor the metadata has changed, as in almost every turn.
         if self._followed is not None and self._followed == (assignment, metadata.version):
             return False
         self._followed = (assignment, metadata.version)
@@ -53,6 +55,8 @@ class PartitionsByLeader:
 
     def search_leaders(self, now_ms: int) -> int:
         """Request metadata, with increasing intervals, while the leader or name of an assigned partition is unknown."""
+        # Kafka's client asks for metadata in each poll in which a partition has no leader or no topic id
+        # (ShareConsumeRequestManager.poll), and the metadata's own back-off limits the rate. Here the intervals grow.
         if not self._leaderless:
             self._search.succeeded()
             return NEVER_MS
@@ -67,6 +71,8 @@ class PartitionsByLeader:
         self._leaderless = False
         for partition in sorted(assignment, key=lambda tip: (tip.topic_id, tip.partition)):
             leader, topic = metadata.leader_of(partition), metadata.name_of(partition.topic_id)
+            # The heartbeat names topics by id only. A new topic may be assigned before the client's metadata has its
+            # name.
             if leader is None or topic is None:
                 self._leaderless = True
                 continue
@@ -77,6 +83,7 @@ class PartitionsByLeader:
         """Log a new assignment once the names of its topics are known."""
         name_of = self._metadata.metadata.name_of
         names = [(name_of(tip.topic_id), tip.partition) for tip in assignment]
+        # While the member joins or leaves, its assignment is empty, which is not worth a line.
         is_member = self._membership.state is MemberState.STABLE
         if not is_member or assignment == self._noted or any(name is None for name, _ in names):
             return

@@ -4,8 +4,9 @@ from collections.abc import Iterable
 
 from attrs import define
 
-from kafka_groups.client.events import Area, Events, counted
+from kafka_groups.client.events import Area, Events
 from kafka_groups.client.requests import NEVER_MS
+from kafka_groups.errors.texts import counted
 from kafka_groups.share.delivery import marks as m
 from kafka_groups.share.delivery.commits import PendingAcknowledgement
 from kafka_groups.share.delivery.delivered import DeliveredRecords
@@ -72,6 +73,7 @@ class DelayedReleases:
         wait_ms = NEVER_MS
         for held in self._of(leader):
             self._release(leader, held, now_ms, now_ms)
+            # Some of the records may be due while others still wait: what is left keeps its lock.
             if held.due_ms:
                 next_ms = self._keep(leader, held, lock_timeout_ms or NEVER_MS, now_ms)
                 wait_ms = min(wait_ms, next_ms - now_ms, min(held.due_ms.values(), default=NEVER_MS) - now_ms)
@@ -96,6 +98,7 @@ class DelayedReleases:
         return [held for held in self._held if held.delivery.session == leader.session.id]
 
     def _release(self, leader: Leader, held: DelayedRelease, until_ms: int, now_ms: int) -> None:
+        # One acknowledgement has all records that are due, and those of one tenth of a second are due together.
         if held.due_ms and min(held.due_ms.values()) <= until_ms:
             leader.pending.append(held.release(until_ms, now_ms + self._timeout_ms))
         if not held.due_ms:
@@ -104,10 +107,16 @@ class DelayedReleases:
     def _keep(self, leader: Leader, held: DelayedRelease, lock_timeout_ms: int, now_ms: int) -> int:
         """Renew locks that are half spent. Return the time of the next check."""
         delivery = held.delivery
+        # A renewal is on its way; its result decides what to do next.
         if delivery.renewing:
             return NEVER_MS
+        # There are two cases: the lock can be renewed, at half of its time, or it cannot (an old broker, or a group
+        # with `share.renew.acknowledge.enable=false`). Then the records go back before the lock expires. A release and
+        # an expired lock are the same to the broker (KIP-932, "In-flight records"), but the release reports its result
+        # and comes without a warning about lost locks.
         if leader.can_renew and delivery.renewable:
             half_spent_ms = delivery.lock_deadline_ms - lock_timeout_ms // 2
+            # The same rule as for prefetched records: half of the lock is left for the renewal.
             if half_spent_ms > now_ms:
                 return half_spent_ms
             delivery.renewing = True
@@ -115,6 +124,7 @@ class DelayedReleases:
             leader.pending.append(PendingAcknowledgement(delivery, batches, None, delivery.lock_deadline_ms))
             return NEVER_MS
         latest_ms = delivery.lock_deadline_ms - lock_timeout_ms // 4
+        # A quarter of the lock is left for the release, which may have to wait for a request in flight.
         if latest_ms > now_ms:
             return latest_ms
         self._release_early(leader, held, now_ms)

@@ -79,7 +79,11 @@ class FetchSize:
             is_awaited: Whether the application waits for them.
             waiting: Records of earlier responses that the application has not taken yet.
         """
+        # Only the last response counts: sizes of records may change from one part of the log to the next.
         self._record_bytes = size_bytes / max(1, brought)
+        # There are four cases. The response was not full, so the partitions have no more at the moment. It was full and
+        # the application waited for it: the round trip limits the rate. It was full, and most of the response before
+        # still waits: the application limits the rate. Otherwise the two keep pace, and the size stays.
         if brought < asked:
             self._records = max(self.least, min(self._records, brought))
         elif is_awaited:
@@ -89,12 +93,17 @@ class FetchSize:
 
     def ask(self, situation: Situation) -> int:
         """Return how many records to request now."""
+        # The bounds hold only for what adapts: a fetch never asks for less than `max.poll.records`, which the
+        # application chose.
         return max(self.least, min(self._records, self._most(situation)))
 
     def _most(self, situation: Situation) -> int:
         time_ms = situation.lock_timeout_ms / _PART_OF_LOCK / situation.leaders
+        # Leaders that are asked at the same time share the application's time.
         in_time = time_ms / situation.pace_ms if situation.pace_ms else self._most_records
         quarter = situation.record_locks // _PART_OF_LOCKS
+        # What this consumer holds beyond a quarter is subtracted, so that it never locks more than half of the records
+        # that the group may have in flight (group.share.partition.max.record.locks; KIP-932, "In-flight records").
         of_partitions = min(quarter, 2 * quarter - situation.held)
         in_bytes = _MOST_BYTES / self._record_bytes if self._record_bytes else self._most_records
         return int(min(in_time, of_partitions, in_bytes))

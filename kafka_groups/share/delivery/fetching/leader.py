@@ -113,6 +113,8 @@ class Leader:
     @property
     def can_renew(self) -> bool:
         """True if the leader supports the type RENEW (ShareFetch and ShareAcknowledge version 2, KIP-1222)."""
+        # Before the first response the version is unknown, and the client assumes that the leader can renew: a renewal
+        # comes only after records, and so after a response.
         return self.version is None or self.version >= 2
 
     def take_pending(self) -> tuple[PendingAcknowledgement, ...]:
@@ -122,10 +124,14 @@ class Leader:
         expired, a record may be delivered to the same member again, and the broker refuses a request that names an
         offset twice.
         """
+        # A broker demands ascending batches and refuses all of a partition's batches otherwise, with INVALID_REQUEST
+        # (KafkaApis.validateAcknowledgementBatches in Kafka).
         taken: dict[TopicIdPartition, list[PendingAcknowledgement]] = {}
         waiting, self.pending = self.pending, deque()
         for pending in waiting:
             earlier = taken.setdefault(pending.partition, [])
+            # The later acknowledgement waits for the next request. The earlier one may be refused, as its lock has
+            # expired; the later one is about a delivery whose lock holds.
             if any(map(pending.overlaps, earlier)):
                 self.pending.append(pending)
             else:
@@ -180,7 +186,10 @@ class Leader:
         return ShareAcknowledgeRequest(
             group_id=group_id,
             member_id=member_id,
+            # Epoch -1 closes the session, and the broker does not compare it with its own epoch (KIP-932, "Share
+            # sessions").
             share_session_epoch=FINAL_EPOCH if closing else self.session.epoch,
+            # Without the flag the broker refuses the type RENEW with INVALID_REQUEST (KIP-1222).
             is_renew_ack=any(pending.renews for pending in acknowledgements),
             topics=topics,
         )
@@ -195,6 +204,8 @@ def _batches(acknowledgements: Iterable[PendingAcknowledgement]) -> BatchesByPar
         by_delivery.setdefault(pending.delivery, []).append(pending)
     collected: dict[TopicIdPartition, list[AcknowledgementBatch]] = {}
     for delivery, of_delivery in by_delivery.items():
+        # There are two cases. One acknowledgement of a delivery, as nearly always, is sent as it was encoded. Several
+        # of the same delivery may name an offset twice (a renewal, and the acknowledgement after it) and are merged.
         batches = of_delivery[0].batches if len(of_delivery) == 1 else _without_overlaps(delivery, of_delivery)
         collected.setdefault(delivery.topic_partition, []).extend(batches)
     return {
@@ -211,6 +222,7 @@ def _without_overlaps(
     The broker refuses a request that names an offset twice, and with it everything else in the request.
     """
     marks = bytearray([NOT_ACQUIRED]) * len(delivery.marks)
+    # Renewals in place come first, so that the acknowledgements overwrite them.
     for pending in sorted(acknowledgements, key=lambda pending: not pending.is_renewal_in_place):
         for batch in pending.batches:
             start, end = batch.first_offset - delivery.first_offset, batch.last_offset + 1 - delivery.first_offset
@@ -227,6 +239,8 @@ def _by_topic(batches: BatchesByPartition) -> dict[UUID, list[tuple[int, tuple[A
 
 
 def _fetch_topics(change: SessionChange, batches: BatchesByPartition) -> tuple[ShareFetchTopic, ...]:
+    # A partition is listed for one of two reasons: it joins the session, or it has acknowledgements. All others stay in
+    # the session unnamed, as in an incremental fetch (KIP-932, "Share sessions").
     listed: BatchesByPartition = {**dict.fromkeys(change.added, ()), **batches}
     return tuple(
         ShareFetchTopic(

@@ -9,8 +9,8 @@ from kafka_groups.errors import KafkaGroupsError, RenewalUnsupportedError
 from kafka_groups.share.delivery import marks as m
 from kafka_groups.share.delivery.commits import PendingAcknowledgement
 from kafka_groups.share.delivery.delivered import DeliveredRecords
+from kafka_groups.share.delivery.fetching.fetch_sensors import ShareMetrics
 from kafka_groups.share.delivery.fetching.leader import Leader
-from kafka_groups.share.delivery.fetching.metrics import ShareMetrics
 from kafka_groups.share.delivery.inbox import CompletedFetch, Inbox
 
 __all__ = ["NO_RENEWAL", "Renewer"]
@@ -46,6 +46,8 @@ class Renewer:
 
     def admit(self, leader: Leader, pending: PendingAcknowledgement, fail: Fail) -> None:
         """Add an acknowledgement to the leader's next request, unless the leader does not support its type."""
+        # There are three cases with an old leader. Without RENEW everything is sent. A renewal in place fails as a
+        # whole. Of the application's acknowledgements only those with RENEW fail, and the rest is sent.
         if leader.can_renew or not pending.renews:
             leader.pending.append(pending)
             return
@@ -53,17 +55,23 @@ class Renewer:
             pending, rest = pending.split_renewals()
             if rest is not None:
                 leader.pending.append(rest)
+                # The commit that waits now has one result more: that of the rest, beside the failed renewals.
                 if rest.ticket is not None:
                     rest.ticket.expect(1)
         fail(pending, RenewalUnsupportedError(NO_RENEWAL))
 
     def renew(self, leader: Leader, lock_timeout_ms: int | None, now_ms: int) -> int:
         """Add due renewals to the leader's pending acknowledgements. Return the time until the next one."""
+        # Before the first fetch response the duration is unknown, but there are no locks to renew either.
         if lock_timeout_ms is None:
             return NEVER_MS
         wait_ms = NEVER_MS
         for delivery, fetched in self._candidates(leader):
+            # Half of the lock is left for the renewal: a request in flight may hold it up, and it may have to be sent
+            # again.
             due_ms = delivery.lock_deadline_ms - lock_timeout_ms // 2
+            # There are four cases: not due yet; due, and the leader can renew; due and waiting in the inbox, so that it
+            # can go back unseen; due and in the application's hands, which has to finish before the lock expires.
             if due_ms > now_ms:
                 wait_ms = min(wait_ms, due_ms - now_ms)
             elif leader.can_renew:
@@ -76,9 +84,13 @@ class Renewer:
 
     def _candidates(self, leader: Leader) -> Iterator[tuple[DeliveredRecords, CompletedFetch | None]]:
         session = leader.session.id
+        # Waiting records are renewed in any case: the application cannot do it, and has not seen them yet. In Kafka's
+        # client the locks of buffered records simply run on.
         for fetched in list(self._inbox.ready):
             if _renewable(fetched.acquired, session):
                 yield fetched.acquired, fetched
+        # Records set aside behind an error wait like those in the inbox. Records in hand are the application's own
+        # matter unless it asked for `auto_renew`: one that hangs should lose them.
         held = self._inbox.in_hand if self._config.auto_renew else ()
         for delivery in (*self._inbox.set_aside, *held):
             if _renewable(delivery, session):
@@ -99,6 +111,8 @@ class Renewer:
     def _give_back(self, leader: Leader, fetched: CompletedFetch) -> None:
         if not self._inbox.withdraw(fetched):
             return  # the application has just taken it
+        # Only open records are released. What decoding has decided before, such as gaps and rejected batches, goes as
+        # it is.
         delivery = fetched.acquired
         m.replace(delivery.marks, bytes([m.OPEN]), m.RELEASE)
         taken = delivery.take_acknowledged()
@@ -107,6 +121,8 @@ class Renewer:
         leader.pending.append(PendingAcknowledgement(delivery, batches, None, delivery.lock_deadline_ms))
 
     def _refuse(self, delivery: DeliveredRecords) -> None:
+        # One error for each delivery: it is not looked at again. An application without `auto_renew` gets no error,
+        # because it never asked for renewals, and its records set aside are dropped when their lock expires.
         delivery.renewable = False
         if self._config.auto_renew:
             self._errors.report(RenewalUnsupportedError(NO_RENEWAL))

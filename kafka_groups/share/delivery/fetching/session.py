@@ -58,6 +58,8 @@ class ShareSessionHandler:
         if wanted == self._wanted:  # as for almost every fetch; cheaper than looking each of them up
             return _NO_CHANGE
         partitions = dict.fromkeys(wanted)
+        # With epoch 0 the request must list all partitions (KIP-932, "Share sessions"). It does, because `lost` empties
+        # the set.
         added = tuple(p for p in partitions if p not in self._partitions)
         forgotten = tuple(p for p in self._partitions if p not in partitions)
         self._partitions, self._wanted = partitions, wanted
@@ -65,10 +67,16 @@ class ShareSessionHandler:
 
     def answered(self) -> None:
         """Note that the leader accepted the request with the current epoch. The largest epoch is followed by 1."""
+        # After the largest int32 comes 1 and not 0, as 0 would open a new session (ShareRequestMetadata.nextEpoch in
+        # Kafka).
         self.epoch = 1 if self.epoch == MAX_EPOCH else self.epoch + 1
 
     def lost(self) -> None:
         """Note that the session is lost, and with it every lock that was acquired in it."""
+        # The next fetch has epoch 0, with which the broker replaces the old session if it still has it
+        # (ShareRequestMetadata.nextCloseExistingAttemptNew in Kafka). KIP-932, "Share sessions", has it release the
+        # records of the old one; Kafka keeps them locked until the locks expire. The client counts on neither, and the
+        # new generation tells acknowledgements of the two sessions apart.
         self.epoch = INITIAL_EPOCH
         self.generation += 1
         self._partitions = {}

@@ -43,6 +43,7 @@ class WorkerAddress:
             ConfigurationError: It is not there.
         """
         found = getattr(importlib.import_module(self.module), self.name, None)
+        # The module may make its worker only when it is run as a script, or bind the name to something else by then.
         if not isinstance(found, kind):
             raise ConfigurationError(f"{self} is {found!r} in a worker process, and not a {kind.__name__}. {_REMEDY}")
         return found

@@ -13,7 +13,7 @@ from typing import TypeVar
 from attrs import frozen
 
 from kafka_groups.errors import ConfigurationError
-from kafka_groups.net.spawned_process import BLOCKED_SIGNALS
+from kafka_groups.processes.parent import ParentPipe, exit_at_the_latest
 from kafka_groups.share.workers.handlers import HandlerSpec
 from kafka_groups.share.workers.health import Health
 from kafka_groups.share.workers.processes.address import WorkerAddress
@@ -22,22 +22,24 @@ from kafka_groups.share.workers.processes.messages import (
     ChildError,
     ChildReport,
     ChildStarted,
-    MessageToParent,
     NameSuspects,
     StopChild,
 )
-from kafka_groups.share.workers.processes.notes import NotesLayout
+from kafka_groups.share.workers.processes.notes import RunningNotesLayout
 from kafka_groups.share.workers.rules.named_suspects import RunningRange
 from kafka_groups.telemetry.workers import ProcessSnapshot
 
-__all__ = ["ChildControls", "ChildProgram", "ParentLink", "exit_at_the_latest"]
+__all__ = ["ChildControls", "ChildProgram", "ParentLink"]
 
 _LOG = logging.getLogger("kafka_groups.worker")
 
 T = TypeVar("T")
 
+# Metrics go to the parent once a second. A change of the health goes after a tenth of that, as probes ask the parent.
 _REPORT_S = 1.0
 _LOOK_S = 0.1
+# Nobody waits for an orphan, and its supervisor may start the worker again already. So it ends sooner than after a
+# signal, but its records still have some time to finish.
 _ORPHAN_GRACE_S = 10.0
 _ORPHAN_CLOSE_S = 5.0
 
@@ -51,12 +53,12 @@ class ChildProgram:
         layout: The layout of the notes, to check that the child has the same handlers.
         log_level: The level of the parent's root logger.
         number: The number of the process, from 1.
-        part: The part of the shared notes that is its own.
+        part: The part of the running notes that is its own.
         suspects: What processes were running when they were killed.
     """
 
     address: WorkerAddress
-    layout: NotesLayout
+    layout: RunningNotesLayout
     log_level: int
     number: int = 0
     part: int = 0
@@ -70,17 +72,17 @@ class ChildControls:
     Attributes:
         stop: Begins to stop; takes the seconds that records in hand may run on.
         suspect: Takes what another process was running when it was killed.
-        figures: Returns the figures.
+        metrics: Returns the metrics.
         health: Returns the health.
     """
 
     stop: Callable[[float], None]
     suspect: Callable[[Sequence[RunningRange]], None]
-    figures: Callable[[], ProcessSnapshot]
+    metrics: Callable[[], ProcessSnapshot]
     health: Callable[[], Health]
 
 
-class ParentLink:
+class ParentLink(ParentPipe):
     """The child's end of the pipe to its parent. Make it first of all, on the main thread.
 
     Args:
@@ -89,29 +91,17 @@ class ParentLink:
     """
 
     def __init__(self, program: ChildProgram, pipe: Connection) -> None:
+        super().__init__(pipe)
         self.program = program
-        self._pipe = pipe
-        self._parent = os.getppid()
-        self._sending = threading.Lock()
         self._controls: ChildControls | None = None
-        self._early: queue.SimpleQueue[NameSuspects] = queue.SimpleQueue()
+        self._named: queue.SimpleQueue[NameSuspects] = queue.SimpleQueue()
         self._has_ended = threading.Event()
         self._was_terminated = self._handles_signals = False
-        self._orphaning = threading.Lock()
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the parent, too, which stops its processes
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, BLOCKED_SIGNALS)
         number = program.number
         logging.basicConfig(
             level=program.log_level, format=f"%(asctime)s %(levelname)s process {number} %(name)s: %(message)s"
         )
-        self._start(self._read, "parent-orders")
-        self._start(self._watch_parent, "parent-watch")
-
-    def __repr__(self) -> str:
-        return f"<ParentLink of process {self.program.number} to {self._parent}>"
-
-    def _start(self, target: Callable[[], None], name: str) -> None:
-        threading.Thread(target=target, name=name, daemon=True).start()
+        self._follow()
 
     def load(self, kind: type[T], handlers: Callable[[T], Sequence[HandlerSpec]]) -> T:
         """Import the worker.
@@ -120,7 +110,7 @@ class ParentLink:
             ConfigurationError: It is not there, or has other handlers than in the parent.
         """
         worker = self.program.address.load(kind)
-        layout = NotesLayout.of(handlers(worker))
+        layout = RunningNotesLayout.of(handlers(worker))
         if layout != self.program.layout:
             raise ConfigurationError(
                 f"{self.program.address} has other handlers in a worker process ({_names(layout)}) than in its parent"
@@ -137,9 +127,13 @@ class ParentLink:
         try:
             yield
         except Exception as error:
+            # Importing the worker, its lifespan and its handlers run code of the user, which may raise anything. The
+            # parent gets the error with its traceback, raises it or logs it, and decides whether another process helps.
             self._end(ChildEnded(ChildError.of(error)))
             raise SystemExit(1) from None
         except SystemExit:
+            # The status says why: 70 after an attempt that hangs. The parent must not take the process for one that was
+            # killed.
             self._end(ChildEnded())
             raise
         else:
@@ -152,11 +146,15 @@ class ParentLink:
     def begin(self, controls: ChildControls) -> None:
         """Tell the parent that the worker has started, and let it control the worker from now on."""
         self._controls = controls
+        self._take_named(controls)
+        self.send(ChildStarted())
+        self._start(self._report, "parent-reports")
+
+    def _take_named(self, controls: ChildControls) -> None:
+        """Take the suspects that the parent has named."""
         with suppress(queue.Empty):
             while True:
-                controls.suspect(self._early.get_nowait().ranges)
-        self._send(ChildStarted())
-        self._start(self._report, "parent-reports")
+                controls.suspect(self._named.get_nowait().ranges)
 
     def terminated(self) -> None:
         """Note that a signal to this process alone told it to end."""
@@ -164,19 +162,14 @@ class ParentLink:
 
     def _end(self, message: ChildEnded) -> None:
         self._has_ended.set()
+        # The last report has what happened since the one before, such as the last acknowledgements. It comes before the
+        # news of the end, because the parent reads nothing after that.
         if self._controls is not None:
-            self._send(ChildReport(self._controls.figures(), self._controls.health()))
-        self._send(message)
-
-    def _send(self, message: MessageToParent) -> None:
-        try:
-            with self._sending:
-                self._pipe.send(message)
-        except OSError:
-            _LOG.debug("The parent process has ended and does not receive %r", message)
+            self.send(ChildReport(self._controls.metrics(), self._controls.health()))
+        self.send(message)
 
     def _report(self) -> None:
-        """Send figures and health once a second, and health when it changes, until the worker ends."""
+        """Send metrics and health once a second, and health when it changes, until the worker ends."""
         controls = self._controls
         assert controls is not None  # noqa: S101 - begin has set it
         last: Health | None = None
@@ -184,28 +177,21 @@ class ParentLink:
         while not self._has_ended.is_set():
             health = controls.health()
             if health != last or silent_s >= _REPORT_S:
-                self._send(ChildReport(controls.figures(), health))
+                self.send(ChildReport(controls.metrics(), health))
                 last, silent_s = health, 0.0
             self._has_ended.wait(_LOOK_S)
             silent_s += _LOOK_S
 
     # ------------------------------------------------------------------------------------------ from the parent
 
-    def _read(self) -> None:
-        try:
-            while True:
-                self._obey(self._pipe.recv())
-        except (EOFError, OSError):
-            self._orphaned()
-
     def _obey(self, message: StopChild | NameSuspects) -> None:
-        controls = self._controls
         if isinstance(message, StopChild):
             self._stop(message.grace_ms / 1000)
-        elif controls is None:
-            self._early.put(message)
-        else:
-            controls.suspect(message.ranges)
+            return
+        # The worker may start on another thread just now: whichever thread comes second takes the suspects.
+        self._named.put(message)
+        if self._controls is not None:
+            self._take_named(self._controls)
 
     def _stop(self, grace_s: float) -> None:
         controls = self._controls
@@ -216,33 +202,17 @@ class ParentLink:
         if self._was_terminated:
             return  # it leaves the lifespan already
         main = threading.main_thread().ident
+        # It is still importing, has entered no lifespan and holds nothing, so there is nothing to end in order.
         if not self._handles_signals or main is None:
             os._exit(0)
         signal.pthread_kill(main, signal.SIGTERM)  # a signal ends also blocking code of the lifespan
 
-    def _watch_parent(self) -> None:
-        """End this process after its parent. The pipe alone is not enough: other processes may hold its end."""
-        while os.getppid() == self._parent:
-            self._has_ended.wait(_REPORT_S)
-            if self._has_ended.is_set():
-                return
-        self._orphaned()
-
-    def _orphaned(self) -> None:
-        """End soon. Both threads that notice the end of the parent call this; the second call does nothing."""
-        if self._has_ended.is_set() or not self._orphaning.acquire(blocking=False):
-            return
-        _LOG.warning("The parent process has ended, so process %d ends too", self.program.number)
-        exit_at_the_latest(1, _ORPHAN_GRACE_S + _ORPHAN_CLOSE_S)
-        self._stop(_ORPHAN_GRACE_S)
+    def _leave(self) -> None:
+        if not self._has_ended.is_set():
+            _LOG.warning("The parent process has ended, so process %d ends too", self.program.number)
+            exit_at_the_latest(1, _ORPHAN_GRACE_S + _ORPHAN_CLOSE_S)
+            self._stop(_ORPHAN_GRACE_S)
 
 
-def exit_at_the_latest(status: int, after_s: float) -> None:
-    """End this process with a status after some time, whatever its threads and tasks do."""
-    timer = threading.Timer(after_s, os._exit, (status,))
-    timer.daemon = True
-    timer.start()
-
-
-def _names(layout: NotesLayout) -> str:
+def _names(layout: RunningNotesLayout) -> str:
     return ", ".join(name for name, _, _ in layout.handlers) or "none"

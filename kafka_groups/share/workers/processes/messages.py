@@ -1,12 +1,12 @@
 """Messages between worker processes and their parent."""
 
 import pickle
-import traceback
 from typing import Self
 
 from attrs import frozen
 
 from kafka_groups.errors import ConfigurationError, KafkaGroupsError
+from kafka_groups.errors.texts import traceback_of
 from kafka_groups.share.workers.health import Health
 from kafka_groups.share.workers.rules.named_suspects import RunningRange
 from kafka_groups.telemetry.workers import ProcessSnapshot
@@ -31,7 +31,7 @@ class ChildError:
     @classmethod
     def of(cls, error: Exception) -> Self:
         """Return an error for the parent."""
-        return cls(isinstance(error, ConfigurationError), "".join(traceback.format_exception(error)), _pickled(error))
+        return cls(isinstance(error, ConfigurationError), traceback_of(error), _pickled(error))
 
     def restored(self) -> Exception:
         """Return the error, with a note that says where it was raised."""
@@ -45,9 +45,11 @@ class ChildError:
 def _pickled(error: Exception) -> bytes | None:
     """Pickle an error; None if that fails. The code of users' classes may raise anything here."""
     try:
+        # It is read back at once: an exception whose `__init__` needs other arguments than `args` can be pickled, but
+        # not read, and the parent would fail.
         pickled = pickle.dumps(error)
         return pickled if isinstance(pickle.loads(pickled), type(error)) else None  # noqa: S301 - made here
-    except Exception:
+    except Exception:  # the parent then gets the text alone
         return None
 
 
@@ -58,9 +60,9 @@ class ChildStarted:
 
 @frozen
 class ChildReport:
-    """From a child, once a second and when its health changes: its figures and its health."""
+    """From a child, once a second and when its health changes: its metrics and its health."""
 
-    figures: ProcessSnapshot
+    metrics: ProcessSnapshot
     health: Health
 
 

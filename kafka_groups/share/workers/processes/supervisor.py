@@ -1,49 +1,43 @@
 """The parent of worker processes: it starts, watches, replaces and stops them."""
 
 import logging
-import os
 import signal
 import threading
-from collections import deque
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
-from multiprocessing.connection import wait
+from contextlib import AbstractContextManager, nullcontext
 from types import FrameType
 
 from attrs import evolve
 
 from kafka_groups.errors import ConfigurationError
-from kafka_groups.net.clock import SystemClock
 from kafka_groups.net.signal_handlers import signals_handled
-from kafka_groups.net.spawned_process import SPAWN
+from kafka_groups.processes.supervisor import ProcessPoolSupervisor
 from kafka_groups.share.workers.health import Health
 from kafka_groups.share.workers.processes.child import ChildProgram
-from kafka_groups.share.workers.processes.fates import ChildExit, ChildFate, fate_of, health_of
+from kafka_groups.share.workers.processes.exits import ChildExit, ExitOutcome, exit_outcome, health_of
+from kafka_groups.share.workers.processes.kept_notes import NotesKeeper
 from kafka_groups.share.workers.processes.messages import NameSuspects, StopChild
-from kafka_groups.share.workers.processes.notes import SharedNotes
-from kafka_groups.share.workers.processes.place import ChildMain, ChildPlace
-from kafka_groups.share.workers.rules.named_suspects import MOST_NAMED, RunningRange
+from kafka_groups.share.workers.processes.process_slot import ChildMain, ChildProcessSlot
+from kafka_groups.share.workers.rules.named_suspects import RunningRange
 from kafka_groups.telemetry.workers import WorkerTelemetry
 
 __all__ = ["ChildSupervisor"]
 
 _LOG = logging.getLogger("kafka_groups.worker")
 
-_LOOK_MS = 1_000
-"""The time between two looks at the processes. Pipes alone are not enough: forks of a child hold them open."""
 _TIME_TO_CLOSE_MS = 4_000
 """A process that has not ended this long after its time to stop is killed."""
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
-class ChildSupervisor:
+class ChildSupervisor(ProcessPoolSupervisor[ChildProcessSlot, StopChild]):
     """Runs a worker in several processes, which are members of its group.
 
     Args:
         main: The program of a process.
         program: What the processes run.
-        count: How many there are.
-        telemetry: Gets the figures of all.
+        kept: The notes of the processes, with parts for each.
+        telemetry: Gets the metrics of all.
         shutdown_ms: How long records in hand may run on when a signal stops the worker.
         close_ms: How long processes may take to end after that.
     """
@@ -52,29 +46,23 @@ class ChildSupervisor:
         self,
         main: ChildMain,
         program: ChildProgram,
-        count: int,
+        kept: NotesKeeper,
         telemetry: WorkerTelemetry,
         shutdown_ms: int,
         close_ms: int = _TIME_TO_CLOSE_MS,
     ) -> None:
+        super().__init__(ChildProcessSlot(number + 1, telemetry) for number in range(kept.notes.processes))
         self._main = main
         self._program = program
-        self._places = [ChildPlace(number) for number in range(1, count + 1)]
-        self._notes = SharedNotes(program.layout, SPAWN.RawArray("B", SharedNotes.size(program.layout, count)))
+        self._kept = kept
         self._telemetry = telemetry
         self._shutdown_ms = shutdown_ms
         self._close_ms = close_ms
-        self._clock = SystemClock()
-        self._suspects: deque[RunningRange] = deque(maxlen=MOST_NAMED)
-        self._stops: deque[int] = deque()
         self._signals = 0
-        self._is_stopping = self._has_any_started = False
-        self._error: Exception | None = None
-        self._woken, self._waker = os.pipe()
-        os.set_blocking(self._waker, False)
+        self._has_losses = False
 
     def __repr__(self) -> str:
-        return f"<ChildSupervisor of {len(self._places)} processes of {self._program.address}>"
+        return f"<ChildSupervisor of {len(self._slots)} processes of {self._program.address}>"
 
     def run(self) -> None:
         """Start the processes, and run until a signal or `stop` ends them, or an error does. Call it once.
@@ -83,37 +71,33 @@ class ChildSupervisor:
             ConfigurationError: The worker cannot start.
             Exception: The error that ended a process.
         """
-        try:
-            with self._signals_handled():
-                while not all(place.is_empty for place in self._places):
-                    self._turn(self._clock.now_ms())
-        finally:
-            for place in self._places:
-                place.kill()
+        with self._signals_handled():
+            self._run()
         if self._error is not None:
             raise self._error
+        # Without a start, the suspects of the predecessors have not been run yet. After losses during the stop, the
+        # successor has to know them.
+        if self.has_any_started and not self._has_losses:
+            self._kept.forget()
 
     def stop(self, grace_ms: int) -> None:
         """Let all processes stop: records in hand may run on for this long. Does not wait; any thread may call it."""
-        self._stops.append(grace_ms)
-        self._wake()
+        self._post(StopChild(grace_ms))
 
     def close(self) -> None:
         """Close the pipe that `stop` writes to. Call this after `run`."""
-        waker, self._waker = self._waker, -1
-        for end in (waker, self._woken):
-            os.close(end)
+        self._close_pipe()
 
     @property
     def has_any_started(self) -> bool:
         """True once a process has handled records."""
-        return self._has_any_started
+        return any(slot.has_ever_started for slot in self._slots)
 
     @property
     def health(self) -> Health:
         """The health of all processes together. Any thread may read it."""
         now_ms = self._clock.now_ms()
-        return health_of([place.state(now_ms) for place in self._places])
+        return health_of([slot.state(now_ms) for slot in self._slots])
 
     # ------------------------------------------------------------------------------------------ signals
 
@@ -126,94 +110,65 @@ class ChildSupervisor:
         self._signals += 1
         self.stop(self._shutdown_ms if self._signals == 1 else 0)
 
-    def _wake(self) -> None:
-        with suppress(BlockingIOError, OSError):  # the pipe is full, or the worker has ended
-            os.write(self._waker, b"\0")
+    # ------------------------------------------------------------------------------------------ processes
 
-    # ------------------------------------------------------------------------------------------ one turn
+    def _spawn(self, slot: ChildProcessSlot, now_ms: int) -> None:
+        program = evolve(self._program, suspects=tuple(self._kept.suspects))
+        slot.spawn(self._main, program, self._kept.notes, now_ms)
 
-    def _turn(self, now_ms: int) -> None:
-        for place in self._places:
-            if place.start_ms is not None and place.start_ms <= now_ms:
-                self._spawn(place, now_ms)
-            place.kill_if_late(now_ms)
-        watched = [self._woken, *(each for place in self._places for each in place.watched)]
-        if self._woken in wait(watched, self._wait_s(now_ms)):
-            os.read(self._woken, len(self._places) + 1)
-        while self._stops:
-            self._stop_all(self._stops.popleft())
-        for place in self._places:
-            self._hear(place)
+    def _obey(self, message: StopChild) -> None:
+        self._stop_all(message.grace_ms)
 
-    def _wait_s(self, now_ms: int) -> float:
-        times = [time for place in self._places for time in (place.start_ms, place.kill_ms) if time is not None]
-        return max(0, min([*times, now_ms + _LOOK_MS]) - now_ms) / 1000
-
-    def _spawn(self, place: ChildPlace, now_ms: int) -> None:
-        try:
-            place.spawn(self._main, evolve(self._program, suspects=tuple(self._suspects)), self._notes, now_ms)
-        except OSError as error:
-            place.start_ms = place.waits.died(now_ms)
-            _LOG.warning("Process %d cannot be started yet: %s", place.number, error)
-
-    def _hear(self, place: ChildPlace) -> None:
-        status = place.hear(self._clock.now_ms())
-        self._has_any_started = self._has_any_started or place.has_started
-        if (figures := place.take_figures()) is not None:
-            self._telemetry.received(str(place.number), figures)
-        if place.process is not None and status is not None:
-            self._ended(place, place.bury(status, self._notes))
-
-    # ------------------------------------------------------------------------------------------ the end of a process
-
-    def _ended(self, place: ChildPlace, ended: ChildExit) -> None:
-        fate = fate_of(ended, is_stopping=self._is_stopping, has_any_started=self._has_any_started)
+    def _ended(self, slot: ChildProcessSlot, status: int) -> None:
+        ended = slot.exit_of(status, self._kept.notes)
+        outcome = exit_outcome(ended, is_stopping=self._is_stopping, has_any_started=self.has_any_started)
+        # What a process was running when it died are suspects for all others, also during a stop: they may get its
+        # records.
         if not ended.is_in_order and ended.running:
             self._name_suspects(ended.running)
-        if fate is ChildFate.RESTART:
-            self._restart(place, ended)
-        elif fate is ChildFate.FAIL:
-            self._fail(ended)
-        elif fate is ChildFate.STOP:
-            _LOG.info("Process %d was stopped by the program, so all others stop", place.number)
+            self._has_losses |= self._is_stopping
+        if outcome is ExitOutcome.RESTART:
+            self._restart(slot, ended)
+        elif outcome is ExitOutcome.FAIL:
+            self._fail(_error_of(ended))
+        elif outcome is ExitOutcome.STOP:
+            _LOG.info("%s was stopped by the program, so all others stop", slot)
             self._stop_all(self._shutdown_ms)
         elif not ended.is_in_order and ended.has_started:
             _LOG.warning("%s while the worker was stopping. Its records are delivered again", _sentence(ended))
 
-    def _restart(self, place: ChildPlace, ended: ChildExit) -> None:
-        now_ms = self._clock.now_ms()
-        place.start_ms = place.waits.died(now_ms)
-        self._telemetry.restarted(str(place.number))
+    def _restart(self, slot: ChildProcessSlot, ended: ChildExit) -> None:
+        wait_ms = slot.restart(self._clock.now_ms())
+        self._telemetry.restarted(str(slot.number))
         words = ended.last_words
         reason = "" if words is None or words.error is None else f":\n{words.error.text}"
-        _LOG.error("%s. It is started again in %d ms%s", _sentence(ended), place.start_ms - now_ms, reason)
+        _LOG.error("%s. It is started again in %s ms%s", _sentence(ended), wait_ms, reason)
 
     def _name_suspects(self, ranges: Sequence[RunningRange]) -> None:
-        self._suspects.extend(ranges)
-        for place in self._places:
-            place.tell(NameSuspects(tuple(ranges)))
+        self._kept.name(ranges)
+        for slot in self._slots:
+            slot.tell(NameSuspects(tuple(ranges)))
 
-    def _fail(self, ended: ChildExit) -> None:
-        words = ended.last_words
-        if words is not None and words.error is not None:
-            error = words.error.restored()
-        else:
-            error = ConfigurationError(
-                f"process {ended.number} did not start (exit status {ended.status}). Standard error has the reason. A"
-                ' script that runs a worker in several processes needs the line `if __name__ == "__main__":` before'
-                " worker.run()"
-            )
+    def _fail(self, error: Exception) -> None:
         self._error = self._error or error
         self._stop_all(0)
 
     def _stop_all(self, grace_ms: int) -> None:
-        self._is_stopping = True
+        self._tell_to_stop(StopChild(grace_ms))
+        # A process whose handler hangs would keep the whole worker from ending.
         kill_ms = self._clock.now_ms() + grace_ms + self._close_ms
-        for place in self._places:
-            place.start_ms = None
-            place.tell(StopChild(grace_ms))
-            if place.process is not None:
-                place.kill_ms = kill_ms if place.kill_ms is None else min(place.kill_ms, kill_ms)
+        for slot in self._slots:
+            slot.kill_by(kill_ms)
+
+
+def _error_of(ended: ChildExit) -> Exception:
+    words = ended.last_words
+    if words is not None and words.error is not None:
+        return words.error.restored()
+    return ConfigurationError(
+        f"process {ended.number} did not start (exit status {ended.status}). Standard error has the reason. A script"
+        ' that runs a worker in several processes needs the line `if __name__ == "__main__":` before worker.run()'
+    )
 
 
 def _sentence(ended: ChildExit) -> str:

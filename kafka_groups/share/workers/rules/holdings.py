@@ -1,7 +1,7 @@
 """The records that a handler has in hand and that do not run now, by what they wait for."""
 
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Generic, TypeVar
 
@@ -16,6 +16,9 @@ from kafka_groups.types import RecordId
 __all__ = ["Holdings"]
 
 R = TypeVar("R")
+
+MOST_DELAYED = 1_000
+"""The most records that wait for a retry, a key or a dead letter; with more, nothing is fetched."""
 
 
 class Holdings(Generic[R]):
@@ -60,16 +63,30 @@ class Holdings(Generic[R]):
         """Records that cannot run now."""
         return len(self.waiting) + len(self.copies) + len(self.keys) + len(self.unordered)
 
+    @property
+    def is_full(self) -> bool:
+        """True if too many records wait to fetch more."""
+        return self.delayed >= MOST_DELAYED
+
+    def failing(self) -> Mapping[str, int]:
+        """Count the waiting records by the class of their last error."""
+        return Counter(type(opened.error).__name__ for opened in self.waiting)
+
     # ---------------------------------------------------------------------------------------- arriving
 
     def arrive(self, records: Sequence[R], counts: Sequence[int], now_ms: int) -> None:
         """Take the records of one delivery, in order of their offsets."""
+        # The common case: first deliveries without keys, of which none ran in a process that was killed. Such records
+        # get a state of their own only if they fail.
         if self._may_be_fresh and not self.suspects.named and max(counts, default=0) <= 1:
             self.fresh.add(records, len(records))
             return
         fresh: list[R] = []
         suspects: list[OpenRecord[R]] = []
         for record, delivery_count in zip(records, counts, strict=True):
+            # A count of 1 does not prove that a record was never delivered: brokers do not keep exact counts (KIP-932,
+            # "In-flight records"), as they do not persist an acquisition on its own. A record that is known to have run
+            # in a killed process is a suspect anyway.
             if delivery_count <= 1 and self._may_be_fresh and not self._is_named(record):
                 fresh.append(record)
             elif (opened := self._entered(record, delivery_count, now_ms)) is not None:
@@ -87,14 +104,18 @@ class Holdings(Generic[R]):
     @property
     def _may_be_fresh(self) -> bool:
         """True if records of a first delivery need no state of their own."""
+        # While a handler runs on without its lock, each arriving record is compared with those that it runs, as its
+        # redelivery may have any count. With an order of keys, each record has a place in the queue of its key.
         return self._rules.key_of is None and not self.lost
 
     def _is_named(self, record: R) -> bool:
         named = self.suspects.named
-        return bool(named) and self._rules.place_of(record) in named
+        return bool(named) and self._rules.record_id(record) in named
 
     def _entered(self, record: R, delivery_count: int, now_ms: int) -> OpenRecord[R] | None:
-        opened = OpenRecord(record, self._rules.place_of(record), delivery_count, due_ms=now_ms)
+        opened = OpenRecord(record, self._rules.record_id(record), delivery_count, due_ms=now_ms)
+        # The record is not settled here. It is due at once, so the next step decides about it in the same way as for a
+        # record that has been held without a key for a while.
         if not self._knows_key(opened):
             self.unordered.add(opened)
             return None
@@ -104,6 +125,8 @@ class Holdings(Generic[R]):
         """Ask for the key of a record. Returns False, and notes the error, if the user's function raises."""
         try:
             opened.key = None if self._rules.key_of is None else self._rules.key_of(opened.record)
+            # The queues of keys are in a dict. A key that cannot be hashed, such as a list, is the same error of the
+            # user's function as an exception.
             hash(opened.key)
         except Exception as error:  # a function of the user's may fail in any way
             opened.key, opened.error = None, OrderKeyError(error)
@@ -130,16 +153,24 @@ class Holdings(Generic[R]):
         self.unordered.add(opened)
 
     def _sort_in(self, opened: OpenRecord[R], suspects: list[OpenRecord[R]], now_ms: int) -> None:
+        # There are three cases. First, this process has finished the record, but its acceptance did not reach the
+        # broker: it is accepted without running again. A count of 1 is taken for a reset of the group's offsets, which
+        # asks for a second run. A copy that is due is dropped, as the record has not failed.
         if opened.delivery_count > 1 and self.lost.was_finished(opened.place):
             self.copies.remove(lambda other: other is opened)
             self.finished.append(opened)
+        # Second, the handler of its earlier delivery still runs in this process. A second one at the same time would
+        # break the promise that a record never has two running handlers in a process.
         elif self.lost.holds_back(opened):
             self._copy_aside(opened, now_ms)
+        # Third, it may run, as soon as it is copied or its turn as a suspect has come.
         else:
             self._admit(opened, suspects, now_ms)
 
     def _is_at_risk(self, opened: OpenRecord[R]) -> bool:
         """Return whether this may be the last delivery of a record, and it is not copied yet."""
+        # Without a dead-letter topic of the worker there is nothing to copy to. In a group with a queue of its own, the
+        # brokers copy a record when they archive it.
         return self._rules.copies and not opened.is_copied and opened.delivery_count >= self._rules.policy.copy_from
 
     def _copy_before(self, opened: OpenRecord[R], now_ms: int) -> None:
@@ -153,10 +184,15 @@ class Holdings(Generic[R]):
             self._copy_before(opened, now_ms)
 
     def _admit(self, opened: OpenRecord[R], suspects: list[OpenRecord[R]], now_ms: int) -> None:
+        # It must not run before its copy is confirmed, as it may be what ends the process. If the copy was begun while
+        # the record waited, it is not written a second time: clearing `is_aside` makes the record go on when it is
+        # confirmed.
         if self._is_at_risk(opened):
             if not opened.is_aside:
                 self._copy_before(opened, now_ms)
             opened.is_aside = False
+        # One of the records that were delivered before may have ended the process that ran it, so they run apart from
+        # others.
         elif self._is_suspect(opened):
             suspects.append(opened)
         else:
@@ -174,6 +210,7 @@ class Holdings(Generic[R]):
 
     def put_back(self, rest: Sequence[OpenRecord[R]]) -> None:
         """Put back what a run did not start, before all others."""
+        # A record with an attempt behind it has not ended the process, so it does not need to be kept apart again.
         suspects = [each for each in rest if each.attempts == 0 and self._is_suspect(each)]
         if suspects:
             self.suspects.put_back(suspects)
@@ -192,10 +229,14 @@ class Holdings(Generic[R]):
         def opened_matches(opened: OpenRecord[R]) -> bool:
             return matches(opened.record)
 
-        gone = [self._opened(record) for record in self.fresh.remove(matches)]
+        # These hold no key: fresh records have none, and the others wait for theirs, or it is not known.
+        gone = [self.opened(record) for record in self.fresh.remove(matches)]
         gone += self._blocked_gone(opened_matches) + self.unordered.remove(opened_matches)
+        # These hold their key, so the next record of it goes on.
         ends = self._ready_gone(opened_matches)
         for part in (self.suspects, self.waiting, self.copies):
+            # A record that is copied aside is in two places. It is counted where it waits, and only its copy is removed
+            # here.
             ends += (opened for opened in part.remove(opened_matches) if not opened.is_aside)
         ends += [opened for opened in self.lost.held_back() if opened_matches(opened) and self.lost.drop(opened)]
         for opened in ends:
@@ -206,8 +247,9 @@ class Holdings(Generic[R]):
         """Remove the records that match, and that wait for a retry or are held without a known key."""
         return [opened for part in (self.waiting, self.unordered) for opened in part.remove(matches)]
 
-    def _opened(self, record: R) -> OpenRecord[R]:
-        return OpenRecord(record, self._rules.place_of(record), 1)
+    def opened(self, record: R) -> OpenRecord[R]:
+        """Return the state of a record of a first delivery."""
+        return OpenRecord(record, self._rules.record_id(record), 1)
 
     def _blocked_gone(self, matches: Callable[[OpenRecord[R]], bool]) -> list[OpenRecord[R]]:
         return [o for o in self.keys.all_blocked() if matches(o) and self.keys.remove(o.key, o)]
@@ -224,7 +266,9 @@ class Holdings(Generic[R]):
 
     def oldest_places(self) -> Iterator[RecordId]:
         """Return places among which are the oldest of each partition."""
-        yield from map(self._rules.place_of, self.fresh.firsts())
+        # Fresh records are in the order of their offsets within a delivery, so the first of each is enough. All others
+        # may be in any order.
+        yield from map(self._rules.record_id, self.fresh.firsts())
         halves = (opened for half in self.halves for opened in half)
         several = (self.ready, self.suspects, self.waiting, self.copies, halves)
         blocked = (self.keys.all_blocked(), self.lost.held_back(), self.unordered)

@@ -24,6 +24,7 @@ class _Lot(Generic[R]):
     @property
     def first(self) -> R | None:
         """The first record; None if the lot is empty, for example because its records were unreadable."""
+        # The announced size includes records that turn out to be unreadable, so a lot may be empty.
         if not self._first and self.size:
             self._first = list(islice(self._records, 1))
             if not self._first:
@@ -35,6 +36,7 @@ class _Lot(Generic[R]):
         taken = self._first + list(islice(self._records, max(0, most - len(self._first))))
         self._first, rest = [], taken[most:]
         self._records = chain(rest, self._records) if rest else self._records
+        # If fewer records came than were asked for, the iterator is used up, whatever size was announced.
         taken = taken[:most]
         self.size = self.size - len(taken) if len(taken) == most else 0
         return taken
@@ -70,6 +72,7 @@ class FreshRecords(Generic[R]):
 
     def take(self, most: int) -> Sequence[R]:
         """Take up to that many records of the first lot; empty if there are none."""
+        # One lot at a time: a run is acknowledged as one range of offsets of one delivery.
         while self._lots:
             taken = self._lots[0].take(most)
             if not self._lots[0].size:
@@ -116,6 +119,8 @@ class WaitingRecords(Generic[R]):
 
     def due_after(self, now_ms: int) -> int | None:
         """Return when the next record is due after a time; None if none is."""
+        # What is overdue waits for a free slot and not for a time. If it counted, the driver would wake up again and
+        # again.
         if self._heap and self._heap[0][0] > now_ms:
             return self._heap[0][0]
         return min((due_ms for due_ms, _, _ in self._heap if due_ms > now_ms), default=None)
@@ -126,6 +131,8 @@ class WaitingRecords(Generic[R]):
 
     def take_longest_there(self, matches: Callable[[OpenRecord[R]], bool]) -> OpenRecord[R] | None:
         """Take the record that has waited for longest among those that match, even before its time."""
+        # The number of an entry grows with each `add`, so the lowest one belongs to the record whose last attempt was
+        # longest ago. A record that is probed and fails is added anew, and the next probe takes another.
         found = min((entry for entry in self._heap if matches(entry[2])), key=lambda entry: entry[1], default=None)
         if found is None:
             return None

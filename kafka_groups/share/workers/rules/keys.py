@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Hashable
 from typing import Generic, TypeVar
 
-from kafka_groups.share.workers.rules.failures.named_errors import named
+from kafka_groups.errors.texts import named
 from kafka_groups.share.workers.rules.failures.signals import ParseError
 
 __all__ = ["KeyOrder", "OrderKeyError"]
@@ -37,6 +37,8 @@ class KeyOrder(Generic[T]):
     def enters(self, key: Hashable, record: T) -> bool:
         """Return whether a record may go on. If not, it waits until `leaves` returns it."""
         queue = self._waiting.get(key)
+        # An entry without waiting records means that the key is held. It is removed when the last record leaves, so the
+        # memory is bounded by the records in hand and not by all keys ever seen.
         if queue is None:
             self._waiting[key] = deque()
             return True
@@ -60,6 +62,7 @@ class KeyOrder(Generic[T]):
     def remove(self, key: Hashable, record: T) -> bool:
         """Remove a record that waits, because its lock was lost. Returns whether it waited."""
         queue = self._waiting.get(key)
+        # The record that holds the key is in no queue. It ends through `leaves`.
         if queue is None or record not in queue:
             return False
         queue.remove(record)

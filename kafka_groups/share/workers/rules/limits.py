@@ -39,7 +39,7 @@ class HandlingRules(Generic[R]):
         buffer: How many records to acquire ahead; None follows the pace of the handler.
         copies: Whether the worker writes dead letters itself.
         record_locks: The group's `share.partition.max.record.locks`.
-        place_of: Returns the partition and offset of a record.
+        record_id: Returns the partition and offset of a record.
         key_of: Returns the key whose order is kept, or None for a record without order. None if no order is kept.
         batch: The limits of a batch handler; None if the handler gets single records.
         on_blocked: What happens to a record that fills the window of its partition; None keeps it.
@@ -51,7 +51,7 @@ class HandlingRules(Generic[R]):
     buffer: int | None
     copies: bool
     record_locks: int
-    place_of: Callable[[R], RecordId]
+    record_id: Callable[[R], RecordId]
     key_of: Callable[[R], Hashable] | None = None
     batch: BatchSizes | None = None
     on_blocked: OnError | None = None

@@ -10,6 +10,7 @@ __all__ = ["LostRecords"]
 
 R = TypeVar("R")
 
+# Older records are forgotten. They may then run a second time, which at-least-once delivery allows.
 REMEMBERED = 10_000
 
 
@@ -38,6 +39,8 @@ class LostRecords(Generic[R]):
     def holds_back(self, opened: OpenRecord[R]) -> bool:
         """Return whether a redelivered record has to wait, because the handler of its earlier delivery still runs."""
         waiting = self._running.get(opened.place)
+        # Any delivery of the offset has to wait, also one with a count of 1, which a broker that lost count may give
+        # it.
         if waiting is None:
             return False
         waiting.append(opened)
@@ -58,6 +61,8 @@ class LostRecords(Generic[R]):
 
     def was_finished(self, place: RecordId) -> bool:
         """Return whether this process has processed a record already. Forgets it."""
+        # `pop` returns the None that was stored; the default is anything else. Once its redelivery is accepted, a
+        # record is forgotten: if the acceptance is refused again, `HandlingOutbox.settled` remembers it anew.
         return self._finished.pop(place, self) is None
 
     def drop(self, opened: OpenRecord[R]) -> bool:

@@ -1,16 +1,17 @@
 """Suspects by name: records that ran in a process of this worker when that process was killed."""
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from attrs import define, field, frozen
 
 from kafka_groups.types import RecordId, TopicIdPartition
 
-__all__ = ["NamedSuspects", "RunningRange"]
+__all__ = ["NamedSuspects", "RunningRange", "listed"]
 
 MOST_NAMED = 1_000
 """The most ranges that are remembered; the oldest are forgotten."""
+_MOST_SHOWN = 5
 
 
 @frozen
@@ -35,6 +36,12 @@ class RunningRange:
         return f"{self.partition}@{self.first}" + (f" to {self.last}" if self.last > self.first else "")
 
 
+def listed(ranges: Sequence[RunningRange]) -> str:
+    """Return the first ranges for a line of the log, and how many there are more."""
+    shown = ", ".join(map(str, ranges[:_MOST_SHOWN]))
+    return f"{shown} and {len(ranges) - _MOST_SHOWN} more" if len(ranges) > _MOST_SHOWN else shown
+
+
 @define
 class NamedSuspects:
     """The records that were running when a process was killed: one of them may have killed it.
@@ -54,6 +61,8 @@ class NamedSuspects:
 
     def add(self, ranges: Iterable[RunningRange]) -> None:
         """Remember what a process was running."""
+        # The parent, the shared notes and a state directory may name the same run. Without duplicates, the newest 1,000
+        # runs are kept and not the newest 1,000 reports of them.
         self._ranges.extend(each for each in ranges if each not in self._ranges)
 
     def covers(self, partition: TopicIdPartition, first: int, last: int) -> bool:

@@ -29,10 +29,13 @@ class HandlerPace:
         if records == 0:
             return
         record_ms = busy_ms / records
+        # Overestimating a handler only makes runs too short. Underestimating it gives slots more than they can do soon,
+        # and the records behind wait.
         if self.record_ms is None or record_ms > self.record_ms:
             self.record_ms = record_ms
         else:
             self.record_ms += (record_ms - self.record_ms) * _SHARE_OF_NEW
+        # Runs grow by a factor of four at most, because a first few fast records may not be typical for the rest.
         self._run = min(self._run * _GROWTH, self._fitting(_RUN_MS), _LONGEST_RUN)
 
     @property

@@ -8,7 +8,7 @@ from attrs import define, field, frozen
 
 from kafka_groups.types import AcknowledgeType, RecordId
 
-__all__ = ["CopyLetters", "FailedRecord", "OpenRecord", "RecordRun", "SettleRecords", "WorkerStep"]
+__all__ = ["AcknowledgeRecords", "FailedRecord", "InvokeHandler", "OpenRecord", "WorkerStep", "WriteDeadLetter"]
 
 R = TypeVar("R")
 
@@ -56,7 +56,7 @@ class OpenRecord(Generic[R]):
 
 
 @define(eq=False)
-class RecordRun(Generic[R]):
+class InvokeHandler(Generic[R]):
     """Records for one slot. The slot takes them one by one with `take`, and the driver may take back the rest.
 
     Taking from either end is one operation on a `deque`, so the two sides may be different threads.
@@ -123,7 +123,7 @@ class FailedRecord(Generic[R]):
 
 
 @frozen(eq=False)
-class CopyLetters(Generic[R]):
+class WriteDeadLetter(Generic[R]):
     """Copy a record to the dead-letter topic, and report with `copied` whether the copy is confirmed.
 
     Attributes:
@@ -134,7 +134,7 @@ class CopyLetters(Generic[R]):
 
 
 @frozen(eq=False)
-class SettleRecords(Generic[R]):
+class AcknowledgeRecords(Generic[R]):
     """Acknowledge records, and report with `settled` whether the broker has confirmed.
 
     Attributes:
@@ -149,4 +149,4 @@ class SettleRecords(Generic[R]):
     is_run: bool = field(default=False, kw_only=True)
 
 
-WorkerStep = RecordRun[R] | CopyLetters[R] | SettleRecords[R]
+WorkerStep = InvokeHandler[R] | WriteDeadLetter[R] | AcknowledgeRecords[R]

@@ -1,16 +1,17 @@
 """Attempts: one call of a handler, as the handler, its middleware and traces see it."""
 
-from collections.abc import Callable, Sequence
-from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager, contextmanager
 from contextvars import ContextVar
+from typing import Final
 
 from attrs import define, field
 
 from kafka_groups.errors import IllegalStateError
 from kafka_groups.share.delivery.records import AnyRecord, delivery_of
-from kafka_groups.share.workers.rules.steps import RecordRun
+from kafka_groups.share.workers.rules.steps import InvokeHandler
 
-__all__ = ["Attempt", "Middleware", "current_attempt", "set_current"]
+__all__ = ["Attempt", "Middleware", "current_attempt", "entered_before", "set_current"]
 
 Middleware = Callable[["Attempt"], AbstractContextManager[object] | AbstractAsyncContextManager[object]]
 """Returns a context manager around an attempt. Asynchronous ones are for handlers declared with `async def` only."""
@@ -36,7 +37,7 @@ class Attempt:
     records: Sequence[AnyRecord]
     number: int = 1
     is_batch: bool = False
-    _run: RecordRun[AnyRecord] | None = field(default=None, repr=False)
+    _run: InvokeHandler[AnyRecord] | None = field(default=None, repr=False)
 
     @property
     def record(self) -> AnyRecord:
@@ -73,3 +74,30 @@ def current_attempt() -> Attempt:
 def set_current(attempt: Callable[[], Attempt] | None) -> None:
     """Set what `current_attempt` returns in this thread or task. For the worker only."""
     _CURRENT.set(attempt)
+
+
+@contextmanager
+def _plain() -> Iterator[None]:
+    yield
+
+
+@asynccontextmanager
+async def _asynchronous() -> AsyncIterator[None]:
+    yield
+
+
+_OF_GENERATORS: Final = (type(_plain()), type(_asynchronous()))
+
+
+def entered_before(manager: object) -> str | None:
+    """Return what is wrong with a context manager that cannot be entered again; None if it can be entered.
+
+    Other objects may be shared, and often are: a lock, a pool, a tracker of what is in progress. Only those made from a
+    generator are known to serve once. They forget their arguments when they are entered.
+    """
+    if not isinstance(manager, _OF_GENERATORS) or hasattr(manager, "args"):
+        return None
+    return (
+        "returned the same context manager again, which was entered before and serves only once: call the function that"
+        " is decorated with contextmanager or asynccontextmanager"
+    )

@@ -14,23 +14,23 @@ from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.net.clock import Clock
 from kafka_groups.protocol.messages.share_fetch import AcquiredRecords
 from kafka_groups.share.aio import AsyncKafkaShareConsumer, hooks_of
-from kafka_groups.share.delivery.batch import AnyRecords, deliveries_of
 from kafka_groups.share.delivery.delivered import DeliveredRecords
 from kafka_groups.share.delivery.delivery import Delivery, SessionId
 from kafka_groups.share.delivery.records import AnyRecord, delivery_of
+from kafka_groups.share.delivery.share_records import AnyRecords, deliveries_of
 from kafka_groups.share.workers.handlers import HandlerSpec
 from kafka_groups.share.workers.polling import is_passing
 from kafka_groups.share.workers.rules.handling import RecordHandling
 from kafka_groups.share.workers.rules.named_suspects import RunningRange
-from kafka_groups.share.workers.rules.steps import CopyLetters, SettleRecords
-from kafka_groups.share.workers.running.acknowledging import SentRecords, WorkerCommits
-from kafka_groups.share.workers.running.letters import LetterCopy, LetterWriting
+from kafka_groups.share.workers.rules.steps import AcknowledgeRecords, WriteDeadLetter
+from kafka_groups.share.workers.running.dead_letter_writers import DeadLetterWriting, PendingDeadLetter
+from kafka_groups.share.workers.running.handler_report import HandlerReport
 from kafka_groups.share.workers.running.operations import OperationTimes
-from kafka_groups.share.workers.running.reporting import HandlerReport
 from kafka_groups.share.workers.running.results import RunResult
+from kafka_groups.share.workers.running.run_watch import RunWatch
 from kafka_groups.share.workers.running.slots import HandlerSlots, Mailbox
-from kafka_groups.share.workers.running.watching import RunWatch
 from kafka_groups.share.workers.running.window_watch import WindowWatch
+from kafka_groups.share.workers.running.worker_commits import SentRecords, WorkerCommits
 from kafka_groups.types import RecordId, TopicIdPartition
 
 __all__ = ["POLL_AT_LEAST_MS", "DriverParts", "HandlerDriver"]
@@ -39,12 +39,14 @@ _EXACT_FETCHES_UP_TO: Final = 500
 """Up to this many wanted records a fetch is exact; with more, whole batches of the log are acquired."""
 _SEND_AFTER_MS: Final = 10
 """While handlers run, acknowledgements wait this long for others."""
+# Attempts and locks need no exact times, so they are looked at ten times a second. A run that slots have not started
+# completely is looked at more often, as other slots may be free for the rest of it.
 _WATCH_MS: Final = 100
 _BUSY_WATCH_MS: Final = 20
 _IDLE_MS: Final = 1_000
 _RELEASED_AT: Final = 0.25
 """Records whose lock cannot be renewed are released when this part of it is left."""
-_FIGURES_MS: Final = 1_000
+_GAUGES_MS: Final = 1_000
 POLL_AT_LEAST_MS: Final = 30_000
 """A consumer that does not poll for `max.poll.interval.ms` leaves its group."""
 
@@ -59,7 +61,7 @@ class DriverParts:
         handling: Its rules.
         clock: Time.
         letters: Writes dead letters; None without a topic for them.
-        report: Takes figures and events.
+        report: Takes metrics and events.
         times: Takes the durations of the operations of its clients.
         poll_at_least_ms: The longest time without a poll.
         others: Returns what other processes of the worker run of some offsets, or ran when they were killed.
@@ -69,7 +71,7 @@ class DriverParts:
     consumer: AsyncKafkaShareConsumer[bytes, bytes]
     handling: RecordHandling[AnyRecord]
     clock: Clock
-    letters: LetterWriting | None
+    letters: DeadLetterWriting | None
     report: HandlerReport
     times: OperationTimes
     poll_at_least_ms: int = POLL_AT_LEAST_MS
@@ -90,7 +92,7 @@ class HandlerDriver:
         self._hooks = hooks_of(parts.consumer)
         self._handling = parts.handling
         self._clock = parts.clock
-        self._letters = parts.letters
+        self._dead_letters = parts.letters
         self._report = parts.report
         self._times = parts.times
         self._poll_at_least_ms = parts.poll_at_least_ms
@@ -104,10 +106,12 @@ class HandlerDriver:
         self._windows = WindowWatch(self._hooks.group, parts.handling.windows, parts.report, parts.clock)
         self._commits = WorkerCommits(parts.consumer, self._settled, self._survive, parts.times)
         self._writing: set[asyncio.Task[None]] = set()
-        self._copies: list[CopyLetters[AnyRecord]] = []
+        self._copies: list[WriteDeadLetter[AnyRecord]] = []
         self._is_stopping = self._must_pause = False
-        self._watched_ms = self._figures_ms = self._polled_ms = parts.clock.now_ms()
+        self._watched_ms = self._gauges_ms = self._polled_ms = parts.clock.now_ms()
         self._polled_s = 0.0
+        self._gate = parts.handling.gate
+        self._gate.wake_by(parts.handling, self._wake)
         self._hooks.inbox.on_session_ended = self._session_ended
         self._hooks.inbox.shares_limit = True
 
@@ -130,16 +134,23 @@ class HandlerDriver:
                 if not self._is_over:
                     await self._rest(self._clock.now_ms())
         finally:
+            # Attempts that cannot be stopped are left first, so that nothing below waits for them. The poll ends before
+            # commits are given up, because it may carry acknowledgements. The gate is last: the others may then rely on
+            # this handler being done.
+            self._watch.leave_hung()
             self._slots.close()
             await self._end_poll()
             await self._windows.close()
             self._commits.give_up()
-            self._note_figures()
+            self._note_gauges()
             self._report.stopped()
-        if self._handling.stopped_by is not None:
-            raise self._handling.stopped_by
+            self._gate.leave(self._handling)
+        if self._handling.outcomes.stopped_by is not None:
+            raise self._handling.outcomes.stopped_by
 
     async def _end_poll(self) -> None:
+        # A poll that was cancelled could have acquired records that nobody knows of. It is told to return instead.
+        # Closing the consumer releases what it has brought.
         if self._polling is not None:
             self._hooks.end_poll()
             await asyncio.wait([self._polling])
@@ -147,11 +158,16 @@ class HandlerDriver:
 
     @property
     def _is_over(self) -> bool:
+        # A copy that is being written is waited for. Without its result, its record could not be rejected, and another
+        # process would run and copy it again.
         if not self._is_stopping or self._writing:
             return False
-        if self._watch.is_hung and not self._commits.is_waiting:
-            return True
-        return self._handling.has_only_runs and all(run in self._watch.left for run in self._handling.running)
+        if self._watch.is_full and not self._commits.is_waiting:
+            return True  # nothing that is held could run any more
+        # Runs that cannot be stopped do not count: their threads end with the process, and the broker gets their
+        # records when the session ends.
+        gone = (*self._watch.left, *self._watch.hung)
+        return self._handling.has_only_runs and all(run in gone for run in self._handling.runs.under_way)
 
     def stop(self, grace_ms: int) -> None:
         """Stop fetching, run the held records for at most `grace_ms`, and release the rest.
@@ -173,40 +189,48 @@ class HandlerDriver:
         self._woken.set()
 
     def _turn(self, now_ms: int) -> None:
+        # Pausing keeps the consumer from fetching ahead. It may be called only when no poll is under way.
         if self._must_pause and self._may_call:
             self._must_pause = False
             self._consumer.pause()
+        # What has happened comes before what is to be done: new records, results, and answers of the brokers may free
+        # keys and slots that the steps then use.
         self._take_polled(now_ms)
         while (result := self._mailbox.take()) is not None:
             self._ran(result, now_ms)
         self._commits.take_answers()
         self._look_after(now_ms)
         self._do_steps(now_ms)
+        # The time to stop is over, or a second signal has come. What cannot run any more was released by the steps
+        # above; attempts under way are cancelled now.
         if self._handling.is_past_grace(now_ms):
-            self._watch.end(self._handling.running, now_ms)
+            self._watch.end(self._handling.runs.under_way, now_ms)
         self._send(now_ms)
         self._report.take_events(self._handling)
-        if self._handling.stopped_by is not None and not self._is_stopping:
+        # A rule stops the worker. The releases go out in this turn, as `run` may end before another one.
+        if self._handling.outcomes.stopped_by is not None and not self._is_stopping:
             self.stop(0)
             self._do_steps(now_ms)
             self._send_now(with_next_fetch=False)
 
     def _do_steps(self, now_ms: int) -> None:
         while (step := self._handling.next(now_ms)) is not None:
-            if isinstance(step, SettleRecords):
+            if isinstance(step, AcknowledgeRecords):
                 self._commits.add(step)
-            elif isinstance(step, CopyLetters):
+            elif isinstance(step, WriteDeadLetter):
                 self._copies.append(step)
             else:
                 self._slots.submit(step)
         if self._copies:
-            self._write_letters()
+            self._write_dead_letters()
 
     def _ran(self, result: RunResult, now_ms: int) -> None:
         self._watch.ended(result.run)
+        # The report comes first: the rules change the attempts of a record, from which the report sees which were the
+        # first.
         self._report.ran(result, self._clock.wall_ms())
         self._handling.pace.ran(len(result.run.records), 1000 * result.busy_s)
-        self._handling.ran(result.run, result.failures, now_ms, failed=result.failed)
+        self._handling.runs.ran(result.run, result.failures, now_ms, failed=result.failed)
 
     # ------------------------------------------------------------------------------------------ settling
 
@@ -217,11 +241,14 @@ class HandlerDriver:
             return
         if self._unsent_since_ms is None:
             self._unsent_since_ms = now_ms
-        if self._handling.running and now_ms - self._unsent_since_ms < _SEND_AFTER_MS:
+        # A leader answers one request at a time, so many small acknowledgements would delay each other. While handlers
+        # run, more of them will follow soon. If nothing runs, there is nothing to wait for.
+        if self._handling.runs.under_way and now_ms - self._unsent_since_ms < _SEND_AFTER_MS:
             return
         self._send_now(with_next_fetch=False)
 
     def _send_now(self, *, with_next_fetch: bool) -> None:
+        # The consumer takes one call at a time. A long poll is ended early, and the acknowledgements are sent after it.
         if self._may_call:
             self._commits.send(self._wake, with_next_fetch=with_next_fetch)
             self._unsent_since_ms = None
@@ -232,27 +259,27 @@ class HandlerDriver:
         self._report.settled(sent.step.kind, sent.count - len(refused))
         if error is not None:
             self._report.refused(len(refused), error)
-        self._handling.settled(sent.step, refused_places=refused)
+        self._handling.outbox.settled(sent.step, refused_places=refused)
 
-    def _write_letters(self) -> None:
+    def _write_dead_letters(self) -> None:
         copies, self._copies = self._copies, []
         task = asyncio.get_running_loop().create_task(self._written(copies))
         self._writing.add(task)
         task.add_done_callback(self._writing.discard)
 
-    async def _written(self, copies: Sequence[CopyLetters[AnyRecord]]) -> None:
+    async def _written(self, copies: Sequence[WriteDeadLetter[AnyRecord]]) -> None:
         opened = [copy.opened for copy in copies]
-        letters = [LetterCopy(each.record, each.reason, each.failed_copies > 0) for each in opened]
-        assert self._letters is not None  # noqa: S101 - the rules copy only if there is a topic
+        letters = [PendingDeadLetter(each.record, each.reason, each.failed_copies > 0) for each in opened]
+        assert self._dead_letters is not None  # noqa: S101 - the rules copy only if there is a topic
         begun_s = self._times.timer()
         try:
-            error = await self._letters.write(letters)
+            error = await self._dead_letters.write(letters)
         except Exception as fault:  # a record that cannot be written is held, and the report says why
             error = fault
         self._times.sent(begun_s, self._spec.dead_letters or "", len(letters), error)
         now_ms = self._clock.now_ms()
         for copy in copies:
-            self._handling.copied(copy, error, now_ms)
+            self._handling.copying.copied(copy, error, now_ms)
         self._report.copied(opened, error)
         self._wake()
 
@@ -262,6 +289,9 @@ class HandlerDriver:
         """Wait for records, results or a time, whichever comes first."""
         if self._may_call and not self._is_stopping:
             self._begin_poll(now_ms)
+        if not self._may_call and self._gate.is_asked(self._handling, now_ms):
+            self._hooks.end_poll()  # a suspect of another handler waits until nothing is acquired any more
+        self._gate.tell(self._handling)
         timer = asyncio.get_running_loop().call_later(self._wait_ms(now_ms) / 1000, self._woken.set)
         await self._woken.wait()
         self._woken.clear()
@@ -269,8 +299,8 @@ class HandlerDriver:
 
     def _wait_ms(self, now_ms: int) -> int:
         longest_ms = self._idle_ms
-        if self._handling.running:
-            longest_ms = _BUSY_WATCH_MS if any(run.unstarted for run in self._handling.running) else _WATCH_MS
+        if self._handling.runs.under_way:
+            longest_ms = _BUSY_WATCH_MS if any(run.unstarted for run in self._handling.runs.under_way) else _WATCH_MS
         if self._unsent_since_ms is not None:
             longest_ms = min(longest_ms, _SEND_AFTER_MS)
         due_ms = self._handling.wakes_ms()
@@ -291,22 +321,29 @@ class HandlerDriver:
 
     def _begin_poll(self, now_ms: int) -> None:
         wanted = self._handling.wanted(now_ms)
+        # There are two reasons to poll: records are wanted, or the consumer would be taken for stuck and leave the
+        # group, which would cost each record in hand a delivery.
         if not wanted and now_ms - self._polled_ms < self._poll_at_least_ms:
             return
+        # A small fetch is exact, so that a handler of long jobs does not hold records that others could run. A large
+        # one takes whole batches of the log, which the brokers need not split.
         is_exact = wanted <= _EXACT_FETCHES_UP_TO
         self._consumer.fetches_ahead = not is_exact
         self._consumer.fetch_limit = max(1, wanted) if is_exact else None
+        # They travel with the fetch, which saves a request.
         if self._commits.has_unsent:
             self._send_now(with_next_fetch=True)
         self._polled_ms, self._polled_s = now_ms, self._times.timer()
         poll = self._consumer.poll(_IDLE_MS / 1000 if wanted else 0, hold=True)
         self._polling = asyncio.get_running_loop().create_task(poll)
+        self._handling.is_fetching = True
         self._polling.add_done_callback(lambda _: self._wake())
 
     def _take_polled(self, now_ms: int) -> None:
         if self._polling is None or not self._polling.done():
             return
         polling, self._polling = self._polling, None
+        self._handling.is_fetching = False
         try:
             records = polling.result()
         except KafkaGroupsError as error:
@@ -328,7 +365,10 @@ class HandlerDriver:
                 continue  # its session has ended since the poll returned it
             self._end_earlier(delivery, now_ms)
             self._look_at_others(delivery)
-            is_suspect = self._handling.suspects_any(place, delivery.first_offset, last_offset)
+            # The driver sees which of the two ways a delivery takes by its ranges alone, without decoding a record. One
+            # range with a higher count, or one record that is known to have run in a killed process, is enough for the
+            # careful way.
+            is_suspect = self._handling.holdings.suspects.named.covers(place, delivery.first_offset, last_offset)
             if delivery.max_delivery_count <= 1 and not is_suspect:
                 self._handling.arrived_first(place, delivery, last_offset, now_ms)
             else:
@@ -349,6 +389,9 @@ class HandlerDriver:
         for earlier in self._hooks.inbox.in_hand:
             if earlier is delivery or earlier.topic_partition != delivery.topic_partition or not earlier.has_open:
                 continue
+            # There are two cases. A delivery of an earlier session to this partition has lost all its locks: brokers
+            # release what a member has acquired when its session ends (SharePartitionManager.releaseSession in Kafka).
+            # A delivery of the same session has lost only the offsets that came again.
             if earlier.session != delivery.session:
                 self._lost(earlier, now_ms)
             else:
@@ -366,7 +409,7 @@ class HandlerDriver:
         if self._commits.has_unsent:  # of this delivery, perhaps
             self._send_now(with_next_fetch=False)
         self._handling.lost(lambda record: delivery_of(record) is earlier and _is_in(record, again), now_ms)
-        self._watch.lost(self._handling.running)
+        self._watch.lost(self._handling.runs.under_way)
         for each in again:
             earlier.let_go_range(each.first_offset, each.last_offset)
 
@@ -378,33 +421,38 @@ class HandlerDriver:
 
     def _lost(self, delivery: Delivery, now_ms: int) -> None:
         self._handling.lost(lambda record: delivery_of(record) is delivery, now_ms)
-        self._watch.lost(self._handling.running)
+        self._watch.lost(self._handling.runs.under_way)
         delivery.let_go()
 
     def _look_after(self, now_ms: int) -> None:
         """Check long runs, locks and windows, each at its interval."""
-        if any(run.unstarted for run in self._handling.running):
-            self._handling.stretched(now_ms)
+        if any(run.unstarted for run in self._handling.runs.under_way):
+            self._handling.runs.stretched(now_ms)
         if now_ms - self._watched_ms >= _WATCH_MS:
             self._watched_ms = now_ms
-            self._watch.look(self._handling.running, now_ms)
+            self._watch.look(self._handling.runs.under_way, now_ms)
             self._look_at_locks(now_ms)
-        if now_ms - self._figures_ms >= _FIGURES_MS:
-            self._figures_ms = now_ms
+        if now_ms - self._gauges_ms >= _GAUGES_MS:
+            self._gauges_ms = now_ms
             self._handling.measure_windows(now_ms)
             self._windows.look(now_ms)
-            self._note_figures()
+            self._note_gauges()
 
-    def _note_figures(self) -> None:
+    def _note_gauges(self) -> None:
         missing = self._hooks.missing_topics()
-        self._report.figures(self._handling, hung=self._watch.hung, state=self._consumer.state, missing=missing)
+        self._report.gauges(self._handling, hung=self._watch.hung, state=self._consumer.state, missing=missing)
 
     def _look_at_locks(self, now_ms: int) -> None:
         lock_s = self._consumer.acquisition_lock_timeout
         for delivery in self._hooks.inbox.in_hand:
             left_ms = delivery.lock_deadline_ms - now_ms
+            # There are two cases. A lock whose deadline has passed without a renewal counts as lost, even if no broker
+            # says so: it may be in the hands of another member.
             if left_ms <= 0 and delivery.has_open:
                 self._lost(delivery, now_ms)
+            # A lock that cannot be renewed ends during a wait for a retry at the latest. Releasing the record before
+            # has the same price, one delivery, but the record is back at once, and its handler cannot start on a lock
+            # that ends under it.
             elif not delivery.renewable and lock_s is not None and left_ms <= 1000 * lock_s * _RELEASED_AT:
                 self._release_unrenewable(delivery, now_ms)
 

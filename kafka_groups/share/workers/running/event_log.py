@@ -2,19 +2,27 @@
 
 import logging
 
-from kafka_groups.client.logbook import Logbook
+from kafka_groups.client.log_tracebacks import cut_tracebacks
+from kafka_groups.errors.texts import counted, named, sentences, shown
+from kafka_groups.net.rate_limited_log import RateLimitedLog
 from kafka_groups.share.workers.handlers import HandlerSpec
-from kafka_groups.share.workers.rules.dead_letters import place_of
-from kafka_groups.share.workers.rules.events import EventKind, HandlingEvent
-from kafka_groups.share.workers.rules.failures.named_errors import named
-from kafka_groups.share.workers.rules.failures.signals import AttemptTimeoutError, Reject, Retry
+from kafka_groups.share.workers.rules.dead_letter_headers import record_id
+from kafka_groups.share.workers.rules.failures.signals import (
+    LONGEST_RETRY_S,
+    AttemptTimeoutError,
+    NeverAwaitedError,
+    Reject,
+    Retry,
+)
 from kafka_groups.share.workers.rules.failures.verdicts import Decision, OnError
+from kafka_groups.share.workers.rules.outbox import EventKind, HandlingEvent
 from kafka_groups.share.workers.running.results import RunResult
 from kafka_groups.types import RecordId
 
 __all__ = ["HandlerLog"]
 
 _LOG = logging.getLogger("kafka_groups.worker")
+cut_tracebacks(_LOG)
 
 _MOST_TRACED = 100
 """The most classes of errors that are logged with a traceback, as programs may make classes without end."""
@@ -27,15 +35,16 @@ class HandlerLog:
 
     Args:
         spec: The handler.
-        logbook: Leaves out repeats.
+        rate_limited_log: Leaves out repeats.
         brokers_topic: Where the brokers copy what is rejected (Kafka 4.4); None if they don't.
     """
 
-    def __init__(self, spec: HandlerSpec, logbook: Logbook, brokers_topic: str | None) -> None:
+    def __init__(self, spec: HandlerSpec, rate_limited_log: RateLimitedLog, brokers_topic: str | None) -> None:
         self._spec = spec
         self._brokers_topic = brokers_topic
-        self._logbook = logbook
+        self._log_limited = rate_limited_log
         self._traced: set[type[BaseException]] = set()
+        self._has_warned_of_waits = False
 
     # ------------------------------------------------------------------------------------------ warnings
 
@@ -52,7 +61,7 @@ class HandlerLog:
             error: What a handler raised. The first of each class is logged with its traceback, unless it is expected.
         """
         trace = None if error is None or not self._is_worth_a_trace(error) else error
-        is_logged = self._logbook.warn(
+        is_logged = self._log_limited.warn(
             _LOG,
             self._subject(subject),
             f"Handler %s: {message}",
@@ -67,11 +76,12 @@ class HandlerLog:
     def _is_worth_a_trace(self, error: BaseException) -> bool:
         if type(error) in self._traced or len(self._traced) >= _MOST_TRACED:
             return False
-        return not isinstance(error, (Reject, Retry, AttemptTimeoutError, *self._spec.outages))
+        # These are expected, and their texts say all: where they were raised tells nothing more.
+        return not isinstance(error, (Reject, Retry, AttemptTimeoutError, NeverAwaitedError, *self._spec.outages))
 
     def settled(self, subject: str) -> None:
         """Note that a problem is solved, so that the next warning about it is logged at once."""
-        self._logbook.settled(self._subject(subject))
+        self._log_limited.settled(self._subject(subject))
 
     def _subject(self, subject: str) -> str:
         return f"{subject} {self._spec.name}"
@@ -84,18 +94,20 @@ class HandlerLog:
             return
         records = result.run.records
         for each in result.failures:
-            place = _text(place_of(records[each.index]))
+            place = _text(record_id(records[each.index]))
             _LOG.debug("Handler %s: the attempt for %s failed", self._spec.name, place, exc_info=each.error)
         if result.failed is not None:
-            first = _text(place_of(records[0]))
-            message = "Handler %s: the attempt for %d records, the first of them %s, failed"
-            _LOG.debug(message, self._spec.name, len(records), first, exc_info=result.failed)
+            first = _text(record_id(records[0]))
+            message = "Handler %s: the attempt for %s from %s on failed"
+            _LOG.debug(message, self._spec.name, counted(len(records), "record"), first, exc_info=result.failed)
 
     # -------------------------------------------------------------------------------------------- events
 
     def event(self, event: HandlingEvent) -> None:
         """Log an event of the rules."""
         place = "" if event.place is None else _text(event.place)
+        if isinstance(event.error, Retry) and event.error.shortened_from is not None:
+            self._shortened(event.error.shortened_from, place)
         if event.kind is EventKind.BREAKER_OPENED:
             _LOG.error(
                 "Handler %s: the breaker is open after failures of different records in a row. One record is tried at"
@@ -116,6 +128,18 @@ class HandlerLog:
             self.warn("retries", message, place, _last(event), error=event.error)
         else:
             self._decided(event, place)
+
+    def _shortened(self, after_s: float, place: str) -> None:
+        """Warn once of a wait that is too long."""
+        if self._has_warned_of_waits:
+            return
+        self._has_warned_of_waits = True
+        message = (
+            "Handler %s: Retry(after=%s) for %s waits for %g s, the longest wait. Longer waits of other records are"
+            " shortened, too. To wait for more time, raise Retry again, which uses another retry, or reject the record"
+            " and send its dead letter again later"
+        )
+        _LOG.warning(message, self._spec.name, shown(after_s), place, LONGEST_RETRY_S)
 
     def _decided(self, event: HandlingEvent, place: str) -> None:
         decision = event.decision
@@ -147,9 +171,9 @@ class HandlerLog:
             why = "as exhausted of the handler says"
         else:
             why = "because there is no topic for dead letters"
-            remedy = ". Set dead_letters, exhausted or errors of the handler"
-        message = "%s keeps failing and is held, %s: %s%s"
-        self.warn("holds", message, place, why, decision.reason, remedy, kind=why, error=error)
+            remedy = "Set dead_letters, exhausted or errors of the handler"
+        text = sentences(f"{place} keeps failing and is held, {why}: {decision.reason}", remedy)
+        self.warn("holds", "%s", text, kind=why, error=error)
 
     # --------------------------------------------------------------------------------------------- the end
 
@@ -163,11 +187,10 @@ class HandlerLog:
 
     def stopped(self, released: int) -> None:
         """Log that the handler has stopped, how many records it has released for that, and what was left out before."""
-        self._logbook.end()
+        self._log_limited.end()
         if released:
-            several = "records. Each of them" if released > 1 else "record, which"
-            message = "Handler %s: has stopped, and has released %d %s has used a delivery"
-            _LOG.warning(message, self._spec.name, released, several)
+            message = "Handler %s: has stopped, and has released %s. Each of them has used a delivery"
+            _LOG.warning(message, self._spec.name, counted(released, "record"))
         else:
             _LOG.info("Handler %s: has stopped", self._spec.name)
 

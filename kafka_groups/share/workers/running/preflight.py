@@ -7,6 +7,7 @@ from typing import Any
 from attrs import frozen
 
 from kafka_groups.errors import BrokerError, ConfigurationError, KafkaGroupsError, UnknownTopicOrPartitionError
+from kafka_groups.errors.texts import counted, sentences
 from kafka_groups.share.aio import AsyncKafkaShareConsumer, hooks_of
 from kafka_groups.share.workers.group_settings import (
     COPIES_RECORDS,
@@ -58,9 +59,11 @@ async def preflight(consumer: AnyConsumer, group_id: str, spec: HandlerSpec) -> 
     """
     settings, unreadable = await _settings(consumer, group_id)
     own = settings.dead_letter_topic or None
-    check_group_letters(spec, group_id, own)
+    check_group_dead_letters(spec, group_id, own)
     if own is not None:
-        await _check_own_letters(consumer, group_id, own)
+        await _check_own_dead_letters(consumer, group_id, own)
+    # A missing topic for dead letters is an error, because records could only be held once they are given up. Missing
+    # topics of the handler are a warning, because they may be created later.
     if spec.dead_letters is not None and await _is_missing(consumer, spec.dead_letters):
         raise ConfigurationError(
             f"handler {spec.name}: the topic dead_letters={spec.dead_letters!r} does not exist. Create it"
@@ -73,7 +76,7 @@ async def preflight(consumer: AnyConsumer, group_id: str, spec: HandlerSpec) -> 
     return HandlerGroup(limit, settings.record_locks or DEFAULT_RECORD_LOCKS, own, missing, notes)
 
 
-def check_group_letters(spec: HandlerSpec, group_id: str, own: str | None) -> None:
+def check_group_dead_letters(spec: HandlerSpec, group_id: str, own: str | None) -> None:
     """Check that records are not copied twice: by the worker, and by the brokers.
 
     Args:
@@ -96,22 +99,25 @@ async def _settings(consumer: AnyConsumer, group_id: str) -> tuple[GroupSettings
     try:
         return GroupSettings.of(await consumer.group_config(timeout=_TIMEOUT_S)), ()
     except BrokerError as error:
+        # Brokers that answer but refuse may do so for lack of rights, and the worker can do without: Kafka's defaults
+        # are the usual values. If no broker answers, the start fails.
         note = (
-            f"The settings of the share group {group_id} cannot be read ({error}). Kafka's defaults are assumed:"
-            f" {DEFAULT_DELIVERY_LIMIT} deliveries, and windows of {DEFAULT_RECORD_LOCKS} records."
+            f"The worker cannot read the settings of the share group {group_id} ({error}) and assumes Kafka's defaults:"
+            f" {counted(DEFAULT_DELIVERY_LIMIT, 'delivery')}, and windows of {counted(DEFAULT_RECORD_LOCKS, 'record')}."
         )
         return GroupSettings(), (note,)
 
 
-async def _check_own_letters(consumer: AnyConsumer, group_id: str, own: str) -> None:
+async def _check_own_dead_letters(consumer: AnyConsumer, group_id: str, own: str) -> None:
     """Check that the brokers write dead letters: without this setting of the topic they drop what is rejected."""
     try:
         configs = await hooks_of(consumer).group.topic_config(own, round(1000 * _TIMEOUT_S))
     except KafkaGroupsError as error:
-        raise ConfigurationError(
-            f"The share group {group_id} has the dead-letter topic {own} ({DEAD_LETTERS}), and the topic's"
-            f" configuration cannot be read: {error}. Create the topic, or allow DescribeConfigs on it"
-        ) from error
+        text = f"The share group {group_id} has the dead-letter topic {own} ({DEAD_LETTERS})"
+        problem = f"{text}, and the worker cannot read the topic's configuration: {error}"
+        raise ConfigurationError(sentences(problem, "Create the topic, or allow DescribeConfigs on it")) from error
+    # Kafka 4.4.0 accepts the name of a topic that is not enabled for this and then copies nothing, so rejected records
+    # would be lost.
     if configs.get(_TOPIC_ENABLED) != "true":
         raise ConfigurationError(
             f"The share group {group_id} has the dead-letter topic {own} ({DEAD_LETTERS}), but brokers write nothing to"
@@ -127,7 +133,8 @@ async def _order_note(consumer: AnyConsumer, group_id: str, spec: HandlerSpec) -
     if not members:
         return ()
     note = (
-        f"The share group {group_id} has {members} other members. order_by keeps an order within a process only:"
+        f"The share group {group_id} has {counted(members, 'other member')}. order_by keeps an order within a "
+        "process only:"
         " another member may have records of the same key at the same time."
     )
     return (note,)
@@ -139,6 +146,8 @@ async def _is_missing(consumer: AnyConsumer, topic: str) -> bool:
     except UnknownTopicOrPartitionError:
         return True
     except KafkaGroupsError as error:
+        # Any other error, such as a missing right, does not mean that the topic is missing. The subscription will show
+        # it.
         _LOG.debug("Cannot find out whether the topic %s exists: %s", topic, error)
     return False
 
@@ -157,5 +166,7 @@ def _notes(settings: GroupSettings, group_id: str, spec: HandlerSpec) -> list[st
         )
     locks = settings.record_locks or DEFAULT_RECORD_LOCKS
     if spec.buffer is not None and spec.buffer > locks:
-        notes.append(f"buffer={spec.buffer} is more than a partition's window of {locks} records ({RECORD_LOCKS}).")
+        notes.append(
+            f"buffer={spec.buffer} is more than a partition's window of {counted(locks, 'record')} ({RECORD_LOCKS})."
+        )
     return notes

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from kafka_groups.config.readers import UnfitError, read_host_port
 from kafka_groups.errors import ConfigurationError
+from kafka_groups.errors.texts import sentences
 from kafka_groups.net.http_answers import HttpAnswer, HttpAnswers, plain_answer
 from kafka_groups.share.workers.health import Health
 from kafka_groups.telemetry.sources import Measured, TelemetrySource
@@ -45,7 +46,9 @@ def checked_probe_address(address: object) -> tuple[str, int] | None:
         if isinstance(text, str):
             return read_host_port(text)
     except UnfitError as error:
-        raise ConfigurationError(f"probe_address={address!r}: {error}. Give host:port, or :port") from error
+        raise ConfigurationError(
+            sentences(f"probe_address={address!r}: {error}", "Give host:port, or :port")
+        ) from error
     raise ConfigurationError(f"probe_address={address!r}: give host:port, or :port")
 
 
@@ -90,5 +93,6 @@ def _metrics(worker: Measured) -> HttpAnswer:
     try:
         from kafka_groups.telemetry import prometheus  # noqa: PLC0415 - an extra, which may not be installed
     except ModuleNotFoundError as error:
+        # The probe works without the extra. Only `/metrics` needs it, and its answer says so.
         return HttpAnswer(HTTPStatus.NOT_IMPLEMENTED, f"{error}\n".encode())
     return HttpAnswer(HTTPStatus.OK, prometheus.scrape(worker), prometheus.CONTENT_TYPE)

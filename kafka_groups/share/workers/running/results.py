@@ -8,11 +8,11 @@ from typing import Any
 
 from attrs import field, frozen
 
+from kafka_groups.errors.texts import text_of
 from kafka_groups.functions import undone_work
 from kafka_groups.share.delivery.records import AnyRecord
-from kafka_groups.share.workers.rules.failures.named_errors import text_of
 from kafka_groups.share.workers.rules.failures.signals import AttemptCancelledError, HandlerResultError
-from kafka_groups.share.workers.rules.steps import FailedRecord, RecordRun
+from kafka_groups.share.workers.rules.steps import FailedRecord, InvokeHandler
 
 __all__ = ["RunResult", "check_done", "handler_cancelled", "handler_exit"]
 
@@ -28,7 +28,7 @@ class RunResult:
         busy_s: How long it took, in seconds.
     """
 
-    run: RecordRun[AnyRecord]
+    run: InvokeHandler[AnyRecord]
     failures: Sequence[FailedRecord[AnyRecord]] = ()
     failed: Exception | None = None
     busy_s: float = field(default=0.0, kw_only=True)

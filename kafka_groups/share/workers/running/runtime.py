@@ -8,25 +8,26 @@ from collections.abc import Awaitable, Callable, Sequence
 from attrs import define
 
 from kafka_groups.client.assembly import Environment
-from kafka_groups.client.logbook import Logbook
 from kafka_groups.config.clients.share import share_consumer_config
 from kafka_groups.errors import ConfigurationError
+from kafka_groups.net.rate_limited_log import RateLimitedLog
 from kafka_groups.share.aio import AsyncKafkaShareConsumer, hooks_of
 from kafka_groups.share.delivery.records import AnyRecord
 from kafka_groups.share.workers.handlers import HandlerSpec, record_key
 from kafka_groups.share.workers.health import HAS_STOPPED, Health, stopped_health
-from kafka_groups.share.workers.rules.dead_letters import place_of
+from kafka_groups.share.workers.rules.dead_letter_headers import record_id
 from kafka_groups.share.workers.rules.failures.verdicts import FailureRules, OnError
 from kafka_groups.share.workers.rules.handling import RecordHandling
 from kafka_groups.share.workers.rules.limits import HandlingRules
 from kafka_groups.share.workers.rules.named_suspects import RunningRange
 from kafka_groups.share.workers.rules.policy import DeliveryPolicy
-from kafka_groups.share.workers.running.calling import CallContext, HandlerCalls
+from kafka_groups.share.workers.rules.process_gate import ProcessGate
+from kafka_groups.share.workers.running.dead_letter_writers import DeadLetterWriting, HandlerDeadLetterWriter
 from kafka_groups.share.workers.running.driver import POLL_AT_LEAST_MS, DriverParts, HandlerDriver
-from kafka_groups.share.workers.running.letters import LetterWriter, LetterWriting
+from kafka_groups.share.workers.running.handler_calls import CallContext, HandlerCalls
+from kafka_groups.share.workers.running.handler_report import HandlerReport
 from kafka_groups.share.workers.running.operations import OperationTimes
 from kafka_groups.share.workers.running.preflight import HandlerGroup, preflight
-from kafka_groups.share.workers.running.reporting import HandlerReport
 from kafka_groups.share.workers.running.runtime_settings import RuntimeSettings
 from kafka_groups.share.workers.running.slots import HandlerSlots, Mailbox, TaskSlots, ThreadSlots
 from kafka_groups.telemetry.workers import WorkerTelemetry
@@ -37,6 +38,7 @@ _LOG = logging.getLogger("kafka_groups.worker")
 
 WorkerConsumer = AsyncKafkaShareConsumer[bytes, bytes]
 
+# One run in the queue is enough to keep a thread busy while the driver prepares the next.
 _MOST_QUEUED = 1
 
 
@@ -46,9 +48,10 @@ def handling_rules(spec: HandlerSpec, group: HandlerGroup) -> HandlingRules[AnyR
     Raises:
         ConfigurationError: A rule needs a topic for dead letters, and there is none.
     """
-    has_letters = spec.dead_letters is not None or group.dead_letter_topic is not None
+    has_dead_letters = spec.dead_letters is not None or group.dead_letter_topic is not None
+    # Refused at the start and not when the first record fails: without a topic, the record could only be lost.
     rules = [*spec.errors.values(), spec.exhausted, spec.on_blocked]
-    if OnError.DEAD_LETTER in rules and not has_letters:
+    if OnError.DEAD_LETTER in rules and not has_dead_letters:
         raise ConfigurationError(
             f"handler {spec.name}: OnError.DEAD_LETTER needs a topic for dead letters: set dead_letters=, or the group"
             " configuration errors.deadletterqueue.topic.name (Kafka 4.4)"
@@ -56,7 +59,9 @@ def handling_rules(spec: HandlerSpec, group: HandlerGroup) -> HandlingRules[AnyR
     return HandlingRules(
         failures=FailureRules(
             retries=spec.retries,
-            exhausted=spec.exhausted or (OnError.DEAD_LETTER if has_letters else OnError.HOLD),
+            # Rejecting without a copy would lose the record, so without a topic it is held, and the log says how to
+            # change that.
+            exhausted=spec.exhausted or (OnError.DEAD_LETTER if has_dead_letters else OnError.HOLD),
             errors=spec.errors,
             outages=spec.outages,
         ),
@@ -65,10 +70,11 @@ def handling_rules(spec: HandlerSpec, group: HandlerGroup) -> HandlingRules[AnyR
         buffer=spec.buffer,
         copies=spec.dead_letters is not None,
         record_locks=group.record_locks,
-        place_of=place_of,
+        record_id=record_id,
         key_of=record_key if spec.order_by == "key" else spec.order_by,
         batch=spec.batch,
         on_blocked=spec.on_blocked,
+        # Tasks begin at once and need no queue, and a batch that waits in one could not grow any more.
         queued=0 if spec.is_async or spec.batch is not None else min(spec.concurrency, _MOST_QUEUED),
     )
 
@@ -90,6 +96,8 @@ class _Running:
 
 def worker_consumer(settings: RuntimeSettings) -> WorkerConsumer:
     """Return the consumer of a handler, which is not in the group yet."""
+    # These keys belong to the worker. Records are acknowledged one by one after their handlers, so the mode is
+    # explicit, and locks are renewed for as long as they are in hand.
     owned = {"group_id": settings.group_id, "acknowledgement_mode": "explicit", "auto_renew": True}
     return AsyncKafkaShareConsumer({**settings.given, **owned}, environment=settings.environment or Environment())
 
@@ -97,6 +105,7 @@ def worker_consumer(settings: RuntimeSettings) -> WorkerConsumer:
 def _poll_at_least_ms(settings: RuntimeSettings) -> int:
     """Return the longest time without a poll: well within `max.poll.interval.ms`."""
     config = share_consumer_config(settings.given, group_id=settings.group_id)
+    # A third leaves time for two more polls if one fails.
     return min(POLL_AT_LEAST_MS, config.max_poll_interval_ms // 3)
 
 
@@ -107,7 +116,7 @@ class WorkerRuntime:
         settings: What the handlers share.
         specs: The handlers.
         handler_loop: The loop of asynchronous handlers.
-        telemetry: The figures.
+        telemetry: The metrics.
         on_hang: Called when an attempt hangs and cannot be stopped. All handlers then stop.
     """
 
@@ -126,6 +135,7 @@ class WorkerRuntime:
         environment = settings.environment or Environment()
         self._clock = environment.clock
         self._rng = environment.rng or random.Random()
+        self._gate = ProcessGate()
         self._running: list[_Running] = []
         self._on_hang = on_hang
         self._error: Exception | None = None
@@ -144,6 +154,8 @@ class WorkerRuntime:
             for spec in self._specs:
                 self._running.append(await self._prepared(spec))
         except BaseException:
+            # A start may also end by a cancellation, when a signal comes. The consumers that exist already are closed
+            # all the same, so everything is caught, and raised again.
             await self._close()
             raise
         loop = asyncio.get_running_loop()
@@ -158,17 +170,19 @@ class WorkerRuntime:
                 group = await preflight(consumer, settings.group_id, spec)
             rules = handling_rules(spec, group)
         except BaseException:
+            # The consumer is not in `_running` yet, so nobody else would close it. Cancellations are included, as in
+            # `start`.
             await consumer.close()
             raise
         observer = self._telemetry.handler(spec.name)
-        report = HandlerReport(spec, observer, Logbook(self._clock), group)
+        report = HandlerReport(spec, observer, RateLimitedLog(self._clock), group)
         report.on_hang = self._hangs
         parts = DriverParts(
             spec=spec,
             consumer=consumer,
-            handling=RecordHandling(rules, self._rng),
+            handling=RecordHandling(rules, self._rng, self._gate),
             clock=self._clock,
-            letters=self._letters(spec),
+            letters=self._dead_letters(spec),
             report=report,
             times=OperationTimes.of(settings.group_id, settings.timer, settings.middleware),
             poll_at_least_ms=_poll_at_least_ms(settings),
@@ -178,13 +192,13 @@ class WorkerRuntime:
         driver = HandlerDriver(parts, lambda mailbox: self._slots(spec, mailbox))
         return _Running(spec, consumer, report, parts.handling, driver)
 
-    def _letters(self, spec: HandlerSpec) -> LetterWriting | None:
+    def _dead_letters(self, spec: HandlerSpec) -> DeadLetterWriting | None:
         settings = self._settings
         if spec.dead_letters is None:
             return None
         if settings.letters is not None:
             return settings.letters(spec.dead_letters)
-        return LetterWriter(spec.dead_letters, settings.group_id, settings.given)
+        return HandlerDeadLetterWriter(spec.dead_letters, settings.group_id, settings.given)
 
     def _slots(self, spec: HandlerSpec, mailbox: Mailbox) -> HandlerSlots:
         settings = self._settings
@@ -207,17 +221,21 @@ class WorkerRuntime:
         try:
             await running_on
         except Exception as error:
+            # Errors of Kafka, exceptions for which a rule stops the worker, and mistakes of this package: the worker
+            # must not go on with one handler less and appear healthy. All handlers stop, and `wait` raises the error.
             self._failed(running, error)
 
     def _failed(self, running: _Running, error: Exception) -> None:
         """Log the error now, as programs that embed the worker may look at it only when they end."""
-        if error is not running.handling.stopped_by:  # the rules have logged that one
+        if error is not running.handling.outcomes.stopped_by:  # the rules have logged that one
             _LOG.error("Handler %s: the worker stops because of an error", running.spec.name, exc_info=error)
+        # The first error is the cause. Those that closing the consumer raises afterwards are only logged.
         running.error = running.error or error
         self._error = self._error or error
         self.stop(0)
 
     def _hangs(self) -> None:
+        # Without a function, the worker is embedded: it must not end the program, and goes on with its other slots.
         if self._on_hang is not None:
             self._on_hang()
             self.stop(self._settings.shutdown_ms)
@@ -225,6 +243,8 @@ class WorkerRuntime:
     def stop(self, grace_ms: int) -> None:
         """Stop fetching, run the held records for at most `grace_ms`, and release the rest. Does not wait."""
         for running in self._running:
+            # A handler that has ended, or that ends because of its own error, needs no stop: its driver's consumer may
+            # be closed.
             if running.task is not None and not running.has_ended and running.error is None:
                 running.driver.stop(grace_ms)
 

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attrs import field, frozen
@@ -12,8 +13,8 @@ from kafka_groups.share.workers.running.attempts import Middleware
 if TYPE_CHECKING:
     from kafka_groups.client.assembly import Environment
     from kafka_groups.share.workers.handlers import HandlerSpec
-    from kafka_groups.share.workers.processes.notes import SlotNotes
-    from kafka_groups.share.workers.running.letters import LetterWriting
+    from kafka_groups.share.workers.processes.notes import HandlerNotes
+    from kafka_groups.share.workers.running.dead_letter_writers import DeadLetterWriting
     from kafka_groups.types import TopicIdPartition
 
 __all__ = ["RuntimeSettings"]
@@ -30,10 +31,11 @@ class RuntimeSettings:
         environment: Network, clock and randomness; None for the real ones.
         shutdown_ms: How long records in hand may run on when the worker stops.
         letters: Makes the writer of dead letters for a topic; None for a producer.
-        notes: Returns what the slots of a handler note their runs with, for a parent process; None without one.
+        notes: Returns what the slots of a handler note their runs with, for a parent or a successor; None without one.
         suspects: What other processes of the worker were running when they were killed.
         others: Returns what other processes run, or were running when they were killed, of some offsets of a partition.
             The brokers deliver that again, perhaps before the parent has told what it was.
+        state_dir: Where a worker without a parent process keeps its notes for its successor; None for nowhere.
         timer: Returns seconds, for the durations of attempts; the pace of a handler is measured with it.
     """
 
@@ -42,8 +44,9 @@ class RuntimeSettings:
     middleware: Sequence[Middleware] = ()
     environment: "Environment | None" = None
     shutdown_ms: int = 25_000
-    letters: "Callable[[str], LetterWriting] | None" = None
-    notes: "Callable[[HandlerSpec], SlotNotes] | None" = None
+    letters: "Callable[[str], DeadLetterWriting] | None" = None
+    notes: "Callable[[HandlerSpec], HandlerNotes] | None" = None
     suspects: Sequence[RunningRange] = ()
     others: "Callable[[TopicIdPartition, int, int], Sequence[RunningRange]] | None" = None
+    state_dir: Path | None = None
     timer: Callable[[], float] = time.perf_counter

@@ -11,15 +11,17 @@ from queue import SimpleQueue
 from types import FrameType
 from typing import Protocol
 
+from kafka_groups.errors.texts import joined
 from kafka_groups.share.delivery.records import AnyRecord
-from kafka_groups.share.workers.processes.notes import SlotNotes
-from kafka_groups.share.workers.rules.steps import RecordRun
-from kafka_groups.share.workers.running.calling import HandlerCalls
+from kafka_groups.share.workers.processes.notes import HandlerNotes
+from kafka_groups.share.workers.rules.steps import InvokeHandler
+from kafka_groups.share.workers.running.handler_calls import HandlerCalls
+from kafka_groups.share.workers.running.left_tasks import leave_task
 from kafka_groups.share.workers.running.results import RunResult
 
 __all__ = ["AnyRun", "HandlerSlots", "Mailbox", "TaskSlots", "ThreadSlots"]
 
-AnyRun = RecordRun[AnyRecord]
+AnyRun = InvokeHandler[AnyRecord]
 
 
 class Mailbox:
@@ -39,12 +41,15 @@ class Mailbox:
     def put(self, result: RunResult) -> None:
         """Add a result. Any thread may call this."""
         self._results.append(result)
+        # Waking a loop from another thread costs a system call, and a fast handler would make one for each run. Two
+        # threads may both see False here: the driver is then woken twice, which does no harm.
         if not self._is_told:
             self._is_told = True
             with suppress(RuntimeError):  # the worker has stopped, and its loop is closed
                 self._loop.call_soon_threadsafe(self._tell)
 
     def _tell(self) -> None:
+        # This comes before the driver looks, so that a result that arrives while it does wakes it again.
         self._is_told = False
         self._wake()
 
@@ -62,6 +67,10 @@ class HandlerSlots(Protocol):
 
     def cancel(self, run: AnyRun, reason: Exception) -> bool:
         """Cancel the attempt under way. Returns False if it cannot be cancelled."""
+        ...
+
+    def leave(self, run: AnyRun) -> None:
+        """Let nobody wait for a run that cannot be stopped: the worker ends without it."""
         ...
 
     def stack_of(self, run: AnyRun) -> str:
@@ -85,7 +94,7 @@ class ThreadSlots:
     """
 
     def __init__(
-        self, name: str, most: int, calls: HandlerCalls, mailbox: Mailbox, notes: SlotNotes | None = None
+        self, name: str, most: int, calls: HandlerCalls, mailbox: Mailbox, notes: HandlerNotes | None = None
     ) -> None:
         self._name = name
         self._notes = notes
@@ -101,6 +110,7 @@ class ThreadSlots:
     def submit(self, run: AnyRun) -> None:
         """Start a run."""
         self._submitted += 1
+        # Threads are started only if all that there are have a run, as a handler that is fast enough needs few of them.
         if len(self._threads) < min(self._most, self._submitted - self._finished):
             self._start_thread()
         self._queue.put(run)
@@ -130,10 +140,13 @@ class ThreadSlots:
         """Return False: a thread cannot be cancelled."""
         return False
 
+    def leave(self, run: AnyRun) -> None:
+        """Do nothing: nobody waits for daemon threads."""
+
     def stack_of(self, run: AnyRun) -> str:
         """Return the stack of the thread that runs it."""
         frame = sys._current_frames().get(self._running.get(run, 0))
-        return "" if frame is None else "".join(traceback.format_stack(frame))
+        return "" if frame is None else joined(traceback.format_stack(frame))
 
     def close(self) -> None:
         """End the threads that are idle, and each other one after its run."""
@@ -152,7 +165,7 @@ class TaskSlots:
     """
 
     def __init__(
-        self, loop: asyncio.AbstractEventLoop, calls: HandlerCalls, mailbox: Mailbox, notes: SlotNotes | None = None
+        self, loop: asyncio.AbstractEventLoop, calls: HandlerCalls, mailbox: Mailbox, notes: HandlerNotes | None = None
     ) -> None:
         self._loop = loop
         self._notes = notes
@@ -166,6 +179,7 @@ class TaskSlots:
     def submit(self, run: AnyRun) -> None:
         """Start a run."""
         self._submitted.append(run)
+        # As in the mailbox, one wake-up of the handlers' loop starts all runs that were submitted until then.
         if not self._is_told:
             self._is_told = True
             self._loop.call_soon_threadsafe(self._begin)
@@ -186,6 +200,8 @@ class TaskSlots:
 
     def _began(self, run: AnyRun) -> int | None:
         """Note a run. Returns the number of its note; None without one."""
+        # There are as many notes as slots. A task that was left behind keeps its own, so none may be free for a new
+        # one.
         if self._notes is None or not self._free:
             return None
         slot = self._free.pop()
@@ -204,15 +220,27 @@ class TaskSlots:
 
     def _cancel(self, run: AnyRun, reason: Exception) -> None:
         task = self._tasks.get(run)
+        # The run may have ended before the loop came to this. The reason is noted first, because the task looks for it
+        # as soon as it is cancelled.
         if task is not None:
             self._calls.cancellations.note(run, reason)
             task.cancel()
+
+    def leave(self, run: AnyRun) -> None:
+        """Let the loop end without the task of a run, which ignores its cancellation."""
+        with suppress(RuntimeError):  # the program has closed the loop
+            self._loop.call_soon_threadsafe(self._leave, run)
+
+    def _leave(self, run: AnyRun) -> None:
+        task = self._tasks.get(run)
+        if task is not None:
+            leave_task(task)
 
     def stack_of(self, run: AnyRun) -> str:
         """Return where the task of a run waits."""
         task = self._tasks.get(run)
         frames = [] if task is None else _awaited(task.get_coro())
-        return "".join(f'  File "{f.f_code.co_filename}", line {f.f_lineno}, in {f.f_code.co_name}\n' for f in frames)
+        return joined(f'  File "{f.f_code.co_filename}", line {f.f_lineno}, in {f.f_code.co_name}\n' for f in frames)
 
     def close(self) -> None:
         """Start nothing more. Tasks under way go on."""

@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any, Self
 
-from kafka_groups.net.signal_handlers import put_back, signals_handled
+from kafka_groups.net.repeated_signals import signals_interrupting
+from kafka_groups.net.signal_handlers import put_back
 
 __all__ = ["StartInterrupted", "StopSignals"]
 
@@ -57,6 +58,7 @@ class StopSignals:
 
     def _came(self) -> None:
         self._on_signal()
+        # Only the first signal cancels the start. A second one in the middle of the cleanup would interrupt that.
         if self._entering is not None and not self._was_cancelled:
             self._was_cancelled = True
             self._entering.cancel()
@@ -72,11 +74,14 @@ class StopSignals:
         try:
             yield
         except asyncio.CancelledError:
+            # A cancellation by someone else, such as a timeout around the whole program, is passed on as it is.
             if self._was_cancelled:
                 raise StartInterrupted from None
             raise
         finally:
             self._entering = None
+            # The task goes on to close what the start has opened, and must not count as cancelled for the awaits of
+            # that.
             if task is not None and self._was_cancelled:
                 task.uncancel()
 
@@ -87,7 +92,7 @@ class StopSignals:
         Raises:
             StartInterrupted: A signal has come.
         """
-        with signals_handled(self._numbers, self._interrupt):
+        with signals_interrupting(self._numbers, self._interrupt):
             yield
 
     def _interrupt(self, _number: int, _frame: FrameType | None) -> None:

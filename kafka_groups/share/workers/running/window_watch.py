@@ -7,7 +7,7 @@ from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.net.clock import Clock
 from kafka_groups.share.group import ShareGroupInfo
 from kafka_groups.share.workers.rules.window import RecordWindows
-from kafka_groups.share.workers.running.reporting import HandlerReport
+from kafka_groups.share.workers.running.handler_report import HandlerReport
 from kafka_groups.types import TopicIdPartition, TopicPartition
 
 __all__ = ["WindowWatch"]
@@ -38,6 +38,8 @@ class WindowWatch:
         """Begin to ask, now and then, while a record holds back its partition. Does not wait for the answer."""
         if self._asking is not None and self._asking.done():
             asking, self._asking = self._asking, None
+            # Errors of Kafka are handled in `_ask`. Any other error is a mistake of this package, and must not vanish
+            # with the task.
             asking.result()
         if self._asking is None and now_ms >= self._next_ms and (unclear := self._windows.unclear):
             self._next_ms = now_ms + _EVERY_MS
@@ -48,6 +50,7 @@ class WindowWatch:
         try:
             progress = await self._group.progress(by_name, _TIMEOUT_MS)
         except KafkaGroupsError as error:
+            # Without an answer, only this member's own records count. The next question follows five seconds later.
             self._report.windows_unknown(error)
             return
         for name, each in progress.items():

@@ -47,6 +47,7 @@ class Filling:
             until_ready_ms: Time when the held records may go to Spark; None if there are none.
             now_ms: Now.
         """
+        # There are records for a batch already. A short poll finds those that have arrived in the meantime.
         if until_ready_ms == 0:
             return _LINGER_MS
         left_ms = max(1, self.began_ms + self.poll_timeout_ms - now_ms)
@@ -56,6 +57,8 @@ class Filling:
         """Note that a poll ended, with or without records, and how many fetches were answered."""
         if came:
             self.came_ms, self.fetches = now_ms, fetches
+        # The time also begins anew until the group has assigned partitions and a leader has answered: until then, an
+        # empty poll does not show that there are no records.
         if came or (fetches == 0 and now_ms < self.join_deadline_ms):
             self.began_ms = now_ms
 

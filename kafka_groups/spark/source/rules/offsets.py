@@ -47,6 +47,7 @@ class SourceOffset:
             "since": self.failing_since_ms,
             "mark": self.is_mark,
         }
+        # Zeros are left out, so that the offsets of a query without failures stay short in the checkpoint.
         return {**offset, **{name: value for name, value in more.items() if value}}
 
     @classmethod
@@ -61,8 +62,8 @@ class SourceOffset:
         counts = tuple(count for count in given if isinstance(count, int))
         if not (isinstance(seq, int) and isinstance(run, str)) or list(counts) != given or version != _VERSION:
             raise IllegalStateError(
-                f"{dict(value)} is not an offset of the source kafka-share (version {_VERSION}). The checkpoint is of"
-                " another source or to a newer release; use the release that wrote it, or another checkpointLocation"
+                f"{dict(value)} is not an offset of the source kafka-share (version {_VERSION}). The checkpoint belongs"
+                " to another source or to a newer release; use the release that wrote it, or another checkpointLocation"
             )
         failures, deliveries, since_ms = counts
         return cls(seq, run, failures, deliveries, since_ms, bool(value.get("mark")))

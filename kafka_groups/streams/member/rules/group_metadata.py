@@ -39,6 +39,7 @@ def group_metadata_bytes(group_id: str, member: AsMember) -> bytes:
         group_id: The group.
         member: The member, with the epoch that fences its commits.
     """
+    # librdkafka has a flag for "no instance id", and leaves the string out then.
     has_no_instance = b"\x01" if member.instance_id is None else b"\x00"
     instance = b"" if member.instance_id is None else _text(member.instance_id)
     return _MAGIC + _EPOCH.pack(member.epoch) + _text(group_id) + _text(member.member_id) + has_no_instance + instance
@@ -53,6 +54,7 @@ def read_group_metadata(data: bytes) -> GroupMetadata:
     if not data.startswith(_MAGIC):
         raise ValueError(f"{data!r} is not the metadata of a group's member.")
     (epoch,) = _EPOCH.unpack_from(data, len(_MAGIC))
+    # Neither Kafka's ids nor librdkafka's strings contain a zero byte, so each of them ends at the next one.
     group_id, member_id, instance = data[len(_MAGIC) + _EPOCH.size :].split(b"\x00", 2)
     instance_id = None if instance[:1] == b"\x01" else instance[1:-1].decode()
     return GroupMetadata(group_id.decode(), AsMember(member_id.decode(), epoch, instance_id))

@@ -5,7 +5,6 @@ from typing import Any
 
 from attrs import evolve, field, frozen
 
-from kafka_groups.protocol.messages.streams_group import KeyValue, UserEndpoint
 from kafka_groups.protocol.messages.streams_group_heartbeat import (
     JOIN_GROUP_EPOCH,
     LEAVE_GROUP_EPOCH,
@@ -13,10 +12,11 @@ from kafka_groups.protocol.messages.streams_group_heartbeat import (
     StreamsGroupHeartbeatRequest,
     StreamsGroupHeartbeatResponse,
 )
+from kafka_groups.protocol.messages.streams_group_parts import KeyValue, UserEndpoint
+from kafka_groups.streams.member.rules.group_topology import GroupTopology
 from kafka_groups.streams.member.rules.member_events import GroupMembershipOperation
+from kafka_groups.streams.member.rules.member_tasks import NO_TASKS, MemberTasks, tasks_from_wire, tasks_to_wire
 from kafka_groups.streams.member.rules.task_offsets import FIRST_WITH_TASK_OFFSETS, NO_REPORT, OffsetReport
-from kafka_groups.streams.member.rules.tasks import NO_TASKS, MemberTasks, tasks_from_wire, tasks_to_wire
-from kafka_groups.streams.member.rules.topology import GroupTopology
 
 __all__ = ["MemberDescription", "SentHeartbeat"]
 
@@ -53,14 +53,24 @@ class MemberDescription:
 
     def leave_epoch(self, operation: GroupMembershipOperation) -> int | None:
         """Return the epoch of the heartbeat that leaves the group, or None if none has to be sent."""
+        # There are three cases, as in StreamsMembershipManager.leaveGroupEpoch in Java. Epoch -1 leaves for good, which
+        # a static member does only on request.
         if operation is GroupMembershipOperation.LEAVE_GROUP:
             return LEAVE_GROUP_EPOCH
+        # Epoch -2 announces a static member's return: the coordinator keeps its tasks until the session ends
+        # (GroupMetadataManager.streamsGroupStaticMemberGroupLeave). It is sent for REMAIN_IN_GROUP as well, because
+        # without it the group refuses the next process with this instance id until then.
         if self.instance_id is not None:
             return LEAVE_STATIC_EPOCH
+        # A dynamic member can remain in the group only by not telling it anything, as in
+        # StreamsGroupHeartbeatRequestManager.shouldSkipLeaveHeartbeat in Java: -1 would remove it, and -2 is for static
+        # members.
         return LEAVE_GROUP_EPOCH if operation is GroupMembershipOperation.DEFAULT else None
 
     def joining(self) -> StreamsGroupHeartbeatRequest:
         """Return the heartbeat that joins. The coordinator refuses it if it has tasks."""
+        # KIP-1071, "Request Validation": all three lists are given and empty with epoch 0, and the topology is given
+        # with this epoch only.
         full = self.full(JOIN_GROUP_EPOCH)
         return evolve(with_tasks(full, NO_TASKS), topology=self.topology.to_wire())
 
@@ -113,6 +123,7 @@ class SentHeartbeat:
 
     def build(self, version: int) -> StreamsGroupHeartbeatRequest:
         """Return the message for a version of the API. Coordinators of version 0 refuse task offsets."""
+        # The lists are in the schema of version 0, but brokers of Kafka 4.2 and 4.3 answer them with an error.
         if version < FIRST_WITH_TASK_OFFSETS:
             return self.request
         return evolve(self.request, task_offsets=self.offsets.offsets, task_end_offsets=self.offsets.end_offsets)
@@ -131,6 +142,9 @@ def with_tasks(request: StreamsGroupHeartbeatRequest, tasks: MemberTasks) -> Str
 def assigned_tasks(response: StreamsGroupHeartbeatResponse) -> MemberTasks | None:
     """Return the tasks that the coordinator assigns, or None if they have not changed."""
     lists = (response.active_tasks, response.standby_tasks, response.warmup_tasks)
+    # Kafka sends all three lists or none. Java raises an IllegalStateException for a mixture
+    # (StreamsMembershipManager.onHeartbeatSuccess). Here a list that is missing is empty, because it is safer to give
+    # up tasks than to end.
     if all(each is None for each in lists):
         return None
     active, standby, warmup = map(tasks_from_wire, lists)

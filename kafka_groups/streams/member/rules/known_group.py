@@ -6,7 +6,6 @@ from typing import Final
 
 from attrs import frozen
 
-from kafka_groups.protocol.messages.streams_group import UserEndpoint
 from kafka_groups.protocol.messages.streams_group_heartbeat import (
     EndpointToPartitions,
     StreamsGroupHeartbeatResponse,
@@ -14,14 +13,26 @@ from kafka_groups.protocol.messages.streams_group_heartbeat import (
     StreamsGroupHeartbeatTopicPartition,
     StreamsStatus,
 )
+from kafka_groups.protocol.messages.streams_group_parts import UserEndpoint
+from kafka_groups.streams.member.rules.member_events import StatusesChanged, StreamsMembershipEvent
 from kafka_groups.types import TopicPartition
 
-__all__ = ["UNKNOWN_ENDPOINTS_EPOCH", "EndpointPartitions", "KnownGroup", "partitions_of_endpoints"]
+__all__ = [
+    "UNKNOWN_ENDPOINTS_EPOCH",
+    "EndpointPartitions",
+    "KnownGroup",
+    "asks_for_shutdown",
+    "is_shutdown",
+    "partitions_of_endpoints",
+]
 
 UNKNOWN_ENDPOINTS_EPOCH: Final = -1
 """The epoch of a member that does not know the group's endpoints. The coordinator then sends all of them."""
 
+# Statuses that end by themselves: an assignment that the coordinator delays, for example until more members have joined
+# a new group, and internal topics that it creates (KIP-1071, "Handling topic topology mismatches").
 _ASSIGNING = frozenset({StreamsStatus.ASSIGNMENT_DELAYED, StreamsStatus.MISSING_INTERNAL_TOPICS})
+# Statuses that somebody has to end, by creating or changing topics, or by stopping all members.
 _BLOCKING = frozenset(
     {
         StreamsStatus.MISSING_SOURCE_TOPICS,
@@ -48,8 +59,12 @@ class KnownGroup:
     def take(self, response: StreamsGroupHeartbeatResponse) -> bool:
         """Take what is new in a response. Return whether the statuses have changed."""
         self.endpoints_epoch = response.endpoint_information_epoch
+        # The coordinator sends the endpoints when the epoch in the request is not its own, and None otherwise
+        # (GroupMetadataManager.streamsGroupHeartbeat in Kafka).
         if response.partitions_by_user_endpoint is not None:
             self.endpoints = partitions_of_endpoints(response.partitions_by_user_endpoint)
+        # None means that nothing has changed: KIP-1071, "Reponse Schema". Kafka repeats the statuses in every response,
+        # and the application hears of a change only.
         if response.status is None or response.status == self.statuses:
             return False
         self.statuses = response.status
@@ -75,7 +90,17 @@ class KnownGroup:
     @property
     def shutdown_requested(self) -> bool:
         """True if a member has asked all members to shut down."""
-        return StreamsStatus.SHUTDOWN_APPLICATION in self._codes()
+        return asks_for_shutdown(self.statuses)
+
+
+def asks_for_shutdown(statuses: Iterable[StreamsGroupHeartbeatStatus]) -> bool:
+    """Return whether a member has asked all members to shut down."""
+    return any(status.status_code == StreamsStatus.SHUTDOWN_APPLICATION for status in statuses)
+
+
+def is_shutdown(event: StreamsMembershipEvent) -> bool:
+    """Return whether an event tells of that."""
+    return isinstance(event, StatusesChanged) and asks_for_shutdown(event.statuses)
 
 
 @frozen

@@ -5,7 +5,7 @@ import enum
 from attrs import frozen
 
 from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatStatus
-from kafka_groups.streams.member.rules.tasks import NO_TASKS, MemberTasks
+from kafka_groups.streams.member.rules.member_tasks import NO_TASKS, MemberTasks
 
 __all__ = [
     "GroupMembershipOperation",

@@ -7,8 +7,8 @@ from kafka_groups.streams.member.rules.member_events import (
     TasksLost,
     TasksRevoked,
 )
+from kafka_groups.streams.member.rules.member_tasks import MemberTasks
 from kafka_groups.streams.member.rules.states import IN_GROUP, MembershipState
-from kafka_groups.streams.member.rules.tasks import MemberTasks
 
 __all__ = ["MembershipLog"]
 

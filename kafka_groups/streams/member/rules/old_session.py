@@ -7,6 +7,7 @@ __all__ = ["SESSION_TIMEOUT", "OldSession"]
 
 SESSION_TIMEOUT = "streams.session.timeout.ms"
 
+# group.streams.session.timeout.ms, which brokers restrict to 45 to 60 seconds by default.
 _KAFKAS_DEFAULT_MS = 45_000
 
 
@@ -31,12 +32,17 @@ class OldSession:
 
     def refused(self, now_ms: int) -> int | None:
         """Note that the other member is still in the group. Return how long to wait, or None to give up."""
+        # The group may have another session timeout. It is looked up only when somebody waits for it.
         self._configs.wanted = True
         if self._since_ms is None:
             self._since_ms = now_ms
+        # The old session ends at most one session timeout after the last heartbeat of the old process, and that was
+        # before the first refusal. So whoever is still refused then is refused because of a living process, and waiting
+        # is no use.
         left_ms = self._since_ms + self._configs.values.get(SESSION_TIMEOUT, _KAFKAS_DEFAULT_MS) - now_ms
         if left_ms <= 0:
             return None
+        # The last attempt comes when the timeout is over, even if the back-off is longer.
         self._backoff.failed(now_ms)
         return min(left_ms, self._backoff.remaining_ms(now_ms))
 

@@ -11,6 +11,9 @@ __all__ = ["HeartbeatPace"]
 
 _SHORTEST_MS, _LONGEST_MS = 250, 400
 _MOST_PER_SECOND = 4
+# Java has no such bound because it does not hurry: it sends heartbeats before the interval ends only to join, to
+# acknowledge and to leave (StreamsGroupHeartbeatRequestManager.shouldHeartbeatBeforeIntervalExpires). The bound keeps a
+# member without tasks, in a group with more members than tasks, from asking four times a second for ever.
 _HURRY_PER_EPOCH_MS = 10_000
 
 
@@ -57,14 +60,18 @@ class HeartbeatPace:
 
     def hurry(self, epoch: int, now_ms: int) -> None:
         """Heartbeat soon, because tasks are expected in this epoch."""
+        # A new epoch is a new assignment, which may bring tasks again.
         if epoch != self._epoch:
             self._epoch, self._hurry_until_ms = epoch, now_ms + _HURRY_PER_EPOCH_MS
+        # With jitter, so that members that join together do not ask together.
         at_ms = now_ms + self._rng.randint(_SHORTEST_MS, _LONGEST_MS)
+        # After that, the interval applies again.
         if at_ms <= self._hurry_until_ms:
             self._early(at_ms)
 
     def _early(self, at_ms: int) -> None:
         """Heartbeat at this time, or earlier if that was planned, but not more than four times in a second."""
+        # If four were sent within the last second, this one waits until the first of them is a second old.
         if len(self._sent_ms) == _MOST_PER_SECOND:
             at_ms = max(at_ms, self._sent_ms[0] + 1_000)
         self._early_ms = at_ms if self._early_ms is None else min(self._early_ms, at_ms)
@@ -87,6 +94,8 @@ class HeartbeatPace:
     def awaits_release(self, now_ms: int) -> int | None:
         """Note that another member has the instance id. Return when to join again, or None to give up."""
         wait_ms = self._old_session.refused(now_ms)
+        # The refusal is an answer, so the timer is free for the next join. Its own back-off does not grow: how long to
+        # wait is for `OldSession` to say.
         if wait_ms is not None:
             self._timer.dropped()
             self._backoff.wait(wait_ms, now_ms)
@@ -105,5 +114,6 @@ class HeartbeatPace:
         remaining_ms = self._timer.remaining_ms(now_ms)
         if self._early_ms is None:
             return remaining_ms
+        # An early heartbeat does not pass over the back-off: after a failure, the coordinator gets its pause.
         early_ms = max(0, self._early_ms - now_ms, self._backoff.remaining_ms(now_ms))
         return min(remaining_ms, early_ms)

@@ -1,19 +1,25 @@
 """Builds topologies, and reports mistakes before the coordinator does."""
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Self, TypeVar
 
+from kafka_groups.assignment.java_order import grown, in_hash_order, string_hash
 from kafka_groups.errors import KafkaGroupsError
-from kafka_groups.streams.member.rules.topology import ChangelogTopic, GroupTopology, RepartitionTopic, Subtopology
+from kafka_groups.errors.texts import counted
+from kafka_groups.streams.member.rules.group_topology import (
+    ChangelogTopic,
+    GroupTopology,
+    RepartitionTopic,
+    Subtopology,
+)
+from kafka_groups.types import is_topic_name
 
 __all__ = ["GroupTopologyBuilder", "TopologyError", "check_topic_name"]
 
 T = TypeVar("T", RepartitionTopic, ChangelogTopic)
 
-_MAX_NAME_LENGTH = 249
-_LEGAL_NAME = re.compile(r"[a-zA-Z0-9._-]+")
+# Brokers refuse these names in a topology with STREAMS_INVALID_TOPOLOGY.
 _KAFKAS_OWN = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
 _MAX_PARTITIONS = 2**31 - 1
 _MAX_REPLICATION_FACTOR = 2**15 - 1
@@ -62,7 +68,7 @@ class GroupTopologyBuilder:
             sinks: Repartition topics that it writes to. Other topics that it writes to don't belong to a topology.
             changelogs: The changelogs of its stores.
             copartition: Groups of topics that it reads and that need the same number of partitions. Groups that share
-                a topic are merged.
+                a topic are merged. As in Kafka Streams, one that shares topics with several joins only one of them.
 
         Raises:
             TopologyError: The sub-topology contradicts itself, or the id is taken.
@@ -125,14 +131,20 @@ def _listed(where: str, argument: str, values: object) -> tuple[Any, ...]:
 
 
 def _merged(groups: Iterable[Iterable[str]]) -> tuple[frozenset[str], ...]:
-    """Return the groups after joining those that share a topic."""
-    merged: list[frozenset[str]] = []
-    for group in groups:
-        joined = frozenset(group)
-        apart = [other for other in merged if other.isdisjoint(joined)]
-        joined = joined.union(*(other for other in merged if not other.isdisjoint(joined)))
-        merged = [*apart, joined]
-    return tuple(sorted(merged, key=sorted))
+    """Return the groups after joining those that share a topic.
+
+    A group that shares topics with two others joins only one of them, as in Java's `copartitionGroups`, because brokers
+    refuse members whose groups differ. Groups that share a topic then still mean the same for them.
+    """
+    group_of: dict[str, set[str]] = {}
+    for each in map(frozenset, groups):
+        if not each:
+            return (each,)  # refused later on, by name
+        topics = in_hash_order(sorted(each), string_hash, grown(len(each)))
+        joined = next((group_of[topic] for topic in topics if topic in group_of), set[str]())
+        joined.update(topics)
+        group_of.update(dict.fromkeys(topics, joined))
+    return tuple(sorted({frozenset(group) for group in group_of.values()}, key=sorted))
 
 
 # ------------------------------------------------------------------------------- within a sub-topology
@@ -142,10 +154,13 @@ def _check_subtopology(subtopology: Subtopology) -> None:
     where = f"Sub-topology {subtopology.subtopology_id!r}"
     if not subtopology.subtopology_id:
         raise TopologyError("The id of a sub-topology must not be empty. Kafka Streams counts them from '0'.")
+    # The number of tasks is the largest number of partitions of these topics, so without one there are none.
     if not subtopology.read_topics:
         raise TopologyError(f"{where} reads no topic, so it would have no tasks. Give it a source.")
     for name in _all_names(subtopology):
         check_topic_name(where, name)
+    # A topic that is a source and a repartition source at once would be read twice by the same task. KIP-1071, "Request
+    # Validation", refuses it as well.
     _check_once(where, "source", (*subtopology.source_topics, *(t.name for t in subtopology.repartition_sources)))
     _check_once(where, "sink", subtopology.repartition_sinks)
     _check_once(where, "changelog", (topic.name for topic in subtopology.changelogs))
@@ -179,9 +194,9 @@ def check_topic_name(where: str, name: object) -> None:
         raise TopologyError(f"{where} has {name!r}, which is not a topic name. Use a string.")
     if name in _KAFKAS_OWN:
         raise TopologyError(f"{where} uses {name}, which is an internal topic of Kafka. Use another topic.")
-    if name in (".", "..") or len(name) > _MAX_NAME_LENGTH or not _LEGAL_NAME.fullmatch(name):
+    if not is_topic_name(name):
         raise TopologyError(
-            f"{where} has the invalid topic name {name!r}. Use 1 to {_MAX_NAME_LENGTH} ASCII letters, digits, '.', '_'"
+            f"{where} has the invalid topic name {name!r}. Use 1 to 249 ASCII letters, digits, '.', '_'"
             " and '-'. Topics can't be given as regular expressions."
         )
 
@@ -194,6 +209,8 @@ def _check_once(where: str, role: str, names: Iterable[str]) -> None:
 
 def _check_internal_topic(where: str, topic: RepartitionTopic | ChangelogTopic) -> None:
     factor = topic.replication_factor
+    # The bounds are those of the protocol's int16 and int32. Brokers create the topic only when all source topics
+    # exist, so the mistake would show late, as a group that stays NOT_READY.
     if factor != -1 and not 1 <= factor <= _MAX_REPLICATION_FACTOR:
         raise TopologyError(
             f"{where}: topic {topic.name} has the replication factor {factor}. Use -1 for the brokers' default, or a "
@@ -202,7 +219,8 @@ def _check_internal_topic(where: str, topic: RepartitionTopic | ChangelogTopic) 
     partitions = topic.partitions if isinstance(topic, RepartitionTopic) else None
     if partitions is not None and not 1 <= partitions <= _MAX_PARTITIONS:
         raise TopologyError(
-            f"{where}: repartition topic {topic.name} has {partitions} partitions. Use a number of 1 or more, or None "
+            f"{where}: repartition topic {topic.name} has {counted(partitions, 'partition')}. Use a number of "
+            "1 or more, or None "
             "to derive it from the topics that flow into it."
         )
 
@@ -210,6 +228,8 @@ def _check_internal_topic(where: str, topic: RepartitionTopic | ChangelogTopic) 
 def _check_copartition_group(where: str, group: frozenset[str], subtopology: Subtopology) -> None:
     if not group:
         raise TopologyError(f"{where} has an empty copartition group. Remove it, or name its topics.")
+    # KIP-1071, "Request Validation": the groups are indices into the lists of topics that the sub-topology reads, so
+    # others cannot even be sent.
     for name in sorted(group - subtopology.read_topics):
         raise TopologyError(
             f"{where} has {name} in a copartition group but does not read it. Add it to the sources, or remove it from "
@@ -224,6 +244,8 @@ def _check_readers(every: Iterable[Subtopology]) -> None:
     readers: dict[str, str] = {}
     for each in every:
         for name in sorted(each.read_topics):
+            # Kafka Streams puts all nodes that read a topic into one sub-topology. Kafka's coordinator does not check
+            # it, but assigns a task of each sub-topology, and both would commit the same partition's offset.
             if name in readers:
                 raise TopologyError(
                     f"Topic {name} is read by the sub-topologies {readers[name]!r} and {each.subtopology_id!r}. Read "
@@ -243,7 +265,10 @@ def _check_changelogs(every: tuple[Subtopology, ...]) -> None:
 
 def _check_changelog(name: str, owner: Subtopology, every: Iterable[Subtopology], taken: Mapping[str, str]) -> None:
     others = [each for each in every if each is not owner]
+    # KIP-1071, "Request Validation", lets a changelog be no source topic at all. Kafka Streams does send source topics
+    # as changelogs of the sub-topology that reads them, with topology.optimization=all, and brokers accept it.
     used = [each.subtopology_id for each in others if name in each.read_topics]
+    # Records of a repartition topic are deleted once they are processed, so no store could be restored from it.
     used += [each.subtopology_id for each in every if name in each.repartition_sinks]
     used += [taken[name]] if name in taken else []
     if used:
@@ -256,11 +281,14 @@ def _check_changelog(name: str, owner: Subtopology, every: Iterable[Subtopology]
 def _check_repartition(every: tuple[Subtopology, ...]) -> None:
     sources = {topic.name: each.subtopology_id for each in every for topic in each.repartition_sources}
     sinks = {name: each.subtopology_id for each in every for name in each.repartition_sinks}
+    # KIP-1071, "Request Validation". Without a writer, the coordinator cannot derive the number of partitions.
     for name in sorted(sources.keys() - sinks.keys()):
         raise TopologyError(
             f"Sub-topology {sources[name]!r} reads the repartition topic {name}, but none writes to it. Add it to the "
             "sinks of a sub-topology."
         )
+    # KIP-1071, "Initializing and updating topology metadata on the broker": output topics are not part of a topology.
+    # Brokers take them for repartition topics that nobody declares.
     for name in sorted(sinks.keys() - sources.keys()):
         raise TopologyError(
             f"Sub-topology {sinks[name]!r} has the sink {name}, which is not a repartition source of any sub-topology. "

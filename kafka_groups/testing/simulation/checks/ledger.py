@@ -11,6 +11,7 @@ from typing import Any
 from attrs import frozen
 
 from kafka_groups.config.cluster.share_group import ShareGroupConfig
+from kafka_groups.errors.texts import counted
 from kafka_groups.net.memory import Link
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.share_acknowledge import ShareAcknowledgeResponse
@@ -190,7 +191,9 @@ class GroupLedger:
         is_large = request.max_records > request.batch_size
         self.large_fetches += is_large
         if is_large and connection in self._begin_anew:
-            self.violations.append(f"{request.member_id} asks for {request.max_records} records after a redelivery")
+            self.violations.append(
+                f"{request.member_id} asks for {counted(request.max_records, 'record')} after a redelivery"
+            )
         self._begin_anew.discard(connection)
 
     def _acknowledgements(self, sent: SentRequest, response: ShareFetchResponse | ShareAcknowledgeResponse) -> None:

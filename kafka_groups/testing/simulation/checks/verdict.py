@@ -7,10 +7,11 @@ from attrs import frozen
 
 from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.broker.metadata.topics import PartitionMetadata, TopicMetadata
+from kafka_groups.errors.texts import counted
 from kafka_groups.testing.simulation.checks.ledger import shown
+from kafka_groups.testing.simulation.checks.log_oracle import LogOracle
 from kafka_groups.testing.simulation.checks.visible import visible_offsets
 from kafka_groups.testing.simulation.checks.wire_tap import WireTap
-from kafka_groups.testing.simulation.checks.witness import Witness
 from kafka_groups.types import RecordId
 
 __all__ = ["WireVerdict"]
@@ -52,17 +53,17 @@ class WireVerdict:
         ledger = self.tap.ledgers[group_id]
         for place in self._places(group_id):
             if not ledger.may_be_done(place):
-                deliveries = ledger.delivery_counts.get(place, 0)
-                yield f"{shown(place)}: not accepted, rejected or at its delivery limit: {deliveries} deliveries"
+                deliveries = counted(ledger.delivery_counts.get(place, 0), "delivery")
+                yield f"{shown(place)}: not accepted, rejected or at its delivery limit: {deliveries}"
 
     def _contradictions(self, group_id: str) -> Iterator[str]:
         """Yield the contradictions between the wire and the log of share states."""
-        ledger, witness = self.tap.ledgers[group_id], Witness(self.cluster.metadata, self.cluster.logs, group_id)
+        ledger, oracle = self.tap.ledgers[group_id], LogOracle(self.cluster.metadata, self.cluster.logs, group_id)
         for place in sorted(ledger.accepted, key=shown):
-            if witness.contradicts_acceptance(place):
+            if oracle.contradicts_acceptance(place):
                 yield f"{shown(place)}: accepted on the wire, and not in the log"
         for place in self._places(group_id):
-            if witness.is_settled(place) and not ledger.may_be_done(place):
+            if oracle.is_settled(place) and not ledger.may_be_done(place):
                 yield f"{shown(place)}: settled in the log, and nobody settled it"
 
     def _places(self, group_id: str) -> Iterator[RecordId]:

@@ -120,8 +120,8 @@ class LateLog(InternalLog[R]):
         commit = partial(self._commit, self.end_offset, self._life)
         asyncio.get_running_loop().call_later(self._storage.commit_s(), commit)
 
-    def _commit(self, end_offset: int, life: int) -> None:
-        if life == self._life and end_offset > self._committed:
+    def _commit(self, end_offset: int, lifetime: int) -> None:
+        if lifetime == self._life and end_offset > self._committed:
             self._committed = end_offset
             while self._before and self._before[0][0] < end_offset:
                 self._before.popleft()

@@ -8,17 +8,19 @@ from typing import Any
 from attrs import define, field, frozen
 
 from kafka_groups.errors import ApplicationShutdownError, OperationTimeoutError
+from kafka_groups.streams.engines.interface import TaskEngine
+from kafka_groups.streams.engines.questions import StoreQuestion, TaskAnswer
 from kafka_groups.streams.member.aio import AsyncStreamsGroupMember
 from kafka_groups.streams.member.rules.task_offsets import TaskPosition
 from kafka_groups.streams.queries.committed import committed_view
 from kafka_groups.streams.runtime.restore_listeners import RestoreListeners
-from kafka_groups.streams.runtime.shared_engine import SharedEngine
 from kafka_groups.streams.runtime.worker import StreamsWorker
 from kafka_groups.streams.topology.internal_topics import changelog_topic, group_topology
 from kafka_groups.streams.topology.topology import Topology
 from kafka_groups.streams.workers.configured import ConfiguredApplication, configured_application
-from kafka_groups.testing.simulation.streams.membership import AsyncMembership
+from kafka_groups.testing.simulation.streams.kept_engines import KeptEngines, SimulatedDisk
 from kafka_groups.testing.simulation.streams.plane import PlaneOptions, WirePlane
+from kafka_groups.testing.simulation.streams.simulated_membership import AsyncMembership
 from kafka_groups.testing.simulation.world import SimulatedWorld
 from kafka_groups.types import TaskId, random_uuid
 
@@ -39,6 +41,7 @@ class Deployment:
         keywords: The application's configuration.
         workers: The workers of each instance.
         running: The instances that run now, by the name of their process.
+        disks: What processes have on disk, by their names.
     """
 
     world: SimulatedWorld
@@ -46,6 +49,7 @@ class Deployment:
     keywords: Mapping[str, object]
     workers: int
     running: dict[str, "Instance"] = field(factory=dict)
+    disks: dict[str, SimulatedDisk] = field(factory=dict)
 
     def configured(self) -> ConfiguredApplication:
         """Return the application as its user configured it, with a topology of its own."""
@@ -54,7 +58,8 @@ class Deployment:
 
     async def run(self, name: str) -> None:
         """Be an instance, until the process ends."""
-        instance = self.running[name] = Instance(self, self.world.rng)
+        disk = self.disks.setdefault(name, SimulatedDisk())
+        instance = self.running[name] = Instance(self, self.world.rng, disk)
         try:
             await instance.run()
         finally:
@@ -82,7 +87,7 @@ class Deployment:
     def _lacks(self, store: str, counts: Mapping[str, int]) -> bool:
         return len(self.engines(store)) < counts[store]
 
-    def engines(self, store: str) -> list[SharedEngine]:
+    def engines(self, store: str) -> list[TaskEngine]:
         """Return the engines of the running tasks that have a store."""
         return [engine for instance in self.running.values() for engine in instance.engines(store)]
 
@@ -90,7 +95,11 @@ class Deployment:
         """Return a view of what all instances have committed to a store."""
         application = self.configured()
         place = application.settings.tasks.topology.stores[store]
-        return committed_view(place, application.config.application_id, self.engines(store))
+        return committed_view(place, application.config.application_id, self._answers)
+
+    def _answers(self, question: StoreQuestion) -> list[TaskAnswer]:
+        workers = [worker for instance in self.running.values() for worker in instance.workers]
+        return [answer for worker in workers for answer in worker.answers(question)]
 
 
 @define(eq=False)
@@ -99,6 +108,7 @@ class Instance:
 
     deployment: Deployment
     rng: random.Random
+    disk: SimulatedDisk
     workers: list[StreamsWorker] = field(factory=list)
     _stopping: asyncio.Event = field(factory=asyncio.Event)
 
@@ -107,7 +117,7 @@ class Instance:
         """True if all workers have started, and all their tasks run."""
         return len(self.workers) == self.deployment.workers and all(each.is_running for each in self.workers)
 
-    def engines(self, store: str) -> list[SharedEngine]:
+    def engines(self, store: str) -> list[TaskEngine]:
         """Return the engines of the running tasks that have a store."""
         return [engine for worker in self.workers for engine in worker.engines(store)]
 
@@ -132,7 +142,7 @@ class Instance:
                 await plane.wait(min(wait_ms, _LONGEST_WAIT_MS))
         except ApplicationShutdownError:
             await worker.close(_CLOSE_S, is_clean=False)
-        except BaseException:
+        except BaseException:  # also a cancellation, which stands for a stop of the process
             await worker.close(_CLOSE_S, is_clean=False)
             raise
         else:
@@ -164,7 +174,7 @@ class Instance:
             environment=world.environment(),
         )
         plane = WirePlane(self._plane_options(application, application.transactional_id(process_id, number)))
-        worker = StreamsWorker(settings, plane, AsyncMembership(member), world.clock)
+        worker = StreamsWorker(settings, plane, AsyncMembership(member), world.clock, KeptEngines(self.disk))
         made.append(worker)
         return worker, plane
 
@@ -175,6 +185,7 @@ class Instance:
             environment=world.environment,
             partitions=lambda topic: partitions_in(world, topic),
             transactional_id=transactional_id if application.config.is_exactly_once else None,
+            reads_committed=application.config.isolation_level == "read_committed",
             transaction_timeout_ms=application.transaction_timeout_ms,
         )
 

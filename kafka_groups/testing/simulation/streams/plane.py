@@ -14,8 +14,8 @@ from kafka_groups.client.assembly import Environment
 from kafka_groups.client.calls.client import AdminClient, admin_client
 from kafka_groups.client.calls.questions import Question
 from kafka_groups.config.clients.admin import admin_config
-from kafka_groups.data_plane.polled import NOTHING, PolledRecords
-from kafka_groups.data_plane.unwritten import UnwrittenRecord
+from kafka_groups.librdkafka.polled import NOTHING, PolledRecords
+from kafka_groups.librdkafka.unwritten import UnwrittenRecord
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.messages.list_offsets import EARLIEST, LATEST
 from kafka_groups.protocol.messages.metadata import MetadataRequest
@@ -44,6 +44,7 @@ class PlaneOptions:
         partitions: Returns a topic's number of partitions, or None. A worker asks for it without waiting.
         transactional_id: The id, or None to write without transactions.
         transaction_timeout_ms: When the coordinator aborts a transaction that does not end.
+        reads_committed: Whether source topics are read without aborted records.
     """
 
     bootstrap_servers: object
@@ -51,6 +52,7 @@ class PlaneOptions:
     partitions: Callable[[str], int | None]
     transactional_id: str | None
     transaction_timeout_ms: int
+    reads_committed: bool
 
 
 class WirePlane(DataPlane):
@@ -61,8 +63,7 @@ class WirePlane(DataPlane):
         environment = options.environment()
         clients = [self._client(), self._client(), self._client()]
         self._asking, sources, restorer = self._clients = clients
-        is_exactly_once = options.transactional_id is not None
-        self._sources = WireReader(sources, environment.clock, is_committed_only=is_exactly_once)
+        self._sources = WireReader(sources, environment.clock, is_committed_only=options.reads_committed)
         self._restorer = WireReader(restorer, environment.clock, is_committed_only=True)
         assert environment.rng is not None  # noqa: S101 - the world gives each client its own
         self._writer = WireWriter(
@@ -88,6 +89,11 @@ class WirePlane(DataPlane):
     @override
     def written(self) -> Mapping[TopicPartition, int]:
         return self._writer.written
+
+    @override
+    def forget_written(self, partitions: Iterable[TopicPartition]) -> None:
+        for place in partitions:
+            self._writer.written.pop(place, None)
 
     @property
     @override
@@ -214,9 +220,18 @@ class WirePlane(DataPlane):
 
     @override
     async def bounds(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, tuple[int, int]]:
+        return await self._bounds(partitions, committed=False)
+
+    @override
+    async def stable_bounds(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, tuple[int, int]]:
+        return await self._bounds(partitions, committed=True)
+
+    async def _bounds(
+        self, partitions: Iterable[TopicPartition], *, committed: bool
+    ) -> dict[TopicPartition, tuple[int, int]]:
         asked = tuple(partitions)
         begins = (await offsets_at(self._asking.within(_ASKING_MS), asked, EARLIEST)).checked()
-        ends = (await offsets_at(self._asking.within(_ASKING_MS), asked, LATEST)).checked()
+        ends = (await offsets_at(self._asking.within(_ASKING_MS), asked, LATEST, committed=committed)).checked()
         return {each: (begins[each], ends[each]) for each in asked}
 
     @override

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 
 from kafka_groups.client.calls.client import AdminClient
-from kafka_groups.data_plane.polled import NOTHING, PolledRecords
 from kafka_groups.errors import KafkaGroupsError, OffsetOutOfRangeError
+from kafka_groups.librdkafka.polled import NOTHING, PolledRecords
 from kafka_groups.net.clock import Clock
 from kafka_groups.protocol.messages.fetch import READ_COMMITTED, PartitionData
 from kafka_groups.protocol.record_batch import DecodedRecord, RecordBatch, iter_batches

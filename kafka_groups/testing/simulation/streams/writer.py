@@ -15,7 +15,6 @@ from attrs import define, field, frozen
 from kafka_groups.broker.log.entries import Producer
 from kafka_groups.client.calls.client import AdminClient
 from kafka_groups.client.calls.questions import Question
-from kafka_groups.data_plane.unwritten import UnwrittenRecord
 from kafka_groups.errors import (
     BrokerError,
     DeliveryFailedError,
@@ -24,6 +23,8 @@ from kafka_groups.errors import (
     TransactionFailedError,
     UnknownTopicOrPartitionError,
 )
+from kafka_groups.errors.texts import counted
+from kafka_groups.librdkafka.unwritten import UnwrittenRecord
 from kafka_groups.net.clock import Clock
 from kafka_groups.protocol.record_builder import BatchOptions, NewRecord, build_batch
 from kafka_groups.streams.member.rules.group_metadata import GroupMetadata
@@ -272,8 +273,12 @@ class WireWriter:
         self._check(session)
         failures, session.failures = session.failures, []
         if failures or session.pending:
-            text = f"{len(failures)} records were refused, {session.pending} are not confirmed after {timeout_ms} ms"
-            error = DeliveryFailedError(text, failed=len(failures), unanswered=session.pending)
+            text = (
+                f"The brokers refused {counted(len(failures), 'record')}, and have not confirmed "
+                f"{session.pending} after {timeout_ms} ms"
+            )
+            may_pass = all(each.retriable for each in failures)
+            error = DeliveryFailedError(text, failed=len(failures), unanswered=session.pending, retriable=may_pass)
             raise error from (failures[0] if failures else None)
 
     def refused(self) -> list[UnwrittenRecord]:

@@ -5,7 +5,7 @@ import asyncio
 from tests.simulation.coincidences import counted
 from tests.simulation.groups.crew import Act
 from tests.simulation.groups.epochs.deployment import M, S
-from tests.simulation.groups.epochs.settled import Settled
+from tests.simulation.groups.epochs.settled_groups import SettledGroups
 
 __all__ = ["play"]
 
@@ -14,7 +14,7 @@ async def _nothing() -> None:
     """Do nothing."""
 
 
-async def play(settled: Settled[S, M], when_faults_end: Act = _nothing) -> None:
+async def play(settled: SettledGroups[S, M], when_faults_end: Act = _nothing) -> None:
     """Start all processes, disturb them while faults strike, and check what must hold afterwards."""
     world, deployment = settled.world, settled.deployment
     settled.ledger.watch()

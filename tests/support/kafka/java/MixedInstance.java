@@ -10,6 +10,7 @@ import java.util.TreeSet;
 import java.util.stream.Collectors;
 import org.apache.kafka.common.serialization.Serde;
 import org.apache.kafka.common.serialization.Serdes;
+import org.apache.kafka.common.utils.Bytes;
 import org.apache.kafka.streams.KafkaStreams;
 import org.apache.kafka.streams.KeyValue;
 import org.apache.kafka.streams.StoreQueryParameters;
@@ -23,13 +24,16 @@ import org.apache.kafka.streams.kstream.Grouped;
 import org.apache.kafka.streams.kstream.JoinWindows;
 import org.apache.kafka.streams.kstream.KGroupedStream;
 import org.apache.kafka.streams.kstream.KStream;
+import org.apache.kafka.streams.kstream.KTable;
 import org.apache.kafka.streams.kstream.Materialized;
 import org.apache.kafka.streams.kstream.Produced;
 import org.apache.kafka.streams.kstream.SessionWindows;
 import org.apache.kafka.streams.kstream.StreamJoined;
+import org.apache.kafka.streams.kstream.Suppressed;
 import org.apache.kafka.streams.kstream.TimeWindows;
 import org.apache.kafka.streams.kstream.Windowed;
 import org.apache.kafka.streams.state.KeyValueIterator;
+import org.apache.kafka.streams.state.KeyValueStore;
 import org.apache.kafka.streams.state.QueryableStoreTypes;
 import org.apache.kafka.streams.state.ReadOnlySessionStore;
 
@@ -40,7 +44,7 @@ import org.apache.kafka.streams.state.ReadOnlySessionStore;
  * open KIND INPUT OUTPUT KEY=VALUE...
  * </pre>
  *
- * and KIND is one of words, windows, sessions and join. Later lines are
+ * and KIND is one of words, windows, sessions, held and join. Later lines are
  *
  * <pre>
  * state           prints STATE:ERROR
@@ -101,6 +105,7 @@ public class MixedInstance {
             case "sessions" -> named(grouped(lines).windowedBy(SessionWindows.ofInactivityGapAndGrace(SIZE, GRACE))
                     .aggregate(() -> "", MixedInstance::with, (word, one, other) -> merged(one, other),
                             Materialized.as("lines")).toStream());
+            case "held" -> held(splitted(lines));
             default -> joined(lines);
         };
     }
@@ -111,6 +116,16 @@ public class MixedInstance {
         return even.join(odd, (one, other) -> one + "+" + other, JoinWindows.ofTimeDifferenceAndGrace(SIZE, GRACE),
                         StreamJoined.with(TEXT, TEXT, TEXT).withName("pairs").withStoreName("pairs"))
                 .map((word, pair) -> KeyValue.pair(word + ":" + pair, pair));
+    }
+
+    /** Two joins that share a repartition topic, with a table whose copartitioning Kafka Streams forgets. */
+    private static KStream<String, String> held(KStream<String, String> words) {
+        KTable<String, String> held = words.groupByKey(Grouped.with("words", TEXT, TEXT))
+                .aggregate(() -> "", MixedInstance::with, Materialized.<String, String, KeyValueStore<Bytes, byte[]>>as(
+                        "lines").withKeySerde(TEXT).withValueSerde(TEXT))
+                .suppress(Suppressed.untilTimeLimit(Duration.ofMillis(1), Suppressed.BufferConfig.unbounded()));
+        return words.join(held, (id, ids) -> id).merge(words.leftJoin(held, (id, ids) -> id))
+                .map((word, id) -> KeyValue.pair(word + ":" + id, id));
     }
 
     private static boolean isEven(String id) {

@@ -20,13 +20,6 @@ from kafka_groups.errors import (
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.api_versions import ApiVersion, ApiVersionsResponse
-from kafka_groups.protocol.messages.streams_group import (
-    KeyValue,
-    StreamsTopicInfo,
-    TaskIds,
-    TaskOffset,
-    UserEndpoint,
-)
 from kafka_groups.protocol.messages.streams_group_describe import (
     StreamsGroupDescribeAssignment,
     StreamsGroupDescribeRequest,
@@ -35,6 +28,13 @@ from kafka_groups.protocol.messages.streams_group_describe import (
     StreamsGroupDescribeResponseMember,
     StreamsGroupDescribeSubtopology,
     StreamsGroupDescribeTopology,
+)
+from kafka_groups.protocol.messages.streams_group_parts import (
+    KeyValue,
+    StreamsTopicInfo,
+    TaskIds,
+    TaskOffset,
+    UserEndpoint,
 )
 from kafka_groups.types import TaskId, TopicPartition
 from tests.support.members.streams_topologies import internal, sent, subtopology

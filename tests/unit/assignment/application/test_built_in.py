@@ -8,11 +8,11 @@ import pytest
 from kafka_groups.assignment.application.assignments import TaskAssignment
 from kafka_groups.assignment.application.built_in import HighAvailabilityTaskAssignor
 from kafka_groups.assignment.application.configs import AssignmentConfigs
-from kafka_groups.assignment.application.interface import AssignmentError
 from kafka_groups.assignment.application.process_ids import ProcessId
 from kafka_groups.assignment.application.states import ACTIVE_LAG, ApplicationState, KafkaStreamsState
+from kafka_groups.assignment.application.task_assignment_validation import validate_task_assignment
+from kafka_groups.assignment.application.task_assignor import AssignmentError
 from kafka_groups.assignment.application.tasks import TaskInfo
-from kafka_groups.assignment.application.validation import validate_task_assignment
 from kafka_groups.types import TaskId
 from tests.support.assignors.application_cases import random_application
 

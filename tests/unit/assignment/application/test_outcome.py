@@ -7,11 +7,11 @@ import pytest
 from kafka_groups.assignment.application.assignments import AssignedTask, KafkaStreamsAssignment, TaskAssignment
 from kafka_groups.assignment.application.building_blocks import default_standby_task_assignment, identity_assignment
 from kafka_groups.assignment.application.configs import AssignmentConfigs
-from kafka_groups.assignment.application.interface import AssignmentError, GroupAssignment
 from kafka_groups.assignment.application.neutral import ApplicationInput, MemberInput, application_state
 from kafka_groups.assignment.application.outcome import outcome_of
 from kafka_groups.assignment.application.process_ids import ProcessId
 from kafka_groups.assignment.application.states import ACTIVE_LAG
+from kafka_groups.assignment.application.task_assignor import AssignmentError, GroupAssignment
 from kafka_groups.assignment.application.tasks import TaskInfo, TaskTopicPartition
 from kafka_groups.errors import IllegalStateError
 from kafka_groups.types import TaskId, TopicPartition

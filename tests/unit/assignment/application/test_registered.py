@@ -8,20 +8,20 @@ import attrs
 import pytest
 
 from kafka_groups.assignment.application.assignments import AssignedTask, KafkaStreamsAssignment, TaskAssignment
+from kafka_groups.assignment.application.assignor_run import computed
 from kafka_groups.assignment.application.built_in import HighAvailabilityTaskAssignor
 from kafka_groups.assignment.application.configs import AssignmentConfigs, RackAwareStrategy
-from kafka_groups.assignment.application.interface import (
+from kafka_groups.assignment.application.neutral import ApplicationInput, MemberInput
+from kafka_groups.assignment.application.process_ids import ProcessId
+from kafka_groups.assignment.application.registered import Registered
+from kafka_groups.assignment.application.states import ApplicationState
+from kafka_groups.assignment.application.task_assignor import (
     AssignmentError,
     GroupAssignment,
     GroupSubscription,
     TaskAssignmentError,
     TaskAssignor,
 )
-from kafka_groups.assignment.application.neutral import ApplicationInput, MemberInput
-from kafka_groups.assignment.application.process_ids import ProcessId
-from kafka_groups.assignment.application.registered import Registered
-from kafka_groups.assignment.application.running import computed
-from kafka_groups.assignment.application.states import ApplicationState
 from kafka_groups.assignment.application.tasks import TaskInfo
 from kafka_groups.errors import ConfigurationError, IllegalStateError
 from kafka_groups.types import TaskId
@@ -116,6 +116,57 @@ def test_other_things_are_refused(assignor: object, message: str) -> None:
         Registered(assignor)
 
 
+class UnprintableError(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+    __repr__ = __str__
+
+
+class Vast:
+    def __repr__(self) -> str:
+        return "vast " * 1_000_000
+
+
+class Raising(Heard):
+    error: Exception = ValueError()
+
+    def configure(self, configs: Mapping[str, object]) -> None:
+        raise self.error
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (ValueError(), "'Raising': ValueError. Register"),
+        (ValueError("no rack."), "'Raising': ValueError: no rack. Register"),
+        (
+            UnprintableError(),
+            "'Raising': UnprintableError: its text cannot be shown, because str.. of it raises RuntimeError. Reg",
+        ),
+        (ValueError("x" * 5_000_000), "'Raising': ValueError: x{2000}…"),
+    ],
+    ids=["empty", "short", "unprintable", "vast"],
+)
+def test_whatever_a_class_of_the_program_raises_is_told_in_few_words(error: Exception, told: str) -> None:
+    Raising.error = error
+    with pytest.raises(ConfigurationError, match=told) as raised:
+        Registered(Raising)
+    assert len(str(raised.value)) < 2_500
+
+
+def test_objects_that_cannot_be_shown_are_refused_all_the_same() -> None:
+    with pytest.raises(ConfigurationError, match=r"^vast .*… is not a task assignor\.") as raised:
+        Registered(Vast())
+    assert len(str(raised.value)) < 1_000
+    with pytest.raises(
+        ConfigurationError,
+        match=r"^<UnprintableError, whose repr\(\) raises RuntimeError> is not a "
+        r"task",
+    ):
+        Registered(UnprintableError())
+
+
 def test_an_asynchronous_assignor_is_refused() -> None:
     async def assign(state: ApplicationState) -> TaskAssignment:
         return to_first(state)
@@ -171,3 +222,22 @@ def test_errors_of_assign_are_handed_on() -> None:
 
     with pytest.raises(TaskAssignmentError, match="not now"):
         computed(Registered(unsure), attrs.evolve(GIVEN))
+
+
+class OnlyOne(TaskAssignor):
+    """Has one object for all assignments."""
+
+    one: ClassVar["OnlyOne | None"] = None
+
+    def __new__(cls) -> "OnlyOne":
+        cls.one = cls.one or super().__new__(cls)
+        return cls.one
+
+    def assign(self, application_state: ApplicationState) -> TaskAssignment:
+        return to_first(application_state)
+
+
+def test_a_class_that_makes_one_object_for_all_assignments_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="OnlyOne of the task assignor 'OnlyOne' makes the same object again"):
+        Registered(OnlyOne)
+    assert Registered(OnlyOne(), name="shared").name == "shared"

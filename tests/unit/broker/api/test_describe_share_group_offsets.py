@@ -5,8 +5,8 @@ from uuid import UUID
 import pytest
 
 from kafka_groups.broker.api import describe_share_group_offsets
-from kafka_groups.broker.api.context import RequestContext
 from kafka_groups.broker.coordinators.groups.member_client import MemberClient
+from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.describe_share_group_offsets import (
     DescribeShareGroupOffsetsRequest,
@@ -30,7 +30,7 @@ async def context() -> RequestContext:
     request = ShareGroupHeartbeatRequest(
         group_id="group", member_id="a", member_epoch=0, subscribed_topic_names=("orders",)
     )
-    await made.services.coordinators.groups.heartbeat(request, MemberClient("c", "/h"))
+    await made.services.coordinators.groups.share_group_heartbeat(request, MemberClient("c", "/h"))
     return made
 
 

@@ -3,13 +3,13 @@
 import pytest
 
 from kafka_groups.broker.api import find_coordinator
-from kafka_groups.broker.api.context import RequestContext
 from kafka_groups.broker.metadata.placement import (
     GROUP_TOPIC,
     SHARE_STATE_TOPIC,
     coordinator_of,
     partition_of_key,
 )
+from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.find_coordinator import Coordinator, FindCoordinatorRequest
 from tests.support.broker.group_services import at_version, group_context

@@ -3,7 +3,8 @@ from uuid import UUID
 
 import pytest
 
-from kafka_groups.broker.runtime.scheduling.turns import Turns
+from kafka_groups.broker.requests.context import UnansweredError
+from kafka_groups.broker.runtime.scheduling.cooperative_yield import CooperativeYield
 from kafka_groups.protocol.compression import Compression
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.init_producer_id import InitProducerIdRequest
@@ -57,6 +58,12 @@ async def test_acks_0_appends_without_a_response() -> None:
     broker.metadata.create_topic("t")
     assert await broker.ask(produce(name="t", acks=0), 9) is None
     assert broker.log("t").end_offset == 2
+
+
+async def test_what_is_refused_with_acks_0_ends_the_connection() -> None:
+    broker = HandlerBroker()
+    with pytest.raises(UnansweredError, match="acks=0 were refused: UNKNOWN_TOPIC_OR_PARTITION"):
+        await broker.ask(produce(name="nope", acks=0), 9)
 
 
 async def test_other_acks_are_refused() -> None:
@@ -164,7 +171,9 @@ async def test_an_append_wakes_those_who_wait_for_the_partition() -> None:
         return log.end_offset > 0
 
     partition, deadline_ms = TopicIdPartition(topic.topic_id, 0), broker.clock.now_ms() + 60_000
-    waiting = asyncio.ensure_future(broker.services.purgatory.wait([partition], has_records, deadline_ms, Turns()))
+    waiting = asyncio.ensure_future(
+        broker.services.purgatory.wait([partition], has_records, deadline_ms, CooperativeYield())
+    )
     await asyncio.sleep(0)
     await broker.ask(produce(topic_id=topic.topic_id))
     assert await waiting

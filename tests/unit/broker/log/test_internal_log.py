@@ -10,24 +10,24 @@ from kafka_groups.broker.log.entries import EndMarker, Producer, TransactionEnd
 from kafka_groups.broker.log.internal_log import InternalLog
 from kafka_groups.broker.log.store import LogStore
 from kafka_groups.errors import MalformedRecordError
-from kafka_groups.protocol.coordinator_records.record import CoordinatorRecord
 from kafka_groups.protocol.coordinator_records.share_group_state import (
     SHARE_GROUP_STATE,
-    ShareUpdateKey,
+    ShareStateRecord,
+    ShareUpdate,
     ShareUpdateValue,
 )
 from kafka_groups.protocol.record_builder import NewRecord, build_batch
+from tests.support.broker.coordinator_records import tombstone
 
 TOPIC = UUID(int=7)
 LARGE = 1_000_000
 
 
-def record(number: int) -> CoordinatorRecord:
-    key = ShareUpdateKey(group_id="g", topic_id=TOPIC, partition=0)
-    return CoordinatorRecord(key, ShareUpdateValue(snapshot_epoch=0, leader_epoch=0, start_offset=number))
+def record(number: int) -> ShareStateRecord:
+    return ShareUpdate("g", TOPIC, 0, ShareUpdateValue(snapshot_epoch=0, leader_epoch=0, start_offset=number))
 
 
-def log_of(*sizes: int) -> InternalLog[CoordinatorRecord]:
+def log_of(*sizes: int) -> InternalLog[ShareStateRecord]:
     """A log with batches of so many records, which are numbered by their offsets."""
     log = InternalLog(SHARE_GROUP_STATE)
     for size in sizes:
@@ -69,7 +69,7 @@ def test_records_come_in_small_slices_whether_they_are_bytes_or_not(read_up_to: 
     for _ in range((1_500 - read_up_to) // 3):
         first = log.end_offset
         log.append_records([record(first + index) for index in range(3)], 3, 1_000 + first)
-    found: list[tuple[int, CoordinatorRecord]] = []
+    found: list[tuple[int, ShareStateRecord]] = []
     offset, most = 1, 0
     while offset < log.end_offset:
         some, offset = log.slice(offset)
@@ -120,18 +120,17 @@ def test_a_store_has_the_log_of_an_internal_topic_even_if_a_reader_was_first() -
     assert store.internal(TOPIC, 0, SHARE_GROUP_STATE) is store.get(TOPIC, 0) is log
 
 
-def keyed(partition: int, start: int | None) -> CoordinatorRecord:
-    key = ShareUpdateKey(group_id="g", topic_id=TOPIC, partition=partition)
+def keyed(partition: int, start: int | None) -> ShareStateRecord:
     value = None if start is None else ShareUpdateValue(snapshot_epoch=0, leader_epoch=0, start_offset=start)
-    return CoordinatorRecord(key, value)
+    return ShareUpdate("g", TOPIC, partition, value)
 
 
-def starts(log: InternalLog[CoordinatorRecord]) -> list[tuple[int, int | None]]:
+def starts(log: InternalLog[ShareStateRecord]) -> list[tuple[int, int | None]]:
     """Offset and start offset of each record."""
     return [(offset, getattr(each.value, "start_offset", None)) for offset, each in log.records()]
 
 
-def compact(log: InternalLog[CoordinatorRecord]) -> int:
+def compact(log: InternalLog[ShareStateRecord]) -> int:
     """Compact the log if that is due; the steps that it took."""
     log.compact_some()
     steps = 1
@@ -232,12 +231,13 @@ def test_open_transactions_are_not_compacted() -> None:
 
 def counting(entries: list[Any]) -> dict[Any, Any]:
     """What a shard would have loaded: by key the record that counts."""
-    pending: dict[int, list[tuple[int, CoordinatorRecord]]] = {}
+    pending: dict[int, list[tuple[int, ShareStateRecord]]] = {}
     counted: dict[Any, tuple[int, Any]] = {}
 
-    def count(offset: int, record: CoordinatorRecord) -> None:
-        if record.key not in counted or counted[record.key][0] < offset:
-            counted[record.key] = (offset, record.value)
+    def count(offset: int, record: ShareStateRecord) -> None:
+        key = tombstone(record)
+        if key not in counted or counted[key][0] < offset:
+            counted[key] = (offset, record.value)
 
     for entry in entries:
         if isinstance(entry, TransactionEnd):
@@ -251,7 +251,7 @@ def counting(entries: list[Any]) -> dict[Any, Any]:
     return {key: value for key, (_, value) in counted.items() if value is not None}
 
 
-def all_entries(log: InternalLog[CoordinatorRecord]) -> list[Any]:
+def all_entries(log: InternalLog[ShareStateRecord]) -> list[Any]:
     found, offset = list[Any](), log.log_start_offset
     while offset < log.end_offset:
         some, offset = log.entries(offset)

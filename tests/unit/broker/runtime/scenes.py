@@ -27,7 +27,7 @@ from kafka_groups.errors import (
 from kafka_groups.protocol.messages.config_resources import TOPIC_RESOURCE
 from kafka_groups.testing.clock import ManualClock
 from kafka_groups.types import TopicIdPartition, TopicPartition
-from tests.support.broker.coordinators import Turns, parts_of
+from tests.support.broker.coordinators import CooperativeYield, parts_of
 from tests.support.broker.share_state import cluster_of
 
 TOPIC = "__numbers"
@@ -152,7 +152,7 @@ class Brokers:
 
     def __init__(self, count: int = 2) -> None:
         self.metadata = cluster_of(count)
-        self.turns = Turns()
+        self.turns = CooperativeYield()
         self.grown: list[TopicIdPartition] = []
         self.clock = ManualClock()
         self.logs = {0: SlowLog(), 1: SlowLog()}

@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 
 from kafka_groups.broker.coordinators.result import Reply, Result
-from kafka_groups.broker.coordinators.share_state.state import StateKey
+from kafka_groups.broker.coordinators.share_state.share_partition_state import StateKey
 from kafka_groups.broker.log.store import LogStore
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.metadata.placement import SHARE_STATE_TOPIC

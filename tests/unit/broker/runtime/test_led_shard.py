@@ -9,7 +9,6 @@ import pytest
 from kafka_groups.broker.coordinators.groups.classic.joining import ClassicSources
 from kafka_groups.broker.coordinators.groups.settings import GroupConfigSources
 from kafka_groups.broker.coordinators.groups.shard import GroupShard
-from kafka_groups.broker.coordinators.groups.share.records import ShareGroupMetadata
 from kafka_groups.broker.coordinators.result import Result
 from kafka_groups.broker.coordinators.share_state.shard import ShareStateShard
 from kafka_groups.broker.log.entries import EndMarker, LogEntry, Producer, TransactionEnd
@@ -24,8 +23,8 @@ from kafka_groups.errors import (
     NotCoordinatorError,
     TransactionCoordinatorFencedError,
 )
-from kafka_groups.protocol.coordinator_records.record import CoordinatorRecord
-from kafka_groups.protocol.coordinator_records.share_group_state import ShareSnapshotKey
+from kafka_groups.protocol.coordinator_records.share_group import ShareGroupMetadata
+from kafka_groups.protocol.coordinator_records.share_group_state import ShareSnapshot
 from kafka_groups.protocol.record_builder import build_control_batch
 from tests.support.broker.share_state import AllTopics
 from tests.unit.broker.runtime.scenes import Brokers, Number, SlowLog, error_of, is_pending
@@ -170,9 +169,8 @@ def test_an_older_coordinator_and_an_older_producer_are_refused_without_harm() -
 def test_shards_without_transactions_refuse_them() -> None:
     states = ShareStateShard(AllTopics(random.Random(1)), 500)
     groups = GroupShard(AllTopics(random.Random(1)), CONFIGS, BrokerSettings(), SOURCES)
-    key = ShareSnapshotKey(group_id="g", topic_id=UUID(int=7), partition=0)
     with pytest.raises(IllegalStateError, match="got one of the producer 1"):
-        states.replay(CoordinatorRecord(key, None), 0, COMMITTING)
+        states.replay(ShareSnapshot("g", UUID(int=7), 0), 0, COMMITTING)
     with pytest.raises(IllegalStateError, match="Only offsets may belong to a transaction"):
         groups.replay(ShareGroupMetadata("g", None), 0, COMMITTING)
     with pytest.raises(IllegalStateError):

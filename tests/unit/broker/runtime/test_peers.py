@@ -8,7 +8,7 @@ import pytest
 from attrs import evolve
 
 from kafka_groups.broker.cluster import EmbeddedCluster
-from kafka_groups.broker.coordinators.share_state.state import StateKey
+from kafka_groups.broker.coordinators.share_state.share_partition_state import StateKey
 from kafka_groups.broker.faults import LOSE_RESPONSE
 from kafka_groups.broker.metadata.placement import SHARE_STATE_TOPIC, coordinator_of, share_state_key
 from kafka_groups.broker.runtime.coordinators import Coordinators

@@ -8,7 +8,7 @@ import pytest
 from kafka_groups.broker.log.store import LogStore
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.metadata.topics import BrokerEndpoint
-from kafka_groups.broker.runtime.scheduling.turns import at_once
+from kafka_groups.broker.runtime.scheduling.cooperative_yield import at_once
 from kafka_groups.broker.share_partitions.fetching import (
     FetchedPartition,
     FetchRequested,

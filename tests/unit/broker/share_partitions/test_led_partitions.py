@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from attrs import define, field
 
-from kafka_groups.broker.coordinators.share_state.state import StateKey
+from kafka_groups.broker.coordinators.share_state.share_partition_state import StateKey
 from kafka_groups.broker.log.store import LogStore
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.metadata.topics import BrokerEndpoint
@@ -22,9 +22,11 @@ from kafka_groups.errors import (
     BrokerError,
     CoordinatorNotAvailableError,
     FencedLeaderEpochError,
+    GroupIdNotFoundError,
     InvalidRequestError,
     NotLeaderOrFollowerError,
     UnknownServerError,
+    UnknownTopicOrPartitionError,
 )
 from kafka_groups.protocol.messages.write_share_group_state import WriteShareStatePartition
 from kafka_groups.types import TopicIdPartition, TopicPartition
@@ -124,6 +126,8 @@ class TestReading:
         [
             (CoordinatorNotAvailableError(), CoordinatorNotAvailableError),
             (FencedLeaderEpochError(), NotLeaderOrFollowerError),
+            (UnknownTopicOrPartitionError("deleted"), UnknownTopicOrPartitionError),
+            (GroupIdNotFoundError("deleted"), GroupIdNotFoundError),
             (InvalidRequestError("no state"), UnknownServerError),
         ],
     )

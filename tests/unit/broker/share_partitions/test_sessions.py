@@ -2,7 +2,7 @@ from uuid import UUID
 
 import pytest
 
-from kafka_groups.broker.runtime.scheduling.turns import at_once
+from kafka_groups.broker.runtime.scheduling.cooperative_yield import at_once
 from kafka_groups.broker.share_partitions.sessions import (
     ShareSession,
     ShareSessionKey,

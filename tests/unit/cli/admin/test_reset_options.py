@@ -82,6 +82,7 @@ def test_a_file_names_the_partitions(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("", "has no offsets"),
+        ("orders,0,7\norders,0,8\n", "'orders-0' is given more than once"),
         ("orders,0\n", "line 1: 'orders,0' is not topic,partition,offset"),
         ("orders,0,1\norders,0,-1\n", "line 2: 'orders,0,-1' is not"),
         ("orders,x,1\n", "'orders,x,1' is not"),

@@ -45,6 +45,12 @@ def test_rows_are_objects_of_their_columns(tmp_path: Path) -> None:
     ]
 
 
+def test_cells_may_be_longer_than_those_of_pythons_reader(tmp_path: Path) -> None:
+    note = "x" * 200_000
+    (record,) = read(tmp_path, f"at,total,note\n1,5,{note}\n", columns())
+    assert json.loads(record.value or b"")["note"] == note
+
+
 def test_a_column_can_be_the_value(tmp_path: Path) -> None:
     records = read(tmp_path, "id,total\no1,5\nNA,NA\n", columns(7, key="id", value="total", null="NA"), serdes.int64)
     assert records == [InputRecord(7, 2, b"o1", (5).to_bytes(8, "big")), InputRecord(7, 3, None, None)]
@@ -73,7 +79,7 @@ def test_times_are_integers_or_iso_8601(tmp_path: Path, cell: str, timestamp_ms:
         ("total,note\n", columns(), 1, "there is no column 'at'; the columns are: total, note"),
         ("total,at\n", columns(key="id"), 1, "there is no column 'id'"),
         ("total,at,at\n", columns(), 1, "there are two columns 'at'"),
-        ("total,note,at\n1,a,1\n\n1,1\n", columns(), 4, "the row has 2 cells, and there are 3 columns"),
+        ("total,note,at\n1,a,1\n\n1,1\n", columns(), 4, "the row has 2 cells, and the header has 3 columns"),
         ("total,note,at\n1,a,soon\n", columns(), 2, "'soon' is not a time: give milliseconds since 1970, or"),
         ("total,note,at\n1,a,\n", columns(), 2, "the row has no time"),
         ("total,note,at\nmany,a,1\n", columns(), 2, "value: serdes.json(Order) cannot deserialise"),

@@ -60,6 +60,16 @@ def test_lines_that_are_refused(tmp_path: Path, line: str | bytes, message: str)
     assert message in refused.value.message
 
 
+def test_a_file_that_is_no_json_may_be_csv(tmp_path: Path) -> None:
+    with pytest.raises(
+        RefusedLineError, match=r"posts\.tsv:1: it is not JSON .* Only a file whose name ends with \.csv"
+    ):
+        list(read_json_lines(write(tmp_path, "at\ttext\n1\tx\n").rename(tmp_path / "posts.tsv"), maker()))
+    with pytest.raises(RefusedLineError) as refused:
+        list(read_json_lines(write(tmp_path, '{"timestamp_ms": 1}\nx\n'), maker()))
+    assert ".csv" not in str(refused.value.message)
+
+
 def test_serialisers_may_add_headers(tmp_path: Path) -> None:
     def tagged(value: str, context: serdes.SerializationContext) -> bytes:
         context.headers.append(("kind", context.field.encode()))

@@ -121,6 +121,11 @@ def test_a_function_that_raises_is_named_with_the_line_of_the_record() -> None:
     assert "(app_of_tests.py:" in found
 
 
+def test_a_record_with_an_invalid_timestamp_is_named(folder: Path) -> None:
+    write(folder / "posts.jsonl", post("ann", "to be", -1))
+    assert "posts-0 offset 0 has the timestamp -1" in refused(run("build", "--input", "posts=posts.jsonl"))
+
+
 @pytest.mark.parametrize(
     ("function", "arguments", "status", "words"),
     [
@@ -129,7 +134,8 @@ def test_a_function_that_raises_is_named_with_the_line_of_the_record() -> None:
         ("build", ("--input", "posts=absent"), 2, "The file 'absent' does not exist."),
         ("build", ("--input", "posts=."), 2, "The file '.' is a directory."),
         ("build", ("--input", "post=posts.jsonl"), 2, "does not read topic 'post'. It reads: posts."),
-        ("build", ("--input", "posts=posts.jsonl", "--time", "at"), 2, "is about CSV"),
+        ("build", ("--input", "posts=posts.jsonl", "--time", "at"), 2, "is not CSV. Only a file whose name"),
+        ("build", ("--input", "posts=posts.jsonl", "--null", "NA"), 2, "No input is CSV. Only a file whose name"),
         ("build", ("--input", "posts=posts.csv"), 2, "have no times. Name their column"),
         ("build", ("--input", "posts=posts.csv", "--time", "at", "--time", "to"), 2, "give one column for each topic"),
         ("build", ("--input", "posts=posts.csv", "--time", "posts="), 2, "give one column for each topic"),

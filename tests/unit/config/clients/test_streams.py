@@ -14,6 +14,7 @@ from kafka_groups.errors import ConfigurationError
 
 REQUIRED = {"bootstrap.servers": "k:9092", "application.id": "app"}
 OWN_DEFAULTS = {
+    "default.dsl.store": "stores are in memory, as always before",
     "client.id": "its default is that of all clients of this package",
     "commit.interval.ms": "one second instead of 30: fewer duplicates",
     "request.timeout.ms": "its default is that of all clients of this package",
@@ -123,7 +124,9 @@ def test_an_error_names_key_value_and_remedy(name: str, value: object, remedy: s
         ("producer.transactional.id", "the processing guarantee decides it"),
         ("consumer.auto.offset.reset", "use auto.offset.reset"),
         ("main.consumer.group.id", "the application's member of the group does that"),
-        ("restore.consumer.isolation.level", "the processing guarantee decides it"),
+        ("restore.consumer.isolation.level", "set consumer.isolation.level for the sources"),
+        ("global.consumer.isolation.level", "set consumer.isolation.level for the sources"),
+        ("consumer.isolation.level", "isolation.level is read_committed or read_uncommitted"),
         ("global.consumer.bootstrap.servers", "write it without prefix"),
     ],
 )
@@ -155,6 +158,18 @@ def test_a_consumer_has_the_settings_of_all_and_its_own() -> None:
     })  # fmt: skip
     assert config.consumer_settings("restore") == {"fetch.min.bytes": 100, "debug": "all"}
     assert config.consumer_settings("main") == {"fetch.min.bytes": 1, "debug": "all"}
+
+
+@pytest.mark.parametrize("prefix", ["consumer", "main.consumer"])
+def test_the_sources_of_an_application_at_least_once_may_read_committed_records(prefix: str) -> None:
+    given = {**REQUIRED, f"{prefix}.isolation.level": "read_committed"}
+    config = streams_config(given)
+    assert config.consumer_settings("main") == {"isolation.level": "read_committed"}
+    assert config.consumer_settings("restore") == {}
+    with pytest.raises(
+        ConfigurationError, match=r"isolation\.level='read_committed' can't be set with processing\.guar"
+    ):
+        streams_config({**given, "processing.guarantee": "exactly_once_v2"})
 
 
 def test_a_mapping_and_single_keys_must_agree() -> None:

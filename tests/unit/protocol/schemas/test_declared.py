@@ -17,7 +17,7 @@ from kafka_groups.protocol.messages.delete_groups import (
     DeleteGroupsRequest,
     DeleteGroupsResponse,
 )
-from kafka_groups.protocol.schemas.declared.apis import REQUESTS, RESPONSES
+from kafka_groups.protocol.schemas.declared.newer_apis import REQUESTS, RESPONSES
 
 _TAG_2_AND_3 = "02 08 02 02 66 0002 0001 00  03 01 01"
 CASES = [

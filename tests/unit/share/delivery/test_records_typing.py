@@ -4,8 +4,8 @@ from typing import assert_type
 
 from kafka_groups.share.aio import AsyncKafkaShareConsumer
 from kafka_groups.share.consumer import KafkaShareConsumer
-from kafka_groups.share.delivery.batch import ShareRecords
 from kafka_groups.share.delivery.records import ShareRecord
+from kafka_groups.share.delivery.share_records import ShareRecords
 
 
 def test_without_deserialisers_keys_and_values_are_bytes() -> None:

@@ -149,14 +149,14 @@ def test_the_interval_counts_from_the_sending_of_the_heartbeat() -> None:
 
 def test_a_null_assignment_changes_nothing_and_another_counts_as_a_rebalance() -> None:
     member = Member().joined(0)
-    assert member.membership.figures.rebalances == 1
+    assert member.membership.sensors.rebalances == 1
     member.answer(member.heartbeat(), epoch=2)
     assert member.membership.assignment == {TopicIdPartition(TOPIC, 0)}
-    assert (member.membership.epoch, member.membership.figures.rebalances) == (2, 1)
+    assert (member.membership.epoch, member.membership.sensors.rebalances) == (2, 1)
     member.answer(member.heartbeat(), epoch=3, assignment=assigned(1))
     assert member.membership.assignment == {TopicIdPartition(TOPIC, 1)}
     member.answer(member.heartbeat(), epoch=3, assignment=assigned(1))
-    assert member.membership.figures.rebalances == 2
+    assert member.membership.sensors.rebalances == 2
 
 
 def test_an_empty_first_assignment_is_asked_after_soon_and_less_soon_each_time() -> None:
@@ -324,6 +324,15 @@ def test_any_other_error_ends_the_member(code: ErrorCode, error: type[BrokerErro
     member.membership.subscribe(["more"])
     member.membership.application_polled(member.now_ms)
     assert member.quiet_ms() == NEVER_MS
+
+
+def test_a_group_that_vanished_says_what_happened_and_what_to_do() -> None:
+    member = Member().joined()
+    member.answer(member.heartbeat(), error_code=ErrorCode.GROUP_ID_NOT_FOUND, error_message="Share group g not found.")
+    text = str(member.errors.fatal)
+    assert isinstance(member.errors.fatal, GroupIdNotFoundError)
+    for told in ("'g' does not exist any more", "deleted the group", "empty disks", "share.auto.offset.reset"):
+        assert told in text
 
 
 def test_a_broker_that_does_not_serve_share_groups_ends_the_member() -> None:

@@ -1,9 +1,9 @@
 """Declaring workers and handlers: programs that are refused before anything starts, and what is kept of the others."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -13,7 +13,7 @@ import pytest
 import kafka_groups
 from kafka_groups.errors import ConfigurationError, IllegalStateError
 from kafka_groups.serdes import json, nullable, string
-from kafka_groups.share import Attempt, Backoff, Batch, OnError, Reject, Retry, Worker, current_attempt
+from kafka_groups.share import Backoff, Batch, OnError, Reject, Retry, Worker, current_attempt
 from kafka_groups.share.workers.handlers import HandlerKeywords
 from kafka_groups.share.workers.rules.failures.signals import HandlerResultError, ParseError
 from kafka_groups.share.workers.running.results import check_done
@@ -216,7 +216,7 @@ def test_errors_of_attempts_are_public_and_may_have_rules(worker: Worker) -> Non
     assert not issubclass(HandlerResultError, ConfigurationError), "the configuration is right, the program is wrong"
 
 
-@pytest.mark.parametrize("topics", [[], "", 5, None, [5]], ids=repr)
+@pytest.mark.parametrize("topics", [[], "", 5, None, [5], "orders-.*", ["orders", "a b"]], ids=repr)
 def test_topics_that_are_refused(worker: Worker, topics: Any) -> None:
     with pytest.raises(ConfigurationError, match="topic"):
         worker.handler(topics)(handle)
@@ -248,8 +248,6 @@ def test_batch_options_that_are_refused(worker: Worker, sizes: dict[str, Any], m
         ({"group_id": "other"}, "first argument of Worker"),
         ({"bootstrap_server": "x"}, "bootstrap_server"),
         ({"shutdown_timeout": -1}, "shutdown_timeout"),
-        ({"middleware": "session"}, "middleware='session'"),
-        ({"lifespan": 5}, "lifespan=5"),
     ],
     ids=lambda value: "-".join(value) if isinstance(value, dict) else "",
 )
@@ -303,12 +301,6 @@ def test_the_default_waits_sum_up_to_31_seconds() -> None:
     assert Backoff().total_s == 1 + 2 + 4 + 8 + 16
 
 
-@pytest.mark.parametrize("after", [-1, 3_601])
-def test_a_retry_waits_an_hour_at_most(after: float) -> None:
-    with pytest.raises(ConfigurationError, match="Retry"):
-        Retry(after=after)
-
-
 def test_decisions_about_a_batch_end_with_the_handler() -> None:
     batch: Batch[str] = Batch(["a", "b"], [])
     batch.reject(-1, "bad")
@@ -339,28 +331,6 @@ def test_serdes_of_values(worker: Worker) -> None:
     worker.handler("orders", value=nullable(string))(lambda value: None)
     worker.handler("events", value=json(dict[str, int]), name="events")(lambda value: None)
     assert [spec.value is not None for spec in worker.handlers] == [True, True]
-
-
-def test_middleware_is_kept(worker: Worker) -> None:
-    @contextmanager
-    def session(attempt: Attempt) -> Iterator[None]:
-        yield
-
-    Worker("g", bootstrap_servers=SERVERS, middleware=[session])
-
-
-def test_asynchronous_middleware_is_refused_around_handlers_in_threads() -> None:
-    @asynccontextmanager
-    async def session(attempt: Attempt) -> AsyncIterator[None]:
-        yield
-
-    worker = Worker("g", bootstrap_servers=SERVERS, middleware=[session])
-    worker.handler("orders")(handle)
-    with (
-        pytest.raises(ConfigurationError, match=r"session is asynchronous, and the handler handle runs in threads"),
-        worker,
-    ):
-        pass
 
 
 async def test_a_worker_whose_start_failed_can_be_started_again() -> None:

@@ -7,27 +7,35 @@ import signal
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 
 from kafka_groups.client.assembly import Environment
-from kafka_groups.errors import IllegalStateError
+from kafka_groups.errors import ConfigurationError, IllegalStateError
 from kafka_groups.net.clock import SystemClock
 from kafka_groups.net.memory import MemoryNetwork
 from kafka_groups.net.signal_handlers import signals_handled
 from kafka_groups.share import Worker
 from kafka_groups.share.workers.health import Health
+from kafka_groups.share.workers.processes.kept_notes import NotesInDirectory
+from kafka_groups.share.workers.processes.notes import RunningNotesLayout
+from kafka_groups.share.workers.rules.named_suspects import RunningRange
 from kafka_groups.share.workers.worker import has_handled
+from kafka_groups.types import TopicIdPartition
+from tests.support.conditions import wait_until
 
 SIGNALS = [signal.SIGTERM, signal.SIGINT]
 FAR_S = 20
 """A start without brokers takes longer, as does a lifespan that nobody interrupts."""
 
 
-def made(lifespan: Any = None) -> Worker:
+def made(lifespan: Any = None, **options: Any) -> Worker:
     """A worker without brokers."""
-    worker = Worker("g", bootstrap_servers="nobody:9092", environment=Environment(MemoryNetwork()), lifespan=lifespan)
+    environment = Environment(MemoryNetwork())
+    worker = Worker("g", bootstrap_servers="nobody:9092", environment=environment, lifespan=lifespan, **options)
 
     @worker.handler("orders")
     def handle(value: bytes) -> None: ...
@@ -67,7 +75,7 @@ def nothing_is_left() -> Iterator[None]:
     handlers = [signal.getsignal(number) for number in SIGNALS]
     yield
     assert clock.now_ms() - begun_ms < 1000 * FAR_S
-    assert set(threading.enumerate()) <= before
+    wait_until(lambda: set(threading.enumerate()) <= before)  # the last one has just told that it is done
     assert [signal.getsignal(number) for number in SIGNALS] == handlers
 
 
@@ -204,6 +212,33 @@ async def test_a_start_that_is_cancelled_ends_before_its_lifespan() -> None:
             await entering
     assert events == [[]]
     await loop.shutdown_default_executor()
+
+
+# ------------------------------------------------------------------------------------------- notes
+
+
+def test_a_start_that_ends_leaves_its_notes_and_the_directory_to_the_next(tmp_path: Path) -> None:
+    worker, orders = made(state_dir=tmp_path), TopicIdPartition(UUID(int=1), 0, "orders")
+    layout, suspects = RunningNotesLayout.of(worker.handlers), (RunningRange(orders, 7, 7),)
+    killed = NotesInDirectory(tmp_path, "g", layout, 1)
+    killed.name(suspects)
+    killed.close()
+    with at_the_first_warning(worker.stop):
+        worker.run()
+    successor = NotesInDirectory(tmp_path, "g", layout, 1)
+    assert successor.suspects == suspects
+    successor.close()
+
+
+def test_a_run_may_have_another_directory(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    worker = made(state_dir=tmp_path / "file" / "own")
+    with pytest.raises(
+        ConfigurationError, match=f"state_dir='{tmp_path}/file/other': the worker cannot keep its notes"
+    ):
+        worker.run(state_dir=f"{tmp_path}/file/other")
+    with pytest.raises(ConfigurationError, match=f"state_dir='{tmp_path}/file/own': the worker cannot keep"):
+        worker.run()
 
 
 # ------------------------------------------------------------------------------------------- the wrong place

@@ -10,7 +10,7 @@ from typing import Any
 from kafka_groups.client.assembly import Environment
 from kafka_groups.errors import DeliveryFailedError
 from kafka_groups.share import Worker
-from kafka_groups.share.workers.running.letters import LetterCopy
+from kafka_groups.share.workers.running.dead_letter_writers import PendingDeadLetter
 from kafka_groups.share.workers.running.runtime import WorkerRuntime
 from kafka_groups.share.workers.running.runtime_settings import RuntimeSettings
 from kafka_groups.telemetry.workers import WorkerTelemetry
@@ -23,20 +23,23 @@ DEAD = "orders.dead"
 
 
 class Letters:
-    """Takes dead letters; fails while `is_down`."""
+    """Takes dead letters, each time in `takes_s`; fails while `is_down`."""
 
     def __init__(self) -> None:
-        self.written: list[LetterCopy] = []
+        self.written: list[PendingDeadLetter] = []
         self.is_down = False
         self.tries = 0
+        self.takes_s = 0.01
+        self.confirmed_s: list[float] = []
 
-    async def write(self, letters: Sequence[LetterCopy]) -> Exception | None:
+    async def write(self, letters: Sequence[PendingDeadLetter]) -> Exception | None:
         """Write letters."""
         self.tries += 1
-        await asyncio.sleep(0.01)
+        await asyncio.sleep(self.takes_s)
         if self.is_down:
             return DeliveryFailedError("the topic is down", failed=len(letters), unanswered=0)
         self.written += letters
+        self.confirmed_s.append(asyncio.get_running_loop().time())
         return None
 
 

@@ -12,7 +12,7 @@ import pytest
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.spark.processes.process_logs import SparkProcessHandler, is_process_of_spark, set_up_logging
 from kafka_groups.spark.source.options import source_options
-from kafka_groups.spark.workers.workers import ShareWorkers
+from kafka_groups.spark.workers.share_workers import ShareWorkers
 
 LOGGER = logging.getLogger("kafka_groups")
 SOURCE = {"kafka.bootstrap.servers": "b:1", "kafka.group.id": "g", "subscribe": "t"}

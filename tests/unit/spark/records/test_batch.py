@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from kafka_groups.errors import ConfigurationError, IllegalStateError
-from kafka_groups.share.delivery.batch import ShareRecords
+from kafka_groups.share.delivery.share_records import ShareRecords
 from kafka_groups.spark.records.batch import ShareBatch
 from kafka_groups.types import AcknowledgeType
 from tests.unit.spark.polled import Broker, delivery, polled
@@ -125,7 +125,11 @@ def test_delivery_counts_by_row() -> None:
 
 @pytest.mark.parametrize(
     ("mask", "said"),
-    [([True], "1 values, but the batch has 3"), ([0, 2, 1], "one boolean for each row"), (np.ones((3, 1)), "boolean")],
+    [
+        ([True], "1 value, but the batch has 3 records"),
+        ([0, 2, 1], "one boolean for each row"),
+        (np.ones((3, 1)), "boolean"),
+    ],
 )
 def test_a_mask_that_does_not_fit(mask: Any, said: str) -> None:
     with pytest.raises(ConfigurationError, match=said):

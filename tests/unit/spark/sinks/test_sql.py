@@ -107,7 +107,7 @@ def test_a_table_of_keys_alone_takes_records_twice(path: Path) -> None:
     ("row", "message"),
     [
         (lambda table: {"number": table["offset"]}, "row gave the columns number,"),
-        (lambda table: {"number": table["offset"], "length": [1]}, "1 values of length for 2 records"),
+        (lambda table: {"number": table["offset"], "length": [1]}, "1 value of length for 2 records"),
     ],
 )
 def test_a_row_function_that_gives_something_else_is_refused(path: Path, row: Any, message: str) -> None:
@@ -130,6 +130,49 @@ def test_autocommit_is_refused_as_it_would_write_half_a_batch(path: Path) -> Non
     connect = partial(sqlite3.connect, path, factory=AutocommitConnection)
     with pytest.raises(ConfigurationError, match="autocommit"):
         SqlSink(connect, table="t", columns={}).create_table()
+
+
+@pytest.mark.parametrize("does_first_fail", [False, True])
+def test_a_connect_that_returns_the_connection_that_was_closed_is_refused(path: Path, does_first_fail: bool) -> None:
+    connection = sqlite3.connect(path)
+    sink = SqlSink(lambda: connection, table="t", columns={}, row=lambda _: {})
+    if does_first_fail:
+        with pytest.raises(sqlite3.OperationalError, match="no such table"):
+            sink(Batch(record_table([1])))
+    else:
+        sink.create_table()
+    message = "returns the same connection again, which <SqlSink to t> closed after the batch before .*closed database"
+    with pytest.raises(ConfigurationError, match=message):
+        sink(Batch(record_table([1])))
+
+
+class PooledConnection(sqlite3.Connection):
+    """Goes back to its pool when it is closed."""
+
+    def close(self) -> None:
+        self.rollback()
+
+
+def test_a_pool_may_return_a_connection_again(path: Path) -> None:
+    connection = sqlite3.connect(path, factory=PooledConnection)
+    sink = SqlSink(lambda: connection, table="t", columns={})
+    sink.create_table()
+    for offset in range(2):
+        sink(Batch(record_table([offset])))
+    assert len(rows(path, "SELECT * FROM t")) == 2
+    sqlite3.Connection.close(connection)
+
+
+def test_another_connection_that_is_broken_raises_the_error_of_its_driver(path: Path) -> None:
+    def broken() -> sqlite3.Connection:
+        connection = sqlite3.connect(path)
+        connection.close()
+        return connection
+
+    sink = SqlSink(broken, table="t", columns={})
+    for _ in range(2):
+        with pytest.raises(sqlite3.ProgrammingError, match="closed database"):
+            sink.create_table()
 
 
 def test_dialects_write_the_upsert_that_their_database_has() -> None:

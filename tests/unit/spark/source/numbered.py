@@ -1,4 +1,4 @@
-"""Pieces that are plain numbers, for tests of the sealing rules."""
+"""Pieces that are plain numbers, for tests of the micro-batch rules."""
 
 from collections.abc import Sequence
 from typing import Self

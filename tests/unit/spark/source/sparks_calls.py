@@ -1,6 +1,5 @@
 """What Spark does with a source, without Spark: for tests on an embedded cluster."""
 
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import count
@@ -11,32 +10,41 @@ import pyarrow as pa
 from confluent_kafka import Producer
 
 from kafka_groups.broker.cluster import EmbeddedCluster
-from kafka_groups.net.clock import SystemClock
+from kafka_groups.net.clock import Clock, SystemClock
 from kafka_groups.share import KafkaShareConsumer
+from kafka_groups.share.parts import Environment
 from kafka_groups.spark.records.schema import RECORD_SCHEMA
 from kafka_groups.spark.source.options import SourceOptions, source_options
-from kafka_groups.spark.source.rules.sealing import BatchLimits
+from kafka_groups.spark.source.rules.micro_batches import BatchLimits
 from kafka_groups.spark.source.source import ShareSource
 
 SETTINGS: dict[str, object] = {
     "group.share.min.heartbeat.interval.ms": 200,
     "group.share.heartbeat.interval.ms": 200,
     "group.share.assignment.interval.ms": 0,
-    "group.share.min.record.lock.duration.ms": 1000,
 }
 Json = Mapping[str, Any]
 _names = count()
 _TRIGGERS = 200
+_UNTIL_FLUSHED_MS = 10_000
+"""A busy machine must not cut the records of a partition into more batches."""
 
 
 class World:
     """A topic of its own with a group of its own on a cluster that tests share."""
 
     def __init__(
-        self, cluster: EmbeddedCluster, group_configs: Mapping[str, str] = MappingProxyType({}), *, partitions: int = 2
+        self,
+        cluster: EmbeddedCluster,
+        group_configs: Mapping[str, str] = MappingProxyType({}),
+        *,
+        partitions: int = 2,
+        clock: Clock | None = None,
     ) -> None:
         self.cluster = cluster
+        self.environment = None if clock is None else Environment(clock=clock)
         self.partitions = partitions
+        self.group_configs = dict(group_configs)
         self.topic, self.group = f"orders-{next(_names)}", f"group-{next(_names)}"
         cluster.create_topic(self.topic, partitions)
         self.configure({"share.auto.offset.reset": "earliest", **group_configs})
@@ -47,10 +55,27 @@ class World:
 
     def produce(self, numbers: range, value: Callable[[int], bytes] = b"%d".__mod__) -> None:
         """A record for each number, in turn to the partitions."""
-        producer = Producer({"bootstrap.servers": self.cluster.bootstrap_servers, "linger.ms": 5})
+        producer = Producer({"bootstrap.servers": self.cluster.bootstrap_servers, "linger.ms": _UNTIL_FLUSHED_MS})
         for number in numbers:
             producer.produce(self.topic, key=b"%d" % number, value=value(number), partition=number % self.partitions)
-        assert producer.flush(20) == 0
+        assert producer.flush(60) == 0
+
+    def are_locks_fresh(self) -> bool:
+        """True if records are locked, and more than half of each lock is left."""
+        return bool(self._lock_times()) and self.is_no_lock_old()
+
+    def is_no_lock_old(self) -> bool:
+        """True if more than half of each lock is left; soon after a leap, when the broker has ended those that are due.
+
+        Until it has, it still takes the acknowledgement of a record whose lock is over, as Kafka does.
+        """
+        half_ms = int(self.group_configs["share.record.lock.duration.ms"]) / 2
+        return all(remaining_ms > half_ms for remaining_ms in self._lock_times())
+
+    def _lock_times(self) -> list[int]:
+        """What is left of each lock."""
+        held = self.cluster.group(self.group).in_flight
+        return [each.lock_remaining_ms for each in held if each.lock_remaining_ms is not None]
 
     def options(self, **options: Any) -> SourceOptions:
         """Options of the source; `poll_timeout_ms` and the like by Kafka's and Spark's names."""
@@ -65,7 +90,7 @@ class World:
     @contextmanager
     def query(self, start: Json | None = None, **options: Any) -> Iterator["Query"]:
         """A run of a query."""
-        query = Query(ShareSource(self.options(**options), RECORD_SCHEMA.names), start)
+        query = Query(ShareSource(self.options(**options), RECORD_SCHEMA.names, self.environment), start)
         try:
             yield query
         finally:
@@ -123,10 +148,6 @@ class Query:
     def acknowledge(self) -> None:
         """A trigger that finds nothing new."""
         assert self.latest() == self.start
-
-    def until_expired(self) -> None:
-        """Let the locks of all records in hand run out."""
-        threading.Event().wait(1.2)
 
     @property
     def share(self) -> Json:

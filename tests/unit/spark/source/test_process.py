@@ -1,11 +1,9 @@
 """How a source runner ends: on SIGTERM, with its input, as an orphan; in each case soon, and without its locks."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +12,6 @@ import pytest
 
 from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.net.clock import SystemClock
-from kafka_groups.spark.processes.orphaned import exit_when_orphaned
 from tests.unit.spark.source.sparks_calls import SETTINGS, World
 
 ROOT = Path(__file__).parents[4]
@@ -113,11 +110,3 @@ def test_an_orphan_ends_even_if_its_input_stays_open(world: World) -> None:
         parent.kill()
         runner.wait(20)
     assert_released(world)
-
-
-def test_the_watchdog_sees_that_its_parent_is_another(monkeypatch: pytest.MonkeyPatch) -> None:
-    ended = threading.Event()
-    this = (os.getpid(), signal.SIGTERM)
-    monkeypatch.setattr(os, "kill", lambda pid, number: ended.set() if (pid, number) == this else None)
-    exit_when_orphaned(os.getppid() + 1)
-    assert ended.wait(20)

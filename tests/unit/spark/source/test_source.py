@@ -13,13 +13,19 @@ from kafka_groups.errors import BootstrapError, IllegalStateError, OperationTime
 from kafka_groups.net.clock import SystemClock
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.share import KafkaShareConsumer
 from kafka_groups.share.delivery.records import ShareRecord
 from kafka_groups.spark.source import source
 from kafka_groups.spark.source.options import source_options
+from kafka_groups.spark.source.rules.micro_batches import BatchLimits
 from kafka_groups.spark.source.rules.offsets import SourceOffset
-from kafka_groups.spark.source.rules.sealing import BatchLimits
 from kafka_groups.spark.source.source import ShareSource
+from tests.support.conditions import wait_until
+from tests.support.leaping_clock import LeapingClock
 from tests.unit.spark.source.sparks_calls import SETTINGS, Query, World, numbers
+
+LOCK_MS = 20_000
+"""A leap as long as a lock must not reach the 30 s after which a consumer gives up a request."""
 
 
 @pytest.fixture(scope="module")
@@ -38,6 +44,18 @@ def own_cluster() -> Iterator[EmbeddedCluster]:
 @pytest.fixture
 def world(cluster: EmbeddedCluster) -> World:
     return World(cluster)
+
+
+@pytest.fixture
+def clock() -> LeapingClock:
+    return LeapingClock()
+
+
+@pytest.fixture
+def leaping(clock: LeapingClock) -> Iterator[World]:
+    """A topic with one partition on a cluster whose locks end when the test moves the clock."""
+    with EmbeddedCluster(settings=SETTINGS, clock=clock) as cluster:
+        yield World(cluster, {"share.record.lock.duration.ms": str(LOCK_MS)}, partitions=1, clock=clock)
 
 
 @pytest.fixture(autouse=True)
@@ -97,42 +115,68 @@ def test_what_an_earlier_run_sealed_is_planned_empty_and_comes_again(world: Worl
         assert query.share["accepted"] == 100
 
 
-def test_a_lock_that_was_lost_is_counted_and_the_records_come_again(cluster: EmbeddedCluster) -> None:
-    world = World(cluster, {"share.record.lock.duration.ms": "1000"}, partitions=1)
-    world.produce(range(50))
-    with world.query(None, **{"kafka.auto.renew": "false"}) as query, world.rival() as rival:
-        assert numbers(query.batch()) == list(range(50))
-        stolen = rival.poll(10)
+def test_a_lock_that_was_lost_is_counted_and_the_records_come_again(leaping: World, clock: LeapingClock) -> None:
+    not_renewed = {"kafka.auto.renew": "false", "kafka.prefetch.batches": "0"}
+    with leaping.query(None, **not_renewed) as query, leaping.rival() as rival:
+        read_one(leaping, query)
+        leaping.produce(range(1, 51))
+        assert numbers(query.batch()) == list(range(1, 51))
+        assert not rival.poll(1), "they are the query's, which asks for no more"
+        clock.leap(LOCK_MS)
+        stolen = rival.poll(20)
         assert {record.delivery_count for record in stolen} == {2}
         query.latest()
         share = query.share
-        assert (share["lock_lost"], share["accepted"]) == (50, 0)
+        assert (share["lock_lost"], share["accepted"]) == (50, 1)
         rival.close()
-        assert numbers(*query.batches(50)) == list(range(50))
-        assert query.share["accepted"] == 50
+        assert numbers(*query.batches(50)) == list(range(1, 51))
+        assert query.share["accepted"] == 51
 
 
-def test_what_expired_before_its_turn_does_not_go_to_spark(cluster: EmbeddedCluster) -> None:
-    world = World(cluster, {"share.record.lock.duration.ms": "1000"}, partitions=1)
-    world.produce(range(50))
-    with world.query(None, **{"kafka.auto.renew": "false", "kafka.max.poll.records": 50}) as query:
+def read_one(world: World, query: Query) -> None:
+    """Read the record that a run acquires alone, so that the next fetch acquires all that is there."""
+    world.produce(range(1))
+    assert numbers(*query.batches(1)) == [0]
+
+
+def test_what_expired_before_its_turn_does_not_go_to_spark(leaping: World, clock: LeapingClock) -> None:
+    not_renewed = {"kafka.auto.renew": "false", "kafka.prefetch.batches": "0", "kafka.max.poll.records": "50"}
+    with leaping.query(None, **not_renewed) as query:
+        read_one(leaping, query)
+        leaping.produce(range(1, 51))
         query.limits = BatchLimits(10, 1 << 20)
         query.batch()
-        query.until_expired()
+        clock.leap(LOCK_MS)
+        wait_until(leaping.is_no_lock_old, 20)
+        query.limits = BatchLimits(50, 1 << 20)
         assert len(numbers(*query.batches(50))) == 50
         share = query.share
-        assert (share["lock_lost"], share["expired"], share["accepted"]) == (10, 40, 50)
+        assert (share["lock_lost"], share["expired"], share["accepted"]) == (10, 40, 51)
 
 
-def test_a_long_batch_keeps_its_locks(cluster: EmbeddedCluster) -> None:
-    world = World(cluster, {"share.record.lock.duration.ms": "1000"}, partitions=1)
-    world.produce(range(50))
-    with world.query() as query, world.rival() as rival:
+def test_a_long_batch_keeps_its_locks(leaping: World, clock: LeapingClock) -> None:
+    with leaping.query() as query, leaping.rival() as rival:
+        read_one(leaping, query)
+        leaping.produce(range(1, 51))
         query.batch()
-        assert not rival.poll(2.5)
+        for _ in range(3):
+            is_renewed = renewal_of(query)
+            clock.leap(LOCK_MS * 6 // 10)
+            wait_until(is_renewed, 20)
+            assert leaping.are_locks_fresh()
+        assert not rival.poll(0.5), "almost two locks later they are still the query's"
         query.acknowledge()
-        assert query.share["accepted"] == 50
+        assert query.share["accepted"] == 51
         assert query.share["renewals"] > 0
+
+
+def renewal_of(query: Query) -> Callable[[], bool]:
+    """Whether the query has renewed its locks since now.
+
+    That brokers have is not enough for another leap: an answer that the query gets after the lock is too late for it.
+    """
+    before = query.share["renewals"]
+    return lambda: query.share["renewals"] > before
 
 
 def test_the_limits_of_a_batch_and_of_its_partitions(world: World) -> None:
@@ -206,13 +250,15 @@ def test_available_now_waits_for_records_that_are_held_back(world: World) -> Non
         assert query.share["accepted"] == 100
 
 
-def test_available_now_does_not_wait_for_ever(cluster: EmbeddedCluster) -> None:
+def test_available_now_does_not_wait_for_ever(cluster: EmbeddedCluster, caplog: pytest.LogCaptureFixture) -> None:
     world = World(cluster, partitions=1)
     world.produce(range(100))
     with world.rival() as rival, world.query(pollTimeoutMs=100, availableNowTimeoutMs=700) as query:
         assert len(rival.poll(10)) == 100
         query.source.prepare_available_now()
         assert drained(query) == []
+    assert "No record has arrived for 1 s (the option availableNowTimeoutMs)" in caplog.text
+    assert "may not have finished all records" in caplog.text
 
 
 @pytest.mark.parametrize("broker", ["is down", pytest.param("goes away", marks=pytest.mark.slow)])
@@ -429,6 +475,29 @@ def test_available_now_on_a_group_that_skips_the_backlog_ends_at_once(cluster: E
         assert clock.now_ms() - began_ms < 20_000, "availableNowTimeoutMs is 60 s"
 
 
+def test_available_now_waits_for_records_that_a_member_of_such_a_group_holds(cluster: EmbeddedCluster) -> None:
+    """Nobody has acknowledged anything in the partition, so brokers tell no lag."""
+    world = World(cluster, {"share.auto.offset.reset": "latest"}, partitions=1)
+    with world.rival() as rival, world.query(pollTimeoutMs=100) as query:
+        world.configure(world.group_configs)
+        held = first_records(world, rival)
+        query.source.prepare_available_now()
+        leaving = threading.Timer(1.0, rival.close)
+        leaving.start()
+        assert drained(query) == held
+        assert query.share["max_delivery_count"] == 2, "they were the rival's before"
+    leaving.join()
+
+
+def first_records(world: World, consumer: KafkaShareConsumer) -> list[int]:
+    """Produce one record after another until a consumer whose group begins at the end has one: all from this one on."""
+    for number in range(100):
+        world.produce(range(number, number + 1))
+        if records := consumer.poll(1.0):
+            return list(range(int(records[0].key or b""), number + 1))
+    raise AssertionError("the consumer got none of 100 records")
+
+
 def test_what_is_held_back_shows_in_the_progress(cluster: EmbeddedCluster, caplog: pytest.LogCaptureFixture) -> None:
     world = World(cluster, partitions=1)
     world.produce(range(3))
@@ -447,7 +516,7 @@ def test_what_is_held_back_shows_in_the_progress(cluster: EmbeddedCluster, caplo
         assert 0 < query.share["resumes_in_ms"] < first, "the figures move"
         assert (query.share["acquired"], query.share["failed_runs"]) == (0, 3)
         assert query.share["failing_since_ms"] > 1_600_000_000_000
-    assert "The last 3 runs of this query ended without finishing a batch. It waits 28.8 s" in caplog.text
+    assert "This query has ended without finishing a batch 3 times in a row. It waits 28.8 s" in caplog.text
     with world.query(query.start, pollTimeoutMs=20) as query:
         assert query.latest() == query.start, "it was stopped while it waited"
         assert query.share["failed_runs"] == 3
@@ -455,8 +524,8 @@ def test_what_is_held_back_shows_in_the_progress(cluster: EmbeddedCluster, caplo
         query.source.payloads(query.source.initial_offset(), {**unfinished, "failures": 0})
         query.start = query.latest()
         query.latest()
-    assert "The last 1 runs of this query ended without finishing a batch. It waits 0.5 s" in caplog.text
+    assert "This query has ended without finishing a batch 1 time in a row. It waits 0.5 s" in caplog.text
     with world.query(backoffMs=0) as query:
         assert query.batch().num_rows == 1, "the last delivery: one at a time, and no other is acquired"
         assert query.share["acquired"] == 1
-    assert "holds 1 records on their last delivery: the broker archives them" in caplog.text
+    assert "holds 1 record on the last delivery, which the brokers archive" in caplog.text

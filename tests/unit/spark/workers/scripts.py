@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterable
 from attrs import frozen
 
 from kafka_groups.errors import DeliveryFailedError
-from kafka_groups.share.delivery.batch import AnyRecords, ShareRecords, deliveries_of
-from kafka_groups.share.workers.acknowledging import Acknowledger, Tally
-from kafka_groups.share.workers.dead_letters import DeadLetters
+from kafka_groups.share.delivery.share_records import AnyRecords, ShareRecords, deliveries_of
 from kafka_groups.share.workers.polling import Poller
 from kafka_groups.share.workers.rules.failures.outages import Outage, Waits
 from kafka_groups.share.workers.rules.policy import DeliveryPolicy
+from kafka_groups.spark.acknowledger import Acknowledger, Tally
+from kafka_groups.spark.dead_letters import DeadLetters
 from kafka_groups.spark.records.batch import ShareBatch
-from kafka_groups.spark.workers.driving import PortionDriver, PortionWork
+from kafka_groups.spark.workers.sub_batch_driver import SubBatchDriver, SubBatchWork
 from kafka_groups.testing.clock import ManualClock
 from kafka_groups.types import Header
 from tests.unit.spark.polled import Broker, Range, delivery
@@ -158,12 +158,12 @@ class Played:
         self.broker.more = [batch.records for batch in (*self._polls[1:], *self._others)]
         poller = Poller(self.broker, lambda error: self._tally.note_error(error, failed=False))
         self._acknowledger = _NotedAcknowledger(poller, self._tally, self._clock, self._note, script.confirm_ms)
-        self._driver = PortionDriver(self._work(), self._acknowledger, self._tally, self._clock)
+        self._driver = SubBatchDriver(self._work(), self._acknowledger, self._tally, self._clock)
         self._play()
 
-    def _work(self) -> PortionWork:
+    def _work(self) -> SubBatchWork:
         script = self._script
-        return PortionWork(
+        return SubBatchWork(
             process=self._process,
             on_error=script.on_error,
             policy=DeliveryPolicy(script.limit),

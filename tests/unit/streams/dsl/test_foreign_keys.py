@@ -1,10 +1,13 @@
 """Foreign-key joins, as the test driver runs them."""
 
+from typing import Any, cast
+
 import pytest
 from attrs import frozen
 
 from kafka_groups import serdes
-from kafka_groups.streams import KTable, StreamsBuilder, TopologyError
+from kafka_groups.streams import KTable, StreamsBuilder, StreamsError, TopologyError
+from kafka_groups.streams.topology.nodes import Partitioner
 from kafka_groups.streams.topology.topology import Topology
 from kafka_groups.testing.topology_driver import TopologyTestDriver
 
@@ -87,6 +90,48 @@ def test_left_joins_keep_rows_without_a_partner_or_without_a_foreign_key() -> No
         [("k", None, 9)],
         [],
     ]
+
+
+@pytest.mark.parametrize(("word", "dropped"), [("join", 2), ("left_join", 0)])
+def test_rows_without_a_foreign_key_count_as_dropped_if_they_can_have_no_result(word: str, dropped: int) -> None:
+    with TopologyTestDriver(topology(word)) as driver:
+        left = driver.input_topic("left", TEXT, TEXT)
+        for value in ("ape", "", ""):
+            left.pipe("k", value)
+        left.pipe("k", None)  # deletions are not
+        left.pipe("other", None)
+        assert sum(driver.dropped_records.values()) == dropped
+
+
+def test_answers_for_rows_that_have_changed_since_count_as_dropped(caplog: pytest.LogCaptureFixture) -> None:
+    builder = StreamsBuilder()
+    read = builder.stream("in", key=TEXT, value=TEXT)
+    right = read.map_values(lambda value: value if "b" in value else cast("str", None), value=TEXT).to_table()
+    read.to_table().join(right, both, on=first_letter, value=TEXT, name="lookup").to_stream().to("out")
+    with TopologyTestDriver(builder.build()) as driver:
+        for value in ("ab", "apple"):
+            driver.input_topic("in", TEXT, TEXT).pipe("a", value)
+        assert sum(driver.dropped_records.values()) == 1
+    assert "the left row that it answers has changed since" in caplog.text
+
+
+def test_a_changed_left_row_gets_a_tombstone_if_its_right_row_may_just_have_gone() -> None:
+    steps: list[Step] = [("left", "k", "ape"), ("left", "k", "apple"), ("left", "k", ""), ("left", "k", "ant")]
+    # A new row gets none. Rows without a foreign key have no results either, but may have had one before.
+    assert results("join", steps) == [[], [("k", None, 2)], [("k", None, 3)], [("k", None, 4)]]
+
+
+@pytest.mark.parametrize("cache", [0, 1000])
+def test_a_result_goes_if_the_left_row_changes_while_the_right_row_is_deleted(cache: int) -> None:
+    builder = StreamsBuilder()
+    read = builder.stream("in", key=TEXT, value=TEXT)
+    right = read.map_values(lambda value: value if "b" in value else cast("str", None), value=TEXT).to_table()
+    read.to_table().join(right, both, on=first_letter, value=TEXT).to_stream().to("out")
+    with TopologyTestDriver(builder.build(), statestore_cache_max_bytes=cache) as driver:
+        for value in ("ab", "apple"):
+            driver.input_topic("in", TEXT, TEXT).pipe("a", value)
+        found = driver.output_topic("out", TEXT, TEXT).read_all()
+    assert [record.value for record in found] == ["ab+ab", None]
 
 
 def test_a_result_has_the_later_time_of_both_rows_unless_the_right_row_changes() -> None:
@@ -176,3 +221,65 @@ def test_changelogs_of_subscriptions_have_the_headers_of_the_left_row() -> None:
         driver.input_topic("left", TEXT, TEXT).pipe("m", "bear", timestamp_ms=2)
         found = driver.records("test-fk-subscription-store-changelog")
         assert [record.headers for record in found] == [headers, ()]
+
+
+def by_length(_topic: str, key: str | None, value: None, partitions: int) -> int | None:
+    return None if key is None or value is not None else len(key) % partitions
+
+
+def partitioned(
+    partitioner: Partitioner | None = None, other_partitioner: Partitioner | None = None
+) -> list[tuple[str, str]]:
+    """Return the results of tables whose topics were written by `by_length`."""
+    builder = StreamsBuilder()
+    left = builder.table("left", key=TEXT, value=TEXT)
+    right = builder.table("right", key=TEXT, value=TEXT)
+    joined = left.join(
+        right,
+        both,
+        on=lambda _key, value: value,
+        value=TEXT,
+        partitioner=partitioner,
+        other_partitioner=other_partitioner,
+    )
+    joined.to_stream().to("out")
+    with TopologyTestDriver(builder.build(), default_partitions=3) as driver:
+        for key, value in (("a", "x"), ("bb", "yy"), ("ccc", "x"), ("dddd", "zzz")):
+            driver.input_topic("left", TEXT, TEXT).pipe(key, value, partition=len(key) % 3)
+        for key in ("x", "yy", "zzz"):
+            driver.input_topic("right", TEXT, TEXT).pipe(key, f"of {key}", partition=len(key) % 3)
+        return sorted((each.key, each.value) for each in driver.output_topic("out", TEXT, TEXT).read_all())
+
+
+def test_partitioners_find_the_rows_of_tables_that_are_partitioned_otherwise() -> None:
+    everything = [("a", "x+of x"), ("bb", "yy+of yy"), ("ccc", "x+of x"), ("dddd", "zzz+of zzz")]
+    assert partitioned(partitioner=by_length, other_partitioner=by_length) == everything
+    assert partitioned(other_partitioner=by_length) == everything  # answers go back to where the left row is
+    assert partitioned() != everything
+
+
+def test_a_partitioner_chooses_one_partition() -> None:
+    assert partitioned(other_partitioner=lambda *given: [len(given[1]) % 3])
+    with pytest.raises(
+        StreamsError, match=r"of a foreign-key join returned \[0, 1\] for topic 'test-KTABLE.*Return one"
+    ):
+        partitioned(other_partitioner=lambda *_: [0, 1])
+
+
+def test_joins_by_primary_keys_have_no_partitioners() -> None:
+    builder = StreamsBuilder()
+    left, right = (builder.table(topic, key=TEXT, value=TEXT) for topic in ("left", "right"))
+    joins: list[Any] = [left.join, left.left_join]
+    for join in joins:
+        for name in ("partitioner", "other_partitioner"):
+            with pytest.raises(TypeError, match=f"join: {name}= is for joins by a foreign key"):
+                join(right, both, **{name: by_length})
+
+
+async def awaited(*_given: object) -> None:
+    """Do nothing."""
+
+
+def test_a_partitioner_that_does_nothing_is_refused() -> None:
+    with pytest.raises(TypeError, match=r"join: other_partitioner=.* is declared with async def"):
+        partitioned(other_partitioner=awaited)  # type: ignore[arg-type]

@@ -1,12 +1,15 @@
 """Names of state, and operators of other builders."""
 
+import inspect
+import re
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from kafka_groups import serdes
-from kafka_groups.streams import KStream, StreamsBuilder, TopologyError
+from kafka_groups.streams import KGroupedStream, KStream, KTable, StreamsBuilder, TimeWindows, TopologyError
 
 TEXT = serdes.string
 
@@ -75,3 +78,29 @@ def test_operators_of_two_builders_are_refused() -> None:
     for use in uses:
         with pytest.raises(TopologyError, match=r"of another builder. Use one builder for"):
             use()
+
+
+WINDOWS = TimeWindows(timedelta(seconds=1), grace=timedelta(0))
+
+
+@pytest.mark.parametrize(("left_open", "advice"), [
+    (lambda read: read.group_by(max).count(), "group_by(…, key=serdes.…)"),
+    (lambda read: read.group_by(max).reduce(max), "group_by(…, key=serdes.…)"),
+    (lambda read: read.group_by(max).windowed_by(WINDOWS).count(), "group_by(…, key=serdes.…)"),
+    (lambda read: read.select_key(max).group_by_key().count(), "select_key(…, key=serdes.…)"),
+    (lambda read: read.map_values(len).group_by_key().reduce(max), "map_values(…, value=serdes.…)"),
+    (lambda read: read.group_by_key().aggregate(int, max).filter(max, store="kept"), "aggregate(…, value=serdes.…)"),
+    (lambda read: read.to_table().map_values(len).filter(max, store="kept"), "map_values(…, value=serdes.…)"),
+    (lambda read: read.to_table().group_by(max).count(), "group_by(…, key=serdes.…)"),
+    (lambda read: read.to_table().map_values(len).to_stream().to("out"), "map_values(…, value=serdes.…)"),
+])  # fmt: skip
+def test_a_missing_serde_is_asked_of_an_operator_that_takes_it(
+    left_open: Callable[[KStream[Any, Any]], object], advice: str
+) -> None:
+    builder = StreamsBuilder()
+    left_open(stream(builder))
+    with pytest.raises(TopologyError, match=re.escape(f"Give it: {advice}.")) as caught:
+        builder.build()
+    for operator, keyword in re.findall(r"Give it: (\w+)\(…, (\w+)=", str(caught.value)):
+        methods = [getattr(kind, operator) for kind in (KStream, KTable, KGroupedStream) if hasattr(kind, operator)]
+        assert all(keyword in inspect.signature(method).parameters for method in methods)

@@ -197,3 +197,17 @@ def test_ready_extractors_decide_about_negative_timestamps_and_may_take_the_cloc
     assert times(extractors.wall_clock) == [77, 77, 77]
     with pytest.raises(StreamsError, match="in-0 offset 1 has the timestamp -1"):
         times(extractors.fail_on_invalid)
+
+
+def test_records_for_which_a_partitioner_chooses_no_partition_count_as_dropped(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    builder = StreamsBuilder()
+    stream = builder.stream("in", key=serdes.string, value=serdes.string)
+    stream.to("out", partitioner=lambda _topic, _key, value, _count: [0] if value == "kept" else [], name="chosen")
+    with TopologyTestDriver(builder.build()) as driver:
+        for value in ("kept", "gone"):
+            driver.input_topic("in", serdes.string, serdes.string).pipe("k", value)
+        assert driver.dropped_records == {"chosen": 1}
+        assert len(driver.records("out")) == 1
+    assert "its partitioner chose no partition" in caplog.text

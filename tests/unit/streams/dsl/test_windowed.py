@@ -8,6 +8,7 @@ from kafka_groups import serdes
 from kafka_groups.streams import (
     EmitStrategy,
     KTable,
+    SlidingWindows,
     StreamsBuilder,
     TimeWindowedKStream,
     TimeWindows,
@@ -127,3 +128,31 @@ def test_retention_is_the_longest_of_what_was_asked_and_what_the_windows_need() 
         (subtopology,) = builder.build().group_topology("app").subtopologies
         assert dict(subtopology.changelogs[0].configs)["retention.ms"] == str(kept_ms + 86_400_000)
         assert dict(subtopology.changelogs[0].configs)["cleanup.policy"] == "compact,delete"
+
+
+def test_a_sliding_window_that_begins_after_a_late_record_is_not_made() -> None:
+    # [9040, 9070] would close at 9070, when the record's own windows are closed already. Java drops the record.
+    builder = StreamsBuilder()
+    grouped = builder.stream("in", key=serdes.string, value=serdes.string).group_by_key()
+    windows = SlidingWindows(timedelta(milliseconds=30), grace=timedelta(milliseconds=30))
+    grouped.windowed_by(windows).count(store="counts")
+    with TopologyTestDriver(builder.build()) as driver:
+        into = driver.input_topic("in", serdes.string, serdes.string)
+        for timestamp_ms in (9060, 9100, 9039):
+            into.pipe("k", "v", timestamp_ms=timestamp_ms)
+        assert [start_ms for start_ms, _ in driver.store("counts").fetch("k", 0, 10_000)] == [9030, 9070]
+        assert sum(driver.dropped_records.values()) == 1
+
+
+def test_each_closed_sliding_window_of_a_record_is_counted_as_in_java() -> None:
+    builder = StreamsBuilder()
+    grouped = builder.stream("in", key=serdes.string, value=serdes.string).group_by_key()
+    windows = SlidingWindows(timedelta(milliseconds=30), grace=timedelta(milliseconds=30))
+    grouped.windowed_by(windows).count(store="counts")
+    with TopologyTestDriver(builder.build()) as driver:
+        into = driver.input_topic("in", serdes.string, serdes.string)
+        for timestamp_ms in (9050, 9100, 9045):
+            into.pipe("k", "v", timestamp_ms=timestamp_ms)
+        # [9015, 9045] and [9020, 9050] are closed; [9046, 9076] begins after the record and takes the one at 9050.
+        assert [start_ms for start_ms, _ in driver.store("counts").fetch("k", 0, 10_000)] == [9020, 9046, 9070]
+        assert sum(driver.dropped_records.values()) == 2

@@ -80,3 +80,27 @@ def test_they_show_their_numbers() -> None:
     assert repr(SessionWindows(SECOND, grace=SECOND)) == "<SessionWindows with gaps of 1000 ms, grace 1000 ms>"
     assert repr(UnlimitedWindows()) == "<UnlimitedWindows from 0>"
     assert repr(EmitStrategy.on_window_close()) == "EmitStrategy.on_window_close()"
+
+
+@pytest.mark.parametrize("kind", [TimeWindows, SlidingWindows, SessionWindows])
+def test_a_number_instead_of_a_duration_is_refused_with_all_that_is_wrong(kind: Any) -> None:
+    told = r"^\w+=5 is not a duration\. Give a timedelta, such as timedelta\(seconds=5\)\."
+    with pytest.raises(ConfigurationError, match=f"{told}$"):
+        kind(5, grace=ZERO)
+    with pytest.raises(TypeError, match=rf"{told} {kind.__name__} needs grace=\. Give the time .*=timedelta\(0\)\.$"):
+        kind(5)
+
+
+@pytest.mark.parametrize(("given", "example"), [(0, 30), (-5, 30), (True, 30), ("5", 30), (2.5, 30), (90, 90)])
+def test_the_example_of_a_duration_has_the_number_that_was_given(given: Any, example: int) -> None:
+    with pytest.raises(ConfigurationError, match=rf"such as timedelta\(seconds={example}\)\.$"):
+        TimeWindows(given, grace=ZERO)
+
+
+def test_windows_without_a_grace_are_refused() -> None:
+    make: Any = JoinWindows
+    with pytest.raises(TypeError, match=r"^JoinWindows needs grace=\. "):
+        make(before=SECOND, after=SECOND)
+    make = TimeWindows
+    with pytest.raises(TypeError, match=r"missing 1 required .*'size'"):
+        make(grace=ZERO)

@@ -13,24 +13,24 @@ from kafka_groups.errors import (
     DisconnectedError,
 )
 from kafka_groups.protocol.error_codes import ErrorCode
-from kafka_groups.protocol.messages.streams_group import KeyValue, UserEndpoint
 from kafka_groups.protocol.messages.streams_group_heartbeat import (
     StreamsGroupHeartbeatRequest,
     StreamsGroupHeartbeatResponse,
     StreamsGroupHeartbeatStatus,
     StreamsStatus,
 )
+from kafka_groups.protocol.messages.streams_group_parts import KeyValue, UserEndpoint
+from kafka_groups.streams.member.rules.group_topology import GroupTopology, Subtopology
 from kafka_groups.streams.member.rules.heartbeat import MemberDescription
 from kafka_groups.streams.member.rules.member_events import (
     TasksLost,
     TasksRevoked,
 )
+from kafka_groups.streams.member.rules.member_tasks import NO_TASKS, MemberTasks, tasks_to_wire
 from kafka_groups.streams.member.rules.membership import StreamsMembership
 from kafka_groups.streams.member.rules.pace import HeartbeatPace
 from kafka_groups.streams.member.rules.states import MembershipState
 from kafka_groups.streams.member.rules.task_offsets import TaskOffsetReporter, TaskPosition
-from kafka_groups.streams.member.rules.tasks import NO_TASKS, MemberTasks, tasks_to_wire
-from kafka_groups.streams.member.rules.topology import GroupTopology, Subtopology
 from kafka_groups.types import TaskId
 from tests.support.members.old_session import old_session
 

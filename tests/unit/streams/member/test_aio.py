@@ -3,7 +3,7 @@
 import asyncio
 import gc
 import warnings
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import pytest
@@ -22,9 +22,12 @@ from kafka_groups.errors import (
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.streams import (
     AsyncStreamsGroupMember,
+    ChangelogTopic,
+    GroupTopologyBuilder,
     MembershipState,
     StatusesChanged,
     TaskId,
+    TaskPosition,
     TasksRevoked,
 )
 from kafka_groups.testing.simulation import Simulation, run_simulated
@@ -33,6 +36,7 @@ from tests.unit.streams.member.clusters import SETTINGS, TOPIC, TOPOLOGY, World
 
 Program = Callable[[World], Awaitable[None]]
 FIRST = TopicPartition(TOPIC, 0)
+KEEPING = GroupTopologyBuilder().add_subtopology("0", sources=[TOPIC], changelogs=[ChangelogTopic("rows")]).build()
 
 
 def simulate(program: Program, *, seed: int = 1, **world: Any) -> None:
@@ -210,6 +214,36 @@ def test_only_what_was_given_up_is_confirmed() -> None:
             wrong: Any = StatusesChanged(())
             with pytest.raises(ConfigurationError, match="needs no confirmation"):
                 member.confirm(wrong)
+
+    simulate(program)
+
+
+class UnprintableError(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+    __repr__ = __str__
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (UnprintableError(), "UnprintableError: its text cannot be shown, because str.. of it raises RuntimeError$"),
+        (ValueError("x" * 5_000_000), "ValueError: x{2000}…$"),
+        (KeyError(), "KeyError$"),
+    ],
+    ids=["unprintable", "vast", "empty"],
+)
+def test_the_error_of_task_offsets_is_told_whatever_its_class_does(error: Exception, told: str) -> None:
+    def failing() -> Mapping[TaskId, TaskPosition]:
+        raise error
+
+    async def program(world: World) -> None:
+        async with world.member(topology=KEEPING, task_offsets=failing) as member:
+            await member.join()
+            with pytest.raises(IllegalStateError, match=f"^task_offsets failed, .* offsets before: {told}") as raised:
+                await assigned(member)
+            assert raised.value.__cause__ is error
 
     simulate(program)
 

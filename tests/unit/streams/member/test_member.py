@@ -3,11 +3,12 @@
 import gc
 import threading
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from kafka_groups.broker.cluster import EmbeddedCluster
-from kafka_groups.errors import ApplicationShutdownError, ClosedError, IllegalStateError
+from kafka_groups.errors import ApplicationShutdownError, ClosedError, ConcurrentUseError, IllegalStateError
 from kafka_groups.streams import MembershipState, StreamsGroupMember, TasksAssigned, TasksRevoked
 from kafka_groups.types import OffsetAndMetadata, TopicPartition
 from tests.support.conditions import wait_until
@@ -29,9 +30,9 @@ def nothing_is_left_behind() -> Iterator[None]:
     wait_until(lambda: not [each for each in threading.enumerate() if each.name.startswith("streams-member")])
 
 
-def a_member(cluster: EmbeddedCluster, application_id: str) -> StreamsGroupMember:
+def a_member(cluster: EmbeddedCluster, application_id: str, **keywords: Any) -> StreamsGroupMember:
     return StreamsGroupMember(
-        bootstrap_servers=cluster.bootstrap_servers, application_id=application_id, topology=TOPOLOGY
+        bootstrap_servers=cluster.bootstrap_servers, application_id=application_id, topology=TOPOLOGY, **keywords
     )
 
 
@@ -85,6 +86,47 @@ def test_calls_before_join_and_after_close_say_so(cluster: EmbeddedCluster) -> N
     for call in (member.join, lambda: member.poll(0), member.request_shutdown):
         with pytest.raises(ClosedError):
             call()
+
+
+def test_a_poll_does_not_wait_for_the_thread_of_the_member(cluster: EmbeddedCluster) -> None:
+    with a_member(cluster, "busy") as member:
+        member.join()
+        is_busy, goes_on = threading.Event(), threading.Event()
+
+        def keep_busy() -> None:
+            is_busy.set()
+            goes_on.wait()
+
+        wait_until(lambda: member._client.membership.has_events)
+        member._thread.call_soon(keep_busy)
+        is_busy.wait()
+        try:
+            heard = [*member.poll(0), *member.poll(0), *member.poll(0.01)]
+        finally:
+            goes_on.set()
+        assert TasksAssigned in map(type, heard)
+        assert poll_until(member, 2) == []
+
+
+def test_a_member_that_was_not_called_in_time_joins_again_with_the_next_poll(cluster: EmbeddedCluster) -> None:
+    with a_member(cluster, "stale", max_poll_interval_ms=500) as member:
+        member.join()
+        wait_until(lambda: member.state is MembershipState.STALE)
+        member.poll(0)
+        poll_until(member, 2)
+
+
+def test_two_threads_do_not_poll_at_once(cluster: EmbeddedCluster) -> None:
+    with a_member(cluster, "two") as member:
+        member.join()
+        poll_until(member, 2)
+        waiting = threading.Thread(target=member.poll)
+        waiting.start()
+        wait_until(lambda: member._client.membership.calls.is_waiting)
+        with pytest.raises(ConcurrentUseError):
+            member.poll(0)
+        member.request_shutdown()
+        waiting.join()
 
 
 def test_a_member_that_is_forgotten_ends_its_thread(cluster: EmbeddedCluster) -> None:

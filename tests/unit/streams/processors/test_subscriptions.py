@@ -55,7 +55,7 @@ def test_responses(given: SubscriptionResponse, data: bytes) -> None:
         (b"", "cut off"),
         (b"\x01\x03" + HASH[:-1], "cut off"),
         (b"\x01\x03" + HASH + b"\x00", "cut off"),
-        (b"\x02\x03" + HASH + b"a\x00\x00\x00\x00", "has version 2. Versions up to 1 are known"),
+        (b"\x02\x03" + HASH + b"a\x00\x00\x00\x00", "has version 2. Versions up to 1 are supported"),
         (b"\x81\x07a\x00\x00\x00\x00", "unknown instruction 7"),
     ],
 )

@@ -1,6 +1,7 @@
 """Queries of a store in several tasks see it as one, in the order of its keys and times."""
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
@@ -8,14 +9,24 @@ import pytest
 
 from kafka_groups import serdes
 from kafka_groups.serdes import Window, Windowed
-from kafka_groups.streams import StreamsError, stores
+from kafka_groups.streams import (
+    InvalidStateStoreError,
+    StateStoreMigratedError,
+    StoreNotAvailableError,
+    StreamsError,
+    stores,
+)
+from kafka_groups.streams.engines.questions import PAGE_ROWS, StoreQuestion, TaskAnswer, answers
+from kafka_groups.streams.engines.shared_memory import SharedEngine
 from kafka_groups.streams.queries.committed import committed_view
-from kafka_groups.streams.runtime.shared_engine import SharedEngine
-from kafka_groups.streams.state.opening import open_state
-from kafka_groups.streams.state.store import RecordContext, StoreSurroundings
+from kafka_groups.streams.state.engine import EngineStatus
+from kafka_groups.streams.state.opened_state import open_state
+from kafka_groups.streams.state.state_store import RecordContext, StoreSurroundings
 from kafka_groups.streams.state.stores import StoreDefinition
 from kafka_groups.streams.topology.context import open_view
-from kafka_groups.streams.topology.node_graph import StorePlace
+from kafka_groups.streams.topology.node_graph import TopologyStore
+from kafka_groups.types import TaskId
+from tests.support.committed_states import commit
 
 TEXT = serdes.string
 ROWS = stores.key_value("rows", TEXT, TEXT)
@@ -23,16 +34,33 @@ WINDOWS = stores.window("windows", TEXT, TEXT, size=timedelta(milliseconds=10), 
 SESSIONS = stores.session("sessions", TEXT, TEXT, retention=timedelta(minutes=1))
 
 
-def filled(definition: StoreDefinition, *fills: Callable[[Any], object]) -> Any:
+def filled(
+    definition: StoreDefinition, *fills: Callable[[Any], object], engines: list[SharedEngine] | None = None
+) -> Any:
     """Return the view of a store that has a task for each of the functions, which fill it."""
-    engines = []
+    engines = [] if engines is None else engines
     for fill in fills:
-        engine, record = SharedEngine(), RecordContext()
-        state = open_state(definition, StoreSurroundings(topic="t", engine=engine, record=record, is_caching=False))
-        fill(open_view(state, record))
-        state.commit()
-        engines.append(engine)
-    return committed_view(StorePlace(definition=definition), "app", engines)
+        engines.append(filled_engine(definition, fill))
+    return view_of(definition, engines)
+
+
+def view_of(definition: StoreDefinition, engines: list[SharedEngine], **options: Any) -> Any:
+    """Return the view of a store in tasks with these engines."""
+
+    def ask(question: StoreQuestion) -> list[TaskAnswer]:
+        having = [(TaskId("0", at), engine) for at, engine in enumerate(engines) if engine.is_open]
+        return answers(question, definition, having)
+
+    return committed_view(TopologyStore(definition=definition), "app", ask, **options)
+
+
+def filled_engine(definition: StoreDefinition, fill: Callable[[Any], object]) -> SharedEngine:
+    engine, record = SharedEngine(), RecordContext()
+    state = open_state(definition, StoreSurroundings(topic="t", engine=engine, record=record, is_caching=False))
+    fill(open_view(state, record))
+    commit(state, engine)
+    engine.set_status(EngineStatus.ACTIVE)
+    return engine
 
 
 def test_keys_of_all_tasks_come_in_order() -> None:
@@ -59,3 +87,110 @@ def test_a_session_is_found_whichever_task_has_it() -> None:
     sessions = filled(SESSIONS, lambda one: one.put("a", 0, 30, "1"), lambda two: two.put("b", 5, 20, "2"))
     assert [each for each, _ in sessions.all()] == [Windowed("b", Window(5, 20)), Windowed("a", Window(0, 30))]
     assert [sessions.get("a", 0, 30), sessions.get("b", 5, 20), sessions.get("b", 0, 30)] == ["1", "2", None]
+
+
+@pytest.mark.parametrize(
+    ("definition", "fill", "ask"),
+    [
+        (ROWS, lambda rows: rows.put("a", "1"), lambda rows: rows.get("a")),
+        (ROWS, lambda rows: rows.put("a", "1"), lambda rows: list(rows.all())),
+        (WINDOWS, lambda windows: windows.put("a", "1", 0), lambda windows: windows.get("a", 0)),
+        (WINDOWS, lambda windows: windows.put("a", "1", 0), lambda windows: list(windows.fetch("a", 0, 10))),
+        (SESSIONS, lambda sessions: sessions.put("a", 0, 30, "1"), lambda sessions: list(sessions.all())),
+    ],
+)
+def test_a_view_whose_task_has_gone_raises_an_error(
+    definition: StoreDefinition, fill: Callable[[Any], object], ask: Callable[[Any], object]
+) -> None:
+    engines: list[SharedEngine] = []
+    view = filled(definition, fill, lambda _: None, engines=engines)
+    assert ask(view)
+    engines[1].close()
+    name = definition.name
+    with pytest.raises(
+        InvalidStateStoreError, match=rf"^Store '{name}' is not here any more: .* Ask app.store again\.$"
+    ):
+        ask(view)
+
+
+def test_an_iteration_that_has_begun_goes_on_with_what_it_has_read() -> None:
+    engines: list[SharedEngine] = []
+    rows = filled(ROWS, lambda one: one.put_all([("a", "1"), ("c", "3")]), engines=engines)
+    iteration = iter(rows.all())
+    assert next(iteration) == ("a", "1")
+    engines[0].close()
+    assert list(iteration) == [("c", "3")]
+
+
+@pytest.mark.parametrize("definition", [ROWS, WINDOWS, SESSIONS], ids=lambda each: str(each.name))
+def test_a_view_reads_the_tasks_that_come_later(definition: StoreDefinition) -> None:
+    engines: list[SharedEngine] = []
+    times = () if definition is ROWS else (0, 30) if definition is SESSIONS else (0,)
+
+    def put(key: str) -> Callable[[Any], object]:
+        return lambda store: store.put(key, *times, "1") if definition is SESSIONS else store.put(key, "1", *times)
+
+    def keys() -> list[str]:
+        return [key.key if isinstance(key, Windowed) else key for key, _ in view.all()]
+
+    view = filled(definition, put("a"), engines=engines)
+    assert keys() == ["a"]
+    engines.append(filled_engine(definition, put("b")))
+    assert keys() == ["a", "b"]
+    gone = engines.pop()
+    gone.close()
+    with pytest.raises(InvalidStateStoreError, match="one of the tasks that this view reads has moved"):
+        keys()
+
+
+def test_a_view_without_tasks_raises_an_error() -> None:
+    with pytest.raises(StoreNotAvailableError, match=r"No task of this process has store 'rows' now\. Ask app\.store"):
+        filled(ROWS)
+
+
+def test_a_view_of_one_partition_reads_no_other() -> None:
+    engines = [filled_engine(ROWS, lambda rows, at=at: rows.put("a", str(at))) for at in range(3)]  # type: ignore[misc]
+    assert [view_of(ROWS, engines, partition=at).get("a") for at in range(3)] == ["0", "1", "2"]
+    with pytest.raises(StoreNotAvailableError):
+        view_of(ROWS, engines, partition=3)
+
+
+@pytest.mark.parametrize("status", [EngineStatus.STANDBY, EngineStatus.RESTORING])
+def test_copies_are_read_if_stale_answers_are_allowed(status: EngineStatus) -> None:
+    engine = filled_engine(ROWS, lambda rows: rows.put("a", "1"))
+    engine.set_status(status)
+    with pytest.raises(InvalidStateStoreError):
+        view_of(ROWS, [engine])
+    assert view_of(ROWS, [engine], allows_stale=True).get("a") == "1"
+
+
+def test_more_rows_than_a_page_come_in_order_and_once() -> None:
+    keys = [f"{number:05}" for number in range(3 * PAGE_ROWS + 7)]
+    halves = [filled_engine(ROWS, lambda rows, half=half: rows.put_all([(key, "x") for key in half]))  # type: ignore[misc]
+              for half in (keys[::2], keys[1::2])]  # fmt: skip
+    view = view_of(ROWS, halves)
+    assert [key for key, _ in view.all()] == keys
+    assert [key for key, _ in view.all(reverse=True)] == keys[::-1]
+    low, high = keys[5], keys[-5]
+    assert [key for key, _ in view.range(low, high)] == keys[5:-4]
+    assert [key for key, _ in view.range(low, high, reverse=True)] == keys[5:-4][::-1]
+    assert [key for key, _ in view.prefix(b"01")] == [key for key in keys if key.startswith("01")]
+
+
+def test_a_page_whose_task_has_gone_is_not_left_out() -> None:
+    engines = [filled_engine(ROWS, lambda rows: rows.put_all([(f"{at:05}", "x") for at in range(2 * PAGE_ROWS)]))]
+    rows = view_of(ROWS, engines).all()
+    next(rows)
+    engines[0].close()
+    with pytest.raises(StateStoreMigratedError):
+        list(rows)
+
+
+def test_threads_that_ask_a_view_at_once_see_all_tasks() -> None:
+    engines: list[SharedEngine] = []
+    rows = filled(ROWS, lambda one: one.put("a", "1"), engines=engines)
+    with ThreadPoolExecutor(4) as threads:
+        for at in range(20):
+            engines.append(filled_engine(ROWS, lambda other, at=at: other.put(f"b{at:02}", "1")))  # type: ignore[misc]
+            seen = [len(list(each.result())) for each in [threads.submit(rows.all) for _ in range(4)]]
+            assert seen == 4 * [at + 2]

@@ -5,12 +5,13 @@ from collections.abc import Callable
 from typing import Any
 
 from kafka_groups.streams import StreamsBuilder, Topology, serdes, stores
+from kafka_groups.streams.engines.interface import EngineFactory
 from kafka_groups.streams.processors.extractors import fail_on_invalid
 from kafka_groups.streams.runtime.restore_listeners import RestoreListeners
 from kafka_groups.streams.runtime.settings import WorkerSettings
 from kafka_groups.streams.runtime.worker import StreamsWorker
 from kafka_groups.streams.tasks.error_context import ErrorHandlers
-from kafka_groups.streams.tasks.task import TaskSettings
+from kafka_groups.streams.tasks.stream_task import TaskSettings
 from kafka_groups.testing.clock import ManualClock
 from kafka_groups.types import TopicPartition
 from tests.support.fake_kafka import FakeKafka, FakeMembership, FakePlane, Faults
@@ -50,6 +51,8 @@ class Process:
         listeners: RestoreListeners = RestoreListeners(),  # noqa: B008 - frozen
         handlers: ErrorHandlers | None = None,
         cache_max_bytes: int = 10 * 1024 * 1024,
+        *,
+        engines: EngineFactory | None = None,
         **settings: Any,
     ) -> None:
         self.kafka = kafka
@@ -57,7 +60,7 @@ class Process:
         is_transactional = settings.get("is_exactly_once", False)
         self.plane = FakePlane(kafka, faults, is_transactional=is_transactional)
         self.member = FakeMembership(kafka, faults)
-        graph = (topology or counting()).graph
+        graph = (topology or counting()).graph.with_default_store(is_persistent=engines is not None)
         known = handlers or ErrorHandlers()
         tasks = TaskSettings(
             topology=graph,
@@ -69,7 +72,7 @@ class Process:
             cache_max_bytes=cache_max_bytes,
         )
         given = WorkerSettings(tasks=tasks, listeners=listeners, **settings)
-        self.worker = StreamsWorker(given, self.plane, self.member, self.clock)
+        self.worker = StreamsWorker(given, self.plane, self.member, self.clock, engines)
 
     async def turn_until(self, done: Callable[[], object], most: int = 200) -> None:
         """Step the worker until a condition holds; a commit is due in each turn."""

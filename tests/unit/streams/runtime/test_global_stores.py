@@ -10,7 +10,7 @@ from tests.unit.streams.runtime.counting import Process, enriched
 from tests.unit.streams.runtime.test_task_timeout import failing
 
 ORDERS = TopicPartition("orders", 0)
-REQUESTS = ("partition_counts", "bounds")
+REQUESTS = ("partition_counts", "stable_bounds")
 
 
 def joining(task_timeout_ms: int = 300_000) -> Process:

@@ -8,8 +8,11 @@ import pytest
 from kafka_groups.errors import (
     ClusterAuthorizationFailedError,
     DeliveryFailedError,
+    InvalidRecordError,
     KafkaGroupsError,
     MessageTooLargeError,
+    NetworkError,
+    OperationTimeoutError,
     TopicAuthorizationFailedError,
     UnknownTopicOrPartitionError,
 )
@@ -17,13 +20,13 @@ from kafka_groups.streams import ErrorContext, ErrorResponse, Record, StreamsBui
 from kafka_groups.streams.tasks.error_context import ErrorHandlers
 from kafka_groups.types import TopicPartition
 from tests.support.fake_kafka import FakeKafka, LogEntry
-from tests.unit.streams.runtime.counting import CHANGELOG, Process, brokers
+from tests.unit.streams.runtime.counting import CHANGELOG, Process, brokers, restored
 
 REFUSALS = [
     (MessageTooLargeError("501 bytes"), "Make records smaller, or allow larger ones"),
     (TopicAuthorizationFailedError("no"), "Allow the application's user to write to totals"),
-    (UnknownTopicOrPartitionError("deleted"), "Create totals"),
 ]
+UNKNOWN = UnknownTopicOrPartitionError("deleted")
 
 
 class Answers:
@@ -89,7 +92,7 @@ async def test_a_refused_record_ends_the_worker_and_says_what_to_do(error: Kafka
     assert not process.kafka.committed
 
 
-@pytest.mark.parametrize("error", [error for error, _ in REFUSALS])
+@pytest.mark.parametrize("error", [UNKNOWN, *(error for error, _ in REFUSALS)])
 async def test_the_handler_is_asked_about_the_record_and_may_skip_it(error: KafkaGroupsError) -> None:
     process, handler = await started(refusing(error), ErrorResponse.RESUME)
     await process.turn_until(lambda: process.has_committed(3))
@@ -99,6 +102,34 @@ async def test_the_handler_is_asked_about_the_record_and_may_skip_it(error: Kafk
     assert (context.source_raw_key, context.source_raw_value) == (b"bad", b"bad")
     assert record == Record(b"bad", b"bad", 1)
     assert asked_about is error
+
+
+def refusing_the_batch(error: KafkaGroupsError) -> Any:
+    return lambda place, _entry: error if place.topic == "totals" else None
+
+
+async def test_a_batch_that_is_too_large_says_so_and_names_its_largest_record() -> None:
+    process, _ = await started(refusing_the_batch(MessageTooLargeError("Message size too large")))
+    text = (
+        r"what follows from words-0 offset 1: .*Message size too large\. It is one of 3 records for totals-0 that were "
+        r"refused together: .*The largest of them has 6 bytes.*limit is too low for the batch\. Make records smaller"
+    )
+    with pytest.raises(StreamsError, match=text):
+        await process.turn_until(lambda: process.has_committed(3))
+
+
+async def test_the_handler_is_asked_about_each_record_of_a_batch_and_hears_that_it_is_one_of_several() -> None:
+    process, handler = await started(refusing_the_batch(InvalidRecordError("null key")), ErrorResponse.RESUME)
+    await process.turn_until(lambda: process.has_committed(3))
+    assert [context.offset for context, _, _ in handler.asked] == [0, 1, 2]
+    assert {type(error) for _, _, error in handler.asked} == {InvalidRecordError}
+    assert "null key. It is one of 3 records for totals-0" in str(handler.asked[0][2])
+
+
+async def test_records_of_a_topic_that_may_not_be_written_to_are_wrong_one_by_one() -> None:
+    process, handler = await started(refusing_the_batch(TopicAuthorizationFailedError("no")), ErrorResponse.RESUME)
+    await process.turn_until(lambda: process.has_committed(3))
+    assert {str(error) for _, _, error in handler.asked} == {"no"}
 
 
 async def test_a_dead_letter_is_written_before_the_commit() -> None:
@@ -180,3 +211,71 @@ async def test_a_change_of_a_store_that_is_refused_ends_the_worker() -> None:
     await process.worker.start()
     with pytest.raises(DeliveryFailedError, match=CHANGELOG):
         await process.turn_until(lambda: process.has_committed(1))
+
+
+async def test_a_topic_that_brokers_do_not_know_any_more_is_asked_for_before_the_next_record() -> None:
+    def deleted(place: TopicPartition, _entry: LogEntry) -> KafkaGroupsError | None:
+        process.kafka.counts.pop("totals", None)
+        return UNKNOWN if place.topic == "totals" else None
+
+    process, _ = await started(deleted)
+    text = (
+        r"write in task 0_0 cannot write to totals what follows from words-0 offset 0: .*does not exist.*Create totals"
+    )
+    with pytest.raises(StreamsError, match=text):
+        await process.turn_until(lambda: process.has_committed(3))
+    assert not process.kafka.committed
+
+
+PASSING = [OperationTimeoutError("late"), NetworkError("a broker left the cluster"), UNKNOWN]
+
+
+@pytest.mark.parametrize("error", PASSING)
+async def test_without_a_handler_records_are_processed_again_after_an_error_that_may_pass(
+    error: KafkaGroupsError, caplog: pytest.LogCaptureFixture
+) -> None:
+    process, _ = await started(refusing(error, times=3))
+    await process.turn_until(lambda: process.has_committed(3))
+    assert set(keys(process)) == {b"a", b"bad", b"c"}
+    first = keys(process).index(b"bad")
+    assert b"c" in keys(process)[first:]  # behind it, in the order of the task
+    assert f"did not write to totals: {type(error).__name__}" in caplog.text
+    assert "The records since the last commit are processed again" in caplog.text
+
+
+async def test_a_change_of_a_store_whose_error_may_pass_is_made_again() -> None:
+    kafka = brokers()
+    for word in ("good", "bad", "bad", "good", "bad"):
+        kafka.produce("words", word, "")
+    kafka.refusal = refusing(NetworkError("a broker left the cluster"), topic=CHANGELOG, times=2)
+    process = Process(kafka)
+    process.member.assign("0_0")
+    await process.worker.start()
+    await process.turn_until(lambda: process.has_committed(5))
+    await process.worker.close()
+    counts = restored(kafka)
+    assert counts["good"] >= 2  # at least once
+    assert counts["bad"] == 3
+
+
+@pytest.mark.parametrize("topic", ["totals", CHANGELOG])
+async def test_records_are_not_processed_again_for_longer_than_the_task_timeout(topic: str) -> None:
+    kafka = brokers()
+    kafka.produce("words", "bad", "")
+    kafka.refusal = refusing(NetworkError("a broker left the cluster"), topic=topic)
+    process = Process(kafka, task_timeout_ms=10_000)
+    process.member.assign("0_0")
+    await process.worker.start()
+    begun_ms = process.clock.now_ms()
+    with pytest.raises(DeliveryFailedError, match="a broker left the cluster"):
+        await process.turn_until(lambda: process.has_committed(1))
+    assert 10_000 <= process.clock.now_ms() - begun_ms <= 30_000
+    assert not process.kafka.committed
+
+
+async def test_the_last_commit_may_fail_for_a_passing_reason() -> None:
+    process, _ = await started(refusing(NetworkError("a broker left the cluster")))
+    process.clock.advance(1_000)
+    await process.worker.turn()
+    await process.worker.close(1.0)
+    assert not process.kafka.committed

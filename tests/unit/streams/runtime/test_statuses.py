@@ -8,7 +8,11 @@ from kafka_groups.errors import ApplicationShutdownError
 from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatStatus, StreamsStatus
 from kafka_groups.streams import StreamsError
 from kafka_groups.streams.runtime.statuses import GroupStatuses
+from kafka_groups.streams.topology.internal_topics import InternalTopics
 from tests.unit.streams.runtime.counting import INPUT, Process, brokers, restored
+
+TOPICS = InternalTopics({"app-counts-changelog": "counts"}, frozenset({"app-words-repartition"}))
+FAILED = "Internal topics are missing: app-counts-changelog; Creation failed: app-counts-changelog (Invalid value)."
 
 
 async def started() -> Process:
@@ -42,7 +46,9 @@ async def test_source_topics_that_come_in_time_are_waited_for() -> None:
 async def test_wrong_numbers_of_partitions_end_the_worker_at_once() -> None:
     process = await started()
     process.member.tell(StreamsStatus.INCORRECTLY_PARTITIONED_TOPICS, "words has 3")
-    with pytest.raises(StreamsError, match=r"INCORRECTLY_PARTITIONED_TOPICS: words has 3\. Create the topics"):
+    with pytest.raises(
+        StreamsError, match=r"INCORRECTLY_PARTITIONED_TOPICS: words has 3\. Let the application repartition"
+    ):
         await process.worker.turn()
 
 
@@ -67,5 +73,70 @@ def test_what_every_group_says_at_its_start_is_no_warning(
     code: StreamsStatus, level: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level("INFO"):
-        GroupStatuses().changed((StreamsGroupHeartbeatStatus(status_code=code, status_detail=""),), 0)
+        GroupStatuses(TOPICS).changed((StreamsGroupHeartbeatStatus(status_code=code, status_detail=""),), 0)
     assert [record.levelname for record in caplog.records] == [level]
+
+
+@pytest.mark.parametrize(
+    ("detail", "advice"),
+    [
+        (
+            "Existing topic app-counts-changelog has different number of partitions: expected 4, found 2",  # Kafka 4.4
+            r"Do not delete the changelog: it has the only copy of store 'counts'.*another application_id",
+        ),
+        (
+            "Topic app-counts-changelog has 2 partitions, but the topology needs 4.",
+            r"needs 4\. Do not delete the changelog: it has the only copy of store 'counts'",
+        ),
+        ("Existing topic app-words-repartition has …", "Do not delete the repartition topic: .*not processed yet"),
+        ("Following topics do not have the same number of partitions: [a, b]", r"Let the application repartition"),
+    ],
+)
+def test_no_advice_about_partitions_leads_to_the_loss_of_state(detail: str, advice: str) -> None:
+    status = StreamsGroupHeartbeatStatus(status_code=StreamsStatus.INCORRECTLY_PARTITIONED_TOPICS, status_detail=detail)
+    with pytest.raises(StreamsError, match=advice):
+        GroupStatuses(TOPICS).changed((status,), 0)
+
+
+def test_topics_that_cannot_be_created_are_a_warning_once(caplog: pytest.LogCaptureFixture) -> None:
+    statuses = GroupStatuses(TOPICS)
+    with caplog.at_level("INFO"):
+        for detail in ("Internal topics are missing: app-counts-changelog.", FAILED) * 3:
+            status = StreamsGroupHeartbeatStatus(
+                status_code=StreamsStatus.MISSING_INTERNAL_TOPICS, status_detail=detail
+            )
+            statuses.changed((status,), 0)
+    assert [record.levelname for record in caplog.records] == ["INFO", "WARNING"]
+    assert "(Invalid value). The group's coordinator creates them, and tries again." in caplog.messages[1]
+    assert "Invalid value" in statuses.obstacles[0]  # also after a status that does not say so
+    statuses.changed((), 0)
+    assert not statuses.obstacles
+
+
+async def test_a_worker_that_does_not_run_says_what_it_waits_for(caplog: pytest.LogCaptureFixture) -> None:
+    process = await started()
+    process.member.tell(StreamsStatus.MISSING_INTERNAL_TOPICS, FAILED)
+    await passed(process, 9_000)
+    assert "has not been RUNNING" not in caplog.text
+    await passed(process, 122_000)
+    warned = [each for each in caplog.messages if "has not been RUNNING" in each]
+    assert len(warned) == 4  # after 10, 30, 70 and 130 s
+    assert "for 10 s: the streams group says MISSING_INTERNAL_TOPICS: Internal topics are missing:" in warned[0]
+    assert "a key topic.… of the application" in warned[0]
+    process.member.tell(None)
+    process.member.assign("0_0")
+    with caplog.at_level("INFO"):
+        await process.turn_until(lambda: process.worker.is_running)
+        await passed(process, 100)
+    assert "All tasks run, after" in caplog.text
+
+
+def test_a_changelog_that_is_missing_after_the_start_is_a_warning_that_names_the_store(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    statuses = GroupStatuses(TOPICS)
+    statuses.has_worked = True
+    status = StreamsGroupHeartbeatStatus(status_code=StreamsStatus.MISSING_INTERNAL_TOPICS, status_detail=FAILED)
+    statuses.changed((status,), 0)
+    assert "The changelog of store 'counts' was deleted while the application ran" in caplog.text
+    assert "start the application with another application_id" in caplog.text

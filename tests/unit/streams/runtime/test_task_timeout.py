@@ -14,6 +14,7 @@ from kafka_groups.errors import (
     NetworkError,
     TopicAuthorizationFailedError,
 )
+from kafka_groups.streams.member.rules.states import MembershipState
 from kafka_groups.streams.runtime.task_timeout import TaskTimeout
 from kafka_groups.testing.clock import ManualClock
 from kafka_groups.types import TaskId, TopicPartition
@@ -294,3 +295,35 @@ def test_a_success_ends_an_outage() -> None:
         timeout.end()
         assert timeout.may_try
         clock.advance(6_000)
+
+
+async def idle(task_timeout_ms: int) -> Process:
+    """A worker that has processed everything there is, and whose member then reaches no broker."""
+    process = await started(words("to"), task_timeout_ms)
+    await process.turn_until(lambda: process.has_committed(1))
+    process.member.state = MembershipState.UNREACHABLE
+    return process
+
+
+async def test_a_worker_with_nothing_to_do_ends_if_no_broker_answers_for_too_long(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    process = await idle(60_000)
+    for _ in range(60):
+        await process.worker.turn()
+        process.clock.advance(1_000)
+    assert process.worker.is_running
+    assert not caplog.records  # the client has logged that
+    with pytest.raises(NetworkError, match="No broker answers"):
+        await process.turn_until(lambda: False, 2)
+    assert "The group cannot be reached: No broker answers (for 60 s, and task.timeout.ms is 60000)" in caplog.text
+
+
+async def test_a_worker_with_nothing_to_do_waits_for_brokers_that_come_back() -> None:
+    process = await idle(60_000)
+    for state in (MembershipState.UNREACHABLE, MembershipState.STABLE, MembershipState.UNREACHABLE):
+        process.member.state = state
+        for _ in range(50):
+            await process.worker.turn()
+            process.clock.advance(1_000)
+    assert process.worker.is_running

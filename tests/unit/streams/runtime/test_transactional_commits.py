@@ -7,7 +7,13 @@ from typing import Any
 
 import pytest
 
-from kafka_groups.errors import MessageTooLargeError, OperationTimeoutError, TransactionFailedError
+from kafka_groups.errors import (
+    KafkaGroupsError,
+    MessageTooLargeError,
+    OperationTimeoutError,
+    TransactionFailedError,
+    UnknownTopicOrPartitionError,
+)
 from kafka_groups.streams import StreamsError
 from kafka_groups.streams.tasks.error_context import ErrorHandlers, ErrorResponse
 from kafka_groups.types import OffsetAndMetadata, TopicPartition
@@ -160,10 +166,10 @@ async def test_stores_are_not_restored_after_a_transaction_that_failed() -> None
     made, plane = failing_process(kafka)
     await made.worker.start()
     await made.turn_until(lambda: made.has_committed(3))
-    restored_before = made.worker.figures.restored.total
+    restored_before = made.worker.sensors.restored.total
     plane.failing = 2
     await made.turn_until(lambda: made.has_committed(len(WORDS)))
-    assert made.worker.figures.restored.total == restored_before
+    assert made.worker.sensors.restored.total == restored_before
     assert results(kafka) == once_each()
 
 
@@ -295,6 +301,108 @@ async def test_a_refused_record_that_always_differs_ends_the_worker(monkeypatch:
         await made.turn_until(lambda: made.has_committed(len(WORDS)))
     await made.worker.close(is_clean=False)
     assert not results(kafka)
+
+
+async def test_an_error_of_librdkafka_that_does_not_pass_ends_the_worker_after_three_transactions() -> None:
+    kafka = written()
+    kafka.refusal = lambda place, _entry: KafkaGroupsError("bad arguments") if place.topic == OUTPUT else None
+    made = process(kafka)
+    await made.worker.start()
+    with pytest.raises(StreamsError, match=r"librdkafka has refused 3 transactions in a row.*bad arguments"):
+        await made.turn_until(lambda: made.has_committed(len(WORDS)))
+    await made.worker.close(is_clean=False)
+    assert not results(kafka)
+
+
+def unknown(kafka: FakeKafka, *, is_deleted: bool) -> None:
+    """Let the brokers once not know the topic of the results."""
+
+    def refusal(place: TopicPartition, _entry: object) -> KafkaGroupsError | None:
+        if place.topic != OUTPUT:
+            return None
+        kafka.refusal = lambda _place, _entry: None
+        if is_deleted:
+            del kafka.counts[OUTPUT]
+        return UnknownTopicOrPartitionError("unknown")
+
+    kafka.refusal = refusal
+
+
+async def test_a_topic_that_brokers_do_not_know_for_a_while_costs_nothing() -> None:
+    kafka = written()
+    unknown(kafka, is_deleted=False)
+    await run(process(kafka))
+    assert results(kafka) == once_each()
+
+
+@pytest.mark.parametrize("has_handler", [True, False])
+async def test_a_topic_that_is_deleted_is_a_matter_of_the_handler(*, has_handler: bool) -> None:
+    kafka = written()
+    unknown(kafka, is_deleted=True)
+    asked: list[Exception] = []
+
+    def fail(_context: object, _record: object, error: Exception) -> ErrorResponse:
+        asked.append(error)
+        return ErrorResponse.FAIL
+
+    made = process(kafka, handlers=ErrorHandlers(production=fail if has_handler else None))
+    await made.worker.start()
+    with pytest.raises(StreamsError, match=r"does not exist, but a sink writes to it\. Create totals"):
+        await made.turn_until(lambda: made.has_committed(len(WORDS)))
+    assert [type(error) for error in asked] == [UnknownTopicOrPartitionError] * has_handler
+
+
+async def test_transactions_do_not_fail_for_longer_than_the_task_timeout_without_progress() -> None:
+    kafka = written()
+    made, plane = failing_process(kafka, task_timeout_ms=10_000)
+    await made.worker.start()
+    await made.turn_until(lambda: made.has_committed(3))
+    begun_ms = made.clock.now_ms()
+    with pytest.raises(TransactionFailedError, match="lost in the commit"):
+        await made.turn_until(partial(never_committed, made, plane))
+    assert 10_000 <= made.clock.now_ms() - begun_ms <= 15_000
+    assert made.has_committed(3)
+
+
+def never_committed(made: Process, plane: FailingPlane) -> bool:
+    plane.failing = 2
+    return False
+
+
+async def test_progress_gives_transactions_the_whole_time_again() -> None:
+    kafka = brokers()
+    made, plane = failing_process(kafka, task_timeout_ms=10_000)
+    await made.worker.start()
+    for number in range(1, 5):
+        kafka.produce("words", "word", "word")
+        until_ms = made.clock.now_ms() + 8_000
+        while made.clock.now_ms() < until_ms:
+            plane.failing = 2
+            made.clock.advance(500)
+            await made.worker.turn()
+        plane.failing = 0
+        await made.turn_until(partial(made.has_committed, number))
+    assert results(kafka) == {"word": [1, 2, 3, 4]}
+
+
+async def test_a_member_that_has_no_tasks_for_a_while_has_the_whole_time_again() -> None:
+    kafka = written()
+    made, plane = failing_process(kafka, task_timeout_ms=10_000)
+    await made.worker.start()
+    for _ in range(4):
+        until_ms = made.clock.now_ms() + 8_000
+        while made.clock.now_ms() < until_ms:
+            plane.failing = 2
+            made.clock.advance(500)
+            await made.worker.turn()
+        made.member.lose("0_0")
+        await made.turn_until(lambda: not made.worker.tasks)
+        made.clock.advance(1_000)
+        await made.worker.turn()
+        made.member.assign("0_0")
+    plane.failing = 0
+    await made.turn_until(lambda: made.has_committed(len(WORDS)))
+    assert results(kafka) == once_each()
 
 
 async def test_records_that_are_not_confirmed_in_time_come_again() -> None:

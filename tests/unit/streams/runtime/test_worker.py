@@ -13,10 +13,11 @@ from kafka_groups.streams import (
     Record,
     StreamsBuilder,
     StreamsError,
+    Suppressed,
     serdes,
 )
 from kafka_groups.streams.processors.extractors import skip_invalid
-from kafka_groups.streams.runtime.assigned import TaskRole
+from kafka_groups.streams.runtime.assigned import TaskPhase, TaskRole
 from kafka_groups.types import TaskId, TopicPartition
 from tests.support.fake_kafka import FakeKafka, Faults, Killed
 from tests.unit.streams.runtime.counting import CHANGELOG, INPUT, OUTPUT, Process, brokers, enriched, restored
@@ -172,7 +173,7 @@ async def test_a_member_that_has_lost_its_tasks_commits_no_state() -> None:
     process.member.assign("0_0")
     await process.worker.start()
     await process.turn_until(lambda: kafka.values(CHANGELOG))
-    assert process.worker.tasks[TASK].engine.table("counts").scan(b"", None) == []
+    assert not list(process.worker.tasks[TASK].engine.table("counts").scan(b"", None))
     assert not kafka.committed
 
 
@@ -226,6 +227,38 @@ async def test_a_standby_follows_the_changelog_and_runs_at_once_when_it_is_promo
     kafka.produce("words", "be", "")
     await standby.turn_until(lambda: standby.has_committed(len(WORDS) + 1))
     assert restored(kafka) == Counter((*WORDS, "be"))
+
+
+async def test_an_active_task_that_becomes_a_standby_keeps_its_stores_and_follows_the_next_owner() -> None:
+    kafka = with_words()
+    process = await counted(kafka)
+    task = process.worker.tasks[TASK]
+    end = len(kafka.logs[LOGGED])
+    process.member.change_role("0_0", "active", "standby")
+    await process.turn_until(lambda: process.worker.tasks[TASK].phase is TaskPhase.RESTORING)
+    standby = process.worker.tasks[TASK]
+    assert standby.role is TaskRole.STANDBY
+    assert standby.engine is task.engine
+    assert standby.applied[LOGGED] == process.plane.changelogs.positions[LOGGED] == end, "nothing is read again"
+    kafka.produce("words", "be", "")
+    await counted(kafka)
+    await process.turn_until(lambda: standby.applied[LOGGED] == len(kafka.logs[LOGGED]))
+    process.member.promote("0_0")
+    await process.turn_until(lambda: process.worker.is_running and process.worker.tasks[TASK].role is TaskRole.ACTIVE)
+    kafka.produce("words", "be", "")
+    await process.turn_until(lambda: process.has_committed(len(WORDS) + 2))
+    assert restored(kafka) == Counter((*WORDS, "be", "be"))
+
+
+async def test_a_commit_keeps_the_position_of_what_it_has_written_and_no_other() -> None:
+    kafka = with_words()
+    process = await counted(kafka)
+    task = process.worker.tasks[TASK]
+    assert task.applied == {LOGGED: len(kafka.logs[LOGGED])}
+    assert not task.engine.positions, "a store in memory has no position that outlasts its task"
+    assert LOGGED not in process.plane.written, (
+        "the next commit may write nothing to a changelog that was emptied since"
+    )
 
 
 async def test_a_paused_worker_keeps_its_tasks_and_processes_nothing_until_it_resumes() -> None:
@@ -348,7 +381,7 @@ async def test_a_standby_whose_changelog_was_truncated_is_wiped_and_restored(
     kafka.begins[LOGGED] = end + 1
     await standby.turn_until(lambda: standby.worker.tasks[TASK].applied.get(LOGGED) == 2 * end)
     assert "changelogs of task 0_0" in caplog.text
-    assert len(standby.worker.tasks[TASK].engine.table("counts").scan(b"", None)) == end - 1
+    assert len(list(standby.worker.tasks[TASK].engine.table("counts").scan(b"", None))) == end - 1
 
 
 async def test_offsets_that_are_out_of_range_begin_again_by_the_rule_of_the_source() -> None:
@@ -391,6 +424,20 @@ async def test_global_tables_are_loaded_before_anything_is_processed_and_followe
     kafka.produce("orders", "b", "rice")
     await process.turn_until(lambda: process.has_committed(2, orders))
     assert [entry.value for entry in kafka.values("named")] == [b"tea of ben", b"rice of bea"]
+
+
+async def test_joined_topics_with_different_numbers_of_partitions_end_the_worker() -> None:
+    builder = StreamsBuilder()
+    rows = builder.table("rows", key=serdes.string, value=serdes.string)
+    held = rows.suppress(Suppressed.until_time_limit(timedelta(seconds=1)))
+    read = builder.stream("in", key=serdes.string, value=serdes.string)
+    read.join(held, "{}+{}".format, value=serdes.string).to("out")
+    # The brokers are not told that both belong together, as Kafka Streams does not tell it.
+    process = Process(FakeKafka({"in": 2, "rows": 1, "out": 1}), topology=builder.build())
+    process.member.assign("0_0")
+    await process.worker.start()
+    with pytest.raises(StreamsError, match=r"equal keys would not meet: in has 2, rows has 1\."):
+        await process.turn_until(lambda: process.worker.is_running)
 
 
 async def test_a_sink_of_a_topic_that_does_not_exist_names_it() -> None:

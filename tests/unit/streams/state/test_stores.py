@@ -20,16 +20,17 @@ def test_stores_have_names_that_their_changelogs_can_have(name: Any) -> None:
         StreamsBuilder().stream("in", key=TEXT, value=TEXT).group_by_key().count(store=name)
 
 
-def test_stores_on_disk_come_later() -> None:
+def test_each_kind_of_store_may_be_kept_on_disk() -> None:
     second = timedelta(seconds=1)
     for define in (
-        lambda: stores.key_value("seen", TEXT, TEXT, persistent=True),
-        lambda: stores.timestamped_key_value("seen", TEXT, TEXT, persistent=True),
-        lambda: stores.window("seen", TEXT, TEXT, size=second, retention=second, persistent=True),
-        lambda: stores.session("seen", TEXT, TEXT, retention=second, persistent=True),
+        lambda chosen: stores.key_value("seen", TEXT, TEXT, persistent=chosen),
+        lambda chosen: stores.timestamped_key_value("seen", TEXT, TEXT, persistent=chosen),
+        lambda chosen: stores.window("seen", TEXT, TEXT, size=second, retention=second, persistent=chosen),
+        lambda chosen: stores.session("seen", TEXT, TEXT, retention=second, persistent=chosen),
     ):
-        with pytest.raises(ConfigurationError, match=r"stores on disk come in a later release. Leave it out"):
-            define()
+        assert [define(chosen).persistent for chosen in (True, False, None)] == [True, False, None]
+        with pytest.raises(ConfigurationError, match=r"persistent='disk' is not True, False or None"):
+            define("disk")
 
 
 def test_definitions_have_serdes_and_configs_of_strings() -> None:

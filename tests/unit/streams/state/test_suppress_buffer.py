@@ -8,10 +8,11 @@ from hypothesis import strategies as st
 from kafka_groups import serdes
 from kafka_groups.errors import DeserializationError
 from kafka_groups.streams.state.engine import MemoryEngine
-from kafka_groups.streams.state.store import ChangelogRecord, RecordContext, StoreSurroundings
+from kafka_groups.streams.state.state_store import ChangelogRecord, RecordContext, StoreSurroundings, batch_of
 from kafka_groups.streams.state.stores import SuppressDefinition
 from kafka_groups.streams.state.suppress_buffer import SuppressBuffer
 from kafka_groups.types import Headers
+from tests.support.committed_states import commit, restore
 
 DEFINITION = SuppressDefinition(name="waiting", key=serdes.string, value=serdes.string)
 VERSION_3 = (("v", b"\x03"),)
@@ -91,7 +92,7 @@ class Model:
         records = list(self.buffer.changelog())
         assert len({record.key for record in records}) == len(records)
         self.changelog |= {record.key: record for record in records}
-        self.buffer.commit()
+        commit(self.buffer, self.engine)
         assert list(self.buffer.changelog()) == []
         self.committed = dict(self.waiting)
 
@@ -101,8 +102,7 @@ class Model:
     def restore(self) -> None:
         self.engine = MemoryEngine()
         buffer = opened(self.engine)
-        for record in self.changelog.values():
-            buffer.restore(record)
+        restore(buffer, self.engine, self.changelog.values())
         self.crash()
 
 
@@ -121,13 +121,14 @@ def test_buffers_keep_order_and_sizes_through_commits_crashes_and_restoration(st
 
 
 def test_changelog_records_have_the_bytes_that_java_writes() -> None:
-    buffer = opened(MemoryEngine(), RecordContext("in", 0, 5))
+    engine = MemoryEngine()
+    buffer = opened(engine, RecordContext("in", 0, 5))
     buffer.put(b"a", "two", "one", 10, (("h", b"x"), ("n", None)), due_ms=300)
     head = b"\0\0\0\0\0\0\0\x0a\0\0\0\0\0\0\0\x05\0\0\0\x02in\0\0\0\0"
     headers = b"\0\0\0\x02\0\0\0\x01h\0\0\0\x01x\0\0\0\x01n\xff\xff\xff\xff"
     first = head + headers + b"\0\0\0\x03one\xff\xff\xff\xfe\0\0\0\x03two\0\0\0\0\0\0\x01\x2c"
     assert list(buffer.changelog()) == [ChangelogRecord(b"a", first, None, VERSION_3)]
-    buffer.commit()
+    commit(buffer, engine)
     buffer.put(b"a", None, "two", 10, (), due_ms=400)
     second = head + b"\0\0\0\0\0\0\0\x03one\0\0\0\x03two\xff\xff\xff\xff\0\0\0\0\0\0\x01\x2c"
     assert list(buffer.changelog()) == [ChangelogRecord(b"a", second, None, VERSION_3)]
@@ -139,7 +140,7 @@ def test_an_update_of_a_punctuation_has_no_topic_after_a_restart_either() -> Non
     engine = MemoryEngine()
     buffer = opened(engine)
     buffer.put(b"a", "x", None, 10, (), due_ms=10)
-    buffer.commit()
+    commit(buffer, engine)
     _, update = opened(engine).take()
     assert (update.topic, update.partition, update.offset) == (None, -1, -1)
 
@@ -147,11 +148,11 @@ def test_an_update_of_a_punctuation_has_no_topic_after_a_restart_either() -> Non
 @pytest.mark.parametrize(
     ("record", "told"),
     [
-        (ChangelogRecord(b"a", b"", 0, (("v", b"\x02"),)), "Known is version 3"),
-        (ChangelogRecord(b"a", b"", 0), "Known is version 3"),
+        (ChangelogRecord(b"a", b"", 0, (("v", b"\x02"),)), "Only version 3 is supported"),
+        (ChangelogRecord(b"a", b"", 0), "Only version 3 is supported"),
         (ChangelogRecord(b"a", b"\0\0", 0, VERSION_3), "cut off or broken"),
     ],
 )
 def test_unknown_changelog_records_are_refused(record: ChangelogRecord, told: str) -> None:
     with pytest.raises(DeserializationError, match=told):
-        opened(MemoryEngine()).restore(record)
+        opened(MemoryEngine()).restore(batch_of([record]))

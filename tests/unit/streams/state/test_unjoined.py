@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 
 from kafka_groups import serdes
 from kafka_groups.streams.state.engine import MemoryEngine
-from kafka_groups.streams.state.store import ChangelogRecord, RecordContext, StoreSurroundings
+from kafka_groups.streams.state.state_store import ChangelogRecord, RecordContext, StoreSurroundings
 from kafka_groups.streams.state.timed_rows import MAX_MS
 from kafka_groups.streams.state.unjoined import UnjoinedDefinition, UnjoinedState
+from tests.support.committed_states import commit, restore
 
 DEFINITION = UnjoinedDefinition(name="u", left=serdes.string, right=serdes.int64)
 PLACES = st.tuples(st.booleans(), st.sampled_from([b"", b"a", b"ab", b"b"]), st.integers(0, 20))
@@ -98,14 +99,14 @@ def test_a_record_that_comes_to_a_row_makes_it_be_looked_for_again() -> None:
 
 def test_a_state_that_is_restored_or_opened_again_has_the_same_rows() -> None:
     engine = MemoryEngine()
-    first, second = opened(engine), opened()
+    copy = MemoryEngine()
+    first, second = opened(engine), opened(copy)
     added(first, [(True, b"a", 5), (False, b"b", 3), (True, b"c", 4)])
     first.remove(first.row(b"c", 4, is_left=True), 6)
-    for record in first.changelog():
-        second.restore(record)
-    second.restore(ChangelogRecord(first.row(b"b", 3, is_left=False), None, 7))
-    first.commit()
+    restore(second, copy, first.changelog())
+    restore(second, copy, [ChangelogRecord(first.row(b"b", 3, is_left=False), None, 7)])
+    commit(first, engine)
     again = opened(engine)
-    assert again.oldest_ms == 3
+    assert again.oldest_ms == second.oldest_ms == -MAX_MS
     assert again.overdue(9, 9) == ([first.row(b"b", 3, is_left=False), first.row(b"a", 5, is_left=True)], 5)
     assert second.overdue(9, 9)[0] == [first.row(b"a", 5, is_left=True)]

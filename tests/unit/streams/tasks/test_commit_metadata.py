@@ -52,7 +52,7 @@ def test_an_offset_without_metadata_has_no_time_and_is_not_a_problem(text: str |
     ("text", "why"),
     [
         ("committed by hand", "committed by hand"),
-        ("AwAAAAAAAAEC", "its version is 3, and this client knows 1 and 2"),
+        ("AwAAAAAAAAEC", "its version is 3, and this client supports 1 and 2"),
         ("AgAAAAAAAAEC/////w==", "it has -1 times"),
         ("AgAAAAAAAAECAAAAAf////8=", "a name has -1 bytes"),
     ],

@@ -1,14 +1,25 @@
 """The handlers of an application: what they are asked, what they may answer, and what the errors say."""
 
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from kafka_groups import serdes
 from kafka_groups.errors import MessageTooLargeError, NetworkError
-from kafka_groups.streams import ErrorContext, ErrorResponse, Processor, Record, StreamsBuilder, StreamsError, Topology
-from kafka_groups.streams.state.store import RecordContext
+from kafka_groups.streams import (
+    ErrorContext,
+    ErrorResponse,
+    Processor,
+    ProcessorContext,
+    PunctuationType,
+    Record,
+    StreamsBuilder,
+    StreamsError,
+    Topology,
+)
+from kafka_groups.streams.state.state_store import RecordContext
 from kafka_groups.streams.tasks.error_context import ErrorHandlers
 from kafka_groups.streams.tasks.failures import TaskFailures
 from kafka_groups.testing.topology_driver import TopologyTestDriver
@@ -17,6 +28,7 @@ from kafka_groups.types import FetchedRecord, Headers, TaskId
 
 Handler = Callable[[ErrorContext, Record[Any, Any], Exception], ErrorResponse]
 PREFIX = "__streams.errors."
+DROPPED_LOGGER = "kafka_groups.streams.tasks.failures"
 
 
 def always(response: object) -> Handler:
@@ -79,6 +91,177 @@ def test_without_a_handler_a_record_that_cannot_be_serialised_names_topic_and_ha
         assert part in str(raised.value)
 
 
+class WithoutTextError(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+
+def failing(error: Exception) -> Topology:
+    """Raises an error for the value `bad`."""
+
+    def check(value: str) -> str:
+        if value == "bad":
+            raise error
+        return value
+
+    builder = StreamsBuilder()
+    read = builder.stream("in", key=serdes.string, value=serdes.string)
+    read.map_values(check, value=serdes.string, name="check").to("out", key=serdes.string)
+    return builder.build()
+
+
+BURIED: dict[str, Any] = {
+    "processing_exception_handler": always(ErrorResponse.DEAD_LETTER),
+    "errors_dead_letter_queue_topic_name": "dead",
+}
+
+
+def test_an_error_without_a_text_is_named_with_its_record() -> None:
+    with pytest.raises(StreamsError, match=r"check in task 0_0 failed at in-0 offset 0: WithoutTextError: its text"):
+        piped(failing(WithoutTextError()), b"bad")
+
+
+@pytest.mark.parametrize("error", [WithoutTextError(), ValueError("x" * 2_000_000)], ids=["no text", "long text"])
+def test_a_dead_letter_has_a_short_text_whatever_the_error_says(error: Exception) -> None:
+    with piped(failing(error), b"bad", b"good", handlers=BURIED) as driver:
+        (letter,) = driver.records("dead")
+        assert [each.value for each in driver.records("out")] == [b"good"]
+    assert letter.value == b"bad"
+    found = dict(described(letter))
+    assert sum(len(value or b"") for value in found.values()) < 25_000
+    assert (found["message"] or b"")[:8] == (b"its text" if isinstance(error, WithoutTextError) else b"xxxxxxxx")
+
+
+def limited(monkeypatch: pytest.MonkeyPatch, most_bytes: int) -> None:
+    """Refuse records whose keys, values and headers are larger."""
+    send = TopologyTestDriver.send
+
+    def checked(self: TopologyTestDriver, *record: Any) -> None:
+        _topic, key, value, _timestamp_ms, headers, *_ = record
+        if sum(len(each or b"") for each in (key, value, *(each for _, each in headers))) > most_bytes:
+            raise MessageTooLargeError("too large")
+        send(self, *record)
+
+    monkeypatch.setattr(TopologyTestDriver, "send", checked)
+
+
+def test_a_dead_letter_that_is_too_large_is_written_without_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    limited(monkeypatch, 400)
+    with piped(failing(ValueError("x" * 300)), b"bad", headers=(("from", b"me"),), handlers=BURIED) as driver:
+        (letter,) = driver.records("dead")
+    assert [name for name, _ in letter.headers] == [
+        "from", *(f"{PREFIX}{name}" for name in ("exception", "message", "topic", "partition", "offset"))
+    ]  # fmt: skip
+    assert dict(described(letter))["message"] == b"x" * 200
+
+
+def test_a_dead_letter_for_which_there_is_no_room_names_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    limited(monkeypatch, 100)
+    with pytest.raises(StreamsError, match=r"The dead letter about check at in-0 offset 0 cannot be written to dead: "):
+        piped(failing(ValueError("x" * 300)), b"bad", handlers=BURIED)
+
+
+def test_a_dead_letter_that_brokers_refuse_later_is_written_without_its_traceback() -> None:
+    sent: list[tuple[Any, ...]] = []
+
+    class Sink:
+        def send(self, *record: Any) -> None:
+            sent.append(record)
+
+    handlers = ErrorHandlers(processing=always(ErrorResponse.DEAD_LETTER), dead_letter_topic="dead")
+    context = RecordContext("in", 0, 3, raw=FetchedRecord(3, b"k", b"v", 5))
+    failures = TaskFailures(TaskId("0", 0), context, handlers, Sink(), refuses_later=True)
+    failures.processing("node", ValueError("bad"), ("k", "v", 7, ()))
+    later = sent[0][-1]
+    assert later(MessageTooLargeError("large"), "dead", sent[0][1:5]) is ErrorResponse.RESUME
+    assert [len(record[4]) for record in sent] == [6, 5]
+    assert len(sent[1]) == len(sent[0]) - 1
+    with pytest.raises(StreamsError, match="about node at in-0 offset 3 cannot be written to dead: NetworkError: gone"):
+        later(NetworkError("gone"), "dead", sent[0][1:5])
+
+
+class Ticking(Processor[str, str, str, str]):
+    """Fails at each multiple of 10 ms of the stream's time, and forwards its records."""
+
+    def init(self, context: ProcessorContext[str, str]) -> None:
+        super().init(context)
+        context.schedule(timedelta(milliseconds=10), PunctuationType.STREAM_TIME, self.tick)
+
+    def process(self, record: Record[str, str]) -> None:
+        self.context.forward(record)
+
+    def tick(self, now_ms: int) -> None:
+        raise ValueError(f"at {now_ms}")
+
+
+def ticking() -> Topology:
+    builder = StreamsBuilder()
+    read = builder.stream("in", key=serdes.string, value=serdes.string)
+    read.process(factory=Ticking, name="tick").to("out", key=serdes.string, value=serdes.string)
+    return builder.build()
+
+
+def pipe_at(driver: TopologyTestDriver, *times_ms: int) -> None:
+    for timestamp_ms in times_ms:
+        driver.input_topic("in", serdes.string, serdes.string).pipe("k", "v", timestamp_ms=timestamp_ms)
+
+
+def test_a_punctuation_that_fails_is_named() -> None:
+    expected = (
+        r"tick in task 0_0 failed in a punctuation at 7 ms: ValueError: at 7\. .* set processing_exception_handler"
+    )
+    with TopologyTestDriver(ticking()) as driver, pytest.raises(StreamsError, match=expected):
+        pipe_at(driver, 7)
+
+
+def test_a_punctuation_that_fails_asks_the_processing_handler_and_goes_on() -> None:
+    asked: list[tuple[ErrorContext, Record[Any, Any], str]] = []
+
+    def noted(context: ErrorContext, record: Record[Any, Any], error: Exception) -> ErrorResponse:
+        asked.append((context, record, str(error)))
+        return ErrorResponse.RESUME
+
+    with TopologyTestDriver(ticking(), processing_exception_handler=noted) as driver:
+        pipe_at(driver, 7, 8, 12)
+        assert len(driver.records("out")) == 3
+        assert driver.dropped_records == {"tick": 2}
+    assert asked == [
+        (ErrorContext("tick", TaskId("0", 0), None, -1, -1, now_ms), Record(None, None, now_ms), f"at {now_ms}")
+        for now_ms in (7, 12)
+    ]
+
+
+def test_a_handler_that_fails_at_a_punctuation_ends_the_task_without_a_hint() -> None:
+    handler = always(ErrorResponse.FAIL)
+    with TopologyTestDriver(ticking(), processing_exception_handler=handler) as driver:
+        with pytest.raises(StreamsError, match="tick in task 0_0 failed in a punctuation at 7 ms: ") as raised:
+            pipe_at(driver, 7)
+        assert str(raised.value).endswith("ValueError: at 7.")
+
+
+def test_an_error_of_a_child_in_a_punctuation_is_decided_about_once() -> None:
+    class Forwarding(Ticking):
+        def tick(self, now_ms: int) -> None:
+            self.context.forward(Record("k", "bad", now_ms))
+
+    asked: list[str] = []
+
+    def noted(context: ErrorContext, _record: Record[Any, Any], _error: Exception) -> ErrorResponse:
+        asked.append(context.node)
+        return ErrorResponse.FAIL
+
+    builder = StreamsBuilder()
+    read = builder.stream("in", key=serdes.string, value=serdes.string)
+    made = read.process(factory=Forwarding, key=serdes.string, value=serdes.string)
+    made.map_values(int, name="parse").to("out", value=serdes.int64)
+    with (
+        TopologyTestDriver(builder.build(), processing_exception_handler=noted) as driver,
+        pytest.raises(StreamsError, match="parse in task 0_0 failed at "),
+    ):
+        driver.input_topic("in", serdes.string, serdes.string).pipe("k", "1", timestamp_ms=7)
+    assert asked == ["parse"]
+
+
 def test_a_handler_that_fails_is_not_named_as_the_remedy() -> None:
     with pytest.raises(StreamsError, match="in-0 offset 0") as raised:
         piped(numbers(), b"x", handlers={"processing_exception_handler": always(ErrorResponse.FAIL)})
@@ -108,6 +291,19 @@ class TestEachHandler:
         assert list(found) == ["exception", "message", "stacktrace", "topic", "partition", "offset"]
         assert (found["topic"], found["partition"], found["offset"]) == (b"in", b"0", b"1")
         assert b"Traceback" in (found["stacktrace"] or b"")
+
+    @pytest.mark.parametrize("response", [ErrorResponse.RESUME, ErrorResponse.DEAD_LETTER])
+    def test_drops_what_it_skips(
+        self, name: str, bad: bytes, response: ErrorResponse, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        chosen = {name: always(response), "errors_dead_letter_queue_topic_name": "dead"}
+        with caplog.at_level("WARNING", DROPPED_LOGGER), piped(numbers(), b"1", *10 * [bad], handlers=chosen) as driver:
+            assert list(driver.dropped_records.values()) == [10]
+        how = "skipped it" if response is ErrorResponse.RESUME else "sent it to the dead-letter topic"
+        first, tenth = caplog.messages
+        assert f"dropped a record at in-0 offset 1: {name} has {how} after " in first
+        assert "offset 10: " in tenth
+        assert tenth.endswith(" (10 such records so far)")
 
     def test_that_raises_is_named_with_the_record(self, name: str, bad: bytes) -> None:
         with pytest.raises(StreamsError) as raised:
@@ -266,3 +462,25 @@ def refusing(error: Exception) -> Callable[..., None]:
         raise error
 
     return send
+
+
+def test_a_function_with_other_parameters_is_to_be_corrected_and_no_record_skipped() -> None:
+    builder = StreamsBuilder()
+    wrong: Any = lambda _value: True  # noqa: E731 - as programs have it
+    builder.stream("in", key=serdes.string, value=serdes.string).filter(wrong, name="keep").to("out")
+    with pytest.raises(StreamsError) as raised:
+        piped(builder.build(), b"x")
+    told = str(raised.value)
+    assert "keep in task 0_0 failed at in-0 offset 0: TypeError" in told
+    assert told.endswith("every record would fail. Correct the function, or give another one.")
+    assert "processing_exception_handler" not in told
+
+
+def test_a_full_stop_of_the_program_is_not_doubled() -> None:
+    def refuse(_value: str) -> str:
+        raise ValueError("a word like process.")
+
+    builder = StreamsBuilder()
+    builder.stream("in", key=serdes.string, value=serdes.string).map_values(refuse, value=serdes.string).to("out")
+    with pytest.raises(StreamsError, match=r"a word like process\. To skip such records .* processing_\w+\.$"):
+        piped(builder.build(), b"x")

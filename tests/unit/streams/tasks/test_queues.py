@@ -39,3 +39,10 @@ def test_a_result_that_is_no_integer_names_the_record(result: object) -> None:
 def test_ready_extractors_name_the_record_and_another_extractor(extractor: TimestampExtractor) -> None:
     with pytest.raises(StreamsError, match=r"in-0 offset 0 has the timestamp -1.* such as extractors\.skip_invalid"):
         pipe(extractor, "x", timestamp_ms=-1)
+
+
+@pytest.mark.parametrize("extractor", [extractors.fail_on_invalid, extractors.use_partition_time_on_invalid])
+def test_the_error_of_a_ready_extractor_is_not_its_own_cause(extractor: TimestampExtractor) -> None:
+    with pytest.raises(StreamsError) as raised:
+        pipe(extractor, "x", timestamp_ms=-1)
+    assert raised.value.__cause__ is None

@@ -1,11 +1,12 @@
 """Mistakes that show when all of a topology is there."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from kafka_groups import serdes
-from kafka_groups.streams import KStream, KTable, Record, StreamsBuilder, Topology, TopologyError, stores
+from kafka_groups.streams import KStream, KTable, Record, StreamsBuilder, Suppressed, Topology, TopologyError, stores
 from kafka_groups.testing.topology_driver import TopologyTestDriver
 
 TEXT = serdes.string
@@ -42,7 +43,7 @@ def joined(left: int | None, right: int | None) -> StreamsBuilder:
 
 
 def test_streams_that_cannot_be_copartitioned_are_refused() -> None:
-    with pytest.raises(TopologyError, match=r"left-repartition with 2 and right-repartition with 3 .*`partitions=`"):
+    with pytest.raises(TopologyError, match=r"left-repartition has 2 and right-repartition has 3.*`partitions=`"):
         joined(2, 3).build()
 
 
@@ -91,9 +92,7 @@ def copartitioned(left: int | None, right: int | None) -> StreamsBuilder:
 
 
 def test_joins_of_topics_with_different_numbers_of_partitions_are_refused() -> None:
-    with pytest.raises(
-        TopologyError, match=r"one-repartition with 2 and other-repartition with 3 partitions.*the same"
-    ):
+    with pytest.raises(TopologyError, match=r"one-repartition has 2 and other-repartition has 3.*the same"):
         copartitioned(2, 3).build()
     for left, right in ((2, 2), (2, None), (None, None)):
         copartitioned(left, right).build()
@@ -105,5 +104,32 @@ def test_numbers_of_partitions_are_compared_through_several_joins() -> None:
     shared = table(builder)
     one.join(shared, max)
     two.join(shared, max)
-    with pytest.raises(TopologyError, match="by-2-repartition with 2 and by-3-repartition with 3 partitions"):
+    with pytest.raises(TopologyError, match="by-2-repartition has 2 and by-3-repartition has 3"):
         builder.build()
+
+
+def with_suppressed_counts() -> Topology:
+    builder = StreamsBuilder()
+    letters = stream(builder, "other").select_key(lambda _, value: value[0], key=TEXT)
+    counts = letters.group_by_key(name="letters").count(store="counts")
+    held = counts.suppress(Suppressed.until_time_limit(timedelta(seconds=1)))
+    stream(builder).join(held, "{}+{}".format, value=TEXT).to("out")
+    return builder.build()
+
+
+def test_brokers_are_not_told_of_sources_that_kafka_streams_forgets() -> None:
+    topology = with_suppressed_counts()
+    (told,) = topology.graph.told_copartitioned
+    (needed,) = topology.graph.copartitioned
+    assert set(needed) - set(told) == {"letters-repartition-source"}
+    groups = [part.copartition_groups for part in topology.group_topology("app").subtopologies]
+    assert sorted(map(len, groups)) == [0, 1]
+
+
+def test_joined_topics_with_different_numbers_of_partitions_are_refused_although_brokers_accept_them() -> None:
+    topology = with_suppressed_counts()
+    TopologyTestDriver(topology, application_id="app", partitions={"in": 2, "other": 2}).close()
+    with pytest.raises(
+        TopologyError, match=r"app-letters-repartition has 1, in has 2\..* call repartition\(partitions=2\)"
+    ):
+        TopologyTestDriver(topology, application_id="app", partitions={"in": 2, "other": 1})

@@ -17,7 +17,7 @@ from kafka_groups.streams import (
     Topology,
     stores,
 )
-from kafka_groups.streams.tasks.task import Changelogs, StreamTask
+from kafka_groups.streams.tasks.stream_task import Changelogs, StreamTask
 from kafka_groups.testing.topology_driver import TopologyTestDriver
 from kafka_groups.types import TaskId
 
@@ -260,6 +260,7 @@ SECOND, CLOCK = timedelta(seconds=1), PunctuationType.STREAM_TIME
         ((SECOND, "stream time", print), None, TypeError, "clock='stream time' is not a PunctuationType"),
         ((SECOND, CLOCK, None), None, TypeError, "callback=None is not a function"),
         ((SECOND, CLOCK, awaited), None, TypeError, "Declare it with def"),
+        ((SECOND, CLOCK, lambda: None), None, TypeError, "cannot be called with the time in ms: too many positional"),
         ((timedelta(0), CLOCK, print), None, ValueError, "is 0:00:00. Use at least 1 ms"),
         ((timedelta(microseconds=900), CLOCK, print), None, ValueError, "Use at least 1 ms"),
         ((SECOND, CLOCK, print), -1, ValueError, "the start of a punctuation is -1. Use a time from 1970 on"),
@@ -271,5 +272,6 @@ def test_a_punctuation_that_makes_no_sense_is_refused(
     def first(context: Context) -> None:
         context.schedule(*arguments, start_ms=start_ms)
 
-    with pytest.raises(error, match=message):
+    with pytest.raises(StreamsError, match=message) as raised:
         driven(lambda: Doing(first=first))
+    assert type(raised.value.__cause__) is error

@@ -17,6 +17,7 @@ from kafka_groups.streams import (
     Topology,
     stores,
 )
+from kafka_groups.testing.topology_driver import TopologyTestDriver
 
 TEXT = serdes.string
 SEEN = stores.key_value("seen", TEXT, TEXT)
@@ -90,6 +91,24 @@ VALUES: dict[str, Use] = {
     "table join: on": lambda b, f: table(b).join(table(b, "other"), max, on=f),
     "process: factory": lambda b, f: stream(b).process(factory=f),
 }  # fmt: skip
+
+
+def driven(**functions: Any) -> None:
+    builder = StreamsBuilder()
+    stream(builder).to("out")
+    TopologyTestDriver(builder.build(), **functions)
+
+
+VALUES |= {
+    f"TopologyTestDriver: {name}": lambda _, f, name=name: driven(**{name: f})  # type: ignore[misc]
+    for name in (
+        "timestamp",
+        "processing_exception_handler",
+        "deserialization_exception_handler",
+        "production_exception_handler",
+        "on_record",
+    )
+}
 
 SEVERAL_VALUES: dict[str, Use] = {
     "flat_map: function": lambda b, f: stream(b).flat_map(f),

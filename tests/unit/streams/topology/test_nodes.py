@@ -81,5 +81,7 @@ def test_another_offset_reset_is_refused_where_it_is_given(given: Any) -> None:
         lambda: Topology().add_source("read", "in", key=TEXT, value=TEXT, offset_reset=given),
     ]
     for read in reads:
-        with pytest.raises(TopologyError, match=r"offset_reset=.* says not where to begin\. Give 'earliest', 'latest'"):
+        with pytest.raises(
+            TopologyError, match=r"offset_reset=.* does not name a place to begin\. Give 'earliest', 'latest'"
+        ):
             read()

@@ -66,5 +66,5 @@ def test_what_is_no_partition_is_refused(returned: "int | Sequence[int]") -> Non
 
 def test_a_partition_that_the_topic_does_not_have_is_refused() -> None:
     check_partition("out", 2, 3)
-    with pytest.raises(StreamsError, match="chose partition 3 of topic 'out', which has 3, counted from 0"):
+    with pytest.raises(StreamsError, match="chose partition 3 of topic 'out', which has 3 partitions, numbered from 0"):
         check_partition("out", 3, 3)

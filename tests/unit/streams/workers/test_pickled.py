@@ -6,7 +6,7 @@ import pytest
 
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.streams import KafkaStreams, StateRestoreListener
-from kafka_groups.streams.errors import StreamsError
+from kafka_groups.streams.errors import StreamsError, StreamsNotStartedError, UnknownStateStoreError
 from kafka_groups.streams.runtime.restore_listeners import RestoreListeners
 from kafka_groups.streams.workers.pickled import checked_program
 from tests.unit.streams.runtime.counting import counting
@@ -46,9 +46,14 @@ def test_a_listener_that_cannot_be_pickled_is_refused() -> None:
         KafkaStreams(counting, GIVEN, state_restore_listener=Local())
 
 
-def test_stores_of_several_workers_cannot_be_read() -> None:
-    with pytest.raises(StreamsError, match=r"in the 2 worker processes.*Use num_workers=1"):
-        KafkaStreams(counting, GIVEN).store("counts")
+def test_stores_are_read_after_the_start() -> None:
+    app = KafkaStreams(counting, GIVEN)
+    with pytest.raises(StreamsNotStartedError, match=r"was not started\. Call start"):
+        app.store("counts")
+    with pytest.raises(UnknownStateStoreError, match=r"has no store 'other'\. Its stores are: counts"):
+        app.store("other")
+    with pytest.raises(ValueError, match=r"partition=-1 is negative"):
+        app.store("counts", -1)
 
 
 def test_a_thread_has_no_workers_to_add_or_remove() -> None:

@@ -1,6 +1,7 @@
 """Worker processes that do not behave, and their supervisor."""
 
 from collections.abc import Callable
+from functools import partial
 from itertools import count
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
@@ -11,14 +12,18 @@ import pytest
 from kafka_groups.config.clients.streams import streams_config
 from kafka_groups.errors import IllegalStateError
 from kafka_groups.net import spawned_process
+from kafka_groups.processes.slot import RestartRule
 from kafka_groups.streams import GroupMembershipOperation, StreamsState
+from kafka_groups.streams.engines.generations import TaskFolder
+from kafka_groups.streams.engines.marks import Mark
 from kafka_groups.streams.runtime.restore_listeners import RestoreListeners
 from kafka_groups.streams.workers.application_state import ApplicationLife
 from kafka_groups.streams.workers.pickled import checked_program
-from kafka_groups.streams.workers.replacing import Replacements
+from kafka_groups.streams.workers.state_directory import StateDirectory
 from kafka_groups.streams.workers.supervisor import WorkerSupervisor
 from tests.unit.streams.runtime.counting import counting
 from tests.unit.streams.workers.worker_programs import (
+    dying_of_damage,
     failing_beside_one_that_hangs,
     hanging_at_its_end,
     measured,
@@ -36,7 +41,12 @@ def supervisor(work: Work, life: ApplicationLife, tmp_path: Path, workers: int =
         "state.dir": str(tmp_path), "task.timeout.ms": 100,
     }  # fmt: skip
     return WorkerSupervisor(
-        checked_program(counting, given, {}, RestoreListeners()), streams_config(given), life, work, exit_s=0.2
+        checked_program(counting, given, {}, RestoreListeners()),
+        streams_config(given),
+        partial(StateDirectory, str(tmp_path), "app"),
+        life,
+        work,
+        exit_s=0.2,
     )
 
 
@@ -48,6 +58,28 @@ def test_a_process_that_does_not_exit_is_killed(tmp_path: Path, caplog: pytest.L
     assert made.stop(WAIT_S, GroupMembershipOperation.DEFAULT)
     assert (life.state, life.error) == (StreamsState.NOT_RUNNING, None)
     assert "The process of worker 1 has not ended in time, and is killed" in caplog.text
+
+
+def test_files_that_a_worker_had_open_which_a_signal_of_damage_has_ended_are_restored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    life = ApplicationLife(None)
+    folders = [TaskFolder(tmp_path / "app-app" / "tasks" / task, tmp_path / "trash") for task in ("0_0", "0_1", "0_2")]
+    for folder, is_clean in zip(folders, (False, True, False), strict=True):
+        left = folder.prepare()
+        left.write(Mark(boot_id="now", stores={}, is_clean=is_clean))
+        left.disown()
+    alive = folders[2].newest()
+    assert alive is not None
+    assert alive.own(), "as another worker that goes on"
+    made = supervisor(dying_of_damage, life, tmp_path)
+    made.start()
+    assert life.wait_for(lambda state: state is StreamsState.RUNNING, WAIT_S)
+    found = [folder.newest() for folder in folders]
+    assert [each and each.mark and each.mark.is_damaged for each in found] == [True, False, False]
+    alive.disown()
+    assert made.stop(WAIT_S, GroupMembershipOperation.DEFAULT)
 
 
 def test_signals_wait_until_a_worker_can_handle_them(tmp_path: Path) -> None:
@@ -108,7 +140,7 @@ def test_a_process_that_cannot_be_started_is_started_later_or_ends_the_applicati
         start(process)
 
     monkeypatch.setattr(spawned_process, "_start", failing)
-    monkeypatch.setattr(Replacements, "died", lambda self, now_ms: now_ms if next(deaths) < 3 else None)
+    monkeypatch.setattr(RestartRule, "died", lambda self, now_ms: now_ms if next(deaths) < 3 else None)
     life = ApplicationLife(None)
     made = supervisor(obedient, life, tmp_path)
     made.start()

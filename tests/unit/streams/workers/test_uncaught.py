@@ -9,8 +9,7 @@ import pytest
 from kafka_groups.errors import ApplicationShutdownError
 from kafka_groups.streams import GroupMembershipOperation, StreamsError, StreamsState, UncaughtErrorResponse
 from kafka_groups.streams.workers.application_state import ApplicationLife
-from kafka_groups.streams.workers.replacing import Replacements
-from kafka_groups.streams.workers.uncaught import UncaughtErrors
+from kafka_groups.streams.workers.uncaught import UncaughtErrors, worker_restarts
 from kafka_groups.streams.workers.worker_thread import RunningWorker, WorkerThread
 from kafka_groups.testing.clock import ManualClock
 
@@ -54,7 +53,7 @@ class Scene:
         self.calls: list[str] = []
         self.errors: Iterator[BaseException] = iter(errors)
         self.life = ApplicationLife(None)
-        uncaught = UncaughtErrors(handler, Replacements(first_wait_ms=1))
+        uncaught = UncaughtErrors(handler, worker_restarts(first_wait_ms=1))
         self.thread = WorkerThread(self.make, self.life, "worker", uncaught)
         self.life.enter(StreamsState.REBALANCING)
         self.thread.start()
@@ -96,7 +95,7 @@ def test_a_worker_that_fails_again_and_again_is_given_up() -> None:
     scene = Scene(lambda _: REPLACE, *errors)
     assert scene.ended() == (
         StreamsState.ERROR,
-        "The worker failed again and again and is not replaced any more: bad 5",
+        "The worker failed again and again and is not replaced any more: ValueError: bad 5",
     )
     assert scene.life.error is not None
     assert scene.life.error.__cause__ is errors[5]
@@ -136,15 +135,15 @@ def test_a_handler_that_fails_or_returns_something_else_ends_the_application() -
     state, said = scene.ended()
     assert (state, scene.calls) == (StreamsState.ERROR, ["start", "abandon"])
     assert said == (
-        "uncaught_exception_handler returned 'REPLACE', when it was asked about this error: bad. Return a member of "
-        "UncaughtErrorResponse."
+        "uncaught_exception_handler returned 'REPLACE'. Return a member of UncaughtErrorResponse. It was asked about "
+        "ValueError: bad."
     )
     scene = Scene(lambda _: 1 / 0, ValueError("bad"))
     state, said = scene.ended()
     assert (state, scene.calls) == (StreamsState.ERROR, ["start", "abandon"])
     assert said is not None
-    assert "uncaught_exception_handler raised ZeroDivisionError" in said
-    assert "this error: bad" in said
+    assert "uncaught_exception_handler failed: ZeroDivisionError: division by zero. It was asked about" in said
+    assert said.endswith("ValueError: bad.")
 
 
 def test_a_worker_is_replaced_later_with_each_error() -> None:
@@ -152,7 +151,7 @@ def test_a_worker_is_replaced_later_with_each_error() -> None:
     uncaught = UncaughtErrors(lambda _: REPLACE, clock=clock)
     error = ValueError("bad")
     assert [uncaught.replacement_wait_ms(error) for _ in range(5)] == [200, 400, 800, 1_600, 3_200]
-    with pytest.raises(StreamsError, match="not replaced any more: bad"):
+    with pytest.raises(StreamsError, match="not replaced any more: ValueError: bad"):
         uncaught.replacement_wait_ms(error)
     clock.advance(600_001)
     assert uncaught.replacement_wait_ms(error) == 200

@@ -1,6 +1,7 @@
 """Programs that stand in for a worker process, and one that a real worker process runs."""
 
 import multiprocessing
+import os
 import signal
 import threading
 from multiprocessing.connection import Connection
@@ -8,7 +9,7 @@ from pathlib import Path
 
 from kafka_groups.net.spawned_process import BLOCKED_SIGNALS
 from kafka_groups.streams import StreamsState, Topology
-from kafka_groups.streams.workers.metrics import StreamsMetric
+from kafka_groups.streams.workers.application_metrics import StreamsMetric
 from kafka_groups.streams.workers.worker_messages import WorkerChanged, WorkerMeasured
 from tests.unit.streams.runtime.counting import counting
 
@@ -40,6 +41,17 @@ def failing_beside_one_that_hangs(_program: bytes, number: int, pipe: Connection
         pipe.send(WorkerChanged(StreamsState.RUNNING))
         threading.Event().wait()
     pipe.send(WorkerChanged(StreamsState.ERROR, "a bug"))
+
+
+def dying_of_damage(_program: bytes, _number: int, pipe: Connection, _is_paused: bool) -> None:
+    """Is ended by a signal the first time, as by damaged files, and then runs and ends as told."""
+    has_died = Path("has died")
+    if has_died.exists():
+        obedient(_program, _number, pipe, _is_paused)
+    else:
+        has_died.touch()
+        pipe.send(WorkerChanged(StreamsState.REBALANCING))
+        os.abort()
 
 
 def slow_to_handle_signals(_program: bytes, _number: int, pipe: Connection, _is_paused: bool) -> None:

@@ -7,15 +7,15 @@ import pytest
 
 from kafka_groups.assignment.application.assignments import AssignedTask, KafkaStreamsAssignment, TaskAssignment
 from kafka_groups.assignment.application.built_in import HighAvailabilityTaskAssignor
-from kafka_groups.assignment.application.interface import (
+from kafka_groups.assignment.application.process_ids import ProcessId
+from kafka_groups.assignment.application.states import ApplicationState
+from kafka_groups.assignment.application.task_assignor import (
     AssignmentError,
     GroupAssignment,
     GroupSubscription,
     TaskAssignmentError,
     TaskAssignor,
 )
-from kafka_groups.assignment.application.process_ids import ProcessId
-from kafka_groups.assignment.application.states import ApplicationState
 from kafka_groups.testing.assignors import AssignorRule, AssignorTestError
 from kafka_groups.types import TaskId
 from tests.support.assignors.story_assignors import assigned, dealt_out, first, story_of, with_more
@@ -116,7 +116,7 @@ def test_an_assignor_that_raises_fails() -> None:
     def assign(state: ApplicationState) -> TaskAssignment:
         raise KeyError("zone")
 
-    with pytest.raises(AssignorTestError, match=r"assign raised KeyError\('zone'\)") as raised:
+    with pytest.raises(AssignorTestError, match=r"assign raised KeyError: 'zone'") as raised:
         story_of(assign).rebalance()
     assert isinstance(raised.value.__cause__, KeyError)
     assert [each.rule for each in raised.value.mistakes] == [AssignorRule.NO_ERROR]
@@ -134,7 +134,7 @@ def test_a_callback_that_raises_fails() -> None:
         ) -> None:
             raise ValueError(error.name)
 
-    with pytest.raises(AssignorTestError, match=r"on_assignment_computed raised ValueError\('NONE'\)"):
+    with pytest.raises(AssignorTestError, match=r"on_assignment_computed raised ValueError: NONE"):
         story_of(Broken).rebalance()
 
 
@@ -172,7 +172,7 @@ def test_an_assignor_that_is_asked_twice_and_raises_fails() -> None:
                 raise ValueError("again")
             return super().assign(application_state)
 
-    with pytest.raises(AssignorTestError, match=r"A second call with the same state raised ValueError\('again'\)"):
+    with pytest.raises(AssignorTestError, match=r"A second call with the same state raised ValueError: again"):
         story_of(Once()).rebalance()
 
 
@@ -217,7 +217,7 @@ def never_now(state: ApplicationState) -> TaskAssignment:
         (swapping, "tasks still move: 0_0 from a to b, 0_1 from a to b, .*, 1_0 from a to b"),
         (copies_swapping, "standby tasks still move"),
         (always_later, "the assignor still asks for another one, at 2030-01-01 00:10:00"),
-        (never_now, r"assign still raises TaskAssignmentError\('the ends are not known'\)"),
+        (never_now, r"assign still raises TaskAssignmentError: the ends are not known"),
     ],
 )
 def test_an_assignor_that_does_not_become_stable_fails(assignor: object, text: str) -> None:
@@ -234,5 +234,5 @@ def test_an_assignor_that_is_stable_at_the_last_moment_passes() -> None:
     test = story_of(dealt_out)
     test.settle(most_rebalances=2)
     assert test.statistics.rebalances == 2
-    with pytest.raises(AssignorTestError, match="After 1 rebalances"):
+    with pytest.raises(AssignorTestError, match="After 1 rebalance,"):
         story_of(dealt_out).settle(most_rebalances=1)

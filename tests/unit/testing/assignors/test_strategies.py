@@ -3,17 +3,19 @@
 import importlib
 import subprocess
 import sys
+from contextlib import suppress
 
 import pytest
 from hypothesis import Phase, find, given, settings
+from hypothesis.errors import NoSuchExample
 
 from kafka_groups.assignment.application.assignments import TaskAssignment
 from kafka_groups.assignment.application.building_blocks import identity_assignment
 from kafka_groups.assignment.application.built_in import HighAvailabilityTaskAssignor
 from kafka_groups.assignment.application.configs import AssignmentConfigs
-from kafka_groups.assignment.application.interface import AssignmentError
 from kafka_groups.assignment.application.states import ACTIVE_LAG, ApplicationState
-from kafka_groups.assignment.application.validation import validate_task_assignment
+from kafka_groups.assignment.application.task_assignment_validation import validate_task_assignment
+from kafka_groups.assignment.application.task_assignor import AssignmentError
 from kafka_groups.testing.assignors import (
     AssignorStory,
     AssignorTest,
@@ -74,15 +76,17 @@ def test_stories_keep_to_their_limits(story: AssignorStory) -> None:
     assert methods[-1] == "rebalance"
 
 
-@pytest.mark.parametrize(
-    "method", ["join", "leave", "restart", "resize", "fail_rack", "restore_rack", "configure", "advance"]
-)
-def test_stories_have_every_step_after_the_first_rebalance(method: str) -> None:
-    def has_it(story: AssignorStory) -> bool:
-        methods = [each.method for each in story.steps]
-        return method in methods[methods.index("rebalance") :]
+def test_stories_have_every_step_after_the_first_rebalance() -> None:
+    missing = {"join", "leave", "restart", "resize", "fail_rack", "restore_rack", "configure", "advance"}
 
-    assert has_it(find(assignor_stories(), has_it, settings=GENERATING))
+    def is_last(story: AssignorStory) -> bool:
+        methods = [each.method for each in story.steps]
+        missing.difference_update(methods[methods.index("rebalance") :])
+        return not missing
+
+    with suppress(NoSuchExample):
+        find(assignor_stories(), is_last, settings=GENERATING)
+    assert not missing
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ import pytest
 from kafka_groups.errors import IllegalStateError
 from kafka_groups.net.memory import MemoryNetwork
 from kafka_groups.net.network import FrameTransport
-from kafka_groups.testing.simulation.lives import bury
+from kafka_groups.testing.simulation.lifetimes import end_lifetimes
 from kafka_groups.testing.simulation.processes import ProcessNetwork, SimulatedProcess
 from kafka_groups.testing.simulation.virtual_time import Simulation, run_simulated
 
@@ -78,7 +78,7 @@ def test_nothing_of_a_killed_process_goes_on() -> None:
     assert noted == ["beat"]
     gc.collect()
     assert noted == ["beat"]
-    bury()
+    end_lifetimes()
     assert noted == ["beat", "finally"]  # only now, when nobody looks any more
 
 
@@ -92,7 +92,7 @@ def noted_by_a_killed_process(work: Callable[[list[object]], Coroutine[Any, Any,
         process.kill()
 
     noted = simulated(program)
-    bury()
+    end_lifetimes()
     return noted
 
 

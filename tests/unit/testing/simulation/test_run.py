@@ -22,7 +22,7 @@ from kafka_groups.testing import (
     SimulationReport,
     simulate,
 )
-from kafka_groups.testing.simulation.lives import bury
+from kafka_groups.testing.simulation.lifetimes import end_lifetimes
 
 ROOT = Path(__file__).parents[4]
 NO_FAULTS = SeededFaults.only(seconds=20)
@@ -163,8 +163,8 @@ def test_records_that_nobody_finishes_are_violations() -> None:
         simulate(program, 3, faults=NO_FAULTS)
     assert str(caught.value) == (
         "2 violations with seed 3:\n"
-        "  orders-1@0: not accepted, rejected or at its delivery limit: 1 deliveries\n"
-        "  orders-1@1: not accepted, rejected or at its delivery limit: 1 deliveries"
+        "  orders-1@0: not accepted, rejected or at its delivery limit: 1 delivery\n"
+        "  orders-1@1: not accepted, rejected or at its delivery limit: 1 delivery"
     )
     assert isinstance(caught.value.report, SimulationReport)
 
@@ -273,6 +273,6 @@ def test_nothing_is_kept_of_a_run_whose_processes_were_killed() -> None:
         process.kill()
 
     simulate(program, 1, faults=NO_FAULTS)
-    bury()
+    end_lifetimes()
     gc.collect()
     assert [consumer() for consumer in consumers] == [None]

@@ -16,6 +16,8 @@ __all__ = ["cancel_cycles"]
 
 def cancel_cycles(placement: Placement) -> None:
     """Move tasks until no other placement of as many tasks in each process costs less."""
+    # Graph.cancelNegativeCycles in Kafka Streams does the same: a placement is cheapest if and only if no cycle has
+    # negative costs. Each cycle lowers the costs, so this ends.
     while (table := distances_of(placement)) is not None:
         cycle = CycleSearch(placement, table).cycle()
         if not cycle:
@@ -49,6 +51,7 @@ class CycleSearch:
         if start is None:
             return []
         passed: dict[int, int] = {}
+        # The start may lie outside of the cycle that it was reached from. The first node that comes twice is in it.
         for node in self._backwards(start):
             if node in passed:
                 return self._moves(list(passed)[passed[node] :])
@@ -56,6 +59,7 @@ class CycleSearch:
         return []
 
     def _moves(self, nodes: Sequence[int]) -> list[Move]:
+        # A place that was reached from its process gets no task by that: it only takes part in the exchange.
         by = [(self._task_that_reached(node), node) for node in nodes if node < self._count]
         return [(task, node) for task, node in by if task is not None]
 
@@ -63,9 +67,14 @@ class CycleSearch:
 
     def _start(self) -> int | None:
         """Return the first node, in the order of the pass, that gets closer in another one."""
+        # Kafka makes as many passes as the graph has nodes, and takes the first edge that still helps in the last one
+        # (Graph.detectNegativeCycles). Which cycle is found depends on it, and with it which of equally cheap
+        # placements.
         count = self._problem.node_count
         ends = self._table.after(count)
         settled = [self._settled(ends, place) for place in self._problem.places]
+        # Flow comes to each task from the source, so each task has an edge back to it at no cost: the source is as
+        # close as the closest task.
         source = min(chain([0], self._distances_of_tasks(self._table.after(count - 1))))
         for task, distance in enumerate(self._distances_of_tasks(ends)):
             node = self._reached_from(task, distance, source, settled)
@@ -74,6 +83,8 @@ class CycleSearch:
         return next((place for place in self._problem.places if settled[place] < ends[place]), None)
 
     def _reached_from(self, task: int, distance: int, source: int, settled: Sequence[int]) -> int | None:
+        # There are two kinds of edges from a task that may still help: the one back to the source, from which the way
+        # back leads to the task's own place, and those to the other places.
         if distance < source:
             return self._placement.place_of(task)
         for place, cost in zip(self._problem.places_for(task), self._problem.costs[task], strict=True):
@@ -89,6 +100,8 @@ class CycleSearch:
 
     def _settled(self, distances: Sequence[int], place: int) -> int:
         """Return the distance of a place at the end of a pass, after it was reached from its process."""
+        # Without limits, places are processes. Without tasks, no flow goes from the place to the process, and so no
+        # edge back.
         if self._problem.limits is None or not self._placement.tasks_at(place):
             return distances[place]
         return min(distances[place], distances[self._process_node(place)])
@@ -113,6 +126,8 @@ class CycleSearch:
 
     def _last_task(self, place: int) -> int | None:
         for after, before in self._latest_passes():
+            # The latest change decides, and within a pass the process comes after the tasks, as its node has a higher
+            # number.
             if self._settled(after, place) < after[place]:
                 return None
             if after[place] < self._settled(before, place):
@@ -124,6 +139,7 @@ class CycleSearch:
     def _before_process(self, node: int) -> int:
         places = self._problem.places[node - self._count :: len(self._problem.counts)]
         for after, before in self._latest_passes():
+            # Several places may give the same distance. The first one set it, since others did not make it shorter.
             if after[node] < before[node]:
                 return next(each for each in places if after[each] == after[node] and not self._placement.is_full(each))
         raise AssertionError(f"process {node - self._count} was never reached")

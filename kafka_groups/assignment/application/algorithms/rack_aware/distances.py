@@ -43,6 +43,8 @@ class DistanceTable:
 
     def after(self, count: int) -> Distances:
         """Return the distances after so many passes."""
+        # The passes that were computed, and beyond them as many whole periods as fit, each of which lowers all
+        # distances by the same amounts.
         if count <= len(self._passes):
             return self._passes[count - 1]
         last = len(self._passes) - 1
@@ -60,14 +62,18 @@ def distances_of(placement: Placement) -> DistanceTable | None:
     passes = [edges.first()]
     changes: list[Distances] = []
     last_seen: dict[Distances, int] = {}
+    # Kafka makes as many passes as there are nodes, always (Graph.detectNegativeCycles). With hundreds of processes and
+    # thousands of tasks that takes minutes, so this stops as soon as the rest is certain.
     while len(passes) < placement.problem.node_count:
         passes.append(edges.next(passes[-1]))
         change = tuple(map(sub, passes[-1], passes[-2]))
+        # A pass that changes nothing changes nothing in any later one, so there is no cycle with negative costs.
         if not any(change):
             return None
         changes.append(change)
         period = len(changes) - last_seen.get(change, len(changes))
         last_seen[change] = len(changes)
+        # Two equal periods alone prove nothing: one part may fall faster than another, and overtake it much later.
         if _repeats(changes, period) and edges.keep_falling(list(map(sub, passes[-1], passes[-1 - period]))):
             return DistanceTable(passes, period)
     return DistanceTable(passes, 0)
@@ -100,11 +106,14 @@ class PlaceEdges:
 
     def first(self) -> list[int]:
         """Return the distances after the first pass."""
+        # Kafka adds a node with edges of cost 0 to all others, so all begin with the same distance
+        # (Graph.addDummySourceNode).
         return [0] * (self._count + self._processes)
 
     def next(self, before: Distances) -> list[int]:
         """Return the distances after another pass."""
         after: list[int] = []
+        # The order of a pass is that of Kafka's node numbers: tasks and their places, then processes.
         for places, columns in self._groups:
             part = before[places.start : places.stop]
             after += [min(map(add, part, column)) for column in columns]

@@ -64,6 +64,8 @@ class TaskFilling:
             queue.append(node)
         while queue:
             node = queue.popleft()
+            # The shortest way to a process with room. Graph.breadthFirstSearch in Kafka Streams stops at the sink,
+            # which comes right after it.
             if node[0] == "process" and self._left[node[1]]:
                 self._left[node[1]] -= 1
                 self._shift(node, reached_from)
@@ -77,18 +79,25 @@ class TaskFilling:
         """Return the places that tasks reach, each with the first of the tasks that are not placed."""
         groups: set[int] = set()
         for task, owner in enumerate(self.owners):
+            # The search goes over tasks in their order, so the first unplaced task of a group reaches all its places,
+            # and the others reach nothing new.
             if owner == _NOWHERE and self._problem.groups[task] not in groups:
                 groups.add(self._problem.groups[task])
                 yield from ((("place", place), ("task", task)) for place in self._problem.places_for(task))
 
     def _neighbours(self, node: _Node) -> Iterator[_Node]:
         kind, number = node
+        # There are three kinds of nodes. A task that was placed reaches all places of its group: it could be in another
+        # one.
         if kind == "task":
             yield from (("place", place) for place in self._problem.places_for(number))
         elif kind == "process":
             owning = self._problem.places[number :: len(self._left)]
+            # A process gives up a task of a place that has one, as flow can go back.
             yield from (("place", place) for place in owning if self._tasks[place])
         else:
+            # A place gives up its tasks, and below its limit it hands a task on to its process. Tasks come first,
+            # because their numbers are lower.
             yield from (("task", task) for task in sorted(self._tasks[number]))
             if len(self._tasks[number]) < self._limits[number]:
                 yield "process", self._problem.process_of(number)

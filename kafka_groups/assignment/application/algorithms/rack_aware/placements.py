@@ -106,6 +106,7 @@ class Placement:
     def first_from(self, place: int, target: int, more: int) -> int | None:
         """Return the first task of a place that costs least in another place of its group, if that is so much more."""
         process = self.problem.process_of(place)
+        # A place has no edge to itself, and a task counts only if it is what set the distance.
         if place == target or self._columns[target][process] != more:
             return None
         return self._first[place][self.problem.process_of(target)]
@@ -129,11 +130,13 @@ class Placement:
             self._first[place] = [task for _, task in least]
             for target, (more, _) in zip(self.problem.group_at(place), least, strict=True):
                 self._columns[target][process] = more
+            # A place reaches itself at no cost: its distance stays if nobody makes it shorter.
             self._columns[place][process] = 0
 
     def _least_more(self, place: int, process: int) -> list[tuple[int, int]]:
         """Return how much more the best task of a place costs in each process, and the first such task."""
         rows = [(self.problem.costs[task], task) for task in self._tasks[place]]
+        # No task can leave an empty place.
         if not rows:
             return [(_UNREACHABLE, 0)] * len(self.problem.counts)
         return [min((row[other] - row[process], task) for row, task in rows) for other in range(len(rows[0][0]))]

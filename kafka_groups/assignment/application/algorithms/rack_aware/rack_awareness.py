@@ -7,7 +7,7 @@ from typing import Self
 from attrs import evolve, frozen
 
 from kafka_groups.assignment.application.algorithms.plans import Plans, ProcessPlan
-from kafka_groups.assignment.application.algorithms.rack_aware.active_tasks import move_active_tasks
+from kafka_groups.assignment.application.algorithms.rack_aware.moves import move_active_tasks, move_standby_tasks
 from kafka_groups.assignment.application.algorithms.rack_aware.racks import (
     PartitionFilter,
     RackCosts,
@@ -16,7 +16,6 @@ from kafka_groups.assignment.application.algorithms.rack_aware.racks import (
     is_changelog,
     is_source,
 )
-from kafka_groups.assignment.application.algorithms.rack_aware.standby_tasks import move_standby_tasks
 from kafka_groups.assignment.application.configs import AssignmentConfigs, RackAwareStrategy
 from kafka_groups.assignment.application.process_ids import ProcessId
 from kafka_groups.assignment.application.states import KafkaStreamsState
@@ -61,10 +60,15 @@ class RackAwareness:
             default_costs: What a partition in another rack and a task that moves cost, unless that is configured.
         """
         strategy, counts = configs.rack_aware_assignment_strategy, _counting(configs)
+        # There are two reasons to leave everything as it is (RackAwareTaskAssignor.canEnableRackAwareAssignor in Kafka
+        # Streams): no strategy is configured, or a rack is unknown, so that costs could not be computed. One unknown
+        # rack is enough.
         if strategy is RackAwareStrategy.NONE or not are_racks_known(states, tasks.values(), counts):
             nothing = RackCosts({}, {}, 0, 0)
             return cls(RackAwareStrategy.NONE, nothing, nothing)
         given = configs.rack_aware_traffic_cost, configs.rack_aware_non_overlap_cost
+        # A cost that is not configured is the algorithm's. High availability prefers less traffic (10 to 1), and sticky
+        # fewer moves (1 to 10).
         traffic, non_overlap = (
             default if cost is None else cost for cost, default in zip(given, default_costs, strict=True)
         )
@@ -78,6 +82,7 @@ class RackAwareness:
 
     def move_stateless(self, tasks: Iterable[TaskId], plans: Plans) -> None:
         """Let active tasks without state run where they read least from other racks. It costs nothing to move them."""
+        # These costs are fixed, whatever is configured (RackAwareTaskAssignor.STATELESS_TRAFFIC_COST).
         if self.strategy is not RackAwareStrategy.NONE:
             costs = evolve(self.sources, traffic=_STATELESS_TRAFFIC, non_overlap=_STATELESS_NON_OVERLAP)
             move_active_tasks(tasks, plans, costs, self.strategy)
@@ -89,6 +94,8 @@ class RackAwareness:
             plans: The processes, which are changed.
             keeps_tags: Whether the processes of a task shall not have fewer different client tags than before.
         """
+        # RackAwareTaskAssignor.optimizeStandbyTasks always uses `min_traffic`, even if active tasks are placed by
+        # `balance_subtopology`.
         if self.strategy is not RackAwareStrategy.NONE:
             may_move = partial(_keeps_tags, plans) if keeps_tags else _always
             move_standby_tasks(plans, self.changelogs, RackAwareStrategy.MIN_TRAFFIC, may_move)
@@ -96,6 +103,8 @@ class RackAwareness:
 
 def _counting(configs: AssignmentConfigs) -> PartitionFilter:
     """Return what tells the partitions whose racks must be known: those of changelogs only if there are copies."""
+    # Changelogs are not in the metadata of the subscription, so Kafka describes their topics only when there are copies
+    # to place.
     return every_partition if configs.num_standby_replicas else is_source
 
 
@@ -108,6 +117,8 @@ def _keeps_tags(plans: Plans, task: TaskId, source: ProcessPlan, destination: Pr
 
     All client tags count, not only those that are configured.
     """
+    # The rule of ClientTagAwareStandbyTaskAssignor.isAllowedTaskMovement with four parameters: the processes that have
+    # the task may not become less diverse.
     others = [plan for plan in plans.values() if plan is not source and plan.has(task)]
     return _distinct_tags([*others, destination]) >= _distinct_tags([*others, source])
 

@@ -34,6 +34,9 @@ def is_changelog(partition: TaskTopicPartition) -> bool:
 
 def are_racks_known(states: States, tasks: Iterable[TaskInfo], counts: PartitionFilter) -> bool:
     """Return whether all processes have racks, and all partitions that count have replicas in known racks."""
+    # One replica in a known rack is enough, as in TaskAssignmentUtils.hasValidRackInformation of Kafka Streams. Its
+    # internal assignors are stricter, and want to know the racks of all replicas
+    # (RackAwareTaskAssignor.validateTopicPartitionRack). Here all assignors have the same rule.
     return all(state.rack_id for state in states.values()) and all(
         partition.rack_ids for task in tasks for partition in task.topic_partitions if counts(partition)
     )
@@ -75,6 +78,8 @@ class RackCosts:
 
     def row(self, task: TaskId, owner: ProcessId, processes: Sequence[ProcessId]) -> list[int]:
         """Return what a task costs in each of some processes, if one of them has it now."""
+        # RackAwareTaskAssignor.getCost: so much for each partition without a replica in the rack of the process, and
+        # once for the move.
         remote = self.remote[task]
         return [
             self.traffic * remote[self.racks[process_id]] + (0 if process_id == owner else self.non_overlap)

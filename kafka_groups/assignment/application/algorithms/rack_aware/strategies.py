@@ -49,11 +49,15 @@ def _first_placement(
     counts: Sequence[int],
     strategy: RackAwareStrategy,
 ) -> Placement:
+    # MinTrafficGraphConstructor.constructTaskGraph starts with the present placement, all tasks as one group.
     if strategy is RackAwareStrategy.MIN_TRAFFIC:
         return Placement(PlacementProblem(rows, counts, [0] * len(tasks)), now)
+    # BalanceSubtopologyGraphConstructor.constructTaskGraph limits each process to its share of each sub-topology. The
+    # present placement may be beyond these limits, so a new one is computed, whatever it costs, and then improved.
     subtopologies = list(dict.fromkeys(task.subtopology_id for task in tasks))
     groups = [subtopologies.index(task.subtopology_id) for task in tasks]
     sizes = [groups.count(group) for group in range(len(subtopologies))]
+    # Rounded up, so that there is room for all tasks (BalanceSubtopologyGraphConstructor.constructEdges).
     limits = [-(-count * size // len(tasks)) for size in sizes for count in counts]
     problem = PlacementProblem(rows, counts, groups, limits)
     return Placement(problem, fill_places(problem))

@@ -41,12 +41,14 @@ class GroupSpec:
         homogeneous: Whether all members subscribe to the same names. Kafka compares names, not topics: names of topics
             that don't exist count. If it is set although they do not, the topics of Kafka's first member count for all.
         newcomer: The member that joins just now, if one does. Kafka's table of members does not have it yet.
+        member_slots: The number of buckets of Kafka's table of members, or 0 if no member was replaced or has left.
     """
 
     members: Mapping[str, SubscribedMember]
     partition_counts: Mapping[UUID, int]
     homogeneous: bool
     newcomer: str | None = None
+    member_slots: int = 0
 
 
 class PartitionAssignorError(Exception):

@@ -23,7 +23,10 @@ Partition = tuple[UUID, int]
 
 def ordered_members(group: GroupSpec) -> list[str]:
     """Return the ids of all members."""
-    known = in_timeline_order([member for member in group.members if member != group.newcomer], string_hash)
+    known = [member for member in group.members if member != group.newcomer]
+    known = in_timeline_order(known, string_hash, group.member_slots)
+    # The coordinator's table of members changes when the records are replayed. A member that joins is therefore added
+    # to a copy, after all others.
     if group.newcomer is not None and group.newcomer in group.members:
         known.append(group.newcomer)
     return in_hash_order(known, string_hash, grown(len(known)))
@@ -44,6 +47,7 @@ def previous_partitions(group: GroupSpec, member: str) -> Iterator[Partition]:
     known = group.members[member]
     subscribed = frozenset(known.topic_ids)
     for topic_id in in_hash_order(known.assigned, uuid_hash, grown(len(known.assigned))):
+        # Partitions of topics that the member has unsubscribed from are free for others.
         if topic_id in subscribed:
             numbers = known.assigned[topic_id]
             for number in in_hash_order(numbers, int_hash, copied(len(numbers))):

@@ -42,6 +42,8 @@ def assign(group: GroupSpec) -> dict[str, dict[UUID, tuple[int, ...]]]:
         if topic_id not in group.partition_counts:
             raise PartitionAssignorError("Member is subscribed to a non-existent topic")
         for member, run in zip(subscribers, _runs(group.partition_counts[topic_id], len(subscribers)), strict=True):
+            # With more subscribers than partitions, the last ones get nothing of this topic
+            # (RangeAssignor.addPartitionsToAssignment).
             if run:
                 runs[member][topic_id] = run
     return {member: _as_stored(views[member], of_member) for member, of_member in runs.items()}
@@ -49,6 +51,8 @@ def assign(group: GroupSpec) -> dict[str, dict[UUID, tuple[int, ...]]]:
 
 def _views(group: GroupSpec) -> Mapping[str, SubscribedMember]:
     """Return the members as Kafka sees them. In a homogeneous group, all subscribe to the first one's topics."""
+    # RangeAssignor.assignHomogeneousGroup looks at the first member's topics only. The group may count as homogeneous
+    # although a subscription has just changed, and then the result has to be the same as Kafka's.
     if not (group.homogeneous and group.members):
         return group.members
     topic_ids = group.members[ordered_members(group)[0]].topic_ids

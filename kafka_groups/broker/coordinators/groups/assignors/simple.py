@@ -66,6 +66,8 @@ _Scope = tuple[list[str], list[TopicIdPartition]]
 
 def _scopes(members: Mapping[str, MemberSpec], partitions: Sequence[TopicIdPartition]) -> Iterable[_Scope]:
     """Members and partitions to balance together: all of them, or those of one topic."""
+    # There are two cases, as in SimpleAssignor.assign in Kafka: SimpleHomogeneousAssignmentBuilder balances all
+    # partitions at once, SimpleHeterogeneousAssignmentBuilder topic by topic.
     subscriptions = {spec.topic_ids for spec in members.values()}
     if len(subscriptions) == 1:
         (topic_ids,) = subscriptions
@@ -105,6 +107,8 @@ class _Balance:
 
     def __init__(self, partitions: Sequence[TopicIdPartition], loads: Mapping[str, int]) -> None:
         self._loads = loads
+        # KIP-932, "The SimpleAssignor", hashes members to partitions. Releases since 4.1 do not: they share partitions
+        # evenly, so that no member is idle.
         self._sharing = -(-len(loads) // len(partitions))
         slots = len(partitions) * self._sharing
         self._quota, self._extras = divmod(slots, len(loads))
@@ -114,11 +118,17 @@ class _Balance:
     def keep(self, owned: Mapping[str, frozenset[TopicIdPartition]]) -> None:
         """Let members keep the maximum number of their previous partitions, without assigning others."""
         wanted = {member: sorted(_common(owned[member], self.holders), key=_position) for member in self._loads}
+        # Most partitions can stay where they are. The search for augmenting paths, which is costly, is left with the
+        # rest.
         for member, partitions in wanted.items():
             self._keep_free(member, partitions)
         for member in wanted:
+            # Kafka lets members keep partitions greedily and may move more than necessary. A matching moves as few as
+            # possible, which saves members from dropping what they have fetched.
             while self._counts[member] < self._quota and self._augment(member, wanted):
                 pass
+        # Extra partitions go to members that already hold one partition more, least loaded ones first, so that they
+        # need not move.
         for member in sorted(wanted, key=lambda member: (self._loads[member], member)):
             if self._extras and self._counts[member] == self._quota and self._augment(member, wanted):
                 self._extras -= 1
@@ -136,6 +146,7 @@ class _Balance:
             passed_over = []
             while len(holders) < self._sharing:
                 count, load, member = heapq.heappop(queue)
+                # A partition that is shared goes to several different members.
                 if member in holders:
                     passed_over.append((count, load, member))
                     continue
@@ -147,6 +158,7 @@ class _Balance:
     def _keep_free(self, member: str, partitions: Iterable[TopicIdPartition]) -> None:
         """Keep partitions that no other member wants, in linear time."""
         for partition in partitions:
+            # The quota comes first, as balance matters more than stickiness. Extra partitions are distributed later.
             if self._counts[member] == self._quota:
                 return
             if len(self.holders[partition]) < self._sharing:
@@ -164,6 +176,7 @@ class _Balance:
         for searching in queue:
             for partition in wanted[searching]:
                 holders = self.holders[partition]
+                # A partition is visited once in a search. One that the member keeps already cannot be gained.
                 if partition in wanted_by or searching in holders:
                     continue
                 wanted_by[partition] = searching

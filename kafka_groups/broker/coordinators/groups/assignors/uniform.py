@@ -27,9 +27,12 @@ def assign(group: GroupSpec) -> dict[str, dict[UUID, tuple[int, ...]]]:
     Raises:
         PartitionAssignorError: A member subscribes to a topic that does not exist.
     """
+    # Kafka's assignors raise PartitionAssignorException in this case. The coordinator only passes topics that exist, so
+    # it does not occur in operation; the comparison with Kafka's classes has it.
     _refuse_missing_topics(group)
     if not group.members:
         return {}
+    # UniformAssignor.assign chooses by the subscription type of the group as well.
     balance = assign_homogeneous if group.homogeneous else assign_heterogeneous
     return {member: by_topic(group.members[member], partitions) for member, partitions in balance(group).items()}
 

@@ -44,6 +44,9 @@ def assign_heterogeneous(group: GroupSpec) -> dict[str, list[Partition]]:
     topics = sorted(_topics(group, held), key=lambda topic: topic.rank)
     for topic in topics:
         topic.fill()
+    # A pass over all topics may unbalance topics that came before, so passes are repeated. The limit is Kafka's: it
+    # bounds the time of an assignment, at the cost of perfect balance in groups with long chains of overlapping
+    # subscriptions.
     for _ in range(_MOST_PASSES):
         if not sum(topic.balance() for topic in topics):
             break
@@ -78,6 +81,8 @@ class _Topic:
     @property
     def rank(self) -> tuple[Fraction, int, tuple[int, int]]:
         """The sort key that decides when this topic is assigned."""
+        # Topics with many partitions for few subscribers leave the least choice and are assigned first. Kafka compares
+        # quotients as doubles, which agree with these fractions for all numbers of partitions that occur.
         return -Fraction(self.partition_count, len(self.owned)), len(self.owned), _as_compared_by_java(self.topic_id)
 
     def fill(self) -> None:
@@ -93,6 +98,7 @@ class _Topic:
         subscribers = self._by_load()
         pairs = zip(_givers(subscribers, self.held, self.owned), _receivers(subscribers, self.held), strict=False)
         for giver, receiver in pairs:
+            # Moving one more partition would not reduce the difference, only turn it around.
             if len(self.held[giver]) - len(self.held[receiver]) <= 1:
                 break
             self._give(receiver, self._take(giver))
@@ -123,6 +129,8 @@ def _receivers(subscribers: Sequence[str], held: _Held) -> Iterator[str]:
     """
     reached = 1
     while True:
+        # The level of the first subscriber is the lowest one. Those that have reached it, or are there already, take
+        # part in the turn.
         while reached < len(subscribers) and len(held[subscribers[reached]]) <= len(held[subscribers[0]]):
             reached += 1
         yield from subscribers[:reached]
@@ -142,6 +150,7 @@ def _givers(subscribers: Sequence[str], held: _Held, owned: Mapping[str, Sequenc
         while start and len(held[order[start - 1]]) >= len(held[order[end - 1]]):
             start -= 1
         for turn in reversed(range(start, end)):
+            # A member may be the most loaded one by other topics. It cannot give up a partition of this topic then.
             if owned[order[turn]]:
                 yield order[turn]
             else:

@@ -35,6 +35,7 @@ def assign_homogeneous(group: GroupSpec) -> dict[str, list[Partition]]:
     previous = {member: list(previous_partitions(group, member)) for member in members}
     quotas = _Quotas(len(offered), len(members))
     kept, given_up = _keep(previous, quotas)
+    # Partitions that a member has to give up are not new ones, although they are free now: they come last.
     taken = {partition for owned in previous.values() for partition in owned}
     _fill(kept, [*(partition for partition in offered if partition not in taken), *given_up], quotas)
     return kept
@@ -49,6 +50,7 @@ class _Quotas:
 
     def extend(self, member: str) -> int:
         """Return the quota of a member, with an extra if there are any."""
+        # A member gets at most one extra partition, however often it is asked for its quota.
         if self._extras and member not in self._extended:
             self._extras -= 1
             self._extended.add(member)
@@ -62,6 +64,8 @@ def _keep(
     kept: dict[str, list[Partition]] = {}
     given_up: list[Partition] = []
     for member, owned in previous.items():
+        # Only a member with more than the quota competes for an extra partition here. That keeps extra partitions where
+        # they are.
         count = quotas.extend(member) if len(owned) > quotas.quota else len(owned)
         kept[member] = owned[:count]
         given_up += owned[count:]
@@ -70,6 +74,8 @@ def _keep(
 
 def _fill(kept: dict[str, list[Partition]], free: list[Partition], quotas: _Quotas) -> None:
     for member, owned in reversed(kept.items()):
+        # The last member takes the last free partitions. Any other order would be as balanced, but the result has to be
+        # the one that Kafka gives (rule 3).
         start = len(free) + len(owned) - quotas.extend(member)
         owned.extend(free[start:])
         del free[start:]

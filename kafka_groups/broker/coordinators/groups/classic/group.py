@@ -9,19 +9,21 @@ from collections.abc import Callable, Iterable
 
 from attrs import define, field, frozen
 
-from kafka_groups.broker.coordinators.groups.classic.ballots import Ballots, elected
 from kafka_groups.broker.coordinators.groups.classic.members import ClassicMember, ParkedJoin
-from kafka_groups.broker.coordinators.groups.classic.records import NO_TIMESTAMP
 from kafka_groups.broker.coordinators.groups.classic.states import (
     ClassicGroupEvent,
     ClassicGroupState,
     next_classic_group_state,
 )
+from kafka_groups.broker.coordinators.groups.classic.supported_protocols import SupportedProtocols, elected
 from kafka_groups.errors import FencedInstanceIdError, UnknownMemberIdError
 from kafka_groups.protocol.coordinator_records.offsets import GroupMetadataValue
 from kafka_groups.protocol.messages.join_group import JoinGroupRequest
 
-__all__ = ["ClassicGroup", "InitialRound"]
+__all__ = ["NO_TIMESTAMP", "ClassicGroup", "InitialRound"]
+
+NO_TIMESTAMP = -1
+"""In place of the time of the last change of a group's state, in old records."""
 
 _CONSUMER = "consumer"
 """The protocol type of consumers. The coordinator reads the metadata of no other type."""
@@ -87,7 +89,7 @@ class ClassicGroup:
     pending_syncs: set[str] = field(factory=set)
     joins_waiting: int = 0
     initial_round: InitialRound | None = None
-    _ballots: Ballots = field(factory=Ballots)
+    _supported_protocols: SupportedProtocols = field(factory=SupportedProtocols)
     _announced: _Announced | None = None
     _topics: frozenset[str] | None = None
 
@@ -106,6 +108,8 @@ class ClassicGroup:
     @property
     def has_all_joined(self) -> bool:
         """True if all members wait for the end of the round and every assigned member id has been used to join."""
+        # A member id that was given out (KIP-394) counts as a member that is yet to join, so that the round waits for
+        # it (ClassicGroup.hasAllMembersJoined in Kafka).
         return self.joins_waiting == len(self.members) and not self.pending_joins
 
     @property
@@ -115,6 +119,8 @@ class ClassicGroup:
 
     def is_subscribed(self, topic: str) -> bool:
         """Return whether a member of the current generation subscribes to a topic, or may do so."""
+        # Three cases, as in ClassicGroup.isSubscribedToTopic in Kafka. Members of other types have no topics that a
+        # coordinator knows of. If the subscriptions of consumers cannot be read, they may have any topic.
         if not self.is_of_consumers:
             return False
         return self._topics is None or topic in self._topics
@@ -126,10 +132,13 @@ class ClassicGroup:
 
     def supports(self, request: JoinGroupRequest) -> bool:
         """Return whether a member with this protocol type and these protocols may join the group."""
+        # The first member decides what an empty group is for, so any type will do, but none is not enough
+        # (ClassicGroup.supportsProtocols in Kafka).
         if self.is_empty:
             return bool(request.protocol_type and request.protocols)
+        # Otherwise all members must have a protocol in common with the new one, or no protocol could be chosen.
         is_same_type = self.protocol_type == request.protocol_type
-        return is_same_type and self._ballots.has_common(request.protocols, len(self.members))
+        return is_same_type and self._supported_protocols.has_common(request.protocols, len(self.members))
 
     def check_member(self, member_id: str, group_instance_id: str | None) -> ClassicMember:
         """Return a member after checking its ids.
@@ -138,6 +147,9 @@ class ClassicGroup:
             UnknownMemberIdError: The group has no such instance or member.
             FencedInstanceIdError: The instance has another member id, because it was started again.
         """
+        # The instance is checked before the member, so that the former process of a restarted static member learns that
+        # it is fenced, and not that it is unknown, which would let it join again (KIP-345, "Join Group Logic Change";
+        # ClassicGroup.validateMember in Kafka).
         if group_instance_id is not None:
             current = self.static_members.get(group_instance_id)
             if current is None:
@@ -155,6 +167,7 @@ class ClassicGroup:
         """Add a member. The first one leads, and says what the group is for."""
         if not self.members:
             self.protocol_type = protocol_type
+        # The first member leads until it leaves or misses a round (ClassicGroup.add in Kafka).
         self.leader = self.leader or member.member_id
         self._put(member)
         self.pending_joins.discard(member.member_id)
@@ -163,10 +176,11 @@ class ClassicGroup:
         """Remove a member, or an id that was given to one that is yet to join. If it led, another member leads."""
         member = self.members.pop(member_id, None)
         if member is not None:
-            self._ballots.remove(member.protocols)
+            self._supported_protocols.remove(member.protocols)
             self.joins_waiting -= member.parked_join is not None
             if member.group_instance_id is not None:
                 del self.static_members[member.group_instance_id]
+        # Kafka also appoints any other member at once, even between two rounds (ClassicGroup.remove).
         if self.leader == member_id:
             self.leader = next(iter(self.members), None)
         self.pending_joins.discard(member_id)
@@ -178,9 +192,10 @@ class ClassicGroup:
         As in Kafka, a SyncGroup that is due from the old one stays due.
         """
         del self.members[old.member_id]
-        self._ballots.remove(old.protocols)
+        self._supported_protocols.remove(old.protocols)
         self.joins_waiting -= old.parked_join is not None
         self._put(new)
+        # The restarted member leads in place of the old one (ClassicGroup.replaceStaticMember in Kafka).
         if self.leader == old.member_id:
             self.leader = new.member_id
 
@@ -198,14 +213,16 @@ class ClassicGroup:
 
     def update(self, member: ClassicMember, request: JoinGroupRequest) -> None:
         """Take over what a member says about itself when it joins again."""
-        self._ballots.remove(member.protocols)
+        self._supported_protocols.remove(member.protocols)
         member.follow(request)
-        self._ballots.add(member.protocols)
+        self._supported_protocols.add(member.protocols)
 
     def elect_joined_leader(self) -> bool:
         """Let a member lead that has joined the round, and return whether there is one."""
         if self.leader is None:
             return False
+        # A leader that has not joined the round could not assign partitions in it. It may still be a member: a static
+        # one stays until its session ends (ClassicGroup.maybeElectNewJoinedLeader in Kafka).
         if self.members[self.leader].parked_join is not None:
             return True
         joined = next((member for member in self.members.values() if member.parked_join is not None), None)
@@ -227,6 +244,8 @@ class ClassicGroup:
 
     def start_generation(self, wall_ms: int) -> None:
         """Start the next generation with the members that are there, or without members."""
+        # A generation without members increases the number, too, so that members of the one before get
+        # ILLEGAL_GENERATION (ClassicGroup.initNextGeneration in Kafka).
         self.generation += 1
         self.initial_round = None
         self.protocol = self.elected_protocol() if self.members else None
@@ -253,6 +272,8 @@ class ClassicGroup:
 
     def replay(self, value: GroupMetadataValue) -> None:
         """Apply a record: finish the operation that has returned it, or start from what another coordinator stored."""
+        # There are two cases. If this shard has written the record, the operation that returned it goes on. If the
+        # record comes from another coordinator, nothing is under way here, and the group begins with what was stored.
         announced, self._announced, self.stored = self._announced, None, value
         if announced is not None and announced.value == value:
             announced.stored()
@@ -264,11 +285,13 @@ class ClassicGroup:
         self._restore(value)
 
     def _restore(self, value: GroupMetadataValue) -> None:
+        # Records are written when a generation has its assignments, or has no members. So a group that is loaded is
+        # either Stable or Empty. A round that was under way is lost, and its members start it again.
         self.state = ClassicGroupState.STABLE if value.members else ClassicGroupState.EMPTY
         self.state_timestamp_ms = value.current_state_timestamp_ms
         self.protocol_type, self.protocol = value.protocol_type or None, value.protocol
         self.generation, self.leader = value.generation, value.leader if value.members else None
-        self.members, self.static_members, self._ballots = {}, {}, Ballots()
+        self.members, self.static_members, self._supported_protocols = {}, {}, SupportedProtocols()
         self.pending_joins, self.pending_syncs = set(), set()
         self.joins_waiting, self.initial_round = 0, None
         for member in value.members:
@@ -277,7 +300,7 @@ class ClassicGroup:
 
     def _put(self, member: ClassicMember) -> None:
         self.members[member.member_id] = member
-        self._ballots.add(member.protocols)
+        self._supported_protocols.add(member.protocols)
         self.joins_waiting += member.parked_join is not None
         if member.group_instance_id is not None:
             self.static_members[member.group_instance_id] = member.member_id
@@ -296,6 +319,8 @@ def _subscribed_topics(subscriptions: Iterable[bytes]) -> frozenset[str] | None:
     try:
         return frozenset(topic for each in subscriptions for topic in _topics(each))
     except (struct.error, UnicodeDecodeError, ValueError):
+        # A client wrote these bytes, and the protocol does not make it keep to the form. Kafka treats such
+        # subscriptions as unknown, too (ClassicGroup.computeSubscribedTopics).
         return None
 
 
@@ -303,6 +328,7 @@ def _topics(subscription: bytes) -> list[str]:
     """Read the topics of a subscription. They come first in every version; what follows is not read."""
     _VERSION.unpack_from(subscription)
     at = _VERSION.size
+    # Reading no further than the topics keeps newer versions of the subscription readable.
     (count,) = _COUNT.unpack_from(subscription, at)
     at += _COUNT.size
     topics = []

@@ -6,11 +6,15 @@ from types import MappingProxyType
 from attrs import evolve
 
 from kafka_groups.broker.coordinators.groups.classic import rounds
-from kafka_groups.broker.coordinators.groups.classic.changes import ClassicChanges, ClassicTimers, TimerKey, TimerKind
-from kafka_groups.broker.coordinators.groups.classic.group import ClassicGroup
+from kafka_groups.broker.coordinators.groups.classic.classic_changes import (
+    ClassicChanges,
+    ClassicTimers,
+    TimerKey,
+    TimerKind,
+)
+from kafka_groups.broker.coordinators.groups.classic.group import NO_TIMESTAMP, ClassicGroup
 from kafka_groups.broker.coordinators.groups.classic.joining import ClassicSources, JoinAttempt, JoinResult
 from kafka_groups.broker.coordinators.groups.classic.leaving import leave, leave_missing
-from kafka_groups.broker.coordinators.groups.classic.records import NO_TIMESTAMP, ClassicGroupMetadata
 from kafka_groups.broker.coordinators.groups.classic.replies import join_refused, sync_refused
 from kafka_groups.broker.coordinators.groups.classic.settings import ClassicGroupSettings
 from kafka_groups.broker.coordinators.groups.classic.states import ClassicGroupEvent, ClassicGroupState
@@ -28,7 +32,7 @@ from kafka_groups.errors import (
     UnknownMemberIdError,
     error_for,
 )
-from kafka_groups.protocol.coordinator_records.offsets import GroupMetadataValue
+from kafka_groups.protocol.coordinator_records.offsets import ClassicGroupMetadata, GroupMetadataValue
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.describe_groups import (
     DescribeGroupsResponseGroup,
@@ -88,9 +92,9 @@ class ClassicGroups:
     def replay(self, record: ClassicGroupMetadata) -> None:
         """Apply a record."""
         if record.value is None:
-            self._forget(record.group_id)
+            self._forget(record.group)
         else:
-            self.ensure(record.group_id).replay(record.value)
+            self.ensure(record.group).replay(record.value)
 
     def ensure(self, group_id: str) -> ClassicGroup:
         """Return a group, after making one without members if there is none.
@@ -125,6 +129,8 @@ class ClassicGroups:
         for group in [self._groups[each] for each in (self._groups if group_ids is None else group_ids)]:
             for member in group.members.values():
                 changes.start_session(group, member)
+            # `group.max.size` may have been lowered while no coordinator was running. A round lets in as many members
+            # as there may be, and the others get GROUP_MAX_SIZE_REACHED (GroupMetadataManager.onLoaded in Kafka).
             if group.state is ClassicGroupState.STABLE and len(group.members) > self._settings.max_size:
                 rounds.rebalance(group, changes)
 
@@ -137,9 +143,12 @@ class ClassicGroups:
         """
         changes = self._changes(now_ms)
         try:
+            # These checks come before any group is looked up (GroupCoordinatorService.joinGroup in Kafka).
             self._check_join(request)
         except BrokerError as error:
             return changes.result(join_refused(ErrorCode(error.code), version, request.member_id))
+        # Kafka writes a record of a group that a JoinGroup has created
+        # (GroupMetadataManager.classicGroupJoinToClassicGroup).
         is_new = request.group_id not in self._groups
         group = self.ensure(request.group_id)
         attempt = JoinAttempt(group, request, client, version, self._sources, changes)
@@ -165,12 +174,15 @@ class ClassicGroups:
         """Extend the session of a member. REBALANCE_IN_PROGRESS tells it to join again. Errors are in the response."""
         try:
             group = self._group_of_members(request.group_id)
+            # The order of the checks is that of GroupMetadataManager.validateClassicGroupHeartbeat in Kafka.
             group.check_member(request.member_id, request.group_instance_id)
             if request.generation_id != group.generation:
                 raise IllegalGenerationError(f"Group {group.group_id} is in generation {group.generation}.")
         except BrokerError as error:
             return Result(HeartbeatResponse(error_code=ErrorCode(error.code)))
         self._extend_session(group, request.member_id, now_ms)
+        # While the leader computes assignments (CompletingRebalance), members send ordinary heartbeats: the generation
+        # is new, and they have joined it (GroupMetadataManager.classicGroupHeartbeatToClassicGroup).
         is_preparing = group.state is ClassicGroupState.PREPARING_REBALANCE
         return Result(HeartbeatResponse(error_code=_REBALANCING if is_preparing else ErrorCode.NONE))
 
@@ -179,6 +191,8 @@ class ClassicGroups:
     ) -> Result[LeaveGroupResponse, ClassicGroupMetadata]:
         """Remove members from a group. Errors are in the response, for each member."""
         changes = self._changes(now_ms)
+        # Kafka has INVALID_GROUP_ID for an empty id only. KIP-345, "Command Line API for Membership Management", has it
+        # for a missing group, too, but Kafka answers UNKNOWN_MEMBER_ID for each member then.
         if not request.group_id:
             return changes.result(LeaveGroupResponse(error_code=ErrorCode.INVALID_GROUP_ID))
         group = self._groups.get(request.group_id)
@@ -200,6 +214,8 @@ class ClassicGroups:
         if not request.group_id:
             raise InvalidGroupIdError
         self.check_session_timeout(request)
+        # Only a new member creates a group. One with an id was a member of a group that is gone: it has to start afresh
+        # (GroupMetadataManager.classicGroupJoinToClassicGroup).
         if request.member_id and request.group_id not in self._groups:
             raise UnknownMemberIdError
 
@@ -207,6 +223,7 @@ class ClassicGroups:
         if not group_id:
             raise InvalidGroupIdError
         group = self._groups.get(group_id)
+        # SyncGroup and Heartbeat come from members, and an empty group has none.
         if group is None or group.is_empty:
             raise UnknownMemberIdError
         return group
@@ -233,8 +250,11 @@ class ClassicGroups:
             IllegalGenerationError: The member is in another generation.
             BrokerError: REBALANCE_IN_PROGRESS: the leader has yet to assign partitions.
         """
+        # The checks and their order are those of ClassicGroup.validateOffsetCommit in Kafka.
         group = self.group(group_id)
         member_id, generation = committer.member_id, committer.generation
+        # An admin client, or a consumer that assigns partitions to itself, may commit as long as no members could
+        # disagree.
         if generation < 0 and group.is_empty:
             return
         if committer.names_no_member:
@@ -242,10 +262,14 @@ class ClassicGroups:
         group.check_member(member_id, committer.group_instance_id)
         if generation != group.generation:
             raise IllegalGenerationError(f"Group {group_id} is in generation {group.generation}.")
+        # Kafka does not enforce the group's state for transactions: the generation of the member is proof enough.
         if committer.is_transactional:
             return
+        # The member is in the new generation, but has no assignment in it. So it cannot know whether the partition is
+        # still its own.
         if group.state is ClassicGroupState.COMPLETING_REBALANCE:
             raise error_for(ErrorCode.REBALANCE_IN_PROGRESS, f"Group {group_id} is completing a rebalance.")
+        # A commit shows that the member is alive, as a heartbeat does (OffsetMetadataManager.commitOffset in Kafka).
         if group.state in _KEEPS_SESSION:
             self._extend_session(group, member_id, now_ms)
 
@@ -257,6 +281,8 @@ class ClassicGroups:
             NonEmptyGroupError: The group has members, and they are not consumers.
         """
         group = self.group(group_id)
+        # The coordinator can read the topics of consumers only (ClassicGroup.validateOffsetDelete in Kafka). Offsets of
+        # other members may be in use.
         if not group.is_empty and not group.is_of_consumers:
             raise NonEmptyGroupError(f"Group {group_id} has members.")
 
@@ -277,12 +303,20 @@ class ClassicGroups:
             GroupIdNotFoundError: There is no such group.
         """
         group = self.group(group_id)
+        # The cases are those of ClassicGroup.offsetExpirationCondition in Kafka. First, offsets of topics that members
+        # subscribe to never expire (OffsetMetadataManager.cleanupExpiredOffsets).
         if group.is_subscribed(topic):
             return None
+        # Second, nobody ever joined: consumers that assign partitions to themselves have only the time of their last
+        # commit.
         if group.protocol_type is None:
             return commit_timestamp_ms
+        # Third, the last member has left: the time counts from then on, however old the commit is. Old records of
+        # groups lack it.
         if group.is_empty:
             return commit_timestamp_ms if group.state_timestamp_ms == NO_TIMESTAMP else group.state_timestamp_ms
+        # Fourth, of a stable group of consumers, offsets of topics that nobody subscribes to any more expire. During a
+        # rebalance, or if the subscriptions are not known, nothing does.
         is_known = group.state is ClassicGroupState.STABLE and group.knows_subscriptions
         return commit_timestamp_ms if is_known else None
 
@@ -322,6 +356,7 @@ class ClassicGroups:
             GroupIdNotFoundError: There is no such group.
             NonEmptyGroupError: The group has members.
         """
+        # See ClassicGroup.validateDeleteGroup in Kafka.
         if not self.group(group_id).is_empty:
             raise NonEmptyGroupError(f"Group {group_id} has members.")
         return (ClassicGroupMetadata(group_id, None),)

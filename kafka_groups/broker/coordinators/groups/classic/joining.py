@@ -6,10 +6,9 @@ from uuid import UUID
 
 from attrs import evolve, frozen
 
-from kafka_groups.broker.coordinators.groups.classic.changes import ClassicChanges
+from kafka_groups.broker.coordinators.groups.classic.classic_changes import ClassicChanges
 from kafka_groups.broker.coordinators.groups.classic.group import ClassicGroup
 from kafka_groups.broker.coordinators.groups.classic.members import ClassicMember, ParkedJoin
-from kafka_groups.broker.coordinators.groups.classic.records import ClassicGroupMetadata
 from kafka_groups.broker.coordinators.groups.classic.replies import (
     join_refused,
     joined,
@@ -21,7 +20,7 @@ from kafka_groups.broker.coordinators.groups.classic.states import ClassicGroupS
 from kafka_groups.broker.coordinators.groups.member_client import MemberClient
 from kafka_groups.broker.coordinators.result import Result
 from kafka_groups.errors import error_for
-from kafka_groups.protocol.coordinator_records.offsets import GroupMetadataValue
+from kafka_groups.protocol.coordinator_records.offsets import ClassicGroupMetadata, GroupMetadataValue
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.join_group import (
     FIRST_WITH_MEMBER_ID_REQUIRED,
@@ -74,6 +73,7 @@ class JoinAttempt:
         Raises:
             BrokerError: The member cannot join. The response has its own id.
         """
+        # The order of the checks is that of GroupMetadataManager.classicGroupJoinToClassicGroup in Kafka.
         if not self._has_room():
             self._kick_out()
             return self._respond(join_refused(ErrorCode.GROUP_MAX_SIZE_REACHED, self.version))
@@ -92,14 +92,18 @@ class JoinAttempt:
         """
         group, max_size = self.group, self.changes.settings.max_size
         member = group.members.get(self.request.member_id)
+        # The cases are those of GroupMetadataManager.acceptJoiningMember in Kafka. An empty group takes the first
+        # member anyway.
         if group.is_empty:
             return True
         if group.state is _PREPARING:
             has_joined = member is not None and member.parked_join is not None
             return has_joined or group.joins_waiting < max_size
+        # Outside of a round, every member has joined, so the size of the group counts.
         return member is not None or len(group.members) < max_size
 
     def _kick_out(self) -> None:
+        # The client may have been a member. It is not one any more: the others fill the group.
         self.changes.end_session(self.group, self.request.member_id)
         self.group.remove(self.request.member_id)
 
@@ -107,10 +111,14 @@ class JoinAttempt:
 
     def _join_first(self, instance: str | None) -> JoinResult:
         member_id = f"{self.client.client_id if instance is None else instance}-{self.sources.new_id()}"
+        # A dynamic member gets its id before it joins (KIP-394). Clients of older versions do not know the error, and
+        # join at once (GroupMetadataManager.classicGroupJoinNewDynamicMember).
         if instance is None:
             if self.version < FIRST_WITH_MEMBER_ID_REQUIRED:
                 return self._add(member_id)
             return self._require_id(member_id)
+        # A static member never has to join twice, because its instance id already prevents duplicates (KIP-345, "Join
+        # Group Logic Change"; GroupMetadataManager.classicGroupJoinNewStaticMember).
         old = self.group.static_members.get(instance)
         return self._add(member_id) if old is None else self._restart(self.group.members[old], member_id)
 
@@ -122,6 +130,7 @@ class JoinAttempt:
 
     def _add(self, member_id: str) -> JoinResult:
         member = ClassicMember.joining(self.request, member_id, self.client.client_id, self.client.client_host)
+        # The first round of a group waits on while members arrive, see `end_join_wait`.
         if self.group.initial_round is not None:
             self.group.initial_round.has_newcomers = True
         self.group.add(member, self.request.protocol_type)
@@ -134,8 +143,14 @@ class JoinAttempt:
     def _restart(self, old: ClassicMember, member_id: str) -> JoinResult:
         new = old.successor(self.request, member_id)
         is_stable = self.group.state is _STABLE
+        # There are three cases (GroupMetadataManager.updateStaticMemberThenRebalanceOrCompleteJoin in Kafka). In a
+        # stable group whose protocol stays, nobody needs to notice the restart. If its new list of protocols makes the
+        # group choose another one, the assignments are not valid any more, and a round starts. And while a round is
+        # under way or assignments are outstanding, the leader may know the old id: the round goes on, or starts again.
         if is_stable and self.group.elected_protocol(old=old, new=new) == self.group.protocol:
             return self._restart_quietly(old, new)
+        # Two processes may use one instance id by mistake. The former one is fenced at once, not only with its next
+        # request (ClassicGroup.replaceStaticMember).
         parked = self.group.take_join(old)
         if parked is not None:
             self.changes.reply(parked.token, join_refused(_FENCED, parked.version, old.member_id))
@@ -148,9 +163,13 @@ class JoinAttempt:
         group, old_leader = self.group, self.group.leader
         was_leader = old_leader == old.member_id
         value = group.current((*(each for each in group.members.values() if each is not old), new))
+        # The leader's restart alone does not start a round either (KIP-345, "Non Goal"). The restarted process does not
+        # know the members, which it needs if it has to watch their topics.
         if was_leader:
             value = evolve(value, leader=new.member_id)
         self.changes.write(group, value, partial(self._replace, old, new))
+        # Version 9 brought SkipAssignment, with which a leader learns that it leads, but must not assign
+        # (JoinGroupRequest.supportsSkippingAssignment in Kafka).
         if self.version < _FIRST_WITH_SKIP_ASSIGNMENT:
             # With the leader's old id, the new one takes itself for a follower, and asks for its old assignment.
             return self._respond(joined(group, new.member_id, leader=old_leader))
@@ -168,6 +187,8 @@ class JoinAttempt:
 
     def _join_again(self, member_id: str) -> JoinResult:
         group, request = self.group, self.request
+        # Second request of a dynamic member, now with the id that it was given
+        # (GroupMetadataManager.classicGroupJoinExistingMember in Kafka, for all the cases that follow).
         if member_id in group.pending_joins:
             if request.group_instance_id is not None:
                 # The id was given to a member without instance id. Kafka fails, and so its response lacks the id.
@@ -175,6 +196,10 @@ class JoinAttempt:
             return self._add(member_id)
         member = group.check_member(member_id, request.group_instance_id)
         is_leader = group.leader == member_id
+        # There are four cases. In the first two the member only gets the current generation again: while assignments
+        # are outstanding, and, in a stable group, if it does not lead. Third, a leader that joins a stable group always
+        # starts a round: it has noticed something that only leaders see, such as new partitions. Fourth, a member with
+        # other protocols, or any member during a round, takes part in the round or starts it.
         is_unchanged = member.supports_the_same(request)
         if group.state is _COMPLETING and is_unchanged:  # the response to its first request was lost
             return self._respond(joined(group, member_id, members=members_of(group) if is_leader else ()))
@@ -191,6 +216,7 @@ class JoinAttempt:
     def _wait_for_round(self, member: ClassicMember) -> JoinResult:
         token = self.sources.new_token()
         replaced = self.group.park_join(member, ParkedJoin(token, self.version))
+        # Kafka forgets the first request without a response. Its client would wait until its request times out.
         if replaced is not None:  # the client has repeated its request over another connection
             lost = join_refused(ErrorCode.REBALANCE_IN_PROGRESS, replaced.version, member.member_id)
             self.changes.reply(replaced.token, lost)

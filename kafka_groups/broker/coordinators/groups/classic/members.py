@@ -62,6 +62,8 @@ class ClassicMember:
     @classmethod
     def loaded(cls, stored: GroupMetadataMember, protocol: str | None) -> Self:
         """Return a member of a stored generation, with what it said about the chosen protocol."""
+        # A record has the metadata for the chosen protocol only. So a group that was loaded knows one protocol of each
+        # member until the next round.
         protocols = () if protocol is None else (JoinGroupRequestProtocol(name=protocol, metadata=stored.subscription),)
         return cls(
             member_id=stored.member_id,
@@ -89,6 +91,8 @@ class ClassicMember:
 
     def supports_the_same(self, request: JoinGroupRequest) -> bool:
         """Return whether a request has the stored protocols, in the same order and with the same metadata."""
+        # The order is a preference, and the metadata has the topics: if either changes, the assignments may have to
+        # (ClassicGroupMember.matches in Kafka).
         return self.protocols == distinct_protocols(request.protocols)
 
     def metadata(self, protocol: str | None) -> bytes:
@@ -135,6 +139,7 @@ def distinct_protocols(protocols: Iterable[JoinGroupRequestProtocol]) -> tuple[J
     """Return the protocols without those whose name was there before."""
     by_name: dict[str, JoinGroupRequestProtocol] = {}
     for protocol in protocols:
+        # Kafka's collection of protocols keeps the first of two with one name, too.
         by_name.setdefault(protocol.name, protocol)
     return tuple(by_name.values())
 

@@ -49,6 +49,7 @@ def members_of(group: ClassicGroup) -> tuple[JoinGroupResponseMember, ...]:
 
 def join_refused(error: ErrorCode, version: int, member_id: str = "") -> JoinGroupResponse:
     """Return the response for a member that is not let in."""
+    # Older versions cannot encode null here.
     name = None if version >= FIRST_WITH_NULLABLE_PROTOCOL else ""
     return JoinGroupResponse(error_code=error, member_id=member_id, protocol_name=name)
 

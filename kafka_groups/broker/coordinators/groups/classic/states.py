@@ -34,6 +34,8 @@ class ClassicGroupEvent(enum.Enum):
     DELETED = "deleted"
 
 
+# The pairs are those of ClassicGroupState.validPreviousStates in Kafka, by event. Kafka also allows Dead after Dead,
+# for requests that meet a group while it is being deleted. Here a deleted group is gone.
 _S, _E = ClassicGroupState, ClassicGroupEvent
 
 CLASSIC_GROUP_TRANSITIONS: Mapping[tuple[ClassicGroupState, ClassicGroupEvent], ClassicGroupState] = MappingProxyType({

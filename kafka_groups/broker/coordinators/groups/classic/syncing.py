@@ -4,16 +4,16 @@ from functools import partial
 
 from attrs import evolve, frozen
 
-from kafka_groups.broker.coordinators.groups.classic.changes import ClassicChanges
+from kafka_groups.broker.coordinators.groups.classic.classic_changes import ClassicChanges
 from kafka_groups.broker.coordinators.groups.classic.group import ClassicGroup
 from kafka_groups.broker.coordinators.groups.classic.joining import ClassicSources
 from kafka_groups.broker.coordinators.groups.classic.members import ClassicMember
-from kafka_groups.broker.coordinators.groups.classic.records import ClassicGroupMetadata
 from kafka_groups.broker.coordinators.groups.classic.replies import sync_refused, synced
 from kafka_groups.broker.coordinators.groups.classic.rounds import sync_received
 from kafka_groups.broker.coordinators.groups.classic.states import ClassicGroupEvent, ClassicGroupState
 from kafka_groups.broker.coordinators.result import Result
 from kafka_groups.errors import IllegalGenerationError, error_for
+from kafka_groups.protocol.coordinator_records.offsets import ClassicGroupMetadata
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 
@@ -38,12 +38,15 @@ class SyncAttempt:
         Raises:
             BrokerError: The member does not get an assignment.
         """
+        # The checks and the cases by state are those of GroupMetadataManager.classicGroupSyncToClassicGroup in Kafka.
         member = self._check()
         if self.group.state is ClassicGroupState.PREPARING_REBALANCE:
             raise error_for(ErrorCode.REBALANCE_IN_PROGRESS, "Another round has started.")
+        # The leader was faster, or the member repeats its request, or it was restarted: the assignment is there.
         if self.group.state is ClassicGroupState.STABLE:
             sync_received(self.group, member.member_id, self.changes)
             return self.changes.result(synced(self.group, member))
+        # Only the leader's assignments count. Those that other members send are ignored.
         if member.member_id == self.group.leader:
             return self._assign(member)
         sync_received(self.group, member.member_id, self.changes)
@@ -54,6 +57,8 @@ class SyncAttempt:
         member = group.check_member(request.member_id, request.group_instance_id)
         if request.generation_id != group.generation:
             raise IllegalGenerationError(f"Group {group.group_id} is in generation {group.generation}.")
+        # Only clients from version 5 on send type and protocol, so null is not compared
+        # (GroupMetadataManager.validateSyncGroup in Kafka).
         is_same_type = request.protocol_type in (None, group.protocol_type)
         if not is_same_type or request.protocol_name not in (None, group.protocol):
             raise error_for(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, "The group has chosen another protocol.")
@@ -67,6 +72,8 @@ class SyncAttempt:
 
     def _assign(self, leader: ClassicMember) -> SyncResult:
         """Store the assignments, and give them to the members. Those that the leader left out get an empty one."""
+        # The leader may leave out a member, and name one that is gone. The members of the group decide who gets what
+        # (GroupMetadataManager.setAndPropagateAssignment in Kafka).
         assignments = {each.member_id: each.assignment for each in self.request.assignments}
         value = self.group.current()
         members = tuple(evolve(each, assignment=assignments.get(each.member_id, b"")) for each in value.members)
@@ -81,6 +88,8 @@ class SyncAttempt:
             member.assignment = assignments.get(member.member_id, b"")
             if member.parked_sync is not None:
                 member.parked_sync = None
+                # The end of a session is ignored while a request waits, so a new one begins with the response
+                # (GroupMetadataManager.propagateAssignment in Kafka).
                 self.changes.start_session(self.group, member)
         self.changes.start_session(self.group, self.group.members[self.request.member_id])
         self.group.transition(ClassicGroupEvent.SYNCED, self.changes.wall_ms)

@@ -10,6 +10,7 @@ from uuid import UUID
 from attrs import evolve, frozen
 
 from kafka_groups.broker.coordinators.groups.classic.replies import join_refused
+from kafka_groups.broker.coordinators.groups.consumer.classic_conversion import may_become_classic
 from kafka_groups.broker.coordinators.groups.consumer.consumer_protocol import (
     ClassicSubscription,
     read_subscription,
@@ -24,13 +25,12 @@ from kafka_groups.broker.coordinators.groups.consumer.members import (
     store_member,
     stored_protocols,
 )
-from kafka_groups.broker.coordinators.groups.consumer.migration import may_become_classic
 from kafka_groups.broker.coordinators.groups.consumer.records import ConsumerGroupRecord
 from kafka_groups.broker.coordinators.groups.consumer.settings import ConsumerRules
 from kafka_groups.broker.coordinators.groups.consumer.states import ConsumerMemberState
 from kafka_groups.broker.coordinators.groups.epochs.members import check_room, known_member, take_over
 from kafka_groups.broker.coordinators.groups.member_client import MemberClient
-from kafka_groups.broker.coordinators.groups.topics import TopicsImage
+from kafka_groups.broker.coordinators.groups.topics_image import TopicsImage
 from kafka_groups.broker.coordinators.result import Effect, Result
 from kafka_groups.errors import (
     BrokerError,
@@ -82,6 +82,8 @@ class ClassicConsumers:
         """Let a member join, or join again. Errors are in the response."""
         draft = ConsumerDraft(self.groups.group(request.group_id))
         try:
+            # The checks are those of GroupMetadataManager.classicGroupJoinToConsumerGroup in Kafka, which looks at the
+            # instance only after the size of the group and the protocols.
             owner = self._owner(draft.group, request)
             _check_protocols(draft.group, request)
             member_id = self._entered(draft, request, version, owner)
@@ -91,11 +93,15 @@ class ClassicConsumers:
         except BrokerError as error:
             return Result(join_refused(ErrorCode(error.code), version))
         replaces = owner is not None and owner != member_id
+        # From here on a JoinGroup request is treated like a full heartbeat that lists what the member owns.
         before = draft.group.members.get(member_id)
         store_member(draft, member_id, before, _described(before, request, subscription, client))
         reached = self.groups.advance(draft, member_id, before, self._owned(subscription), now_ms)
+        # The deadline for JoinGroup is replaced with one for SyncGroup (scheduleConsumerGroupSyncTimeout in Kafka).
         self.groups.expect_nothing_more(draft.group, member_id, now_ms)
         self.groups.expect_classic(draft.group, member_id, now_ms)
+        # No member is the leader, because the broker assigns the partitions. The epoch takes the place of the
+        # generation.
         response = JoinGroupResponse(
             generation_id=reached.member_epoch,
             protocol_type=_CONSUMER,
@@ -111,10 +117,15 @@ class ClassicConsumers:
         group = self.groups.group(request.group_id)
         try:
             member = _known(group, request.member_id, request.group_instance_id, request.generation_id)
+            # The members' protocols only matter for the form of the data. Each member uses its own first one, as in
+            # Kafka's throwIfClassicProtocolUnmatched.
             protocol = classic_of(member).supported_protocols[0]
+            # Versions before 5 of SyncGroup do not have the two names, which are null then.
             if request.protocol_type not in (None, _CONSUMER) or request.protocol_name not in (None, protocol.name):
                 raise error_for(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, "The member has joined with another protocol.")
             current = group.current_of(request.member_id)
+            # The member's assignment is out of date, so it has to join again. A member that has to revoke gets the
+            # assignment first: it is how it learns what to revoke (GroupMetadataManager.throwIfRebalanceInProgress).
             if current.member_epoch < group.assignment_epoch and current.state is not _UNREVOKED:
                 self.groups.expect_classic(group, request.member_id, now_ms)
                 raise error_for(_REBALANCING, "The member has to join again.")
@@ -131,6 +142,7 @@ class ClassicConsumers:
             _known(group, request.member_id, request.group_instance_id, request.generation_id)
         except BrokerError as error:
             return Result(HeartbeatResponse(error_code=ErrorCode(error.code)))
+        # The session is extended even if the member has to join again, as in classicGroupHeartbeatToConsumerGroup.
         self.groups.extend_session(group, request.member_id, now_ms)
         if not _must_join(group, request.member_id):
             return Result(HeartbeatResponse(error_code=ErrorCode.NONE))
@@ -140,17 +152,25 @@ class ClassicConsumers:
     def _owner(self, group: ConsumerGroup, request: JoinGroupRequest) -> str | None:
         """Return the member that an instance has been so far, if there is one."""
         instance, member_id = request.group_instance_id, request.member_id
+        # There are three cases for a static member: another member has taken its instance, so it is fenced; the
+        # instance is free; or the member has the instance itself, or comes without an id and takes the place of the one
+        # that has it (KIP-345).
         owner = None if instance is None else group.instances.get(instance)
         if owner is not None and member_id not in ("", owner):
             raise FencedInstanceIdError(f"The instance {instance} has been started again.")
+        # A static member that returns takes a place that is occupied already, so the group cannot be too full for it.
         if owner is None:
             check_room(group, member_id, self.rules.max_size, "consumer")
+        # The coordinator has forgotten the instance, and with it the id that it had given out. The member has to join
+        # without one.
         if owner is None and instance is not None and member_id:
             raise UnknownMemberIdError(f"Group {group.group_id} has no instance {instance}.")
         return owner
 
     def _entered(self, draft: ConsumerDraft, request: JoinGroupRequest, version: int, owner: str | None) -> str:
         member_id = request.member_id or self.groups.new_member_id()
+        # KIP-394: the member gets its id before it is in the group. Otherwise a client whose response was lost would
+        # leave a member behind that nobody is. Static members are recognised by their instance id.
         if not request.member_id and request.group_instance_id is None and version >= FIRST_WITH_MEMBER_ID_REQUIRED:
             raise _IdRequiredError(member_id)
         if owner is not None and owner != member_id:
@@ -160,11 +180,14 @@ class ClassicConsumers:
 
     def _settled(self, draft: ConsumerDraft) -> tuple[Effect, ...]:
         """Let the group become a classic one if the last member of the other protocol was replaced. Nobody notices."""
+        # GroupMetadataManager.validateOnlineDowngradeWithReplacedMember in Kafka: a classic consumer with the same
+        # instance id has replaced the last member of the new protocol. It keeps its assignment, so no round is needed.
         if not may_become_classic(draft.group, self.rules):
             return ()
         return (self.groups.downgrade(draft, rebalances=False),)
 
     def _owned(self, subscription: ClassicSubscription) -> tuple[ConsumerGroupHeartbeatTopicPartitions, ...]:
+        # A topic that was deleted has no id. Nothing has to be revoked of it any more.
         known = ((self.topics.topic(name), numbers) for name, numbers in subscription.owned.items())
         return tuple(
             ConsumerGroupHeartbeatTopicPartitions(topic_id=topic.topic_id, partitions=numbers)
@@ -173,6 +196,7 @@ class ClassicConsumers:
         )
 
     def _named(self, partitions: Mapping[UUID, Mapping[int, int]]) -> dict[str, list[int]]:
+        # The classic protocol identifies topics by name, and a deleted topic has none any more.
         known = ((self.topics.topic_by_id(topic_id), numbers) for topic_id, numbers in partitions.items())
         return {topic.name: sorted(numbers) for topic, numbers in known if topic is not None}
 
@@ -190,6 +214,9 @@ def _check_protocols(group: ConsumerGroup, request: JoinGroupRequest) -> None:
     offered = {each.name for each in request.protocols}
     for member in group.members.values():
         if member.classic_member_metadata is not None:
+            # All classic members must have a protocol in common, because the group becomes a classic group when the
+            # last member of the new protocol leaves (ConsumerGroup.supportsClassicProtocols). Members of the new
+            # protocol have none.
             offered &= {each.name for each in member.classic_member_metadata.supported_protocols}
     if request.protocol_type != _CONSUMER or not offered:
         raise _inconsistent()
@@ -197,6 +224,7 @@ def _check_protocols(group: ConsumerGroup, request: JoinGroupRequest) -> None:
 
 def _subscription(request: JoinGroupRequest) -> ClassicSubscription:
     try:
+        # The first protocol is the preferred one, and the only one whose subscription counts, as in Kafka.
         return read_subscription(request.protocols[0].metadata)
     except ValueError as error:
         raise _inconsistent() from error
@@ -225,6 +253,7 @@ def _described(
         instance_id=said.instance_id if request.group_instance_id is None else request.group_instance_id,
         rack_id=said.rack_id if subscription.rack is None else subscription.rack,
         subscribed_topic_names=tuple(sorted(set(subscription.topics))),
+        # Version 0 of JoinGroup has a session timeout only.
         rebalance_timeout_ms=request.session_timeout_ms if timeout_ms == _NOT_SET else timeout_ms,
         classic_member_metadata=classic,
     )
@@ -235,6 +264,8 @@ def _known(
 ) -> ConsumerGroupMemberMetadataValue:
     member = known_member(group, member_id, instance_id)
     classic_of(member)
+    # The member epoch is the generation for classic members. There is no previous one: a member whose response was lost
+    # joins again (GroupMetadataManager.throwIfGenerationIdUnmatched).
     if generation != group.current_of(member_id).member_epoch:
         raise IllegalGenerationError(f"Member {member_id} is in another generation.")
     return member
@@ -242,8 +273,13 @@ def _known(
 
 def _must_join(group: ConsumerGroup, member_id: str) -> bool:
     current = group.current_of(member_id)
+    # The cases are those of GroupMetadataManager.classicGroupHeartbeatToConsumerGroup. A member of the new protocol
+    # would learn all this from the response to its heartbeat; a classic one has to come by JoinGroup and SyncGroup for
+    # it.
     if current.member_epoch < group.assignment_epoch or current.state is _UNREVOKED:
         return True
+    # As long as other members own what it waits for, joining again would bring it nothing
+    # (ConsumerGroup.waitingOnUnreleasedPartition).
     return current.state is _UNRELEASED and not _waits_for_others(group, member_id)
 
 

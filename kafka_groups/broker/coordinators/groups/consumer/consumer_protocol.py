@@ -48,6 +48,8 @@ class _Reader:
 
     def version(self) -> int:
         version = self.number(_SHORT)
+        # Kafka's ConsumerProtocol.checkSubscriptionVersion reads versions that it does not know yet like the newest,
+        # but rejects negative ones.
         if version < 0:
             raise ValueError(f"version {version}")
         return version
@@ -91,6 +93,8 @@ def read_subscription(data: bytes) -> ClassicSubscription:
     reader = _Reader(data)
     version, topics = reader.version(), reader.texts()
     reader.skip_bytes()
+    # A newer version only adds fields at the end (ConsumerProtocolSubscription), so the known ones can be read in any
+    # version.
     owned = reader.partitions() if version >= _FIRST_WITH_OWNED else {}
     if version >= _FIRST_WITH_GENERATION:
         reader.number(_INT)
@@ -109,6 +113,7 @@ def read_assignment(data: bytes) -> Partitions:
     Raises:
         ValueError: It cannot be read.
     """
+    # A member that has not received an assignment yet has empty bytes in the record of its group.
     if not data:
         return {}
     reader = _Reader(data)
@@ -120,6 +125,7 @@ def read_assignment(data: bytes) -> Partitions:
 
 def written_assignment(partitions: Mapping[str, Sequence[int]], version: int) -> bytes:
     """Return an assignment as consumers read it, in the version of their subscription."""
+    # The member must be able to read the version. An assignment has the same fields in all versions so far.
     parts = [_SHORT.pack(min(version, _NEWEST)), _INT.pack(len(partitions))]
     for topic, numbers in partitions.items():
         name = topic.encode()

@@ -29,6 +29,7 @@ def leave(
     """
     given = request.members
     if version < FIRST_WITH_MANY_MEMBERS:
+        # Older versions name one member at the top level, and only by its member id.
         given = (LeaveGroupRequestMember(member_id=request.member_id),)
     gone: list[str] = []
     results = [_removed(stored, draft, each, gone) for each in given]
@@ -43,9 +44,12 @@ def _removed(
     error = ErrorCode.NONE
     try:
         member_id = _member_id(stored, leaving)
+        # A member that is named twice is removed once, but both entries succeed: Kafka collects members in a set before
+        # it fences them (GroupMetadataManager.classicGroupLeaveToConsumerGroup).
         if member_id not in gone:
             remove_member(draft, member_id)
             gone.append(member_id)
+    # Each member has its own result. One that is unknown does not keep the others from leaving.
     except BrokerError as refused:
         error = ErrorCode(refused.code)
     return LeaveGroupResponseMember(
@@ -57,6 +61,7 @@ def _member_id(group: ConsumerGroup, leaving: LeaveGroupRequestMember) -> str:
     """Return the member that is meant. An administrator knows the instance alone."""
     instance = leaving.group_instance_id
     member_id = leaving.member_id
+    # An administrator names the instance, because only the process itself knows its member id (KIP-345).
     if not member_id and instance is not None:
         member_id = group.instances.get(instance, "")
     if not member_id:

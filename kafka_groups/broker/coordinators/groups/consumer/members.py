@@ -6,18 +6,16 @@ from typing import Any
 from attrs import evolve
 
 from kafka_groups.broker.coordinators.groups.consumer.group import ConsumerDraft, regex_of
-from kafka_groups.broker.coordinators.groups.consumer.records import (
-    ConsumerAssignment,
-    ConsumerGroupMemberMetadata,
-    ConsumerGroupRegularExpression,
-)
+from kafka_groups.broker.coordinators.groups.consumer.records import ConsumerAssignment
 from kafka_groups.broker.coordinators.groups.epochs.members import remove
 from kafka_groups.broker.coordinators.groups.member_client import MemberClient
 from kafka_groups.errors import UnknownMemberIdError
 from kafka_groups.protocol.coordinator_records.consumer_group import (
     ClassicMemberMetadata,
     ClassicProtocol,
+    ConsumerGroupMemberMetadata,
     ConsumerGroupMemberMetadataValue,
+    ConsumerGroupRegularExpression,
 )
 from kafka_groups.protocol.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
@@ -42,6 +40,8 @@ _NOTHING = (None, None, None, None)
 
 def owns_at_most(request: ConsumerGroupHeartbeatRequest, current: ConsumerAssignment) -> bool:
     """Return whether a member says that it owns nothing but partitions that it is assigned."""
+    # The member does not say what it owns. Kafka's isSubset treats that as "may own anything", and the member is
+    # fenced.
     if request.topic_partitions is None:
         return False
     return all(_is_assigned(topic, current) for topic in request.topic_partitions)
@@ -68,6 +68,8 @@ def classic_of(member: ConsumerGroupMemberMetadataValue) -> ClassicMemberMetadat
     Raises:
         UnknownMemberIdError: The member does not speak it.
     """
+    # GroupMetadataManager.throwIfMemberDoesNotUseClassicProtocol in Kafka answers UNKNOWN_MEMBER_ID, too: to the
+    # classic protocol, the member does not exist.
     if member.classic_member_metadata is None:
         raise UnknownMemberIdError("The member does not speak the classic protocol.")
     return member.classic_member_metadata
@@ -106,6 +108,8 @@ def _described(
         client.client_id,
         client.client_host,
     )
+    # Most heartbeats say nothing, and then there is nothing to compare. A member that has spoken the classic protocol
+    # changes by its heartbeat alone: its metadata of that protocol has to go.
     if known is not None and known.classic_member_metadata is None and is_same_client and _says_nothing(request):
         return known
     changes: dict[str, Any] = {
@@ -117,9 +121,12 @@ def _described(
         "subscribed_topic_regex": request.subscribed_topic_regex,
     }
     if request.subscribed_topic_names is not None:
+        # Sorted and without duplicates, so that another order is not another subscription. Kafka keeps a set.
         changes["subscribed_topic_names"] = tuple(sorted(set(request.subscribed_topic_names)))
     if request.rebalance_timeout_ms != _NOT_SET:
         changes["rebalance_timeout_ms"] = request.rebalance_timeout_ms
+    # Null means "unchanged" in each of these fields, as with the maybeUpdate methods of Kafka's
+    # ConsumerGroupMember.Builder. The empty string takes a regular expression back.
     said = {name: value for name, value in changes.items() if value is not None}
     return evolve(known or new_member(client), **said, classic_member_metadata=None)
 
@@ -139,5 +146,6 @@ def remove_member(draft: ConsumerDraft, member_id: str) -> None:
 
 def forget_unused_regex(draft: ConsumerDraft, regex: str) -> None:
     """Forget the topics of a regular expression that no member subscribes to any more."""
+    # GroupMetadataManager.maybeDeleteResolvedRegularExpressions in Kafka. Its topics would otherwise stay subscribed.
     if regex in draft.group.regexes and regex not in draft.group.regex_subscribers:
         draft.write(ConsumerGroupRegularExpression(draft.group.group_id, regex, None))

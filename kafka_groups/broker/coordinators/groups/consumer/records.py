@@ -4,8 +4,8 @@ A record has a key (its type, the group, and for some types a member or a regula
 None is a tombstone that deletes the key. The state of a group depends only on the last value of each key, so the log
 can be compacted.
 
-Values are the messages of `protocol/coordinator_records/`, except for those that the rules need in another form:
-maps of partitions and sets of topics.
+The classes are those of `protocol/coordinator_records/`, and so are the values, except for those that the rules need in
+another form: maps of partitions and sets of topics.
 """
 
 from collections.abc import Mapping
@@ -15,26 +15,18 @@ from attrs import evolve, field, frozen
 
 from kafka_groups.broker.coordinators.groups.assignors.group_spec import PartitionsByTopic
 from kafka_groups.broker.coordinators.groups.consumer.states import ConsumerMemberState
-from kafka_groups.broker.coordinators.groups.epochs.group import TargetEpoch
 from kafka_groups.protocol.coordinator_records.consumer_group import (
-    ConsumerGroupMemberMetadataValue,
-    ConsumerGroupMetadataValue,
+    ConsumerGroupCurrentMemberAssignment,
+    ConsumerGroupMemberMetadata,
+    ConsumerGroupMetadata,
+    ConsumerGroupPartitionMetadata,
+    ConsumerGroupRegularExpression,
+    ConsumerGroupTargetAssignmentMember,
+    ConsumerGroupTargetAssignmentMetadata,
 )
 from kafka_groups.protocol.messages.consumer_group_heartbeat import JOIN_GROUP_EPOCH, LEAVE_STATIC_EPOCH
 
-__all__ = [
-    "AssignedPartitions",
-    "ConsumerAssignment",
-    "ConsumerGroupCurrentMemberAssignment",
-    "ConsumerGroupMemberMetadata",
-    "ConsumerGroupMetadata",
-    "ConsumerGroupPartitionMetadata",
-    "ConsumerGroupRecord",
-    "ConsumerGroupRegularExpression",
-    "ConsumerGroupTargetAssignmentMember",
-    "ConsumerGroupTargetAssignmentMetadata",
-    "ResolvedRegex",
-]
+__all__ = ["AssignedPartitions", "ConsumerAssignment", "ConsumerGroupRecord", "ResolvedRegex"]
 
 AssignedPartitions = Mapping[UUID, Mapping[int, int]]
 """By topic id, partitions with the epoch in which each was assigned (KIP-1251). No topic is without partitions."""
@@ -76,6 +68,8 @@ class ConsumerAssignment:
 
         As in Kafka, the partitions lose their epochs, so that their offsets can be committed in any.
         """
+        # ConsumerGroupMember.Builder.resetAssignedPartitionsEpochsToZero in Kafka. What it had to revoke is dropped, as
+        # it is not running.
         assigned = {topic_id: dict.fromkeys(epochs, 0) for topic_id, epochs in self.assigned.items()}
         return ConsumerAssignment(
             member_epoch=LEAVE_STATIC_EPOCH, previous_member_epoch=self.previous_member_epoch, assigned=assigned
@@ -83,6 +77,8 @@ class ConsumerAssignment:
 
     def returned(self) -> "ConsumerAssignment":
         """Return what a static member has that returns."""
+        # The member comes with epoch 0, and its former epochs belong to its former id
+        # (GroupMetadataManager.getOrMaybeSubscribeStaticConsumerGroupMember).
         return evolve(self, member_epoch=JOIN_GROUP_EPOCH, previous_member_epoch=0)
 
 
@@ -97,73 +93,13 @@ class ResolvedRegex:
 
 # ----------------------------------------------------------------------------------------------- records
 
-
-@frozen
-class ConsumerGroupMetadata:
-    """The group itself. A group whose members never subscribed to anything has no such record."""
-
-    group_id: str
-    value: ConsumerGroupMetadataValue | None
-
-
-@frozen
-class ConsumerGroupPartitionMetadata:
-    """The subscribed topics, as releases before 4.1 stored them. It is only deleted."""
-
-    group_id: str
-    value: None = None
-
-
-@frozen
-class ConsumerGroupMemberMetadata:
-    """A member of the group."""
-
-    group_id: str
-    member_id: str
-    value: ConsumerGroupMemberMetadataValue | None
-
-
-@frozen
-class ConsumerGroupTargetAssignmentMetadata:
-    """The assignment epoch."""
-
-    group_id: str
-    value: TargetEpoch | None
-
-
-@frozen
-class ConsumerGroupTargetAssignmentMember:
-    """A member's part of the target assignment."""
-
-    group_id: str
-    member_id: str
-    value: PartitionsByTopic | None
-
-
-@frozen
-class ConsumerGroupCurrentMemberAssignment:
-    """A member's epoch and current assignment."""
-
-    group_id: str
-    member_id: str
-    value: ConsumerAssignment | None
-
-
-@frozen
-class ConsumerGroupRegularExpression:
-    """The topics that match a regular expression of the members."""
-
-    group_id: str
-    regex: str
-    value: ResolvedRegex | None
-
-
 ConsumerGroupRecord = (
     ConsumerGroupMetadata
-    | ConsumerGroupPartitionMetadata
+    | ConsumerGroupPartitionMetadata[None]
     | ConsumerGroupMemberMetadata
     | ConsumerGroupTargetAssignmentMetadata
-    | ConsumerGroupTargetAssignmentMember
-    | ConsumerGroupCurrentMemberAssignment
-    | ConsumerGroupRegularExpression
+    | ConsumerGroupTargetAssignmentMember[PartitionsByTopic]
+    | ConsumerGroupCurrentMemberAssignment[ConsumerAssignment]
+    | ConsumerGroupRegularExpression[ResolvedRegex]
 )
+"""The subscribed topics, as releases before 4.1 stored them, are only deleted. So they never have a value."""

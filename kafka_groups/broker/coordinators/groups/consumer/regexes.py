@@ -7,13 +7,11 @@ there are many topics or costly expressions, it takes several turns, so that the
 from collections.abc import Iterable, Iterator
 
 from kafka_groups.broker.coordinators.groups.consumer.group import ConsumerDraft, ConsumerGroup, regex_of
-from kafka_groups.broker.coordinators.groups.consumer.records import (
-    ConsumerGroupRegularExpression,
-    ResolvedRegex,
-)
+from kafka_groups.broker.coordinators.groups.consumer.records import ResolvedRegex
 from kafka_groups.broker.coordinators.groups.consumer.subscriptions import bump_group_epoch
 from kafka_groups.broker.coordinators.groups.topic_patterns import compile_pattern
-from kafka_groups.broker.coordinators.groups.topics import TopicsImage
+from kafka_groups.broker.coordinators.groups.topics_image import TopicsImage
+from kafka_groups.protocol.coordinator_records.consumer_group import ConsumerGroupRegularExpression
 
 __all__ = ["TopicSearch", "check_regex", "is_resolution_due", "write_found"]
 
@@ -30,6 +28,7 @@ def check_regex(group: ConsumerGroup, member_id: str, regex: str | None) -> None
         InvalidRegularExpressionError: It is invalid or too large.
     """
     known = group.members.get(member_id)
+    # An expression that the member has sent before was valid. The empty one is the end of a subscription by expression.
     if regex and (known is None or regex_of(known) != regex):
         compile_pattern(regex)
 
@@ -40,13 +39,18 @@ def is_resolution_due(before: ConsumerGroup | None, after: ConsumerGroup, topics
     As in Kafka, how long ago the last look was is asked of the group before the heartbeat, which may have forgotten an
     expression.
     """
+    # The order of the cases is that of GroupMetadataManager.maybeUpdateRegularExpressions in Kafka.
     if not after.regex_subscribers:
         return False
     if before is None or not before.regexes:
         return True
     last_ms = max(found.timestamp_ms for found in before.regexes.values())
+    # A search costs time for each topic of the cluster. Even a new expression waits, so that members that join one
+    # after the other do not start one search each.
     if wall_ms < last_ms + _SHORTEST_MS:
         return False
+    # A search is worth it if there is an expression without topics, if topics have changed, or once in a long while in
+    # case a change was missed.
     is_new = any(regex not in before.regexes for regex in after.regex_subscribers)
     is_old = any(found.version != topics.version for found in before.regexes.values())
     return is_new or is_old or wall_ms >= last_ms + _LONGEST_MS
@@ -87,6 +91,8 @@ class TopicSearch:
             pattern = compile_pattern(regex)
             yield pattern.cost_us
             matching = []
+            # Kafka also leaves out topics that the member may not describe (filterTopicDescribeAuthorizedTopics); here,
+            # any client may.
             for name in names:
                 if pattern.matches(name):
                     matching.append(name)
@@ -98,8 +104,12 @@ def write_found(draft: ConsumerDraft, search: TopicSearch, topics: TopicsImage, 
     """Write the topics that a search has found, and increase the group epoch if they are others."""
     group = draft.group
     has_changed = False
+    # Expressions that lost their last subscriber during the search are left out, or their record would never be deleted
+    # (GroupMetadataManager.handleRegularExpressionsResult).
     for regex in sorted(group.regex_subscribers.keys() & search.found.keys()):
         known, found = group.regexes.get(regex), search.found[regex]
+        # The record is written even if the topics are the same, because it holds the time of the search. Only other
+        # topics increase the group epoch.
         has_changed = has_changed or found != (frozenset() if known is None else known.topics)
         resolved = ResolvedRegex(found, search.version, wall_ms)
         draft.write(ConsumerGroupRegularExpression(group.group_id, regex, resolved))

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from kafka_groups.broker.coordinators.groups.consumer.group import ConsumerGroup, regex_of
 from kafka_groups.broker.coordinators.groups.consumer.records import AssignedPartitions, ConsumerAssignment
-from kafka_groups.broker.coordinators.groups.topics import TopicsImage
+from kafka_groups.broker.coordinators.groups.topics_image import TopicsImage
 from kafka_groups.protocol.messages.consumer_group_describe import (
     ConsumerGroupDescribeAssignment,
     ConsumerGroupDescribeResponseGroup,
@@ -53,6 +53,8 @@ def described_group(group: ConsumerGroup, assignor: str, topics: TopicsImage) ->
 
 def _described_member(group: ConsumerGroup, member_id: str, topics: TopicsImage) -> ConsumerGroupDescribeResponseMember:
     member, current = group.members[member_id], group.current_of(member_id)
+    # A member still owns what it has to revoke, so both count as its assignment
+    # (ConsumerGroupMember.asConsumerGroupDescribeMember).
     has = {topic: {**current.revoking.get(topic, {}), **epochs} for topic, epochs in current.assigned.items()}
     return ConsumerGroupDescribeResponseMember(
         member_id=member_id,

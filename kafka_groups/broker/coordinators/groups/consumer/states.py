@@ -60,6 +60,8 @@ _S, _E = ConsumerGroupState, ConsumerGroupEvent
 
 CONSUMER_GROUP_TRANSITIONS: Mapping[tuple[ConsumerGroupState, ConsumerGroupEvent], ConsumerGroupState] = (
     MappingProxyType({
+        # ConsumerGroup.maybeUpdateGroupState in Kafka derives the states from epochs and members. A heartbeat often
+        # passes through ASSIGNING, because it also computes the target assignment; then only the last state is seen.
         (_S.EMPTY, _E.CHANGED): _S.ASSIGNING,
         (_S.EMPTY, _E.ASSIGNED): _S.RECONCILING,
         (_S.EMPTY, _E.RECONCILED): _S.STABLE,

@@ -1,24 +1,18 @@
-"""A consumer group's records as Kafka stores them in `__consumer_offsets`, and back."""
+"""The values of a consumer group's records as Kafka stores them in `__consumer_offsets`, and back."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Any
 
 from kafka_groups.broker.coordinators.groups.assignors.group_spec import PartitionsByTopic
 from kafka_groups.broker.coordinators.groups.consumer.records import (
     AssignedPartitions,
     ConsumerAssignment,
-    ConsumerGroupCurrentMemberAssignment,
-    ConsumerGroupMemberMetadata,
-    ConsumerGroupMetadata,
-    ConsumerGroupPartitionMetadata,
-    ConsumerGroupRegularExpression,
-    ConsumerGroupTargetAssignmentMember,
-    ConsumerGroupTargetAssignmentMetadata,
     ResolvedRegex,
 )
 from kafka_groups.broker.coordinators.groups.consumer.states import ConsumerMemberState
-from kafka_groups.broker.coordinators.groups.epochs.group import TargetEpoch
-from kafka_groups.broker.coordinators.groups.stored_form import StoredForm
 from kafka_groups.protocol.coordinator_records import consumer_group as stored
+from kafka_groups.protocol.coordinator_records.record import ValueForm
 
 __all__ = ["CONSUMER_GROUP_FORMS"]
 
@@ -33,16 +27,6 @@ def _stored_target(target: PartitionsByTopic) -> stored.ConsumerGroupTargetAssig
 
 def _target(value: stored.ConsumerGroupTargetAssignmentMemberValue) -> PartitionsByTopic:
     return {topic.topic_id: topic.partitions for topic in value.topic_partitions}
-
-
-def _stored_epoch(known: TargetEpoch) -> stored.ConsumerGroupTargetAssignmentMetadataValue:
-    return stored.ConsumerGroupTargetAssignmentMetadataValue(
-        assignment_epoch=known.epoch, assignment_timestamp_ms=known.timestamp_ms
-    )
-
-
-def _epoch(value: stored.ConsumerGroupTargetAssignmentMetadataValue) -> TargetEpoch:
-    return TargetEpoch(value.assignment_epoch, value.assignment_timestamp_ms)
 
 
 def _stored_regex(found: ResolvedRegex) -> stored.ConsumerGroupRegularExpressionValue:
@@ -78,6 +62,8 @@ def _current(value: stored.ConsumerGroupCurrentMemberAssignmentValue) -> Consume
 def _assigned(topics: Iterable[stored.CurrentTopic]) -> AssignedPartitions:
     return {
         topic.topic_id: dict(zip(topic.partitions, topic.assignment_epochs, strict=False))
+        # Releases before KIP-1251 did not store the epochs. With 0, a commit of any former epoch is accepted, as it was
+        # then.
         if topic.assignment_epochs
         else dict.fromkeys(topic.partitions, _NOT_KNOWN)
         for topic in topics
@@ -97,19 +83,10 @@ def _stored_partitions(partitions: AssignedPartitions) -> tuple[stored.CurrentTo
 
 # ------------------------------------------------------------------------------------------------- forms
 
-CONSUMER_GROUP_FORMS = (
-    StoredForm(ConsumerGroupMetadata, stored.ConsumerGroupMetadataKey),
-    StoredForm(ConsumerGroupPartitionMetadata, stored.ConsumerGroupPartitionMetadataKey, read=lambda _value: None),
-    StoredForm(ConsumerGroupMemberMetadata, stored.ConsumerGroupMemberMetadataKey),
-    StoredForm(
-        ConsumerGroupTargetAssignmentMetadata, stored.ConsumerGroupTargetAssignmentMetadataKey, _stored_epoch, _epoch
-    ),
-    StoredForm(
-        ConsumerGroupTargetAssignmentMember, stored.ConsumerGroupTargetAssignmentMemberKey, _stored_target, _target
-    ),
-    StoredForm(
-        ConsumerGroupCurrentMemberAssignment, stored.ConsumerGroupCurrentMemberAssignmentKey, _stored_current, _current
-    ),
-    StoredForm(ConsumerGroupRegularExpression, stored.ConsumerGroupRegularExpressionKey, _stored_regex, _regex),
-)
-"""The forms of a consumer group's records."""
+CONSUMER_GROUP_FORMS: Mapping[type[Any], ValueForm] = MappingProxyType({
+    stored.ConsumerGroupPartitionMetadata: ValueForm(read=lambda _value: None),
+    stored.ConsumerGroupTargetAssignmentMember: ValueForm(_stored_target, _target),
+    stored.ConsumerGroupCurrentMemberAssignment: ValueForm(_stored_current, _current),
+    stored.ConsumerGroupRegularExpression: ValueForm(_stored_regex, _regex),
+})  # fmt: skip
+"""The forms of the values by record class. Others are messages."""

@@ -5,6 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from uuid import UUID
 
+import attrs
+
 from kafka_groups.broker.coordinators.groups.assignors import range as range_assignor
 from kafka_groups.broker.coordinators.groups.assignors import uniform
 from kafka_groups.broker.coordinators.groups.assignors.group_spec import (
@@ -14,14 +16,14 @@ from kafka_groups.broker.coordinators.groups.assignors.group_spec import (
 )
 from kafka_groups.broker.coordinators.groups.assignors.kafka_order import ordered_names
 from kafka_groups.broker.coordinators.groups.consumer.group import ConsumerDraft, ConsumerGroup
-from kafka_groups.broker.coordinators.groups.consumer.records import (
+from kafka_groups.broker.coordinators.groups.epochs.target import existing_topics
+from kafka_groups.broker.coordinators.groups.topics_image import TopicsImage
+from kafka_groups.protocol.coordinator_records.consumer_group import (
+    ConsumerGroupMemberMetadataValue,
     ConsumerGroupTargetAssignmentMember,
     ConsumerGroupTargetAssignmentMetadata,
 )
-from kafka_groups.broker.coordinators.groups.epochs.group import TargetEpoch
-from kafka_groups.broker.coordinators.groups.epochs.target import existing_topics
-from kafka_groups.broker.coordinators.groups.topics import TopicsImage
-from kafka_groups.protocol.coordinator_records.consumer_group import ConsumerGroupMemberMetadataValue
+from kafka_groups.protocol.coordinator_records.group_record import TargetEpoch
 
 __all__ = [
     "ASSIGNORS",
@@ -60,10 +62,14 @@ def has_other_assignor(
 ) -> bool:
     """Return whether a target assignment would be computed with another assignor than the group had before."""
     former = None if before is None else before.server_assignor
+    # There are two cases. If the vote of the member is the same, only a tie between assignors can change the winner,
+    # because then the vote of the member that sends the heartbeat decides.
     if former == after.server_assignor:
         return len(group.assignor_votes) > 1 and assignor_for(group, after, offered) != preferred_assignor(
             group, offered
         )
+    # The group has counted the member's new vote already, so the former result is found by taking it back
+    # (GroupMetadataManager.hasPreferredServerAssignorChanged compares the same two).
     votes = Counter(group.assignor_votes)
     votes.subtract([] if after.server_assignor is None else [after.server_assignor])
     votes.update([] if former is None else [former])
@@ -71,6 +77,8 @@ def has_other_assignor(
 
 
 def _elected(votes: Mapping[str, int], offered: Sequence[str]) -> str:
+    # A member that leaves the choice to the broker has no vote. The first of group.consumer.assignors is the default,
+    # as in Kafka.
     most = max(votes.values(), default=0)
     return next((name for name in offered if most and votes.get(name) == most), offered[0])
 
@@ -91,10 +99,16 @@ def update_target(
     # As in Kafka, an operation that does not increase the group epoch does not look at the subscriptions again.
     judged = group if stored is None or stored.epoch != group.epoch else stored
     homogeneous = judged.has_equal_subscriptions()
-    spec = _group_spec(group, topics, homogeneous=homogeneous, newcomer=_newcomer(group, stored))
+    spec = attrs.evolve(
+        _group_spec(group, topics, homogeneous=homogeneous),
+        newcomer=_newcomer(group, stored),
+        member_slots=0 if stored is None else stored.member_slots,
+    )
     target = ASSIGNORS[assignor](spec)
     for member_id, partitions in target.items():
         known = group.target.get(member_id)
+        # Only targets that differ are written, as in TargetAssignmentBuilder.build in Kafka. The order of partitions
+        # does not count.
         if known is None or _as_sets(known) != _as_sets(partitions):
             draft.write(ConsumerGroupTargetAssignmentMember(group.group_id, member_id, partitions))
     draft.write(ConsumerGroupTargetAssignmentMetadata(group.group_id, TargetEpoch(group.epoch, wall_ms)))
@@ -106,7 +120,9 @@ def _newcomer(group: ConsumerGroup, stored: ConsumerGroup | None) -> str | None:
     return None if last in known else last
 
 
-def _group_spec(group: ConsumerGroup, topics: TopicsImage, *, homogeneous: bool, newcomer: str | None) -> GroupSpec:
+def _group_spec(group: ConsumerGroup, topics: TopicsImage, *, homogeneous: bool) -> GroupSpec:
+    # A subscribed topic that does not exist has no partitions to assign. Once it is created, the metadata hash changes,
+    # and with it the group epoch.
     existing = {topic.name: topic for topic in existing_topics(group.subscribed_topics(), topics)}
     names = {member_id: group.topics_of(member) for member_id, member in group.members.items()}
     ids = {
@@ -123,7 +139,7 @@ def _group_spec(group: ConsumerGroup, topics: TopicsImage, *, homogeneous: bool,
         for member_id, member in group.members.items()
     }
     counts = {topic.topic_id: topic.num_partitions for topic in existing.values()}
-    return GroupSpec(members, counts, homogeneous=homogeneous, newcomer=newcomer)
+    return GroupSpec(members, counts, homogeneous=homogeneous)
 
 
 def _as_sets(partitions: PartitionsByTopic) -> dict[UUID, frozenset[int]]:

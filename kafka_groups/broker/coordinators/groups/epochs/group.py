@@ -1,9 +1,11 @@
 """The hard state that groups with epochs have in common, and what their records are called."""
 
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable, Mapping, MutableMapping
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 from attrs import define, field, frozen
+
+from kafka_groups.protocol.coordinator_records.group_record import TargetEpoch
 
 __all__ = [
     "FIRST_EPOCH",
@@ -11,14 +13,26 @@ __all__ = [
     "EpochGroup",
     "EpochGroupKind",
     "GroupMember",
+    "GroupWithMembers",
     "MemberAssignmentState",
     "MemberRecords",
-    "TargetEpoch",
     "name_instance",
 ]
 
 FIRST_EPOCH = 1
 """The epoch of a group without a record of its own, and of its empty target assignment."""
+
+
+class GroupWithMembers(Protocol):
+    """The hard state of a group, as far as the same rules apply to share groups, too."""
+
+    @property
+    def group_id(self) -> str:
+        """The group's id."""
+
+    @property
+    def members(self) -> Mapping[str, Any]:
+        """The members' descriptions of themselves."""
 
 
 class GroupMember(Protocol):
@@ -70,23 +84,6 @@ class MemberAssignmentState(Protocol):
 class _NumberedEpoch(Protocol):
     @property
     def epoch(self) -> int: ...
-
-
-@frozen
-class TargetEpoch:
-    """The group epoch that the target assignment was computed for, and the wall-clock time of that.
-
-    Attributes:
-        epoch: The group epoch.
-        timestamp_ms: The time, or 0 if the next computation need not wait.
-    """
-
-    epoch: int
-    timestamp_ms: int = 0
-
-    def may_be_followed(self, interval_ms: int, wall_ms: int) -> bool:
-        """Return whether the assignment interval has passed since then (KIP-1263)."""
-        return self.timestamp_ms == 0 or wall_ms >= self.timestamp_ms + interval_ms
 
 
 NO_TARGET = TargetEpoch(FIRST_EPOCH)
@@ -162,12 +159,19 @@ class EpochGroup(Generic[E, M, T, C]):
     @property
     def assignment_epoch(self) -> int:
         """The group epoch that the target assignment was computed for."""
-        return self.target_epoch.epoch
+        return self.target_epoch.assignment_epoch
 
     @property
     def needs_target(self) -> bool:
         """True if the target assignment is older than the group epoch."""
-        return self.target_epoch.epoch < self.metadata.epoch
+        return self.target_epoch.assignment_epoch < self.metadata.epoch
+
+    def may_have_new_target(self, interval_ms: int, wall_ms: int) -> bool:
+        """Return whether the assignment interval has passed since the last target assignment (KIP-1263)."""
+        computed_ms = self.target_epoch.assignment_timestamp_ms
+        # The first target assignment of a group never waits (GroupMetadataManager.canComputeNextTargetAssignment in
+        # Kafka). Records of releases before KIP-1263 have no time and do not make it wait either.
+        return computed_ms == 0 or wall_ms >= computed_ms + interval_ms
 
     def current_of(self, member_id: str) -> C:
         """Return the epoch and the assignment of a member. It has no epoch yet if its first record is there alone."""
@@ -189,6 +193,8 @@ class EpochGroup(Generic[E, M, T, C]):
     def has_reached_target(self, member_id: str) -> bool:
         """Return whether a member has its target assignment, and the epoch of it."""
         current = self.current_of(member_id)
+        # A stable member may still be in an older epoch: its next heartbeat moves it on. Kafka's isReconciledTo has the
+        # same two conditions.
         return current.is_stable and current.member_epoch == self.assignment_epoch
 
     def replay(self, record: Any) -> None:
@@ -207,6 +213,9 @@ def name_instance(
         before: The member as it was, or None.
         after: The member as it is, or None if it is removed.
     """
+    # A static member that returns has a new member id. If the record of its new id comes first, the instance already
+    # belongs to that one, and the tombstone of the old id must not remove it. ConsumerGroup.removeStaticMember in Kafka
+    # relies on the order of the records instead.
     if before is not None and before.instance_id is not None and instances[before.instance_id] == member_id:
         del instances[before.instance_id]
     if after is not None and after.instance_id is not None:

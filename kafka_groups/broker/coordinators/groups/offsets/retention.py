@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterable
 from attrs import frozen
 
 from kafka_groups.broker.coordinators.groups.offsets.pending import PendingOffsets
-from kafka_groups.broker.coordinators.groups.offsets.records import OffsetCommitted
 from kafka_groups.broker.coordinators.groups.offsets.table import CommittedOffsets
-from kafka_groups.protocol.coordinator_records.offsets import OffsetCommitValue
+from kafka_groups.protocol.coordinator_records.offsets import OffsetCommit, OffsetCommitValue
 from kafka_groups.types import TopicPartition
 
 __all__ = ["Expired", "ExpiryBase", "OffsetRetention", "RetentionPolicy"]
@@ -32,7 +31,7 @@ class Expired:
     """Expired offsets of one group: the records that remove them, and whether no other offsets remain."""
 
     group_id: str
-    records: tuple[OffsetCommitted, ...]
+    records: tuple[OffsetCommit, ...]
     is_all: bool
 
 
@@ -65,6 +64,7 @@ class OffsetRetention:
         if now_ms < self.next_ms:
             return []
         if not self._left:
+            # A new round of checks. It goes in parts, so that no turn of the event loop looks at all groups.
             self._left.extend(group_ids)
         some = [self._left.popleft() for _ in range(min(len(self._left), _GROUPS_AT_ONCE))]
         self.next_ms = now_ms + (1 if self._left else self._policy.check_interval_ms)
@@ -73,19 +73,26 @@ class OffsetRetention:
     def _expired_in(self, group_id: str, wall_ms: int) -> Expired:
         of_group = self._offsets.of_group(group_id)
         records = tuple(
-            OffsetCommitted(group_id, topic, partition, None)
+            OffsetCommit(group_id, topic, partition, None)
             for topic, of_topic in of_group.items()
             for partition, committed in of_topic.items()
+            # A pending offset would come back with the end of its transaction
+            # (OffsetMetadataManager.cleanupExpiredOffsets in Kafka).
             if (group_id, TopicPartition(topic, partition)) not in self._pending
             and self._has_expired(group_id, topic, committed, wall_ms)
         )
+        # A group without members goes with its last offset, but not while a transaction may bring one
+        # (OffsetMetadataManager.cleanupExpiredOffsets).
         is_all = len(records) == sum(map(len, of_group.values())) and not self._pending.of_group(group_id)
         return Expired(group_id, records, is_all)
 
     def _has_expired(self, group_id: str, topic: str, committed: OffsetCommitValue, wall_ms: int) -> bool:
         base_ms = self._base_of(group_id, topic, committed)
+        # The cases of OffsetExpirationConditionImpl.isOffsetExpired in Kafka, after the one in which the group still
+        # needs the offset.
         if base_ms is None:
             return False
+        # Old clients named a retention of their own with each commit, and such offsets are stored with their time.
         if committed.expire_timestamp_ms != _NOT_SET:
             return wall_ms >= committed.expire_timestamp_ms
         return wall_ms - base_ms >= self._policy.retention_ms

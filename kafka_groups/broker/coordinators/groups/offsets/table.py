@@ -3,8 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping
 from types import MappingProxyType
 
-from kafka_groups.broker.coordinators.groups.offsets.records import OffsetCommitted
-from kafka_groups.protocol.coordinator_records.offsets import OffsetCommitValue
+from kafka_groups.protocol.coordinator_records.offsets import OffsetCommit, OffsetCommitValue
 from kafka_groups.types import TopicPartition
 
 __all__ = ["CommittedOffsets"]
@@ -39,27 +38,27 @@ class CommittedOffsets:
         """Return the offset of one partition, or None."""
         return self.of_group(group_id).get(partition.topic, {}).get(partition.partition)
 
-    def replay(self, record: OffsetCommitted) -> None:
+    def replay(self, record: OffsetCommit) -> None:
         """Apply a record."""
         if record.value is None:
-            self._forget(record.group_id, record.topic, record.partition)
+            self._forget(record.group, record.topic, record.partition)
             return
-        of_topic = self._groups.setdefault(record.group_id, {}).setdefault(record.topic, {})
+        of_topic = self._groups.setdefault(record.group, {}).setdefault(record.topic, {})
         of_topic[record.partition] = record.value
-        self._groups_of_topic.setdefault(record.topic, {})[record.group_id] = None
+        self._groups_of_topic.setdefault(record.topic, {})[record.group] = None
 
-    def tombstones_of_group(self, group_id: str) -> Iterator[OffsetCommitted]:
+    def tombstones_of_group(self, group_id: str) -> Iterator[OffsetCommit]:
         """Return the records that forget all offsets of a group."""
         for topic in self.of_group(group_id):
             yield from self._tombstones(group_id, topic)
 
-    def tombstones_of_topic(self, topic: str) -> Iterator[OffsetCommitted]:
+    def tombstones_of_topic(self, topic: str) -> Iterator[OffsetCommit]:
         """Return the records that forget all offsets of a topic."""
         for group_id in self._groups_of_topic.get(topic, ()):
             yield from self._tombstones(group_id, topic)
 
-    def _tombstones(self, group_id: str, topic: str) -> Iterator[OffsetCommitted]:
-        return (OffsetCommitted(group_id, topic, number, None) for number in self.of_group(group_id)[topic])
+    def _tombstones(self, group_id: str, topic: str) -> Iterator[OffsetCommit]:
+        return (OffsetCommit(group_id, topic, number, None) for number in self.of_group(group_id)[topic])
 
     def _forget(self, group_id: str, topic: str, partition: int) -> None:
         of_group = self._groups.get(group_id, {})

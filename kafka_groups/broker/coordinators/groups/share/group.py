@@ -7,18 +7,17 @@ from typing import ClassVar, TypeVar
 from attrs import define, field
 
 from kafka_groups.broker.coordinators.groups.draft import GroupDraft, put
-from kafka_groups.broker.coordinators.groups.share.records import (
-    CurrentAssignment,
+from kafka_groups.broker.coordinators.groups.share.records import CurrentAssignment, ShareGroupRecord, StatePartitions
+from kafka_groups.protocol.coordinator_records.share_group import (
     ShareGroupCurrentMemberAssignment,
     ShareGroupMemberMetadata,
+    ShareGroupMemberMetadataValue,
     ShareGroupMetadata,
-    ShareGroupRecord,
+    ShareGroupMetadataValue,
     ShareGroupStatePartitionMetadata,
     ShareGroupTargetAssignmentMember,
     ShareGroupTargetAssignmentMetadata,
-    StatePartitions,
 )
-from kafka_groups.protocol.coordinator_records.share_group import ShareGroupMemberMetadataValue, ShareGroupMetadataValue
 from kafka_groups.types import TopicIdPartition
 
 __all__ = ["Draft", "GroupState", "ShareGroup"]
@@ -74,6 +73,7 @@ class ShareGroup:
     @property
     def state(self) -> GroupState:
         """The state, with the name that ShareGroupDescribe and ListGroups use."""
+        # KIP-932, "Share group states": no member, or some. A group without its record was deleted, or never existed.
         if not self.exists:
             return GroupState.DEAD
         return GroupState.STABLE if self.members else GroupState.EMPTY
@@ -87,6 +87,8 @@ class ShareGroup:
         match record:
             case ShareGroupMemberMetadata(_, member_id, value):
                 before, after = _names(self.members.get(member_id)), _names(value)
+                # Counts instead of a set, so that a topic is known to be unsubscribed when the last of its subscribers
+                # goes, without looking at all members.
                 if before != after:
                     self._count_subscriptions(before, -1)
                     self._count_subscriptions(after, +1)
@@ -98,8 +100,8 @@ class ShareGroup:
             case ShareGroupMetadata(_, metadata):
                 self.exists = metadata is not None
                 self.metadata = metadata or _NEW
-            case ShareGroupTargetAssignmentMetadata(_, epoch):
-                self.assignment_epoch = epoch or 0
+            case ShareGroupTargetAssignmentMetadata(_, target_epoch):
+                self.assignment_epoch = 0 if target_epoch is None else target_epoch.assignment_epoch
             case ShareGroupStatePartitionMetadata(_, state_partitions):
                 self.state_partitions = state_partitions or StatePartitions()
 

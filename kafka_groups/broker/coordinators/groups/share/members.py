@@ -2,25 +2,24 @@
 
 from attrs import evolve
 
+from kafka_groups.broker.coordinators.groups.epochs.members import refuse_blank
 from kafka_groups.broker.coordinators.groups.member_client import MemberClient
 from kafka_groups.broker.coordinators.groups.share.group import Draft, ShareGroup
-from kafka_groups.broker.coordinators.groups.share.records import (
-    ShareGroupCurrentMemberAssignment,
-    ShareGroupMemberMetadata,
-    ShareGroupTargetAssignmentMember,
-)
 from kafka_groups.errors import (
     FencedMemberEpochError,
     GroupIdNotFoundError,
-    GroupMaxSizeReachedError,
     InvalidRequestError,
     UnknownMemberIdError,
 )
-from kafka_groups.protocol.coordinator_records.share_group import ShareGroupMemberMetadataValue
+from kafka_groups.protocol.coordinator_records.share_group import (
+    ShareGroupCurrentMemberAssignment,
+    ShareGroupMemberMetadata,
+    ShareGroupMemberMetadataValue,
+    ShareGroupTargetAssignmentMember,
+)
 from kafka_groups.protocol.messages.share_group_heartbeat import JOIN_EPOCH, LEAVE_EPOCH, ShareGroupHeartbeatRequest
 
 __all__ = [
-    "check_can_join",
     "check_member_epoch",
     "group_of_member",
     "remove_member",
@@ -37,16 +36,19 @@ def validate(request: ShareGroupHeartbeatRequest) -> None:
     Raises:
         InvalidRequestError: A field has an invalid value.
     """
-    if not request.group_id.strip():
-        raise InvalidRequestError("GroupId can't be empty.")
-    if not request.member_id.strip():
-        raise InvalidRequestError("MemberId can't be empty.")
+    # The checks are those of GroupCoordinatorService.throwIfShareGroupHeartbeatRequestIsInvalid in Kafka. KIP-932 has
+    # the coordinator generate member ids; since 4.1 the member does, so that an empty one is an error also when it
+    # joins.
+    refuse_blank("GroupId", request.group_id)
+    refuse_blank("MemberId", request.member_id)
+    # KafkaApis.isMemberIdValid in Kafka: the id is also part of share sessions, whose requests have the same limit, the
+    # length of a UUID as text.
     if len(request.member_id) > _MAX_MEMBER_ID_LENGTH:
         raise InvalidRequestError(f"MemberId can't be longer than {_MAX_MEMBER_ID_LENGTH} characters.")
     if request.member_epoch < LEAVE_EPOCH:
         raise InvalidRequestError("MemberEpoch is invalid.")
-    if request.rack_id is not None and not request.rack_id.strip():
-        raise InvalidRequestError("RackId can't be empty.")
+    refuse_blank("RackId", request.rack_id)
+    # Null means "unchanged" later on. A member that joins has nothing yet that could be unchanged.
     if request.member_epoch == JOIN_EPOCH and not request.subscribed_topic_names:
         raise InvalidRequestError("SubscribedTopicNames must be set in first request.")
 
@@ -65,16 +67,6 @@ def group_of_member(group: ShareGroup | None, group_id: str, member_id: str) -> 
     return group
 
 
-def check_can_join(group: ShareGroup | None, member_id: str, max_size: int) -> None:
-    """Check that a member may join. A member of the group may always join again.
-
-    Raises:
-        GroupMaxSizeReachedError: The group is full.
-    """
-    if group is not None and member_id not in group.members and len(group.members) >= max_size:
-        raise GroupMaxSizeReachedError(f"The share group has reached its maximum capacity of {max_size} members.")
-
-
 def check_member_epoch(group: ShareGroup, member_id: str, member_epoch: int) -> None:
     """Check the epoch of a member that is neither joining nor leaving.
 
@@ -83,6 +75,9 @@ def check_member_epoch(group: ShareGroup, member_id: str, member_epoch: int) -> 
     Raises:
         FencedMemberEpochError: The epoch is neither the current nor the previous one.
     """
+    # There are three cases, as in GroupMetadataManager.throwIfShareGroupMemberEpochIsInvalid: an epoch from the future,
+    # the current or previous one, and an old one. Nothing is checked about owned partitions, because nothing is
+    # revoked.
     current = group.current_of(member_id)
     if member_epoch > current.member_epoch:
         raise FencedMemberEpochError(
@@ -101,9 +96,13 @@ def update_member(draft: Draft, request: ShareGroupHeartbeatRequest, client: Mem
     """Store the member's description if it changed, and return whether its subscription changed."""
     known = draft.group.members.get(request.member_id)
     said = _metadata(known, request, client)
+    # A heartbeat that says nothing new writes no record.
     if said == known:
         return False
     draft.write(ShareGroupMemberMetadata(request.group_id, request.member_id, said))
+    # Rack, client id and host are stored, but only members and their subscriptions increase the group epoch: KIP-932,
+    # "Group epoch - Trigger a rebalance" (GroupMetadataManager.hasMemberSubscriptionChanged). The simple assignor
+    # ignores racks.
     return known is None or said.subscribed_topic_names != known.subscribed_topic_names
 
 
@@ -116,6 +115,7 @@ def _metadata(
     if request.rack_id is not None:
         said = evolve(said, rack_id=request.rack_id)
     if request.subscribed_topic_names is not None:
+        # Sorted and without duplicates, so that the same topics in another order are not a new subscription.
         said = evolve(said, subscribed_topic_names=tuple(sorted(set(request.subscribed_topic_names))))
     return said
 
@@ -123,6 +123,8 @@ def _metadata(
 def remove_member(draft: Draft, member_id: str) -> None:
     """Delete everything about a member."""
     group_id = draft.group.group_id
+    # The order is that of GroupMetadataManager.shareGroupFenceMember. The description goes last: as long as it is
+    # stored, the member is in the group and its session can end.
     draft.write(ShareGroupCurrentMemberAssignment(group_id, member_id, None))
     draft.write(ShareGroupTargetAssignmentMember(group_id, member_id, None))
     draft.write(ShareGroupMemberMetadata(group_id, member_id, None))

@@ -3,8 +3,8 @@
 A record has a key (its type, the group, and for some types a member) and a value. A value of None is a tombstone that
 deletes the key. The state of a group depends only on the last value of each key, so the log can be compacted.
 
-Values are the messages of `protocol/coordinator_records/`, except for those that the rules need in another form:
-sets and maps of partitions.
+The classes are those of `protocol/coordinator_records/`, and so are the values, except for those that the rules need in
+another form: sets and maps of partitions.
 """
 
 from collections.abc import Mapping
@@ -13,23 +13,16 @@ from uuid import UUID
 from attrs import field, frozen
 
 from kafka_groups.protocol.coordinator_records.share_group import (
-    ShareGroupMemberMetadataValue,
-    ShareGroupMetadataValue,
+    ShareGroupCurrentMemberAssignment,
+    ShareGroupMemberMetadata,
+    ShareGroupMetadata,
+    ShareGroupStatePartitionMetadata,
+    ShareGroupTargetAssignmentMember,
+    ShareGroupTargetAssignmentMetadata,
 )
 from kafka_groups.types import TopicIdPartition
 
-__all__ = [
-    "CurrentAssignment",
-    "PartitionsOfTopics",
-    "ShareGroupCurrentMemberAssignment",
-    "ShareGroupMemberMetadata",
-    "ShareGroupMetadata",
-    "ShareGroupRecord",
-    "ShareGroupStatePartitionMetadata",
-    "ShareGroupTargetAssignmentMember",
-    "ShareGroupTargetAssignmentMetadata",
-    "StatePartitions",
-]
+__all__ = ["CurrentAssignment", "PartitionsOfTopics", "ShareGroupRecord", "StatePartitions"]
 
 PartitionsOfTopics = Mapping[UUID, frozenset[int]]
 """Partition numbers by topic id. Topics without partitions are left out."""
@@ -72,63 +65,11 @@ class StatePartitions:
 
 # ----------------------------------------------------------------------------------------------- records
 
-
-@frozen
-class ShareGroupMemberMetadata:
-    """A member of the group."""
-
-    group_id: str
-    member_id: str
-    value: ShareGroupMemberMetadataValue | None
-
-
-@frozen
-class ShareGroupMetadata:
-    """The group itself. Its tombstone deletes the group."""
-
-    group_id: str
-    value: ShareGroupMetadataValue | None
-
-
-@frozen
-class ShareGroupTargetAssignmentMetadata:
-    """The assignment epoch: the group epoch that the target assignment was computed for."""
-
-    group_id: str
-    value: int | None
-
-
-@frozen
-class ShareGroupTargetAssignmentMember:
-    """A member's part of the target assignment."""
-
-    group_id: str
-    member_id: str
-    value: frozenset[TopicIdPartition] | None
-
-
-@frozen
-class ShareGroupCurrentMemberAssignment:
-    """A member's epoch and current assignment."""
-
-    group_id: str
-    member_id: str
-    value: CurrentAssignment | None
-
-
-@frozen
-class ShareGroupStatePartitionMetadata:
-    """The share-partitions with persistent state."""
-
-    group_id: str
-    value: StatePartitions | None
-
-
 ShareGroupRecord = (
     ShareGroupMemberMetadata
     | ShareGroupMetadata
     | ShareGroupTargetAssignmentMetadata
-    | ShareGroupTargetAssignmentMember
-    | ShareGroupCurrentMemberAssignment
-    | ShareGroupStatePartitionMetadata
+    | ShareGroupTargetAssignmentMember[frozenset[TopicIdPartition]]
+    | ShareGroupCurrentMemberAssignment[CurrentAssignment]
+    | ShareGroupStatePartitionMetadata[StatePartitions]
 )

@@ -7,14 +7,14 @@ from uuid import UUID
 from kafka_groups.broker.coordinators.groups.share.assignment import ASSIGNOR_NAME
 from kafka_groups.broker.coordinators.groups.share.group import ShareGroup
 from kafka_groups.broker.coordinators.groups.share.operations import HeartbeatResult
-from kafka_groups.broker.coordinators.groups.topics import TopicsImage
+from kafka_groups.broker.coordinators.groups.topics_image import TopicsImage
 from kafka_groups.config.cluster.broker import ShareGroupConfig
 from kafka_groups.protocol.messages import share_group_describe as describe
 from kafka_groups.protocol.messages import share_group_heartbeat as heartbeat
 from kafka_groups.protocol.messages.share_group_heartbeat import LEAVE_EPOCH
 from kafka_groups.types import TopicIdPartition
 
-__all__ = ["describe_group", "heartbeat_response", "leave_response"]
+__all__ = ["described_group", "heartbeat_response", "leave_response"]
 
 
 def heartbeat_response(
@@ -34,7 +34,7 @@ def leave_response(member_id: str) -> heartbeat.ShareGroupHeartbeatResponse:
     return heartbeat.ShareGroupHeartbeatResponse(member_id=member_id, member_epoch=LEAVE_EPOCH, heartbeat_interval_ms=0)
 
 
-def describe_group(group: ShareGroup, topics: TopicsImage) -> describe.DescribedGroup:
+def described_group(group: ShareGroup, topics: TopicsImage) -> describe.DescribedGroup:
     """Return a group as ShareGroupDescribe shows it."""
     return describe.DescribedGroup(
         group_id=group.group_id,
@@ -72,6 +72,8 @@ def _described_assignment(partitions: Iterable[TopicIdPartition], topics: Topics
     described = []
     for topic_id, numbers in _by_topic(partitions):
         topic = topics.topic_by_id(topic_id)
+        # A topic that was deleted may still be assigned until the member's next heartbeat. It has no name to show any
+        # more.
         if topic is not None:
             described.append(
                 describe.DescribedTopicPartitions(topic_id=topic_id, topic_name=topic.name, partitions=numbers)

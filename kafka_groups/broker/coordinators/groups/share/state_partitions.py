@@ -12,13 +12,10 @@ from uuid import UUID
 from attrs import evolve
 
 from kafka_groups.broker.coordinators.groups.share.group import Draft
-from kafka_groups.broker.coordinators.groups.share.records import (
-    PartitionsOfTopics,
-    ShareGroupStatePartitionMetadata,
-    StatePartitions,
-)
+from kafka_groups.broker.coordinators.groups.share.records import PartitionsOfTopics, StatePartitions
 from kafka_groups.broker.coordinators.groups.share.subscriptions import subscribed_topics
-from kafka_groups.broker.coordinators.groups.topics import TopicsImage
+from kafka_groups.broker.coordinators.groups.topics_image import TopicsImage
+from kafka_groups.protocol.coordinator_records.share_group import ShareGroupStatePartitionMetadata
 from kafka_groups.protocol.messages.share_state import UNINITIALIZED_OFFSET
 
 __all__ = [
@@ -42,11 +39,16 @@ def begin_initialization(draft: Draft, topics: TopicsImage) -> PartitionsOfTopic
 
     Partitions whose state is being deleted wait until it is.
     """
+    # KIP-932, "Using the share coordinator from the group coordinator", has two cases: a topic that is new to the
+    # group, and a known topic with more partitions than before (GroupMetadataManager.subscribedTopicsChangeMap in
+    # Kafka).
     known = draft.group.state_partitions
     missing: dict[UUID, frozenset[int]] = {}
     names: dict[UUID, str] = {}
     for topic in subscribed_topics(draft.group, topics):
         lacks = frozenset(range(topic.num_partitions)) - _all_of(known, topic.topic_id)
+        # A deletion that is under way would also delete the new state. Kafka drops such topics from its set of deleting
+        # ones (addInitializingTopicsRecords) and accepts that.
         if lacks and topic.topic_id not in known.deleting:
             missing[topic.topic_id] = lacks
             names[topic.topic_id] = topic.name
@@ -63,6 +65,10 @@ def first_offsets(known: StatePartitions, partitions: PartitionsOfTopics) -> dic
     records were all written after the group subscribed.
     """
     return {
+        # KIP-932, "Managing the SPSO and SPEO", starts added partitions at 0. -1 leaves the decision to the leader of
+        # the share-partition, which applies share.auto.offset.reset with the first fetch. Kafka 4.4 also counts a topic
+        # as known whose first initialisation has not ended, so that a retry starts at 0
+        # (GroupMetadataManager.maybeCreateInitializeShareGroupStateRequest).
         (topic_id, partition): _FIRST_OFFSET if topic_id in known.initialized else UNINITIALIZED_OFFSET
         for topic_id, partition in share_partitions(partitions)
     }
@@ -71,6 +77,8 @@ def first_offsets(known: StatePartitions, partitions: PartitionsOfTopics) -> dic
 def finish_initialization(draft: Draft, partitions: PartitionsOfTopics) -> None:
     """Record that the share coordinator has created states, as far as they were being initialised."""
     known = draft.group.state_partitions
+    # Partitions may have left `initializing` while the share coordinator was working, because their topic or state was
+    # deleted. They must not come back as initialised.
     done = _common(known.initializing, partitions)
     if done:
         initializing, initialized = _minus(known.initializing, done), _union(known.initialized, done)
@@ -80,6 +88,8 @@ def finish_initialization(draft: Draft, partitions: PartitionsOfTopics) -> None:
 def give_up_initialization(draft: Draft, partitions: PartitionsOfTopics) -> None:
     """Record that states could not be created. The next heartbeat starts again."""
     known = draft.group.state_partitions
+    # Kafka retries only after group.share.initialize.retry.interval.ms, or at once if the failure was reported
+    # (GroupCoordinatorService.uninitializeShareGroupState). Here every failure is reported.
     failed = _common(known.initializing, partitions)
     if failed:
         _write(draft, _with_names(evolve(known, initializing=_minus(known.initializing, failed))))
@@ -88,6 +98,8 @@ def give_up_initialization(draft: Draft, partitions: PartitionsOfTopics) -> None
 def begin_restart(draft: Draft, partitions: PartitionsOfTopics, names: Mapping[UUID, str]) -> None:
     """Start to give partitions other start offsets. Until that has ended, they count as without state."""
     known = draft.group.state_partitions
+    # Kafka leaves them among the initialised ones. Here they cannot be assigned until their new start offset is stored,
+    # so that a member that joins in between does not fetch from the old one.
     initializing, initialized = _union(known.initializing, partitions), _minus(known.initialized, partitions)
     names = {**known.topic_names, **names}
     _write(draft, evolve(known, initializing=initializing, initialized=initialized, topic_names=names))
@@ -99,6 +111,8 @@ def begin_deletion(draft: Draft, topic_ids: Collection[UUID]) -> frozenset[UUID]
     Some may be in deletion already: it was not finished, or not heard of.
     """
     known = draft.group.state_partitions
+    # KIP-932, "Using the share coordinator from the group coordinator", writes the topics to DeletingTopics before the
+    # RPC, so that the next coordinator can go on with the deletion.
     gone = {id_: all_ for id_ in topic_ids if (all_ := _all_of(known, id_))}
     if gone:
         deleting = _union(known.deleting, gone)
@@ -116,6 +130,8 @@ def finish_deletion(draft: Draft, topic_ids: Collection[UUID]) -> None:
 def drop_deleted_topics(draft: Draft, topics: TopicsImage) -> None:
     """Forget topics that no longer exist. The share coordinator deletes their state itself."""
     known = draft.group.state_partitions
+    # The topic's absence itself says that the states have to go, so nothing is kept in DeletingTopics
+    # (GroupMetadataManager.maybeCleanupShareGroupState).
     gone = {topic_id for topic_id in known.topic_names if topics.topic_by_id(topic_id) is None}
     if gone:
         left = evolve(_without_topics(known, gone), deleting=_without(known.deleting, gone))

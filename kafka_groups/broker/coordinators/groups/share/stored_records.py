@@ -1,21 +1,13 @@
-"""A share group's records as Kafka stores them in `__consumer_offsets`, and back."""
+"""The values of a share group's records as Kafka stores them in `__consumer_offsets`, and back."""
 
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Any
 from uuid import UUID
 
-from kafka_groups.broker.coordinators.groups.share.records import (
-    CurrentAssignment,
-    PartitionsOfTopics,
-    ShareGroupCurrentMemberAssignment,
-    ShareGroupMemberMetadata,
-    ShareGroupMetadata,
-    ShareGroupStatePartitionMetadata,
-    ShareGroupTargetAssignmentMember,
-    ShareGroupTargetAssignmentMetadata,
-    StatePartitions,
-)
-from kafka_groups.broker.coordinators.groups.stored_form import StoredForm
+from kafka_groups.broker.coordinators.groups.share.records import CurrentAssignment, PartitionsOfTopics, StatePartitions
 from kafka_groups.protocol.coordinator_records import share_group as stored
+from kafka_groups.protocol.coordinator_records.record import ValueForm
 from kafka_groups.types import TopicIdPartition
 
 __all__ = ["SHARE_GROUP_FORMS"]
@@ -29,14 +21,6 @@ def _stored_target(partitions: Iterable[TopicIdPartition]) -> stored.ShareGroupT
 
 def _target(value: stored.ShareGroupTargetAssignmentMemberValue) -> frozenset[TopicIdPartition]:
     return _partitions(value.topic_partitions)
-
-
-def _stored_epoch(epoch: int) -> stored.ShareGroupTargetAssignmentMetadataValue:
-    return stored.ShareGroupTargetAssignmentMetadataValue(assignment_epoch=epoch)
-
-
-def _epoch(value: stored.ShareGroupTargetAssignmentMetadataValue) -> int:
-    return value.assignment_epoch
 
 
 def _stored_current(current: CurrentAssignment) -> stored.ShareGroupCurrentMemberAssignmentValue:
@@ -87,6 +71,7 @@ def _state(value: stored.ShareGroupStatePartitionMetadataValue) -> StatePartitio
     return StatePartitions(
         initializing={topic.topic_id: frozenset(topic.partitions) for topic in value.initializing_topics},
         initialized={topic.topic_id: frozenset(topic.partitions) for topic in value.initialized_topics},
+        # An empty set stands for all partitions, see `ShareGroups._deletion`.
         deleting={topic.topic_id: frozenset() for topic in value.deleting_topics},
         topic_names=names | {topic.topic_id: topic.topic_name for topic in value.deleting_topics},
     )
@@ -98,14 +83,9 @@ def _partitions(topics: Iterable[stored.AssignedTopic]) -> frozenset[TopicIdPart
 
 # ------------------------------------------------------------------------------------------------- forms
 
-SHARE_GROUP_FORMS = (
-    StoredForm(ShareGroupMemberMetadata, stored.ShareGroupMemberMetadataKey),
-    StoredForm(ShareGroupMetadata, stored.ShareGroupMetadataKey),
-    StoredForm(ShareGroupTargetAssignmentMetadata, stored.ShareGroupTargetAssignmentMetadataKey, _stored_epoch, _epoch),
-    StoredForm(ShareGroupTargetAssignmentMember, stored.ShareGroupTargetAssignmentMemberKey, _stored_target, _target),
-    StoredForm(
-        ShareGroupCurrentMemberAssignment, stored.ShareGroupCurrentMemberAssignmentKey, _stored_current, _current
-    ),
-    StoredForm(ShareGroupStatePartitionMetadata, stored.ShareGroupStatePartitionMetadataKey, _stored_state, _state),
-)
-"""The forms of a share group's records."""
+SHARE_GROUP_FORMS: Mapping[type[Any], ValueForm] = MappingProxyType({
+    stored.ShareGroupTargetAssignmentMember: ValueForm(_stored_target, _target),
+    stored.ShareGroupCurrentMemberAssignment: ValueForm(_stored_current, _current),
+    stored.ShareGroupStatePartitionMetadata: ValueForm(_stored_state, _state),
+})  # fmt: skip
+"""The forms of the values by record class. Others are messages."""

@@ -4,9 +4,8 @@ from uuid import UUID
 
 from kafka_groups.broker.coordinators.groups.epochs.target import NO_TOPICS_HASH, existing_topics, hash_of
 from kafka_groups.broker.coordinators.groups.share.group import Draft, ShareGroup
-from kafka_groups.broker.coordinators.groups.share.records import ShareGroupMetadata
-from kafka_groups.broker.coordinators.groups.topics import TopicImage, TopicsImage
-from kafka_groups.protocol.coordinator_records.share_group import ShareGroupMetadataValue
+from kafka_groups.broker.coordinators.groups.topics_image import TopicImage, TopicsImage
+from kafka_groups.protocol.coordinator_records.share_group import ShareGroupMetadata, ShareGroupMetadataValue
 from kafka_groups.types import TopicIdPartition
 
 __all__ = ["assignable_partitions", "bump_group_epoch", "ids_of_existing", "metadata_hash", "subscribed_topics"]
@@ -24,6 +23,9 @@ def ids_of_existing(names: tuple[str, ...], topics: TopicsImage) -> frozenset[UU
 
 def assignable_partitions(group: ShareGroup, topics: TopicsImage) -> list[TopicIdPartition]:
     """Return the assignable share-partitions: those of subscribed topics that have initialised state."""
+    # Kafka passes the same restriction to its assignors (initializedShareGroupPartitions,
+    # withTopicAssignablePartitionsMap). A share-partition without state has no start offset from which a member could
+    # fetch.
     initialized = group.state_partitions.initialized
     return [
         TopicIdPartition(topic.topic_id, partition, topic.name)
@@ -39,6 +41,8 @@ def metadata_hash(group: ShareGroup, topics: TopicsImage) -> int:
     state, and on the numbers of subscribers: if only the first records of an operation are stored, a member is new, has
     changed or is gone, and the group epoch did not follow.
     """
+    # Kafka hashes topics only and looks separately for initialised partitions that nobody is assigned
+    # (GroupMetadataManager.initializedAssignmentPending). With them in the hash, one comparison covers both.
     initialized, subscribers = group.state_partitions.initialized, group.subscribers
     facts = [
         (
@@ -57,6 +61,7 @@ def bump_group_epoch(draft: Draft, topics: TopicsImage, *, membership_changed: b
     """Increase the group epoch by one if members, subscriptions or the topics' metadata changed."""
     group = draft.group
     current_hash = metadata_hash(group, topics)
+    # KIP-932, "Group epoch - Trigger a rebalance". Several reasons at once increase the epoch by one.
     if membership_changed or current_hash != group.metadata.metadata_hash:
         increased = ShareGroupMetadataValue(epoch=group.epoch + 1, metadata_hash=current_hash)
         draft.write(ShareGroupMetadata(group.group_id, increased))

@@ -8,10 +8,11 @@ import logging
 from attrs import define, frozen
 
 from kafka_groups.assignment import TaskAssignmentError
-from kafka_groups.assignment.application.running import Computed
+from kafka_groups.assignment.application.assignor_run import Computed
 from kafka_groups.broker.coordinators.groups.streams.effects import ComputeAssignment
 from kafka_groups.broker.coordinators.groups.streams.group import StreamsGroup
 from kafka_groups.errors import IllegalStateError, UnknownServerError
+from kafka_groups.errors.texts import text_of
 
 __all__ = ["AssignmentComputation", "is_wanted", "note_failure"]
 
@@ -62,13 +63,20 @@ class AssignmentComputation:
         Raises:
             UnknownServerError: It has failed for this epoch, and it is too early to try again.
         """
+        # One computation at a time for each group. If the epoch has increased, the running one is discarded when it
+        # returns (`is_wanted`), and the next heartbeat begins another.
         if self.is_running:
             return False
+        # A failure counts only for the group epoch and the assignor that it was for: changed members, topics or
+        # configurations may have removed its cause, and then the assignor runs at once.
         failure = self._failure
         if failure is None or (failure.epoch, failure.assignor) != (epoch, assignor) or now_ms >= failure.until_ms:
             return True
+        # KIP-924 has TaskAssignmentException for errors that may pass, so members go on. Any other error is one of the
+        # assignor itself, and heartbeats fail as in Kafka (GroupMetadataManager.maybeUpdateStreamsTargetAssignment).
         if not isinstance(failure.error, TaskAssignmentError):
-            raise UnknownServerError(f"Failed to compute a new target assignment for epoch {epoch}: {failure.error}")
+            told = text_of(failure.error)
+            raise UnknownServerError(f"Failed to compute a new target assignment for epoch {epoch}: {told}")
         return False
 
     def succeeded(self) -> None:
@@ -89,6 +97,8 @@ class AssignmentComputation:
             The time until the next try.
         """
         known = self._failure
+        # Failures are counted across epochs, so that a broken assignor does not run at full rate while members join and
+        # leave. Another assignor starts from the beginning.
         times = known.times + 1 if known is not None and known.assignor == assignor else 1
         wait_ms = min(max(interval_ms, _SHORTEST_WAIT_MS) << min(times - 1, 10), _LONGEST_WAIT_MS)
         self._failure = _FailedComputation(epoch, assignor, error, now_ms + wait_ms, times)
@@ -97,6 +107,8 @@ class AssignmentComputation:
 
 def is_wanted(group: StreamsGroup, effect: ComputeAssignment) -> bool:
     """Return whether the group still needs what was computed: for its epoch, and for its members."""
+    # Members are compared as well because a static member may have been replaced in the same epoch: its process has
+    # another member id now.
     return group.needs_target and group.epoch == effect.epoch and group.members.keys() == effect.given.members.keys()
 
 
@@ -123,6 +135,6 @@ def note_failure(
         name,
         effect.epoch,
         wait_ms,
-        error,
+        text_of(error),
         exc_info=None if isinstance(error, TaskAssignmentError) else error,
     )

@@ -71,8 +71,10 @@ class TopologyDescriptions:
             version: The version of the heartbeat.
             now_ms: The time.
         """
+        # The cases follow StreamsGroupTopologyDescriptionManager.maybeSetTopologyDescriptionRequired in Kafka.
         if version < _FIRST_TO_DESCRIBE or group.topology is None:
             return response
+        # A member with an older topology could only describe that one (responseHasStaleTopology in Kafka).
         is_old = any(each.status_code == StreamsStatus.STALE_TOPOLOGY for each in response.status or ())
         epoch = group.topology.epoch
         if (
@@ -86,6 +88,8 @@ class TopologyDescriptions:
     def _may_ask(self, group_id: str, epoch: int, now_ms: int) -> bool:
         asked = self._asked.get(group_id)
         backoff_ms = _FIRST_BACKOFF_MS
+        # A new topology is asked for at once; only requests for the same one are held back
+        # (StreamsGroupTopologyDescriptionBackoff.isActive).
         if asked is not None and asked.topology_epoch == epoch:
             if now_ms < asked.again_ms:
                 return False
@@ -101,6 +105,7 @@ class TopologyDescriptions:
     def stores_of(self, group: StreamsGroup) -> Mapping[str, frozenset[str]]:
         """Return the names of the stores of each sub-topology. Empty if there is no description of the topology."""
         stored = self._stored.get(group.group_id)
+        # Without names, an assignor of applications sees stateful tasks without their stores.
         if stored is None or group.topology is None or stored.topology_epoch != group.topology.epoch:
             return {}
         return {
@@ -118,6 +123,8 @@ class TopologyDescriptions:
     ) -> StreamsGroupDescribeResponseGroup:
         """Return what StreamsGroupDescribe shows of a group, with the description of its topology if there is one."""
         stored = self._stored.get(group.group_id)
+        # The record may say that a description was stored, but the memory of the former coordinator is lost. That is no
+        # error.
         if stored is None or group.topology is None or stored.topology_epoch != group.topology.epoch:
             return evolve(described, topology_description_status=TopologyDescriptionStatus.NOT_STORED)
         return evolve(
@@ -149,6 +156,7 @@ def checked_description(sent: DescribedTopology) -> DescribedTopology:
 
 def _node(sent: TopologyDescriptionNode) -> TopologyDescriptionNode:
     plain = TopologyDescriptionNode(name=sent.name, node_type=sent.node_type, successors=_once(sent.successors))
+    # A node of the message has the fields of all types. Those that do not belong to its type are dropped.
     if sent.node_type == SOURCE_NODE:
         return evolve(plain, source_topics=_once(sent.source_topics))
     if sent.node_type == PROCESSOR_NODE:
@@ -163,6 +171,7 @@ def _node(sent: TopologyDescriptionNode) -> TopologyDescriptionNode:
 
 def _global_store(sent: TopologyDescriptionGlobalStore) -> TopologyDescriptionGlobalStore:
     source, processor = _node(sent.source), _node(sent.processor)
+    # A global store is filled by one source through one processor.
     if (source.node_type, processor.node_type) != (SOURCE_NODE, PROCESSOR_NODE):
         raise InvalidRequestError("A global store must be composed of a source and a processor node.")
     return TopologyDescriptionGlobalStore(source=source, processor=processor)

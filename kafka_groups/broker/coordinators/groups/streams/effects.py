@@ -5,7 +5,7 @@ from attrs import frozen
 from kafka_groups.assignment import Registered
 from kafka_groups.assignment.application.neutral import ApplicationInput
 from kafka_groups.broker.coordinators.result import Effect
-from kafka_groups.protocol.messages.streams_group import StreamsTopicInfo
+from kafka_groups.protocol.messages.streams_group_parts import StreamsTopicInfo
 
 __all__ = ["ComputeAssignment", "CreateInternalTopics"]
 

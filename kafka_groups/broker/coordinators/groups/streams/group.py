@@ -15,19 +15,21 @@ from kafka_groups.broker.coordinators.groups.epochs.group import (
 )
 from kafka_groups.broker.coordinators.groups.streams.records import (
     StreamsAssignment,
-    StreamsGroupCurrentMemberAssignment,
     StreamsGroupEpoch,
-    StreamsGroupMemberMetadata,
-    StreamsGroupMetadata,
     StreamsGroupRecord,
-    StreamsGroupTargetAssignmentMember,
-    StreamsGroupTargetAssignmentMetadata,
-    StreamsGroupTopology,
     StreamsMember,
     StreamsTarget,
 )
 from kafka_groups.broker.coordinators.groups.streams.states import StreamsGroupState
 from kafka_groups.broker.coordinators.groups.streams.topologies.topology import StreamsTopology
+from kafka_groups.protocol.coordinator_records.streams_group import (
+    StreamsGroupCurrentMemberAssignment,
+    StreamsGroupMemberMetadata,
+    StreamsGroupMetadata,
+    StreamsGroupTargetAssignmentMember,
+    StreamsGroupTargetAssignmentMetadata,
+    StreamsGroupTopology,
+)
 from kafka_groups.protocol.messages.streams_group_heartbeat import LEAVE_STATIC_EPOCH
 from kafka_groups.types import TaskId
 
@@ -76,12 +78,18 @@ class StreamsGroup(EpochGroup[StreamsGroupEpoch, StreamsMember, StreamsTarget, S
     @property
     def state(self) -> StreamsGroupState:
         """The state, with the name that StreamsGroupDescribe and ListGroups use."""
+        # The order of the cases is that of StreamsGroup.maybeUpdateGroupState in Kafka. There, a deleted group just is
+        # not found; here the state follows from records, and a group without any is DEAD.
         if not self.members:
             return StreamsGroupState.DEAD if self == StreamsGroup(self.group_id) else StreamsGroupState.EMPTY
+        # The topology was resolved when the group epoch increased, and the record has the epoch of the topology that
+        # worked. NOT_READY is therefore known from records alone, also to a coordinator that has just loaded the group.
         if self.topology is None or self.topology.epoch != self.validated_topology_epoch:
             return StreamsGroupState.NOT_READY
         if self.needs_target:
             return StreamsGroupState.ASSIGNING
+        # A member that has the target assignment but waits for tasks of others is not settled: the group is stable only
+        # if every member has all of its tasks (StreamsGroupMember.isReconciledTo).
         is_settled = all(self.has_reached_target(member_id) for member_id in self.members)
         return StreamsGroupState.STABLE if is_settled else StreamsGroupState.RECONCILING
 
@@ -91,10 +99,15 @@ class StreamsGroup(EpochGroup[StreamsGroupEpoch, StreamsMember, StreamsTarget, S
 
     def inheritable_target(self, member_id: str) -> StreamsTarget:
         """Return the target assignment that a static member hands on. As in Kafka, an empty one is stored, too."""
+        # Kafka's replaceStreamsMember writes the target assignment of the new member id whether or not the old one had
+        # a record.
         return self.target_of(member_id)
 
     def may_be_replaced(self, member_id: str) -> bool:
         """Return whether a static member is away."""
+        # A static member that stopped without saying so with epoch -2 keeps its place until its session ends. Until
+        # then the coordinator cannot know that the instance is not running twice
+        # (GroupMetadataManager.throwIfInstanceIdIsUnreleased).
         return self.current_of(member_id).member_epoch == LEAVE_STATIC_EPOCH
 
     def active_process(self, task: TaskId) -> str | None:
@@ -129,6 +142,8 @@ class StreamsGroup(EpochGroup[StreamsGroupEpoch, StreamsMember, StreamsTarget, S
     def _own(self, member_id: str, current: StreamsAssignment | None) -> None:
         before = self.current.get(member_id)
         for task in _active_of(before):
+            # The records of a transfer may come in either order: the new owner may be noted before the record arrives
+            # with which the old one gives up the task. Then the entry is already the new owner's and must stay.
             if self.active_owners.get(task) == member_id:
                 del self.active_owners[task]
         for task in _active_of(current):
@@ -148,6 +163,8 @@ StreamsDraft = GroupDraft[StreamsGroup, StreamsGroupRecord]
 
 def _active_of(current: StreamsAssignment | None) -> Iterator[TaskId]:
     if current is not None:
+        # Tasks that are being revoked still belong to the member, and block others, until it confirms
+        # (StreamsGroup.addTaskProcessId).
         yield from current.active
         yield from current.revoking_active
 

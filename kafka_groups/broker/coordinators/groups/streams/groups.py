@@ -13,11 +13,11 @@ from collections.abc import Sequence
 from attrs import evolve
 
 from kafka_groups.assignment import AssignmentConfigs, AssignmentError, Registered
+from kafka_groups.assignment.application.assignor_run import Computed
 from kafka_groups.assignment.application.reports import has_reports
-from kafka_groups.assignment.application.running import Computed
 from kafka_groups.assignment.application.topology_tasks import with_stores
-from kafka_groups.broker.coordinators.groups.epochs.deadlines import Deadline, DeadlineKind
-from kafka_groups.broker.coordinators.groups.epochs.groups import EpochGroups
+from kafka_groups.broker.coordinators.groups.epochs.group_deadlines import Deadline, DeadlineKind
+from kafka_groups.broker.coordinators.groups.epochs.groups import RebalancingGroups
 from kafka_groups.broker.coordinators.groups.epochs.members import known_member, leave_for_a_while, remove
 from kafka_groups.broker.coordinators.groups.member_client import MemberClient
 from kafka_groups.broker.coordinators.groups.streams.assigning.application_target import target_of
@@ -34,20 +34,13 @@ from kafka_groups.broker.coordinators.groups.streams.computation import is_wante
 from kafka_groups.broker.coordinators.groups.streams.descriptions import TopologyDescriptions, checked_description
 from kafka_groups.broker.coordinators.groups.streams.effects import ComputeAssignment, CreateInternalTopics
 from kafka_groups.broker.coordinators.groups.streams.group import StreamsDraft, StreamsGroup
-from kafka_groups.broker.coordinators.groups.streams.heartbeat import AnsweredHeartbeat, StreamsHeartbeat
+from kafka_groups.broker.coordinators.groups.streams.member_heartbeat import AnsweredHeartbeat, StreamsHeartbeat
 from kafka_groups.broker.coordinators.groups.streams.offsets import check_commit, check_fetch
-from kafka_groups.broker.coordinators.groups.streams.records import (
-    IS_STORING,
-    StreamsGroupMemberMetadata,
-    StreamsGroupMetadata,
-    StreamsGroupRecord,
-    StreamsGroupTargetAssignmentMetadata,
-    StreamsGroupTopology,
-)
+from kafka_groups.broker.coordinators.groups.streams.records import IS_STORING, StreamsGroupRecord
 from kafka_groups.broker.coordinators.groups.streams.responses import described_group, leave_response
 from kafka_groups.broker.coordinators.groups.streams.settings import StreamsRules
 from kafka_groups.broker.coordinators.groups.streams.soft_state import StreamsSoftState
-from kafka_groups.broker.coordinators.groups.topics import TopicsImage
+from kafka_groups.broker.coordinators.groups.topics_image import TopicsImage
 from kafka_groups.broker.coordinators.result import Effect, Result
 from kafka_groups.config.cluster.streams_group import StreamsGroupConfig
 from kafka_groups.errors import (
@@ -55,6 +48,12 @@ from kafka_groups.errors import (
     InvalidRequestError,
     UnknownMemberIdError,
     UnknownServerError,
+)
+from kafka_groups.protocol.coordinator_records.streams_group import (
+    StreamsGroupMemberMetadata,
+    StreamsGroupMetadata,
+    StreamsGroupTargetAssignmentMetadata,
+    StreamsGroupTopology,
 )
 from kafka_groups.protocol.messages.streams_group_describe import StreamsGroupDescribeResponseGroup
 from kafka_groups.protocol.messages.streams_group_heartbeat import (
@@ -75,7 +74,7 @@ _log = logging.getLogger(__name__)
 _REBALANCE, _DELAY, _FOLLOW_UP = DeadlineKind.REBALANCE, DeadlineKind.INITIAL_DELAY, DeadlineKind.FOLLOW_UP
 
 
-class StreamsGroups(EpochGroups[StreamsGroup, StreamsGroupRecord]):
+class StreamsGroups(RebalancingGroups[StreamsGroup, StreamsGroupRecord]):
     """The streams groups of one shard, the deadlines of their members, and their soft state.
 
     Args:
@@ -126,14 +125,19 @@ class StreamsGroups(EpochGroups[StreamsGroup, StreamsGroupRecord]):
             UnknownServerError: The task assignor failed.
             BrokerError: The group is full, or the member is unknown or fenced.
         """
+        # -1 leaves for good, -2 is a static member that leaves for a while. Lower epochs were rejected before.
         if request.member_epoch <= LEAVE_GROUP_EPOCH:
             return self._leave(request)
         stored = self._groups.get(request.group_id)
+        # Only a member that joins creates the group. KIP-1071, "Request Handling", returns GROUP_ID_NOT_FOUND to all
+        # others, and a group of another type is not among the streams groups either.
         if stored is None and request.member_epoch != JOIN_GROUP_EPOCH:
             raise GroupIdNotFoundError(f"Streams group {request.group_id} not found.")
         # As in Kafka, the soft state of the heartbeat that makes a group is lost.
         soft = StreamsSoftState() if stored is None else self._soft[request.group_id]
         config, delay = self._rules.config_of(request.group_id), Deadline(request.group_id, "", _DELAY)
+        # The delay begins with the first member of a group without members, so it also follows when all members have
+        # left and the application starts again (GroupMetadataManager.streamsGroupHeartbeat).
         begins_delay = (stored is None or not stored.members) and config.initial_rebalance_delay_ms > 0
         beat = StreamsHeartbeat(
             request,
@@ -149,6 +153,8 @@ class StreamsGroups(EpochGroups[StreamsGroup, StreamsGroupRecord]):
             now_ms=now_ms,
         )
         answered = beat.answered()
+        # The timer is set after the heartbeat has succeeded, and only once, like CoordinatorTimer.scheduleIfAbsent in
+        # Kafka: further members do not prolong the delay, in contrast to that of classic groups.
         if begins_delay and delay not in self._timers:
             self._timers.set(delay, now_ms + config.initial_rebalance_delay_ms)
         self._follow_deadlines(answered, request.member_id, now_ms)
@@ -159,15 +165,21 @@ class StreamsGroups(EpochGroups[StreamsGroup, StreamsGroupRecord]):
 
     def _follow_deadlines(self, answered: AnsweredHeartbeat, member_id: str, now_ms: int) -> None:
         group = answered.draft.group
+        # A static member that returned has a new id. Deadlines of the old id no longer apply.
         if answered.former_id is not None:
             self.stop_waiting(group.group_id, answered.former_id)
         self.extend_session(group, member_id, now_ms)
+        # As in Kafka's maybeReconcile, the rebalance timeout starts over only when the member's assignment changes. A
+        # member that only keeps sending heartbeats cannot prolong it.
         if answered.has_other_assignment:
             self._watch_rebalance(group, member_id, now_ms)
 
     def _effects(self, answered: AnsweredHeartbeat, config: StreamsGroupConfig) -> tuple[Effect, ...]:
         group, to_create = answered.draft.group, answered.configured.to_create
         computations = self._begin(group, answered.computations)
+        # KIP-1071, "Handling topic topology mismatches", case 3: each heartbeat that finds internal topics missing
+        # attempts to create them. The effect carries the heartbeat interval, because it is the measure of how long a
+        # failure is remembered.
         if not to_create:
             return computations
         return (CreateInternalTopics(group.group_id, to_create, config.heartbeat_interval_ms), *computations)
@@ -184,7 +196,8 @@ class StreamsGroups(EpochGroups[StreamsGroup, StreamsGroupRecord]):
             if not soft.has_told_of_lags and not has_reports(each.given.members.values()):
                 soft.has_told_of_lags = True
                 _log.info(
-                    "group %s: no member has reported offsets of tasks. The task assignor %s takes all for caught up.",
+                    "group %s: no member has reported offsets of tasks. The task assignor %s treats all "
+                    "members as caught up.",
                     each.group_id,
                     each.assignor.name,
                 )
@@ -201,12 +214,17 @@ class StreamsGroups(EpochGroups[StreamsGroup, StreamsGroupRecord]):
             now_ms: The time.
         """
         group, soft = self._groups.get(effect.group_id), self._soft.get(effect.group_id)
+        # The group may be gone by the time that the assignor returns; nobody is left to tell.
         if group is None or soft is None:
             return Result(None)
         soft.computation.is_running = False
+        # The group epoch has increased, or members have come or gone, while the assignor was running. An assignment for
+        # a member that is gone must not be stored. The next heartbeat starts another computation, for the new epoch.
         if not is_wanted(group, effect):
             _log.info("group %s: an assignment for epoch %d came too late.", effect.group_id, effect.epoch)
             return Result(None)
+        # An assignment that fails the checks of KIP-924, "Assignment Validation", is not installed: members would
+        # process tasks twice, or not at all. The assignor runs again later (`note_failure`).
         if isinstance(result, Exception) or result.outcome.error is not AssignmentError.NONE:
             interval_ms = self._rules.config_of(effect.group_id).assignment_interval_ms
             note_failure(soft.computation, effect, result, interval_ms, now_ms)
@@ -228,6 +246,8 @@ class StreamsGroups(EpochGroups[StreamsGroup, StreamsGroupRecord]):
             self._timers.set(deadline, at_ms)
 
     def _follow_up(self, draft: StreamsDraft) -> None:
+        # If a target assignment is due anyway, the assignor is about to run and need not be asked once more. An
+        # assignor by member (KIP-1357) has no follow-ups; the group may have changed its assignor since.
         if draft.group.members and not draft.group.needs_target and self._registered_assignor(draft.group):
             increase_epoch(draft)
 
@@ -240,6 +260,8 @@ class StreamsGroups(EpochGroups[StreamsGroup, StreamsGroupRecord]):
         """Give every member a new session, and ask an assignor of applications again after its probing interval."""
         super()._start(group, now_ms)
         assignor = self._registered_assignor(group) if group.members else None
+        # The time of the follow-up was soft state of the former coordinator, and is lost. The probing interval stands
+        # in for it: that is the time after which a classic application asks its assignor again.
         if assignor is not None:
             configs = assignor.assignment_configs(AssignmentConfigs())
             self._follow(group.group_id, now_ms + configs.probing_rebalance_interval_ms)
@@ -251,18 +273,25 @@ class StreamsGroups(EpochGroups[StreamsGroup, StreamsGroupRecord]):
     ) -> Result[StreamsGroupHeartbeatResponse, StreamsGroupRecord]:
         draft = StreamsDraft(self.group(request.group_id))
         soft = self._soft[request.group_id]
+        # The first member that asks is the one named in the status. Kafka keeps it in
+        # StreamsGroup.setShutdownRequestMemberId.
         if request.shutdown_application and soft.shutdown_member is None:
             soft.shutdown_member = request.member_id  # as in Kafka, even if this is not a member any more
         known_member(draft.group, request.member_id, request.instance_id)
+        # There are two cases, as in GroupMetadataManager.streamsGroupLeave. Every member may leave for good with -1; a
+        # static member that only restarts sends -2 and keeps its tasks.
         if request.member_epoch == LEAVE_GROUP_EPOCH:
             self._remove(draft, request.member_id)
         else:
             leave_for_a_while(draft, request.member_id)
+            # The process has ended, so no tasks are left to revoke. The session keeps running: a member that does not
+            # return in time is removed (GroupMetadataManager.streamsGroupStaticMemberGroupLeave).
             self._timers.cancel(Deadline(request.group_id, request.member_id, _REBALANCE))
         return Result(leave_response(request.member_id, request.member_epoch), tuple(draft.records))
 
     def _remove(self, draft: StreamsDraft, member_id: str) -> None:
         group_id = draft.group.group_id
+        # Kafka does the same in streamsGroupFenceMember for members that leave, sessions that end and late revocations.
         remove(draft, member_id)
         follow_departure(draft, self._topics)
         self.stop_waiting(group_id, member_id)
@@ -278,10 +307,14 @@ class StreamsGroups(EpochGroups[StreamsGroup, StreamsGroupRecord]):
             if group is None:
                 continue  # a group that was deleted during its initial delay
             draft = drafts.setdefault(key.group_id, StreamsDraft(group))
+            # There are three kinds of deadlines here: the group's initial delay, a follow-up that the assignor asked
+            # for, and those of a member. A member that missed its session or its rebalance timeout is removed, and its
+            # tasks go to others.
             if key.kind is _DELAY:
                 effects += self._end_initial_delay(draft, now_ms)
             elif key.kind is _FOLLOW_UP:
                 self._follow_up(draft)
+            # The member may have gone by another deadline of the same call.
             elif key.member_id in draft.group.members:
                 self._remove(draft, key.member_id)
         return Result(None, tuple(record for draft in drafts.values() for record in draft.records), effects)
@@ -293,6 +326,7 @@ class StreamsGroups(EpochGroups[StreamsGroup, StreamsGroupRecord]):
         becomes is then not known.
         """
         soft, config = self._soft[draft.group.group_id], self._rules.config_of(draft.group.group_id)
+        # The same two cases as in GroupMetadataManager.computeDelayedTargetAssignment in Kafka.
         if not draft.group.members or soft.configured is None:
             return ()
         context = TargetContext(
@@ -337,6 +371,8 @@ class StreamsGroups(EpochGroups[StreamsGroup, StreamsGroupRecord]):
     def is_subscribed(self, group_id: str, topic: str) -> bool:
         """Return whether the group has members, and its topology reads a topic."""
         group = self.group(group_id)
+        # Offsets of topics that members read must not be deleted or expire. A group without members reads nothing
+        # (StreamsGroup.isSubscribedToTopic).
         return bool(group.members) and group.topology is not None and topic in group.topology.readers
 
     # ------------------------------------------------------------------------------------ administration
@@ -355,9 +391,12 @@ class StreamsGroups(EpochGroups[StreamsGroup, StreamsGroupRecord]):
         """
         draft = StreamsDraft(self.group(request.group_id))
         group = draft.group
+        # The order of the checks is that of GroupMetadataManager.validateStreamsGroupTopologyDescriptionUpdate in
+        # Kafka.
         if request.member_id not in group.members:
             raise UnknownMemberIdError(f"Member {request.member_id} is not a member of group {request.group_id}.")
         epoch = -1 if group.topology is None else group.topology.epoch
+        # A member of a former topology, or one that answers late, must not replace the description of the current one.
         if request.topology_epoch != epoch:
             raise InvalidRequestError(
                 f"The description is of the topology with epoch {request.topology_epoch}, and the group's is {epoch}."
@@ -365,6 +404,9 @@ class StreamsGroups(EpochGroups[StreamsGroup, StreamsGroupRecord]):
         description = checked_description(request.topology_description)
         known = group.metadata
         is_storing = evolve(known, stored_description_epoch=IS_STORING)
+        # Kafka stores the description in a plugin outside of the log, so a coordinator that fails between the two
+        # records does not know whether it is there. -2 says so (markStoredDescriptionTopologyEpochUncertain), and
+        # members are asked again.
         if known != is_storing:
             draft.write(StreamsGroupMetadata(request.group_id, is_storing))
         draft.write(StreamsGroupMetadata(request.group_id, evolve(known, stored_description_epoch=epoch)))
@@ -390,6 +432,8 @@ class StreamsGroups(EpochGroups[StreamsGroup, StreamsGroupRecord]):
             NonEmptyGroupError: The group has members.
         """
         self.check_empty(group_id)
+        # There is nothing to delete about members, as the group is empty. StreamsGroup.createGroupTombstoneRecords in
+        # Kafka has the same order.
         return (
             StreamsGroupTargetAssignmentMetadata(group_id, None),
             StreamsGroupMetadata(group_id, None),

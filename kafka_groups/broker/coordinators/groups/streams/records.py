@@ -3,34 +3,35 @@
 A record has a key (its type, the group, and for some types a member) and a value. A value of None is a tombstone that
 deletes the key. The state of a group depends only on the last value of each key, so the log can be compacted.
 
-Values are not the messages of `protocol/coordinator_records/`: tasks, tags and configs, which are lists there, are sets
-and maps here, so that their order makes no difference.
+The classes are those of `protocol/coordinator_records/`, but most values are not: tasks, tags and configs, which are
+lists there, are sets and maps here, so that their order makes no difference.
 """
 
 from collections.abc import Mapping
 
 from attrs import evolve, field, frozen
 
-from kafka_groups.broker.coordinators.groups.epochs.group import TargetEpoch
 from kafka_groups.broker.coordinators.groups.streams.states import StreamsMemberState
 from kafka_groups.broker.coordinators.groups.streams.tasks import Tasks
 from kafka_groups.broker.coordinators.groups.streams.topologies.topology import StreamsTopology
-from kafka_groups.protocol.messages.streams_group import UserEndpoint
+from kafka_groups.protocol.coordinator_records.streams_group import (
+    StreamsGroupCurrentMemberAssignment,
+    StreamsGroupMemberMetadata,
+    StreamsGroupMetadata,
+    StreamsGroupTargetAssignmentMember,
+    StreamsGroupTargetAssignmentMetadata,
+    StreamsGroupTopology,
+)
 from kafka_groups.protocol.messages.streams_group_heartbeat import JOIN_GROUP_EPOCH, LEAVE_STATIC_EPOCH
+from kafka_groups.protocol.messages.streams_group_parts import UserEndpoint
 from kafka_groups.types import TaskId
 
 __all__ = [
     "IS_STORING",
     "NOT_VALIDATED",
     "StreamsAssignment",
-    "StreamsGroupCurrentMemberAssignment",
     "StreamsGroupEpoch",
-    "StreamsGroupMemberMetadata",
-    "StreamsGroupMetadata",
     "StreamsGroupRecord",
-    "StreamsGroupTargetAssignmentMember",
-    "StreamsGroupTargetAssignmentMetadata",
-    "StreamsGroupTopology",
     "StreamsMember",
     "StreamsTarget",
 ]
@@ -141,6 +142,8 @@ class StreamsAssignment:
         """
         return evolve(
             self,
+            # GroupMetadataManager.streamsGroupStaticMemberGroupLeave has the same three changes. What it had to revoke
+            # is dropped, because a process that has ended owns nothing.
             member_epoch=LEAVE_STATIC_EPOCH,
             active=dict.fromkeys(self.active, 0),
             revoking_active={},
@@ -149,72 +152,23 @@ class StreamsAssignment:
 
     def returned(self) -> "StreamsAssignment":
         """Return what a static member has that returns."""
+        # The member joins with epoch 0 like any other, so that is what its next step starts from
+        # (GroupMetadataManager.getOrMaybeCreateStaticStreamsGroupMember).
         return evolve(self, member_epoch=JOIN_GROUP_EPOCH, previous_member_epoch=0)
 
     def has_same_tasks(self, other: "StreamsAssignment") -> bool:
         """Return whether a member may own the same tasks, assigned in the same epochs."""
+        # Kafka also compares the epochs of active tasks (StreamsGroupMember.hasAssignedTasksChanged).
         return self.active == other.active and self.standby == other.standby
 
 
 # ----------------------------------------------------------------------------------------------- records
 
-
-@frozen
-class StreamsGroupMetadata:
-    """The group itself."""
-
-    group_id: str
-    value: StreamsGroupEpoch | None
-
-
-@frozen
-class StreamsGroupMemberMetadata:
-    """A member of the group."""
-
-    group_id: str
-    member_id: str
-    value: StreamsMember | None
-
-
-@frozen
-class StreamsGroupTargetAssignmentMetadata:
-    """The assignment epoch."""
-
-    group_id: str
-    value: TargetEpoch | None
-
-
-@frozen
-class StreamsGroupTargetAssignmentMember:
-    """A member's part of the target assignment."""
-
-    group_id: str
-    member_id: str
-    value: StreamsTarget | None
-
-
-@frozen
-class StreamsGroupCurrentMemberAssignment:
-    """A member's epoch and current tasks."""
-
-    group_id: str
-    member_id: str
-    value: StreamsAssignment | None
-
-
-@frozen
-class StreamsGroupTopology:
-    """The topology that the first member sent."""
-
-    group_id: str
-    value: StreamsTopology | None
-
-
 StreamsGroupRecord = (
-    StreamsGroupMetadata
-    | StreamsGroupMemberMetadata
+    StreamsGroupMetadata[StreamsGroupEpoch]
+    | StreamsGroupMemberMetadata[StreamsMember]
     | StreamsGroupTargetAssignmentMetadata
-    | StreamsGroupTargetAssignmentMember
-    | StreamsGroupCurrentMemberAssignment
-    | StreamsGroupTopology
+    | StreamsGroupTargetAssignmentMember[StreamsTarget]
+    | StreamsGroupCurrentMemberAssignment[StreamsAssignment]
+    | StreamsGroupTopology[StreamsTopology]
 )

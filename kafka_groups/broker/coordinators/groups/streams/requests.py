@@ -2,16 +2,17 @@
 
 from collections.abc import Iterable, Mapping
 
+from kafka_groups.broker.coordinators.groups.epochs.members import refuse_blank
 from kafka_groups.broker.coordinators.groups.streams.tasks import OwnedTasks, TaskOffsets, owned_tasks
 from kafka_groups.broker.coordinators.groups.streams.topologies.configured_topology import ConfiguredSubtopology
 from kafka_groups.broker.coordinators.groups.streams.topologies.topology import check_topic_names, check_topology
 from kafka_groups.errors import InvalidRequestError
-from kafka_groups.protocol.messages.streams_group import TaskOffset
 from kafka_groups.protocol.messages.streams_group_heartbeat import (
     JOIN_GROUP_EPOCH,
     LEAVE_STATIC_EPOCH,
     StreamsGroupHeartbeatRequest,
 )
+from kafka_groups.protocol.messages.streams_group_parts import TaskOffset
 from kafka_groups.types import TaskId
 
 __all__ = ["check_owned", "reported_offsets", "validate"]
@@ -30,11 +31,16 @@ def validate(request: StreamsGroupHeartbeatRequest, *, is_4_4: bool = True) -> N
         InvalidRequestError: A field is missing or has an invalid value.
         StreamsInvalidTopologyError: The topology contradicts itself, or has an invalid topic.
     """
+    # The order of the checks decides which error a request with several faults gets. Kafka checks the names of topics
+    # before the request reaches the group coordinator (KafkaApis.handleStreamsGroupHeartbeat).
     if request.topology is not None:
         check_topic_names(request.topology)
     _check_names(request)
+    # Kafka 4.2 and 4.3 reject these parts of KIP-1071, which they do not implement.
     if not is_4_4:
         _check_unsupported(request)
+    # The cases are those of GroupCoordinatorService.throwIfStreamsGroupHeartbeatRequestIsInvalid in Kafka 4.4 and of
+    # KIP-1071, "Request Validation". Kafka does not check that the lists of tasks are disjoint.
     if request.member_epoch == JOIN_GROUP_EPOCH:
         _check_joining(request)
     elif request.topology is not None:
@@ -45,6 +51,7 @@ def validate(request: StreamsGroupHeartbeatRequest, *, is_4_4: bool = True) -> N
         raise InvalidRequestError(f"MemberEpoch is {request.member_epoch}, but must be -2 or more.")
     if request.topology is not None:
         check_topology(request.topology)
+    # The lists must be given together also by members that do not join; the result is not needed here.
     owned_tasks(request)
 
 
@@ -58,6 +65,8 @@ def check_owned(owned: OwnedTasks | None, subtopologies: Mapping[str, Configured
         return
     for subtopology_id, partition in sorted(owned.active | owned.standby | owned.warmup):
         subtopology = subtopologies.get(subtopology_id)
+        # KIP-1071, "Request Validation", allows only tasks of the group's topology. throwIfRequestContainsInvalidTasks
+        # in Kafka also rejects numbers that the sub-topology does not have.
         if subtopology is None:
             raise InvalidRequestError(f"The topology has no sub-topology {subtopology_id}.")
         if not 0 <= partition < subtopology.number_of_tasks:
@@ -75,6 +84,7 @@ def reported_offsets(listed: Iterable[TaskOffset]) -> TaskOffsets:
     offsets: dict[TaskId, int] = {}
     for each in listed:
         task = TaskId(each.subtopology_id, each.partition)
+        # MemberTaskOffsets.toNestedMap in Kafka also rejects this: nothing says which of the two counts.
         if task in offsets:
             raise InvalidRequestError(f"The offset of task {task} is given twice.")
         offsets[task] = each.offset
@@ -85,14 +95,10 @@ def reported_offsets(listed: Iterable[TaskOffset]) -> TaskOffsets:
 
 
 def _check_names(request: StreamsGroupHeartbeatRequest) -> None:
-    for name, value in (
-        ("MemberId", request.member_id),
-        ("GroupId", request.group_id),
-        ("InstanceId", request.instance_id),
-        ("RackId", request.rack_id),
-    ):
-        if value == "":
-            raise InvalidRequestError(f"{name} can't be empty.")
+    refuse_blank("MemberId", request.member_id)
+    refuse_blank("GroupId", request.group_id)
+    refuse_blank("InstanceId", request.instance_id)
+    refuse_blank("RackId", request.rack_id)
 
 
 def _check_unsupported(request: StreamsGroupHeartbeatRequest) -> None:
@@ -105,6 +111,7 @@ def _check_unsupported(request: StreamsGroupHeartbeatRequest) -> None:
 
 
 def _check_joining(request: StreamsGroupHeartbeatRequest) -> None:
+    # KIP-1071, "Request Validation", wants a timeout above zero. Kafka only rejects a missing one.
     if request.rebalance_timeout_ms == _NOT_SET:
         raise InvalidRequestError("RebalanceTimeoutMs must be provided in first request.")
     for name, tasks in (
@@ -112,6 +119,7 @@ def _check_joining(request: StreamsGroupHeartbeatRequest) -> None:
         ("StandbyTasks", request.standby_tasks),
         ("WarmupTasks", request.warmup_tasks),
     ):
+        # A member that joins must not own tasks. Null would mean that it still has those of its last heartbeat.
         if tasks is None or tasks:
             raise InvalidRequestError(f"{name} must be empty when (re-)joining.")
     if request.topology is None:

@@ -12,9 +12,8 @@ from kafka_groups.broker.coordinators.groups.streams.topologies.configured_topol
     ConfiguredSubtopology,
     ConfiguredTopology,
 )
-from kafka_groups.broker.coordinators.groups.topics import TopicsImage
+from kafka_groups.broker.coordinators.groups.topics_image import TopicsImage
 from kafka_groups.errors import UnknownServerError
-from kafka_groups.protocol.messages.streams_group import KeyValue, StreamsSubtopology, StreamsTopicInfo
 from kafka_groups.protocol.messages.streams_group_describe import (
     StreamsGroupDescribeAssignment,
     StreamsGroupDescribeResponseGroup,
@@ -29,6 +28,7 @@ from kafka_groups.protocol.messages.streams_group_heartbeat import (
     StreamsGroupHeartbeatTopicPartition,
     StreamsStatus,
 )
+from kafka_groups.protocol.messages.streams_group_parts import KeyValue, StreamsSubtopology, StreamsTopicInfo
 from kafka_groups.types import TaskId
 
 __all__ = [
@@ -58,6 +58,8 @@ def with_tasks(response: StreamsGroupHeartbeatResponse, current: StreamsAssignme
 
 def leave_response(member_id: str, epoch: int) -> StreamsGroupHeartbeatResponse:
     """Return the response to a member that left, for good or for a while."""
+    # The status list is empty and not null, which would mean that it has not changed
+    # (GroupMetadataManager.streamsGroupLeave).
     return StreamsGroupHeartbeatResponse(member_id=member_id, member_epoch=epoch, status=())
 
 
@@ -80,13 +82,22 @@ def statuses(
         delay: The reason why the tasks are assigned later, or None.
         shutdown_member: The member that asked all to shut down.
     """
+    # The order of the statuses is Kafka's: stale topology, delay, problem of the topology, shutdown
+    # (GroupMetadataManager.streamsGroupHeartbeat). The list is complete in each response; it never is null for
+    # "unchanged".
     if group.topology is not None and member.topology_epoch < group.topology.epoch:
         detail = f"The member's topology epoch {member.topology_epoch} is behind the group's, {group.topology.epoch}."
         yield _status(StreamsStatus.STALE_TOPOLOGY, detail)
+    # KIP-1071 does not have this status. It came with the initial rebalance delay and also covers the assignment
+    # interval of KIP-1263.
     if delay is not None:
         yield _status(StreamsStatus.ASSIGNMENT_DELAYED, delay)
+    # KIP-1071, "Handling topic topology mismatches": heartbeats succeed while the topology does not work, and the
+    # status says why. Only the first problem is reported.
     if configured.problem is not None:
         yield _status(configured.problem.status, configured.problem.detail)
+    # KIP-1071 has a member ask for this with its last heartbeat. All others have to see it, however late they come, so
+    # the status stays until the group is empty.
     if shutdown_member is not None:
         detail = f"Member {shutdown_member} requested that all members of the group shut down."
         yield _status(StreamsStatus.SHUTDOWN_APPLICATION, detail)
@@ -95,6 +106,7 @@ def statuses(
 def missing_tags(member: StreamsMember, needed: Sequence[str], version: int) -> Iterator[StreamsGroupHeartbeatStatus]:
     """Return the status of a member that lacks client tags, if its version of the heartbeat has that status."""
     missing = [tag for tag in needed if tag not in member.client_tags]
+    # Clients of version 0 do not know the status and could fail on it.
     if missing and version >= _FIRST_WITH_CLIENT_TAGS:
         detail = f"The member lacks client tags of the group's rack-aware assignment: {', '.join(missing)}."
         yield _status(StreamsStatus.MISSING_CLIENT_TAGS, detail)
@@ -109,6 +121,7 @@ def with_creation_failures(
     reasons = "; ".join(f"{name}: {reason}" for name, reason in failures.items())
     told = tuple(
         evolve(each, status_detail=f"{each.status_detail} Creation failed: {reasons}.")
+        # KIP-1071, "Handling topic topology mismatches", case 3, wants the detail to say why a former attempt failed.
         if each.status_code == StreamsStatus.MISSING_INTERNAL_TOPICS
         else each
         for each in response.status
@@ -144,6 +157,8 @@ def partitions_by_endpoint(
 
 def _sized(configured: ConfiguredTopology) -> Mapping[str, ConfiguredSubtopology]:
     """Return the sub-topologies, whose topics must have numbers of partitions."""
+    # With missing internal topics the sub-topologies are there, and so are their source topics, whose partitions are
+    # what clients query. With the other problems nothing is known about partitions.
     if configured.problem is not None and not configured.subtopologies:
         raise UnknownServerError(
             f"There are no partitions to ask for at the members' endpoints. {configured.problem.detail}"
@@ -160,6 +175,8 @@ def _partitions(
             topic = topics.topic(name)
             if topic is None:
                 raise UnknownServerError(f"Topic {name} does not exist, but a member has tasks that read it.")
+            # Topics of one sub-topology may have different numbers of partitions. A task reads a partition of each
+            # topic that has as many (EndpointToPartitionsManager.topicPartitionListForTask in Kafka).
             read = tuple(number for number in numbers if number < topic.num_partitions)
             if read:
                 yield StreamsGroupHeartbeatTopicPartition(topic=name, partitions=read)
@@ -196,6 +213,8 @@ def _described_topology(
     if group.topology is None:
         return None
     declared: Sequence[StreamsSubtopology] = group.topology.subtopologies
+    # KIP-1071, "Describing and listing streams groups", shows the resolved topology. Until it is ready, Kafka shows
+    # what members sent (StreamsGroup.asDescribedGroup).
     if configured is not None and configured.is_ready:
         declared = [each.declared for each in configured.subtopologies.values()]
     return StreamsGroupDescribeTopology(

@@ -10,7 +10,7 @@ from kafka_groups.broker.coordinators.groups.streams.topologies.configured_topol
     configured,
 )
 from kafka_groups.broker.coordinators.groups.streams.topologies.topology import StreamsTopology
-from kafka_groups.broker.coordinators.groups.topics import TopicsImage
+from kafka_groups.broker.coordinators.groups.topics_image import TopicsImage
 from kafka_groups.config.cluster.streams_group import StreamsGroupConfig
 
 __all__ = ["ReportedOffsets", "StreamsSoftState"]
@@ -54,6 +54,8 @@ class StreamsSoftState:
         Raises:
             StreamsInvalidTopologyError: The numbers of partitions cannot be derived.
         """
+        # Kafka resolves the topology again if the hash of its topics has changed (StreamsGroup.metadataHash). The
+        # version of the image changes more often, but comparing it costs nothing with each heartbeat.
         now = (topics.version, topology)
         if self.configured is None or self._seen != now:
             self.configured, self._seen = configured(topology, topics), now

@@ -66,11 +66,16 @@ class StreamsGroupEvent(enum.Enum):
 _S, _E = StreamsGroupState, StreamsGroupEvent
 
 STREAMS_GROUP_TRANSITIONS: Mapping[tuple[StreamsGroupState, StreamsGroupEvent], StreamsGroupState] = MappingProxyType({
+    # The states are those of StreamsGroup.maybeUpdateGroupState in Kafka and of KIP-1071, "Streams Group States". An
+    # operation may pass through several of them, for example when a member joins and the assignor runs in the same
+    # heartbeat; the table has the state before and after the whole operation.
     (_S.EMPTY, _E.BROKEN): _S.NOT_READY,
     (_S.EMPTY, _E.CHANGED): _S.ASSIGNING,
     (_S.EMPTY, _E.RECONCILED): _S.STABLE,
     (_S.EMPTY, _E.DELETED): _S.DEAD,
     (_S.NOT_READY, _E.CHANGED): _S.ASSIGNING,
+    # A group that is not ready also has target assignments, empty ones, which its members reach. Once the topology
+    # works, the group epoch increases because its validated epoch has changed.
     (_S.NOT_READY, _E.ASSIGNED): _S.RECONCILING,
     (_S.NOT_READY, _E.RECONCILED): _S.STABLE,
     (_S.NOT_READY, _E.EMPTIED): _S.EMPTY,
@@ -95,6 +100,7 @@ STREAMS_MEMBER_TRANSITIONS: Mapping[StreamsMemberState, frozenset[StreamsMemberS
     _M.STABLE: frozenset({_M.STABLE, _M.UNREVOKED_TASKS, _M.UNRELEASED_TASKS}),
     _M.UNREVOKED_TASKS: frozenset({_M.STABLE, _M.UNREVOKED_TASKS, _M.UNRELEASED_TASKS}),
     _M.UNRELEASED_TASKS: frozenset({_M.STABLE, _M.UNREVOKED_TASKS, _M.UNRELEASED_TASKS}),
+    # A member in an unknown state only advances if it owns nothing, so it cannot have anything to revoke.
     _M.UNKNOWN: frozenset({_M.STABLE, _M.UNRELEASED_TASKS}),
 })  # fmt: skip
 """The states that may follow each state after one step (`reconciliation.py`). UNKNOWN is only read from records."""

@@ -1,18 +1,12 @@
-"""A streams group's records as Kafka stores them in `__consumer_offsets`, and back."""
+"""The values of a streams group's records as Kafka stores them in `__consumer_offsets`, and back."""
 
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Any
 
-from kafka_groups.broker.coordinators.groups.epochs.group import TargetEpoch
-from kafka_groups.broker.coordinators.groups.stored_form import StoredForm
 from kafka_groups.broker.coordinators.groups.streams.records import (
     StreamsAssignment,
-    StreamsGroupCurrentMemberAssignment,
     StreamsGroupEpoch,
-    StreamsGroupMemberMetadata,
-    StreamsGroupMetadata,
-    StreamsGroupTargetAssignmentMember,
-    StreamsGroupTargetAssignmentMetadata,
-    StreamsGroupTopology,
     StreamsMember,
     StreamsTarget,
 )
@@ -20,7 +14,8 @@ from kafka_groups.broker.coordinators.groups.streams.states import StreamsMember
 from kafka_groups.broker.coordinators.groups.streams.tasks import Tasks, by_subtopology, listed_tasks, task_set
 from kafka_groups.broker.coordinators.groups.streams.topologies.topology import StreamsTopology
 from kafka_groups.protocol.coordinator_records import streams_group as stored
-from kafka_groups.protocol.messages.streams_group import KeyValue
+from kafka_groups.protocol.coordinator_records.record import ValueForm
+from kafka_groups.protocol.messages.streams_group_parts import KeyValue
 from kafka_groups.types import TaskId
 
 __all__ = ["STREAMS_GROUP_FORMS"]
@@ -38,16 +33,6 @@ def _stored_target(target: StreamsTarget) -> stored.StreamsGroupTargetAssignment
 
 def _target(value: stored.StreamsGroupTargetAssignmentMemberValue) -> StreamsTarget:
     return StreamsTarget(task_set(value.active_tasks), task_set(value.standby_tasks))
-
-
-def _stored_epoch(known: TargetEpoch) -> stored.StreamsGroupTargetAssignmentMetadataValue:
-    return stored.StreamsGroupTargetAssignmentMetadataValue(
-        assignment_epoch=known.epoch, assignment_timestamp_ms=known.timestamp_ms
-    )
-
-
-def _epoch(value: stored.StreamsGroupTargetAssignmentMetadataValue) -> TargetEpoch:
-    return TargetEpoch(value.assignment_epoch, value.assignment_timestamp_ms)
 
 
 def _stored_topology(topology: StreamsTopology) -> stored.StreamsGroupTopologyValue:
@@ -147,6 +132,7 @@ def _current(value: stored.StreamsGroupCurrentMemberAssignmentValue) -> StreamsA
     return StreamsAssignment(
         member_epoch=value.member_epoch,
         previous_member_epoch=value.previous_member_epoch,
+        # A newer release may have more states. Kafka also reads unknown ones as UNKNOWN (MemberState.fromValue).
         state=StreamsMemberState(value.state) if value.state in _KNOWN_STATES else StreamsMemberState.UNKNOWN,
         active=_with_epochs(value.active_tasks),
         standby=_without_epochs(value.standby_tasks),
@@ -165,6 +151,7 @@ def _with_epochs(listed: Iterable[stored.CurrentTaskIds]) -> Mapping[TaskId, int
 
 def _epochs(listed: stored.CurrentTaskIds) -> tuple[int, ...]:
     epochs, count = listed.assignment_epochs, len(listed.partitions)
+    # Records from before KAFKA-19779 have no epochs of tasks. With 0, commits of any epoch are accepted for them.
     return epochs if epochs is not None and len(epochs) == count else (_NOT_KNOWN,) * count
 
 
@@ -178,18 +165,11 @@ def _values(pairs: Iterable[KeyValue]) -> Mapping[str, str]:
 
 # ------------------------------------------------------------------------------------------------- forms
 
-STREAMS_GROUP_FORMS = (
-    StoredForm(StreamsGroupMetadata, stored.StreamsGroupMetadataKey, _stored_group, _group),
-    StoredForm(StreamsGroupMemberMetadata, stored.StreamsGroupMemberMetadataKey, _stored_member, _member),
-    StoredForm(
-        StreamsGroupTargetAssignmentMetadata, stored.StreamsGroupTargetAssignmentMetadataKey, _stored_epoch, _epoch
-    ),
-    StoredForm(
-        StreamsGroupTargetAssignmentMember, stored.StreamsGroupTargetAssignmentMemberKey, _stored_target, _target
-    ),
-    StoredForm(
-        StreamsGroupCurrentMemberAssignment, stored.StreamsGroupCurrentMemberAssignmentKey, _stored_current, _current
-    ),
-    StoredForm(StreamsGroupTopology, stored.StreamsGroupTopologyKey, _stored_topology, _topology),
-)
-"""The forms of a streams group's records."""
+STREAMS_GROUP_FORMS: Mapping[type[Any], ValueForm] = MappingProxyType({
+    stored.StreamsGroupMetadata: ValueForm(_stored_group, _group),
+    stored.StreamsGroupMemberMetadata: ValueForm(_stored_member, _member),
+    stored.StreamsGroupTargetAssignmentMember: ValueForm(_stored_target, _target),
+    stored.StreamsGroupCurrentMemberAssignment: ValueForm(_stored_current, _current),
+    stored.StreamsGroupTopology: ValueForm(_stored_topology, _topology),
+})  # fmt: skip
+"""The forms of the values by record class. Others are messages."""

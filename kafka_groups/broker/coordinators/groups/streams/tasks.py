@@ -7,8 +7,8 @@ from operator import itemgetter
 from attrs import frozen
 
 from kafka_groups.errors import InvalidRequestError
-from kafka_groups.protocol.messages.streams_group import TaskIds, TaskOffset
 from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatRequest
+from kafka_groups.protocol.messages.streams_group_parts import TaskIds, TaskOffset
 from kafka_groups.types import TaskId
 
 __all__ = [
@@ -42,6 +42,9 @@ def owned_tasks(request: StreamsGroupHeartbeatRequest) -> OwnedTasks | None:
         InvalidRequestError: Some of the lists are missing.
     """
     active, standby, warmup = request.active_tasks, request.standby_tasks, request.warmup_tasks
+    # Null means that the tasks have not changed since the last heartbeat. A mixture is rejected, because revocations
+    # can be confirmed only if it is known what the member owns in every role
+    # (throwIfStreamsGroupHeartbeatRequestIsInvalid in Kafka).
     if active is None and standby is None and warmup is None:
         return None
     if active is None or standby is None or warmup is None:

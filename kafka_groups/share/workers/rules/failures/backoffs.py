@@ -10,11 +10,13 @@ __all__ = ["Backoff"]
 
 _LONGEST_S = 3_600.0
 _MOST_TIMES = 1_000
+# Many failures in a row would make huge integers, long after the wait has reached its longest.
 _MOST_DOUBLINGS = 20
 
 
 def _check_seconds(backoff: object, name: object, value: object) -> None:
     del backoff
+    # A bool is an int in Python, but `first=True` is a mistake. The comparison also refuses NaN.
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _LONGEST_S:
         label = getattr(name, "name", name)
         raise ConfigurationError(f"Backoff({label}={value!r}): give 0 to {_LONGEST_S:.0f} seconds")

@@ -7,6 +7,7 @@ from kafka_groups.types import RecordId
 
 __all__ = ["Breaker"]
 
+# Two failures may be two bad records by chance. More than three would use up more retries before an outage is noticed.
 OPENS_AT = 3
 """Failures in a row, of different records, after which the sink is considered down."""
 
@@ -37,6 +38,7 @@ class Breaker:
 
     def failed(self, place: RecordId, now_ms: int, *, is_probe: bool) -> bool:
         """Note the failure of a record. Returns whether that opened the breaker."""
+        # A set of places: a bad record that fails three times says nothing about the sink.
         self._failed.add(place)
         if not self.is_open:
             self.outage.suspect(now_ms)
@@ -44,6 +46,8 @@ class Breaker:
             if self.is_open:
                 self.outage.failed(now_ms)
             return self.is_open
+        # Attempts that had begun before the breaker opened may still fail. They are no tries of their own, and do not
+        # lengthen the wait until the next probe.
         if is_probe:
             self.outage.failed(now_ms)
         return False

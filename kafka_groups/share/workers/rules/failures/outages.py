@@ -45,11 +45,15 @@ class Waits:
     @classmethod
     def of_tries_in_hand(cls, longest_ms: int) -> Self:
         """Waits between tries that cost no delivery, because the records stay acquired."""
+        # Nothing is spent by a try, so the first ones come soon. Many processes may wait for the same sink, hence the
+        # jitter.
         return cls(_FIRST_HELD_MS, 2, longest_ms, _JITTER)
 
     @classmethod
     def of_deliveries(cls, longest_ms: int) -> Self:
         """Waits between tries that cost a delivery each."""
+        # Each try spends one of five deliveries, so the waits grow fast and there are few tries in a short outage.
+        # There is one consumer that tries, so no jitter is needed.
         return cls(_FIRST_COSTLY_MS, 6, longest_ms)
 
     def after(self, failures: int, rng: random.Random) -> int:
@@ -114,6 +118,8 @@ class Outage:
     @property
     def is_unproven(self) -> bool:
         """True if nothing shows that the sink works, so that as few records as possible are acquired."""
+        # A process that has just started knows nothing about the sink. The one before it may have ended because of an
+        # outage.
         return self.is_suspected or not self.has_succeeded
 
     def may_spend(self, delivery_count: int, delivery_limit: int) -> bool:
@@ -134,4 +140,7 @@ def may_spend(delivery_count: int, delivery_limit: int, *, others_succeed: bool)
         delivery_limit: Deliveries after which the broker archives a record.
         others_succeed: Whether something has succeeded since these records first failed.
     """
+    # The broker archives a record whose last delivery ends without success (KIP-932, "In-flight records"). This must
+    # not happen to good records only because the sink is down, so the last delivery is spent only after others have
+    # succeeded.
     return others_succeed or delivery_count < delivery_limit

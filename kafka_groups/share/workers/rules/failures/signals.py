@@ -1,13 +1,27 @@
 """Exceptions with which a handler decides about its record, and those that the worker raises for it."""
 
+from collections.abc import Sequence
 from typing import Self
 
 from kafka_groups.errors import ConfigurationError, KafkaGroupsError
-from kafka_groups.share.workers.rules.failures.named_errors import text_of
+from kafka_groups.errors.texts import text_of
 
-__all__ = ["AttemptCancelledError", "AttemptTimeoutError", "HandlerResultError", "ParseError", "Reject", "Retry"]
+__all__ = [
+    "LONGEST_RETRY_S",
+    "AttemptCancelledError",
+    "AttemptTimeoutError",
+    "HandlerResultError",
+    "NeverAwaitedError",
+    "ParseError",
+    "Reject",
+    "Retry",
+    "WorkerStoppedError",
+]
 
-_LONGEST_RETRY_S = 3_600.0
+LONGEST_RETRY_S = 3_600.0
+"""The longest wait that a handler may ask for, as a record that waits holds back its partition."""
+
+_MOST_NAMED = 3
 
 
 class Reject(Exception):  # noqa: N818 - a decision of the handler, not a failure
@@ -19,6 +33,8 @@ class Reject(Exception):  # noqa: N818 - a decision of the handler, not a failur
         reason: The reason, which the dead letter carries as a header.
     """
 
+    reason: str = "rejected by the handler"  # of subclasses that do not call __init__, too
+
     def __init__(self, reason: str = "rejected by the handler") -> None:
         super().__init__(reason)
         self.reason = reason
@@ -29,18 +45,31 @@ class Retry(Exception):  # noqa: N818 - a decision of the handler, not a failure
 
     Args:
         reason: The reason, for the log and for a dead letter.
-        after: Seconds to wait, at most an hour; None waits as `retries` of the handler says.
+        after: Seconds to wait, at most an hour; None waits as `retries` of the handler says. A longer wait is shortened
+            to an hour, and the worker warns.
 
     Raises:
-        ConfigurationError: `after` is not a number of seconds from 0 to 3600.
+        ConfigurationError: `after` is not a number of seconds, 0 or more.
     """
 
+    reason: str = "the handler asked for a retry"  # of subclasses that do not call __init__, too
+    after_ms: int | None = None
+    shortened_from: float | None = None
+
     def __init__(self, reason: str = "the handler asked for a retry", *, after: float | None = None) -> None:
-        if after is not None and not 0 <= after <= _LONGEST_RETRY_S:
-            raise ConfigurationError(f"Retry(after={after!r}): give 0 to {_LONGEST_RETRY_S:.0f} seconds, or None")
         super().__init__(reason)
         self.reason = reason
-        self.after_ms = None if after is None else round(after * 1000)
+        if after is not None:
+            seconds = _checked_wait(after)
+            self.after_ms = round(1000 * min(seconds, LONGEST_RETRY_S))
+            self.shortened_from = seconds if seconds > LONGEST_RETRY_S else None
+
+
+def _checked_wait(after: object) -> float:
+    # The negated comparison refuses NaN as well, for which every comparison is false.
+    if isinstance(after, bool) or not isinstance(after, int | float) or not after >= 0:
+        raise ConfigurationError(f"Retry(after={after!r}): give seconds, 0 to {LONGEST_RETRY_S:.0f}, or None")
+    return after
 
 
 class ParseError(Exception):
@@ -81,8 +110,37 @@ class AttemptCancelledError(Exception):
     """
 
 
+class WorkerStoppedError(Exception):
+    """The worker has stopped, and the attempt was cancelled after `shutdown_timeout`. Its record is released."""
+
+    def __init__(self) -> None:
+        super().__init__("the attempt was cancelled because the worker has stopped")
+
+
+class NeverAwaitedError(Exception):
+    """A handler has called an `async def` function without `await`, so that its work was not done.
+
+    It counts as a failure.
+
+    Args:
+        functions: The names of the functions, with the places of the calls.
+    """
+
+    def __init__(self, functions: Sequence[str]) -> None:
+        called = ", ".join(functions[:_MOST_NAMED])
+        more = f" and {len(functions) - _MOST_NAMED} more" if len(functions) > _MOST_NAMED else ""
+        super().__init__(
+            f"the handler has not awaited {called}{more}: its work is not done. Write `await` before the call"
+        )
+        self.functions = functions
+
+    def __reduce__(self) -> tuple[type[Self], tuple[Sequence[str]]]:  # a worker process may send it to its parent
+        return type(self), (self.functions,)
+
+
 class HandlerResultError(KafkaGroupsError):
     """A handler returned work that is not done, such as a coroutine or a generator, or it raised `SystemExit`.
 
-    The worker stops, and raises this error.
+    Or middleware returned the context manager of an earlier attempt, which serves only once. The worker stops, and
+    raises this error.
     """

@@ -7,8 +7,9 @@ from types import MappingProxyType
 
 from attrs import field, frozen
 
+from kafka_groups.errors import ClosedError, ConfigurationError, IllegalStateError
+from kafka_groups.errors.texts import named, shown
 from kafka_groups.share.workers.rules.failures.backoffs import Backoff
-from kafka_groups.share.workers.rules.failures.named_errors import named
 from kafka_groups.share.workers.rules.failures.signals import (
     AttemptTimeoutError,
     HandlerResultError,
@@ -18,6 +19,9 @@ from kafka_groups.share.workers.rules.failures.signals import (
 )
 
 __all__ = ["Again", "Decision", "FailureRules", "OnError", "tells_of_sink"]
+
+_MISUSES = (ConfigurationError, IllegalStateError)
+"""The errors of this package for calls that are wrong. A closed client is another case: an outage may have ended it."""
 
 
 class OnError(enum.Enum):
@@ -102,19 +106,30 @@ class FailureRules:
 
     def judge(self, error: Exception) -> Again | Decision:
         """Return what to do with a record whose handler raised this error."""
+        # What the handler says itself comes first. It knows the record, and a rule for `Exception` in `errors` must not
+        # turn a `Reject` into a retry.
         if isinstance(error, Reject):
-            return Decision(OnError.DEAD_LETTER, error.reason)
+            return Decision(OnError.DEAD_LETTER, shown(error.reason))
         if isinstance(error, Retry):
             return Again(self.retries, error.after_ms)
+        # The handler has not run, so a rule for its exceptions does not apply, even one for `ValueError`. The value
+        # will not be readable the next time, either, so there is no retry.
         if isinstance(error, ParseError):
             return Decision(self.exhausted, str(error))
+        # Work that the handler has returned instead of doing it would be missing for every record: the code has to
+        # change.
         if isinstance(error, HandlerResultError):
             return Decision(OnError.STOP, str(error))
+        # Then the user's rules. They say that the error is the record's fault or that of one of many hosts, so it never
+        # counts for the breaker.
         rule = self._rule_of(error)
         if isinstance(rule, OnError):
             return Decision(rule, named(error), is_by_class=True)
         if rule is not None:
             return Again(rule)
+        if isinstance(error, _MISUSES) and not isinstance(error, ClosedError):
+            return Again(self.retries)  # a mistake of the handler, such as batch.reject(10) of five, is no outage
+        # Nobody has said anything about other errors, so they may mean that the sink is down.
         return Again(self.retries, is_counted=not self._is_outage(error), tells_of_sink=True)
 
     def _rule_of(self, error: Exception) -> "OnError | Backoff | None":
@@ -128,5 +143,5 @@ class FailureRules:
 
     def gives_up(self, error: Exception) -> Decision:
         """Return the decision about a record that has used all its retries."""
-        reason = error.reason if isinstance(error, Retry) else named(error)
+        reason = shown(error.reason) if isinstance(error, Retry) else named(error)
         return Decision(self.exhausted, reason)

@@ -30,7 +30,6 @@ from kafka_groups.protocol.messages.metadata import (
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
-from kafka_groups.protocol.messages.streams_group import StreamsTopicInfo, TaskIds, TaskOffset
 from kafka_groups.protocol.messages.streams_group_describe import (
     StreamsGroupDescribeAssignment,
     StreamsGroupDescribeResponse,
@@ -39,6 +38,7 @@ from kafka_groups.protocol.messages.streams_group_describe import (
     StreamsGroupDescribeSubtopology,
     StreamsGroupDescribeTopology,
 )
+from kafka_groups.protocol.messages.streams_group_parts import StreamsTopicInfo, TaskIds, TaskOffset
 from kafka_groups.types import TopicPartition
 from tests.support.conditions import until
 from tests.support.members.streams_topologies import internal, sent, subtopology

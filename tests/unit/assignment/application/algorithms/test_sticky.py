@@ -14,11 +14,11 @@ from kafka_groups.assignment.application.built_in import (
     StickyTaskAssignor,
 )
 from kafka_groups.assignment.application.configs import AssignmentConfigs
-from kafka_groups.assignment.application.interface import AssignmentError, TaskAssignor
 from kafka_groups.assignment.application.process_ids import ProcessId
 from kafka_groups.assignment.application.states import ApplicationState, KafkaStreamsState
+from kafka_groups.assignment.application.task_assignment_validation import validate_task_assignment
+from kafka_groups.assignment.application.task_assignor import AssignmentError, TaskAssignor
 from kafka_groups.assignment.application.tasks import TaskInfo
-from kafka_groups.assignment.application.validation import validate_task_assignment
 from kafka_groups.types import TaskId
 from tests.support.assignors.application_cases import random_application
 

@@ -2,7 +2,7 @@ import random
 
 from kafka_groups.assignment import StreamsGroupSpec, StreamsMemberSpec
 from kafka_groups.assignment.group.sticky.loads import Loads
-from kafka_groups.assignment.group.sticky.numbering import NumberedMembers
+from kafka_groups.assignment.group.sticky.numbers import NumberedMembers
 
 
 def members(*sizes: int) -> NumberedMembers:

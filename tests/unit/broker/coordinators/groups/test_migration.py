@@ -35,11 +35,11 @@ class Scene(Groups):
         if epoch == 0:
             fields = {"rebalance_timeout_ms": 5_000, "subscribed_topic_names": ("t",), "topic_partitions": ()}
         request = ConsumerGroupHeartbeatRequest(group_id="g", member_id=member_id, member_epoch=epoch, **fields)
-        return self.store(self.shard.consumer_heartbeat(request, CLIENT, 1, self.now_ms))
+        return self.store(self.shard.consumer_group_heartbeat(request, CLIENT, 1, self.now_ms))
 
     def join(self, member_id: str = "") -> Any:
         """JoinGroup in a version in which nobody needs an id first. The result has the replies."""
-        result = self.shard.join(evolve(JOIN, member_id=member_id), CLIENT, OLD_VERSION, self.now_ms)
+        result = self.shard.join_group(evolve(JOIN, member_id=member_id), CLIENT, OLD_VERSION, self.now_ms)
         self.store(result)
         return result
 
@@ -49,12 +49,12 @@ class Scene(Groups):
             SyncGroupRequestAssignment(member_id=member_id, assignment=assignment),
         )  # fmt: skip
         request = SyncGroupRequest(group_id="g", generation_id=generation, member_id=member_id, assignments=given)
-        return self.store(self.shard.sync(request, self.now_ms))
+        return self.store(self.shard.sync_group(request, self.now_ms))
 
     def heartbeat(self, member_id: str, generation: int) -> ErrorCode:
         """A heartbeat of a classic member."""
         request = HeartbeatRequest(group_id="g", generation_id=generation, member_id=member_id)
-        response = self.store(self.shard.classic_heartbeat(request, self.now_ms))
+        response = self.store(self.shard.heartbeat(request, self.now_ms))
         code: ErrorCode = response.error_code
         return code
 
@@ -98,7 +98,7 @@ def test_requests_that_wait_are_answered(scene: Scene) -> None:
         group_id="g", member_id="new", member_epoch=0, rebalance_timeout_ms=1, subscribed_topic_names=("t",),
         topic_partitions=(),
     )  # fmt: skip
-    result = scene.shard.consumer_heartbeat(request, CLIENT, 1, scene.now_ms)
+    result = scene.shard.consumer_group_heartbeat(request, CLIENT, 1, scene.now_ms)
     scene.store(result)
     [reply] = result.effects
     assert isinstance(reply, Reply)
@@ -151,7 +151,7 @@ def test_classic_members_that_do_not_join_again_are_removed(scene: Scene) -> Non
 
 def test_a_group_that_cannot_be_read_stays_as_it_is(scene: Scene) -> None:
     broken = evolve(JOIN, protocols=(JoinGroupRequestProtocol(name="range", metadata=b"?"),))
-    scene.store(scene.shard.join(broken, CLIENT, OLD_VERSION, scene.now_ms))
+    scene.store(scene.shard.join_group(broken, CLIENT, OLD_VERSION, scene.now_ms))
     with pytest.raises(GroupIdNotFoundError, match="the embedded consumer protocol is malformed"):
         scene.beat(0)
     assert [each.type.value for each in scene.shard.listed()] == ["classic"]

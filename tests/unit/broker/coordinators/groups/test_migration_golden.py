@@ -6,17 +6,17 @@ from typing import Any
 
 import pytest
 
-from kafka_groups.broker.coordinators.groups.classic.records import ClassicGroupMetadata
-from kafka_groups.broker.coordinators.groups.consumer.records import ConsumerGroupRecord
 from kafka_groups.broker.coordinators.groups.group_type import GroupType
-from kafka_groups.broker.coordinators.groups.stored_records import StoredGroupRecords
+from kafka_groups.broker.coordinators.groups.records import GROUP_RECORDS
+from kafka_groups.protocol.coordinator_records.consumer_group import OfConsumerGroup
+from kafka_groups.protocol.coordinator_records.offsets import ClassicGroupMetadata
 from tests.recording.golden_consumer_groups import GROUP, MEMBER_A, TOPIC_A
 from tests.recording.golden_group_migration import OFFSET, assigned, load
 from tests.recording.golden_records import GoldenRecords
 from tests.unit.broker.coordinators.groups.scenes import Groups
 from tests.unit.broker.coordinators.groups.test_migration import Scene
 
-CODEC = StoredGroupRecords()
+CODEC = GROUP_RECORDS
 TWO_PARTITIONS_OF_T = (
     b"\x00\x00\x00\x00\x00\x01\x00\x01t\x00\x00\x00\x02\x00\x00\x00\x00\x00\x00\x00\x01\xff\xff\xff\xff"
 )
@@ -110,5 +110,6 @@ def _kinds(golden: GoldenRecords, step: str) -> list[tuple[str, bool]]:
 
 
 def _kind(record: Any) -> tuple[str, bool]:
-    assert isinstance(record, ClassicGroupMetadata | ConsumerGroupRecord)
-    return type(record).__name__, record.value is None
+    kind = type(record).__name__, record.value is None
+    assert isinstance(record, ClassicGroupMetadata | OfConsumerGroup)
+    return kind

@@ -108,6 +108,7 @@ def test_retention_and_interval_are_settings() -> None:
     assert groups.offsets("g") == {}
 
 
+@pytest.mark.slow
 def test_many_groups_are_looked_at_some_at_a_time(groups: Groups) -> None:
     for number in range(450):
         groups.commit(f"g{number}", {("t", 0): number})

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from kafka_groups.broker.coordinators.groups.consumer.records import ConsumerGroupRecord
 from kafka_groups.broker.coordinators.groups.group_type import GroupType
 from kafka_groups.broker.coordinators.groups.member_client import MemberClient
 from kafka_groups.errors import GroupIdNotFoundError
+from kafka_groups.protocol.coordinator_records.consumer_group import OfConsumerGroup
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from kafka_groups.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
@@ -34,7 +34,7 @@ def beat(groups: Groups, epoch: int, *, group_id: str = "g", **fields: Any) -> A
     } | fields
     given = values if epoch == 0 else {}
     request = ConsumerGroupHeartbeatRequest(group_id=group_id, member_id="m", member_epoch=epoch, **given)
-    return groups.store(groups.shard.consumer_heartbeat(request, CLIENT, 1, groups.now_ms))
+    return groups.store(groups.shard.consumer_group_heartbeat(request, CLIENT, 1, groups.now_ms))
 
 
 def join_classic(groups: Groups, member_id: str = "", protocol_type: str = "consumer") -> Any:
@@ -42,7 +42,7 @@ def join_classic(groups: Groups, member_id: str = "", protocol_type: str = "cons
         group_id="g", session_timeout_ms=30_000, rebalance_timeout_ms=30_000, member_id=member_id,
         protocol_type=protocol_type, protocols=(JoinGroupRequestProtocol(name="range", metadata=subscription("t")),),
     )  # fmt: skip
-    return groups.store(groups.shard.join(request, CLIENT, 9, groups.now_ms))
+    return groups.store(groups.shard.join_group(request, CLIENT, 9, groups.now_ms))
 
 
 def types(groups: Groups) -> list[tuple[str, str]]:
@@ -71,7 +71,7 @@ def test_a_group_that_loses_its_records_is_a_classic_one_with_its_offsets(groups
     groups.reload()
     assert types(groups) == [("g", "classic")]
     assert groups.offsets("g") == {("t", 0): 5}
-    assert not any(isinstance(each, ConsumerGroupRecord) for each in groups.shard.consumer.groups)
+    assert not any(isinstance(each, OfConsumerGroup) for each in groups.shard.consumer.groups)
 
 
 def test_only_a_prefix_of_a_conversion_is_stored(groups: Groups) -> None:

@@ -43,7 +43,7 @@ def request(epoch: int, topology: StreamsGroupHeartbeatTopology = TOPOLOGY) -> S
 
 
 def beat(groups: Groups, epoch: int) -> Any:
-    return groups.store(groups.shard.streams_heartbeat(request(epoch), CLIENT, 1, groups.now_ms))
+    return groups.store(groups.shard.streams_group_heartbeat(request(epoch), CLIENT, 1, groups.now_ms))
 
 
 def join_classic(groups: Groups) -> Any:
@@ -52,7 +52,7 @@ def join_classic(groups: Groups) -> Any:
         group_id="g", session_timeout_ms=30_000, rebalance_timeout_ms=30_000, member_id="", protocol_type="consumer",
         protocols=protocols,
     )  # fmt: skip
-    return groups.store(groups.shard.join(joining, CLIENT, 9, groups.now_ms))
+    return groups.store(groups.shard.join_group(joining, CLIENT, 9, groups.now_ms))
 
 
 def types(groups: Groups) -> list[tuple[str, str, str]]:
@@ -81,7 +81,7 @@ def test_other_groups_stay_what_they_are(groups: Groups) -> None:
     with pytest.raises(GroupIdNotFoundError, match="not a streams group"):
         beat(groups, 1)
     beat(groups, 0)
-    for describe in (groups.shard.describe_consumer, groups.shard.describe_classic):
+    for describe in (groups.shard.consumer_group_describe, groups.shard.describe_group):
         with pytest.raises(GroupIdNotFoundError, match="Group g is not a c"):
             describe("g")
     assert groups.shard.streams_groups_with("g").describe("g").group_state == "Assigning"
@@ -125,7 +125,7 @@ def test_sessions_end_and_first_assignments_are_made_by_the_clock(groups: Groups
 
 def test_internal_topics_are_an_effect(groups: Groups) -> None:
     counting = sent(subtopology("0", sources=("t",), changelogs=(internal("store"),)))
-    result = groups.shard.streams_heartbeat(request(0, counting), CLIENT, 1, groups.now_ms)
+    result = groups.shard.streams_group_heartbeat(request(0, counting), CLIENT, 1, groups.now_ms)
 
     [effect] = result.effects
     assert isinstance(effect, CreateInternalTopics)

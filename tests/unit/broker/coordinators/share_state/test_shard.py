@@ -8,13 +8,13 @@ import pytest
 
 from kafka_groups.broker.coordinators.shard import LogUpkeep
 from kafka_groups.broker.coordinators.share_state.shard import ShareStateShard
-from kafka_groups.broker.coordinators.share_state.state import StateKey
+from kafka_groups.broker.coordinators.share_state.share_partition_state import StateKey
 from kafka_groups.errors import InvalidRequestError, UnknownTopicOrPartitionError
-from kafka_groups.protocol.coordinator_records.record import CoordinatorRecord
 from kafka_groups.protocol.coordinator_records.share_group_state import (
     SHARE_GROUP_STATE,
     ShareSnapshotValue,
-    ShareUpdateKey,
+    ShareStateRecord,
+    ShareUpdate,
     ShareUpdateValue,
 )
 from kafka_groups.protocol.messages.share_state import StateBatch
@@ -34,9 +34,9 @@ class Log:
 
     def __init__(self, updates_per_snapshot: int = 500) -> None:
         self.shard = ShareStateShard(AllTopics(random.Random(1)), updates_per_snapshot)
-        self.records: list[CoordinatorRecord] = []
+        self.records: list[ShareStateRecord] = []
 
-    def take(self, records: tuple[CoordinatorRecord, ...]) -> None:
+    def take(self, records: tuple[ShareStateRecord, ...]) -> None:
         for record in records:
             self.shard.replay(record, len(self.records))
             self.records.append(record)
@@ -92,7 +92,7 @@ def test_a_state_that_never_changes_gets_snapshots_so_that_the_log_does_not_grow
     for offset in range(5 * SPARE):
         log.write(offset, partition=0)
         assert log.needed() <= SPARE + 3 * 3
-    idle = [each.value for each in log.records if getattr(each.key, "partition", 0) == 1]
+    idle = [each.value for each in log.records if each.partition == 1]
     snapshots = [value for value in idle if isinstance(value, ShareSnapshotValue)]
     assert len(snapshots) == len(idle)
     assert 3 <= len(idle) <= 7
@@ -102,7 +102,7 @@ def test_a_state_that_never_changes_gets_snapshots_so_that_the_log_does_not_grow
 def test_updates_of_states_that_are_not_known_are_ignored() -> None:
     log = Log()
     update = ShareUpdateValue(snapshot_epoch=0, leader_epoch=0, start_offset=3)
-    log.take((CoordinatorRecord(ShareUpdateKey(group_id="g", topic_id=TOPIC, partition=0), update),))
+    log.take((ShareUpdate("g", TOPIC, 0, update),))
     assert log.shard.state(key()) is None
 
 
@@ -124,8 +124,9 @@ def test_the_records_of_a_real_kafka_load_into_a_shard() -> None:
     shard = ShareStateShard(AllTopics(random.Random(1)), 5)
     seen: dict[str, tuple[int, int, tuple[StateBatch, ...]]] = {}
     for golden_record in golden.records:
-        if golden_record.stored.topic == SHARE_GROUP_STATE.topic:
-            shard.replay(golden_record.stored.decode(), golden_record.stored.offset)
+        stored = golden_record.stored
+        if stored.topic == SHARE_GROUP_STATE.topic:
+            shard.replay(SHARE_GROUP_STATE.decode(stored.key, stored.value), stored.offset)
             state = shard.state(state_key)
             seen.pop(golden_record.step, None)
             if state is not None:

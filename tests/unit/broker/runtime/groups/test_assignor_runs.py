@@ -25,8 +25,8 @@ from kafka_groups.assignment import (
     TaskAssignor,
     TaskInfo,
 )
+from kafka_groups.assignment.application.assignor_run import Computed
 from kafka_groups.assignment.application.neutral import ApplicationInput, MemberInput
-from kafka_groups.assignment.application.running import Computed
 from kafka_groups.broker.coordinators.groups.streams.effects import ComputeAssignment
 from kafka_groups.broker.runtime.groups.assignor_runs import AssignorRuns
 from kafka_groups.broker.runtime.running_aside import in_thread, in_virtual_time

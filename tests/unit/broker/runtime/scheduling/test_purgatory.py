@@ -2,8 +2,8 @@
 
 import asyncio
 
+from kafka_groups.broker.runtime.scheduling.cooperative_yield import CooperativeYield
 from kafka_groups.broker.runtime.scheduling.purgatory import Purgatory
-from kafka_groups.broker.runtime.scheduling.turns import Turns
 from kafka_groups.testing.simulation import Simulation, run_simulated
 
 
@@ -18,7 +18,7 @@ async def never() -> bool:
 def test_satisfied_request_does_not_wait() -> None:
     async def program(sim: Simulation) -> None:
         purgatory = Purgatory(sim.clock)
-        assert await purgatory.wait(["a"], always, sim.clock.now_ms(), Turns())
+        assert await purgatory.wait(["a"], always, sim.clock.now_ms(), CooperativeYield())
         assert len(purgatory) == 0
 
     run_simulated(program, 1)
@@ -27,9 +27,9 @@ def test_satisfied_request_does_not_wait() -> None:
 def test_deadline_ends_the_wait() -> None:
     async def program(sim: Simulation) -> None:
         purgatory, start_ms = Purgatory(sim.clock), sim.clock.now_ms()
-        assert not await purgatory.wait(["a"], never, start_ms + 500, Turns())
+        assert not await purgatory.wait(["a"], never, start_ms + 500, CooperativeYield())
         assert sim.clock.now_ms() - start_ms == 500
-        assert not await purgatory.wait(["a"], never, start_ms, Turns())
+        assert not await purgatory.wait(["a"], never, start_ms, CooperativeYield())
         assert sim.clock.now_ms() - start_ms == 500
         assert len(purgatory) == 0
 
@@ -46,7 +46,7 @@ def test_notification_of_any_key_lets_the_request_look_again() -> None:
             looks.append(sim.clock.now_ms() - start_ms)
             return ready
 
-        waiting = asyncio.create_task(purgatory.wait(["a", "b"], satisfied, start_ms + 500, Turns()))
+        waiting = asyncio.create_task(purgatory.wait(["a", "b"], satisfied, start_ms + 500, CooperativeYield()))
         await asyncio.sleep(0.1)
         purgatory.notify("c")
         purgatory.notify("a")
@@ -68,7 +68,7 @@ def test_what_comes_at_the_deadline_still_counts() -> None:
         async def satisfied() -> bool:
             return sim.clock.now_ms() >= start_ms + 500
 
-        assert await purgatory.wait(["a"], satisfied, start_ms + 500, Turns())
+        assert await purgatory.wait(["a"], satisfied, start_ms + 500, CooperativeYield())
 
     run_simulated(program, 1)
 
@@ -82,7 +82,7 @@ def test_waiters_are_woken_in_the_order_of_their_coming() -> None:
             return ready
 
         async def request(number: int) -> None:
-            await purgatory.wait(["a"], is_ready, sim.clock.now_ms() + 500, Turns())
+            await purgatory.wait(["a"], is_ready, sim.clock.now_ms() + 500, CooperativeYield())
             order.append(number)
 
         tasks = [asyncio.create_task(request(number)) for number in range(20)]
@@ -99,7 +99,7 @@ def test_waiters_are_woken_in_the_order_of_their_coming() -> None:
 def test_cancelled_request_leaves_nothing_behind() -> None:
     async def program(sim: Simulation) -> None:
         purgatory = Purgatory(sim.clock)
-        waiting = asyncio.create_task(purgatory.wait(["a"], never, sim.clock.now_ms() + 500, Turns()))
+        waiting = asyncio.create_task(purgatory.wait(["a"], never, sim.clock.now_ms() + 500, CooperativeYield()))
         await asyncio.sleep(0)
         waiting.cancel()
         await asyncio.wait([waiting])
@@ -113,11 +113,11 @@ def test_cancelled_request_leaves_nothing_behind() -> None:
 def test_stopping_broker_lets_all_go() -> None:
     async def program(sim: Simulation) -> None:
         purgatory, start_ms = Purgatory(sim.clock), sim.clock.now_ms()
-        waiting = asyncio.create_task(purgatory.wait(["a"], never, start_ms + 500, Turns()))
+        waiting = asyncio.create_task(purgatory.wait(["a"], never, start_ms + 500, CooperativeYield()))
         await asyncio.sleep(0)
         purgatory.close()
         assert not await waiting
-        assert not await purgatory.wait(["a"], never, start_ms + 500, Turns())
+        assert not await purgatory.wait(["a"], never, start_ms + 500, CooperativeYield())
         assert sim.clock.now_ms() == start_ms
 
     run_simulated(program, 1)
@@ -125,7 +125,7 @@ def test_stopping_broker_lets_all_go() -> None:
 
 def test_a_request_whose_look_takes_several_turns_misses_nothing() -> None:
     async def program(sim: Simulation) -> None:
-        purgatory, turns, start_ms = Purgatory(sim.clock), Turns(), sim.clock.now_ms()
+        purgatory, turns, start_ms = Purgatory(sim.clock), CooperativeYield(), sim.clock.now_ms()
         changed = False
 
         async def satisfied() -> bool:

@@ -11,7 +11,7 @@ from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.share_acknowledge import ShareAcknowledgePartitionData as AcknowledgedPartition
 from kafka_groups.protocol.messages.share_fetch import ShareFetchPartitionData
 from kafka_groups.share.delivery.commits import CommitTicket
-from kafka_groups.share.delivery.fetching.settlement import GATHER_MS
+from kafka_groups.share.delivery.fetching.share_responses import GATHER_MS
 from kafka_groups.share.membership.states import MemberState
 from kafka_groups.types import AcknowledgeType, TopicIdPartition, TopicPartition
 from tests.unit.share.deliveries import TOPIC, batch

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.messages.share_fetch import AcquiredRecords, ShareFetchPartitionData
-from kafka_groups.share.delivery.batch import AnyRecords
 from kafka_groups.share.delivery.commits import CommitTicket
 from kafka_groups.share.delivery.fetching.fetch_size import MOST_RECORDS, FetchSize, Situation
-from kafka_groups.share.delivery.fetching.settlement import GATHER_MS
+from kafka_groups.share.delivery.fetching.share_responses import GATHER_MS
+from kafka_groups.share.delivery.share_records import AnyRecords
 from kafka_groups.types import AcknowledgeType
 from tests.unit.share.deliveries import batch
 from tests.unit.share.fetching import LOCK_MS, Bench, acknowledged_in, wire

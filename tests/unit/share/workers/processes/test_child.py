@@ -2,9 +2,11 @@
 
 import logging
 import os
+import queue
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from multiprocessing import Pipe
+from uuid import UUID
 
 import pytest
 
@@ -12,7 +14,9 @@ from kafka_groups.share.workers.health import Health
 from kafka_groups.share.workers.processes import child
 from kafka_groups.share.workers.processes.address import WorkerAddress
 from kafka_groups.share.workers.processes.child import ChildControls, ChildProgram, ParentLink
-from kafka_groups.share.workers.processes.messages import StopChild
+from kafka_groups.share.workers.processes.messages import NameSuspects, StopChild
+from kafka_groups.share.workers.rules.named_suspects import RunningRange
+from kafka_groups.types import TopicIdPartition
 from tests.unit.share.workers.processes.child_programs import LAYOUT
 
 
@@ -47,6 +51,22 @@ def test_both_threads_that_notice_the_end_of_the_parent_end_the_process_once(
         link._orphaned()
     assert len(stops) == 1
     assert [each.getMessage() for each in caplog.records] == ["The parent process has ended, so process 3 ends too"]
+
+
+def test_suspects_that_are_named_at_the_moment_of_the_start_are_heard(
+    link: ParentLink, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard: list[Sequence[RunningRange]] = []
+    named = NameSuspects((RunningRange(TopicIdPartition(UUID(int=1), 0, "orders"), 3, 3),))
+
+    class StartsFirst(queue.SimpleQueue[NameSuspects]):
+        def put(self, item: NameSuspects, block: bool = True, timeout: float | None = None) -> None:
+            link.begin(ChildControls(lambda _: None, heard.append, dict, Health))
+            super().put(item)
+
+    monkeypatch.setattr(link, "_named", StartsFirst())
+    link._obey(named)
+    assert heard == [named.ranges]
 
 
 def test_a_process_that_is_starting_when_its_parent_ends_leaves_its_lifespan(

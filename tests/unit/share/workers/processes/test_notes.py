@@ -9,10 +9,10 @@ import pytest
 from kafka_groups import Batch, Worker
 from kafka_groups.protocol.messages.share_fetch import AcquiredRecords
 from kafka_groups.share.delivery.delivery import Delivery, SessionId
-from kafka_groups.share.workers.processes.notes import NotesLayout, SharedNotes
-from kafka_groups.share.workers.rules.dead_letters import place_of
+from kafka_groups.share.workers.processes.notes import RunningNotes, RunningNotesLayout
+from kafka_groups.share.workers.rules.dead_letter_headers import record_id
 from kafka_groups.share.workers.rules.named_suspects import RunningRange
-from kafka_groups.share.workers.rules.steps import OpenRecord, RecordRun
+from kafka_groups.share.workers.rules.steps import InvokeHandler, OpenRecord
 from kafka_groups.types import TopicIdPartition
 
 
@@ -29,33 +29,33 @@ def partition(topic: str, number: int = 0) -> TopicIdPartition:
     return TopicIdPartition(UUID(int=sum(topic.encode())), number, topic)
 
 
-def run_of(*places: tuple[TopicIdPartition, int], is_open: bool = False, is_batch: bool = False) -> RecordRun[Any]:
+def run_of(*places: tuple[TopicIdPartition, int], is_open: bool = False, is_batch: bool = False) -> InvokeHandler[Any]:
     records: list[Any] = [Recorded(*place) for place in places]
-    opened = [OpenRecord(record, place_of(record), 1) for record in records] if is_open else None
-    return RecordRun(records, opened, is_batch=is_batch)
+    opened = [OpenRecord(record, record_id(record), 1) for record in records] if is_open else None
+    return InvokeHandler(records, opened, is_batch=is_batch)
 
 
 @pytest.fixture
-def layout() -> NotesLayout:
+def layout() -> RunningNotesLayout:
     worker = Worker("shop", bootstrap_servers="localhost:9092")
     worker.handler("orders", concurrency=2)(lambda value: None)
     worker.batch_handler(["payments", "refunds"], name="store")(store)
-    return NotesLayout.of(worker.handlers)
+    return RunningNotesLayout.of(worker.handlers)
 
 
 def store(batch: Batch[bytes]) -> None: ...
 
 
 @pytest.fixture
-def memory(layout: NotesLayout) -> memoryview:
+def memory(layout: RunningNotesLayout) -> memoryview:
     return memoryview(bytearray(layout.size))
 
 
-def read(layout: NotesLayout, memory: memoryview) -> Sequence[str]:
+def read(layout: RunningNotesLayout, memory: memoryview) -> Sequence[str]:
     return [str(each) for each in layout.read(memory)]
 
 
-def test_each_slot_notes_its_run(layout: NotesLayout, memory: memoryview) -> None:
+def test_each_slot_notes_its_run(layout: RunningNotesLayout, memory: memoryview) -> None:
     orders, others = layout.notes_for("<lambda>", memory), layout.notes_for("store", memory)
     assert (orders.slots, others.slots) == (2, 1)
     orders.began(0, run_of((partition("orders", 3), 5), (partition("orders", 3), 9)))
@@ -70,7 +70,7 @@ def test_each_slot_notes_its_run(layout: NotesLayout, memory: memoryview) -> Non
     assert read(layout, memory) == ["orders-4@7", "refunds-0@1"]
 
 
-def test_a_run_of_several_partitions_notes_each(layout: NotesLayout, memory: memoryview) -> None:
+def test_a_run_of_several_partitions_notes_each(layout: RunningNotesLayout, memory: memoryview) -> None:
     notes = layout.notes_for("store", memory)
     places = [(partition("refunds"), 4), (partition("payments", 1), 9), (partition("refunds"), 2)]
     notes.began(0, run_of(*places, is_batch=True))
@@ -79,13 +79,15 @@ def test_a_run_of_several_partitions_notes_each(layout: NotesLayout, memory: mem
     assert read(layout, memory) == ["refunds-0@2 to 4", "payments-1@9"]
 
 
-def test_a_batch_of_many_partitions_notes_the_first_eight(layout: NotesLayout, memory: memoryview) -> None:
+def test_a_batch_of_many_partitions_notes_the_first_eight(layout: RunningNotesLayout, memory: memoryview) -> None:
     notes = layout.notes_for("store", memory)
     notes.began(0, run_of(*((partition("refunds", number), 1) for number in range(10)), is_batch=True))
     assert read(layout, memory) == [f"refunds-{number}@1" for number in range(8)]
 
 
-def test_runs_that_were_taken_back_and_slots_without_room_note_nothing(layout: NotesLayout, memory: memoryview) -> None:
+def test_runs_that_were_taken_back_and_slots_without_room_note_nothing(
+    layout: RunningNotesLayout, memory: memoryview
+) -> None:
     notes = layout.notes_for("<lambda>", memory)
     run = run_of((partition("orders"), 1))
     run.take_back()
@@ -95,8 +97,8 @@ def test_runs_that_were_taken_back_and_slots_without_room_note_nothing(layout: N
     assert read(layout, memory) == []
 
 
-def test_processes_find_what_others_run_of_some_offsets(layout: NotesLayout) -> None:
-    notes = SharedNotes(layout, bytearray(SharedNotes.size(layout, 2)))
+def test_processes_find_what_others_run_of_some_offsets(layout: RunningNotesLayout) -> None:
+    notes = RunningNotes(layout, bytearray(RunningNotes.size(layout, 2)))
     notes.notes_for(0, "<lambda>").began(1, run_of((partition("orders", 3), 5), (partition("orders", 3), 9)))
     notes.notes_for(2, "store").began(0, run_of((partition("refunds"), 1)))
     assert notes.others(2, partition("orders", 3), 9, 20) == [RunningRange(partition("orders", 3), 5, 9)]
@@ -106,21 +108,21 @@ def test_processes_find_what_others_run_of_some_offsets(layout: NotesLayout) -> 
     assert notes.others(1, partition("refunds"), 0, 1) == [RunningRange(partition("refunds"), 1, 1)]
 
 
-def test_notes_of_a_process_stay_until_its_second_successor_begins(layout: NotesLayout) -> None:
-    notes = SharedNotes(layout, bytearray(SharedNotes.size(layout, 2)))
-    first = SharedNotes.next_part(1, None)
+def test_notes_of_a_process_stay_until_its_second_successor_begins(layout: RunningNotesLayout) -> None:
+    notes = RunningNotes(layout, bytearray(RunningNotes.size(layout, 2)))
+    first = RunningNotes.next_part(1, None)
     notes.notes_for(first, "store").began(0, run_of((partition("refunds"), 1)))
-    second = SharedNotes.next_part(1, first)
+    second = RunningNotes.next_part(1, first)
     notes.clear(second)
     assert notes.read(second) == []
     assert notes.others(second, partition("refunds"), 1, 1) == notes.read(first) != []
-    assert SharedNotes.next_part(1, second) == first
+    assert RunningNotes.next_part(1, second) == first
     notes.clear(first)
     assert notes.read(first) == []
-    assert not {first, second} & {SharedNotes.next_part(0, None), SharedNotes.next_part(0, 0)}
+    assert not {first, second} & {RunningNotes.next_part(0, None), RunningNotes.next_part(0, 0)}
 
 
-def test_a_note_that_is_just_being_written_may_name_no_topic(layout: NotesLayout, memory: memoryview) -> None:
+def test_a_note_that_is_just_being_written_may_name_no_topic(layout: RunningNotesLayout, memory: memoryview) -> None:
     layout.notes_for("store", memory).began(0, run_of((partition("refunds"), 1)))
     assert read(layout, memory) == ["refunds-0@1"]
     begins = memory.tobytes().index(b"\x01")
@@ -134,5 +136,5 @@ def test_very_many_slots_have_room_for_some() -> None:
     @worker.handler("orders", concurrency=100_000)
     async def handle(value: bytes) -> None: ...
 
-    layout = NotesLayout.of(worker.handlers)
+    layout = RunningNotesLayout.of(worker.handlers)
     assert layout.notes_for("handle", memoryview(bytearray(layout.size))).slots == 1_024

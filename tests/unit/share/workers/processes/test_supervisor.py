@@ -12,13 +12,15 @@ import pytest
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.share.workers.processes.address import WorkerAddress
 from kafka_groups.share.workers.processes.child import ChildProgram
-from kafka_groups.share.workers.processes.place import ChildMain
+from kafka_groups.share.workers.processes.kept_notes import NotesInDirectory, NotesInMemory, NotesKeeper
+from kafka_groups.share.workers.processes.process_slot import ChildMain
 from kafka_groups.share.workers.processes.supervisor import ChildSupervisor
 from kafka_groups.telemetry.workers import WorkerTelemetry
 from tests.support.conditions import wait_until
 from tests.unit.share.workers.processes.child_programs import (
     LAYOUT,
     dying_once,
+    dying_twice,
     failing_at_start,
     obedient,
     stubborn,
@@ -31,9 +33,10 @@ Made = Callable[..., ChildSupervisor]
 def made() -> Iterator[Made]:
     supervisors: list[ChildSupervisor] = []
 
-    def make(main: ChildMain, count: int = 2, **options: Any) -> ChildSupervisor:
+    def make(main: ChildMain, count: int = 2, kept: NotesKeeper | None = None, **options: Any) -> ChildSupervisor:
         program = ChildProgram(WorkerAddress("shop", "worker"), LAYOUT, logging.INFO)
-        supervisors.append(ChildSupervisor(main, program, count, WorkerTelemetry("shop"), 1_000, **options))
+        kept = kept or NotesInMemory(LAYOUT, count)
+        supervisors.append(ChildSupervisor(main, program, kept, WorkerTelemetry("shop"), 1_000, **options))
         return supervisors[-1]
 
     yield make
@@ -86,6 +89,34 @@ def test_what_a_dead_process_was_running_is_told_to_all(
     assert "Process 1 ended with status 3 while running orders-3@7. It is started again in 100 ms" in caplog.text
     assert (tmp_path / "told-1").read_text(encoding="utf-8") == "orders-3@7"
     assert (tmp_path / "told-2").read_text(encoding="utf-8") == "orders-3@7"
+
+
+@pytest.mark.parametrize(
+    ("main", "left"),
+    [
+        pytest.param(dying_once, [], id="all that are left end in order"),
+        pytest.param(dying_twice, ["orders-3@7"], id="one dies while the worker stops"),
+    ],
+)
+def test_an_end_in_order_leaves_no_suspects_to_a_successor(
+    made: Made,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    main: ChildMain,
+    left: list[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    kept = NotesInDirectory(tmp_path / "state", "shop", LAYOUT, 1)
+    supervisor = made(main, kept=kept)
+    with running(supervisor):
+        wait_until(lambda: caplog.text.count("has process id") == 2, 30)
+        assert list(map(str, kept.suspects)) == ["orders-3@7"]
+        supervisor.stop(5_000)
+    kept.close()
+    successor = NotesInDirectory(tmp_path / "state", "shop", LAYOUT, 1)
+    assert list(map(str, successor.suspects)) == left
+    successor.close()
 
 
 @pytest.fixture(autouse=True)

@@ -4,15 +4,15 @@ import random
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from kafka_groups.share.workers.rules.events import EventKind
 from kafka_groups.share.workers.rules.failures.backoffs import Backoff
 from kafka_groups.share.workers.rules.failures.verdicts import FailureRules, OnError
 from kafka_groups.share.workers.rules.handling import RecordHandling
 from kafka_groups.share.workers.rules.limits import BatchSizes, HandlingRules
+from kafka_groups.share.workers.rules.outbox import EventKind
 from kafka_groups.share.workers.rules.policy import DeliveryPolicy
-from kafka_groups.share.workers.rules.steps import CopyLetters, FailedRecord, RecordRun, SettleRecords
+from kafka_groups.share.workers.rules.steps import AcknowledgeRecords, FailedRecord, InvokeHandler, WriteDeadLetter
 from kafka_groups.types import AcknowledgeType
-from tests.unit.share.workers.rules.jobs import PARTITIONS, Job, place_of
+from tests.unit.share.workers.rules.jobs import PARTITIONS, Job, record_id
 
 __all__ = ["Bench", "outage", "poison"]
 
@@ -70,7 +70,7 @@ class Bench:
             buffer=buffer,
             copies=copies,
             record_locks=locks,
-            place_of=place_of,
+            record_id=record_id,
             key_of=self._key_of if is_keyed else None,
             batch=batch,
             on_blocked=on_blocked,
@@ -78,9 +78,9 @@ class Bench:
         )
         self.handling: RecordHandling[Job] = RecordHandling(rules, random.Random(7))
         self.now_ms = 0
-        self.runs: list[RecordRun[Job]] = []
-        self.copies: list[CopyLetters[Job]] = []
-        self.settles: list[SettleRecords[Job]] = []
+        self.runs: list[InvokeHandler[Job]] = []
+        self.copies: list[WriteDeadLetter[Job]] = []
+        self.settles: list[AcknowledgeRecords[Job]] = []
         self.confirms = True
         self.starts = 1
         self.outcomes: dict[Job, AcknowledgeType] = {}
@@ -115,21 +115,21 @@ class Bench:
     def go(self) -> None:
         """Take the steps that are due."""
         while (step := self.handling.next(self.now_ms)) is not None:
-            if isinstance(step, RecordRun):
+            if isinstance(step, InvokeHandler):
                 self._begin(step)
                 self.started.append([job.place[1] for job in step.records])
-            elif isinstance(step, CopyLetters):
+            elif isinstance(step, WriteDeadLetter):
                 self.copies.append(step)
                 self.letters.append((step.opened.place[1], step.opened.reason))
             else:
                 self._settle(step)
 
-    def _begin(self, run: RecordRun[Job]) -> None:
+    def _begin(self, run: InvokeHandler[Job]) -> None:
         self.runs.append(run)
         for _ in run.records if run.is_batch else run.records[: self.starts]:
             run.take()
 
-    def _settle(self, step: SettleRecords[Job]) -> None:
+    def _settle(self, step: AcknowledgeRecords[Job]) -> None:
         for job in step.records:
             assert job not in self.outcomes, f"{job} is settled twice"
             self.outcomes[job] = step.kind
@@ -142,7 +142,7 @@ class Bench:
         self.now_ms += wait_ms
         self.go()
 
-    def run_of(self, job: Job) -> RecordRun[Job]:
+    def run_of(self, job: Job) -> InvokeHandler[Job]:
         """Return the run of a record."""
         return next(run for run in self.runs if job in run.records)
 
@@ -164,33 +164,40 @@ class Bench:
         self.end(run, {run.records.index(job): error or poison()})
 
     def end(
-        self, run: RecordRun[Job], errors: Mapping[int, Exception], *, failed: Exception | None = None, busy_ms: int = 0
+        self,
+        run: InvokeHandler[Job],
+        errors: Mapping[int, Exception],
+        *,
+        failed: Exception | None = None,
+        busy_ms: int = 0,
     ) -> None:
         """End a run."""
         self.now_ms += busy_ms
         self.report(run, errors, failed=failed)
         self.go()
 
-    def report(self, run: RecordRun[Job], errors: Mapping[int, Exception], *, failed: Exception | None = None) -> None:
+    def report(
+        self, run: InvokeHandler[Job], errors: Mapping[int, Exception], *, failed: Exception | None = None
+    ) -> None:
         """Report the end of a run, and take no step yet."""
         while run.unstarted:
             run.take()
         self.runs.remove(run)
         failures: Sequence[FailedRecord[Job]] = [FailedRecord(index, error) for index, error in errors.items()]
-        self.handling.ran(run, failures, self.now_ms, failed=failed)
+        self.handling.runs.ran(run, failures, self.now_ms, failed=failed)
 
     def write(self, error: Exception | None = None) -> None:
         """Confirm the dead letters, or let them fail."""
         copies, self.copies = self.copies, []
         for copy in copies:
-            self.handling.copied(copy, error, self.now_ms)
+            self.handling.copying.copied(copy, error, self.now_ms)
         self.go()
 
     def confirm(self, *refused: Job) -> None:
         """Confirm the acknowledgements, except for some that are refused."""
         settles, self.settles = self.settles, []
         for settle in settles:
-            self.handling.settled(settle, [job for job in settle.records if job in refused])
+            self.handling.outbox.settled(settle, [job for job in settle.records if job in refused])
 
     def lose(self, *jobs: Job) -> int:
         """End the locks of records. Each of them is told."""
@@ -211,4 +218,4 @@ class Bench:
 
     def retries_of(self, job: Job) -> int:
         """Return how many retries a waiting record has used."""
-        return next(opened.retries for opened in self.handling.waiting if opened.record is job)
+        return next(opened.retries for opened in self.handling.holdings.waiting if opened.record is job)

@@ -3,7 +3,8 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from kafka_groups.share.workers.rules import handling
+from kafka_groups.share.workers.rules import outcomes
+from kafka_groups.share.workers.rules.dead_letter_copies import DeadLetterCopies
 from kafka_groups.share.workers.rules.failures.breaker import Breaker
 from kafka_groups.share.workers.rules.failures.verdicts import OnError
 from kafka_groups.share.workers.rules.handling import RecordHandling
@@ -11,7 +12,10 @@ from kafka_groups.share.workers.rules.holdings import Holdings
 from kafka_groups.share.workers.rules.in_hand import FreshRecords, WaitingRecords
 from kafka_groups.share.workers.rules.keys import KeyOrder
 from kafka_groups.share.workers.rules.lost import LostRecords
-from kafka_groups.share.workers.rules.steps import CopyLetters, OpenRecord, RecordRun
+from kafka_groups.share.workers.rules.outbox import HandlingOutbox
+from kafka_groups.share.workers.rules.outcomes import AttemptOutcomes
+from kafka_groups.share.workers.rules.runs import RunningRecords
+from kafka_groups.share.workers.rules.steps import InvokeHandler, OpenRecord, WriteDeadLetter
 from kafka_groups.share.workers.rules.suspects import SuspectRecords
 from kafka_groups.types import AcknowledgeType, RecordId
 from tests.support.planted_defects import Patch, by_name
@@ -20,6 +24,8 @@ __all__ = ["DEFECTS"]
 
 Handling = RecordHandling[Any]
 Opened = OpenRecord[Any]
+Outcomes = AttemptOutcomes[Any]
+Runs = RunningRecords[Any]
 
 
 # ---------------------------------------------------------------------------------------------- dead letters
@@ -28,27 +34,27 @@ Opened = OpenRecord[Any]
 def copies_follow_rejects(patch: Patch) -> None:
     """A record is rejected at once, and copied at some time."""
 
-    def bury(self: Handling, opened: Opened, reason: str, now_ms: int) -> None:
-        self._end(opened, AcknowledgeType.REJECT, now_ms)
+    def write_dead_letter(self: DeadLetterCopies[Any], opened: Opened, reason: str, now_ms: int) -> None:
+        self._outbox.end(opened, AcknowledgeType.REJECT, now_ms)
 
-    patch.setattr(RecordHandling, "_bury", bury)
+    patch.setattr(DeadLetterCopies, "write_dead_letter", write_dead_letter)
 
 
 def copies_need_no_confirmation(patch: Patch) -> None:
     """A dead letter that was not written counts as written."""
-    copied = RecordHandling.copied
-    patch.setattr(RecordHandling, "copied", lambda self, copy, error, now_ms: copied(self, copy, None, now_ms))
+    copied = DeadLetterCopies.copied
+    patch.setattr(DeadLetterCopies, "copied", lambda self, copy, error, now_ms: copied(self, copy, None, now_ms))
 
 
 def late_copies_count_for_redeliveries(patch: Patch) -> None:
     """The result of a copy whose record's lock was lost is taken for that of its redelivery."""
 
-    def copied(self: Handling, copy: CopyLetters[Any], error: Exception | None, now_ms: int) -> None:
-        if self._copying.pop(copy.opened.place, None) is not None:
+    def copied(self: DeadLetterCopies[Any], copy: WriteDeadLetter[Any], error: Exception | None, now_ms: int) -> None:
+        if self._under_way.pop(copy.opened.place, None) is not None:
             copy.opened.is_copied = True
             self._go_on(copy.opened, now_ms)
 
-    patch.setattr(RecordHandling, "copied", copied)
+    patch.setattr(DeadLetterCopies, "copied", copied)
 
 
 # ---------------------------------------------------------------------------------------------- outages
@@ -56,13 +62,13 @@ def late_copies_count_for_redeliveries(patch: Patch) -> None:
 
 def outages_use_retries(patch: Patch) -> None:
     """Each probe uses a retry of its record."""
-    wait = RecordHandling._wait
+    wait = AttemptOutcomes._wait
 
-    def use_one(self: Handling, opened: Opened, wait_ms: int, now_ms: int) -> None:
-        opened.retries += int(self.breaker.is_open)
+    def use_one(self: Outcomes, opened: Opened, wait_ms: int, now_ms: int) -> None:
+        opened.retries += int(self._breaker.is_open)
         wait(self, opened, wait_ms, now_ms)
 
-    patch.setattr(RecordHandling, "_wait", use_one)
+    patch.setattr(AttemptOutcomes, "_wait", use_one)
 
 
 def probes_are_of_one_record(patch: Patch) -> None:
@@ -97,28 +103,28 @@ def successes_leave_the_breaker_open(patch: Patch) -> None:
 
 def empty_runs_are_successes(patch: Patch) -> None:
     """A run of which everything was taken back closes the breaker."""
-    ran = RecordHandling.ran
+    ran = RunningRecords.ran
 
-    def ran_well(self: Handling, run: RecordRun[Any], failures: Any, now_ms: int, *, failed: Any = None) -> None:
+    def ran_well(self: Runs, run: InvokeHandler[Any], failures: Any, now_ms: int, *, failed: Any = None) -> None:
         if not run.records:
-            self._worked()
+            self._outcomes.worked()
         ran(self, run, failures, now_ms, failed=failed)
 
-    patch.setattr(RecordHandling, "ran", ran_well)
+    patch.setattr(RunningRecords, "ran", ran_well)
 
 
 def successes_count_before_failures(patch: Patch) -> None:
     """Of a run, the successes are counted first, so that failures that were not in a row open the breaker."""
-    sort_out = RecordHandling._sort_out
+    sort_out = RunningRecords._sort_out
 
-    def count_first(self: Handling, run: RecordRun[Any], errors: Mapping[int, Exception], now_ms: int) -> None:
+    def count_first(self: Runs, run: InvokeHandler[Any], errors: Mapping[int, Exception], now_ms: int) -> None:
         if len(errors) < len(run.records):
-            self._worked()
+            self._outcomes.worked()
         with Patch.context() as inner:
-            inner.setattr(self, "_worked", lambda: None)
+            inner.setattr(self._outcomes, "worked", lambda: None)
             sort_out(self, run, errors, now_ms)
 
-    patch.setattr(RecordHandling, "_sort_out", count_first)
+    patch.setattr(RunningRecords, "_sort_out", count_first)
 
 
 # ---------------------------------------------------------------------------------------------- locks
@@ -141,24 +147,29 @@ def successes_after_a_loss_are_forgotten(patch: Patch) -> None:
 
 def only_losses_of_runs_are_told(patch: Patch) -> None:
     """Records that wait when their locks are lost go without a word."""
-    tell_lost = RecordHandling._tell_lost
+    lost = RecordHandling.lost
 
-    def tell(self: Handling, places: Iterable[RecordId]) -> None:
-        running = set().union(*(run.lost for run in self._runs))
-        tell_lost(self, [place for place in places if place in running])
+    def lose(self: Handling, matches: Callable[[Any], bool], now_ms: int) -> int:
+        def tell(places: Iterable[RecordId]) -> None:
+            running = set().union(*(run.lost for run in self.runs.under_way))
+            HandlingOutbox.tell_lost(self.outbox, [place for place in places if place in running])
 
-    patch.setattr(RecordHandling, "_tell_lost", tell)
+        with Patch.context() as inner:
+            inner.setattr(self.outbox, "tell_lost", tell)
+            return lost(self, matches, now_ms)
+
+    patch.setattr(RecordHandling, "lost", lose)
 
 
 def lost_records_are_settled(patch: Patch) -> None:
     """A run whose lock was lost is settled all the same."""
-    patch.setattr(RecordHandling, "_was_lost", lambda *arguments, **named: False)
+    patch.setattr(RunningRecords, "_was_lost", lambda *arguments, **named: False)
 
 
 def dropped_records_keep_their_key(patch: Patch) -> None:
     """Records that are lost before their slot starts them block those behind them."""
 
-    def put_back_kept(self: Handling, run: RecordRun[Any], matches: Callable[[Any], bool], now_ms: int) -> Any:
+    def put_back_kept(self: Runs, run: InvokeHandler[Any], matches: Callable[[Any], bool], now_ms: int) -> Any:
         opened = self._opened(run)
         rest = opened[len(opened) - len(run.take_back()) :]
         kept = [each for each in rest if not matches(each.record)]
@@ -168,7 +179,7 @@ def dropped_records_keep_their_key(patch: Patch) -> None:
             self._holdings.put_back(kept)
         return [each.place for each in rest if matches(each.record)]
 
-    patch.setattr(RecordHandling, "_put_back_kept", put_back_kept)
+    patch.setattr(RunningRecords, "_put_back_kept", put_back_kept)
 
 
 # ---------------------------------------------------------------------------------------------- order
@@ -181,9 +192,9 @@ def suspects_run_with_others(patch: Patch) -> None:
     patch.setattr(SuspectRecords, "take", lambda self, now_ms, *, is_quiet: take(self, now_ms, is_quiet=True))
 
 
-def portions_do_not_wait_for_confirmation(patch: Patch) -> None:
+def sub_batches_do_not_wait_for_confirmation(patch: Patch) -> None:
     """The next suspect starts while the last one's acknowledgement is under way."""
-    patch.setattr(RecordHandling, "_is_quiet", property(lambda self: not self._runs))
+    patch.setattr(RecordHandling, "_is_quiet", property(lambda self: not self.runs.under_way))
 
 
 def the_newest_of_a_key_goes_on(patch: Patch) -> None:
@@ -199,14 +210,14 @@ def the_newest_of_a_key_goes_on(patch: Patch) -> None:
 
 def retries_do_not_block_their_key(patch: Patch) -> None:
     """While a record waits for its retry, the next one of its key runs."""
-    wait = RecordHandling._wait
+    wait = AttemptOutcomes._wait
 
-    def wait_and_leave(self: Handling, opened: Opened, wait_ms: int, now_ms: int) -> None:
+    def wait_and_leave(self: Outcomes, opened: Opened, wait_ms: int, now_ms: int) -> None:
         self._holdings.leave(opened, now_ms)
         opened.key = None
         wait(self, opened, wait_ms, now_ms)
 
-    patch.setattr(RecordHandling, "_wait", wait_and_leave)
+    patch.setattr(AttemptOutcomes, "_wait", wait_and_leave)
 
 
 # ---------------------------------------------------------------------------------------------- settling
@@ -214,42 +225,41 @@ def retries_do_not_block_their_key(patch: Patch) -> None:
 
 def partial_batches_are_not_settled(patch: Patch) -> None:
     """If some records of a batch fail, the others are forgotten."""
-    settle = RecordHandling._settle
-    sort_out = RecordHandling._sort_out
+    sort_out = RunningRecords._sort_out
 
-    def forget(self: Handling, run: RecordRun[Any], errors: Mapping[int, Exception], now_ms: int) -> None:
+    def forget(self: Runs, run: InvokeHandler[Any], errors: Mapping[int, Exception], now_ms: int) -> None:
         def settle_failures(records: Sequence[Any], kind: AcknowledgeType) -> None:
             if kind is not AcknowledgeType.ACCEPT or not (run.is_batch and errors):
-                settle(self, records, kind)
+                HandlingOutbox.settle(self._outbox, records, kind)
 
         with Patch.context() as inner:
-            inner.setattr(self, "_settle", settle_failures)
+            inner.setattr(self._outbox, "settle", settle_failures)
             sort_out(self, run, errors, now_ms)
 
-    patch.setattr(RecordHandling, "_sort_out", forget)
+    patch.setattr(RunningRecords, "_sort_out", forget)
 
 
 def second_halves_are_forgotten(patch: Patch) -> None:
     """Of a batch that fails, half is tried again."""
-    failed = RecordHandling._batch_failed
+    failed = RunningRecords._batch_failed
 
-    def keep_the_first(self: Handling, *arguments: Any) -> None:
+    def keep_the_first(self: Runs, *arguments: Any) -> None:
         before = len(self._holdings.halves)
         failed(self, *arguments)
         if len(self._holdings.halves) == before + 2:
             del self._holdings.halves[1]
 
-    patch.setattr(RecordHandling, "_batch_failed", keep_the_first)
+    patch.setattr(RunningRecords, "_batch_failed", keep_the_first)
 
 
 def releases_are_accepted(patch: Patch) -> None:
     """A record that a rule releases is accepted."""
-    patch.setitem(handling._KINDS, OnError.RELEASE, AcknowledgeType.ACCEPT)
+    patch.setitem(outcomes._KINDS, OnError.RELEASE, AcknowledgeType.ACCEPT)
 
 
 def waits_outlive_the_stop(patch: Patch) -> None:
     """A worker that stops keeps what waits for a retry."""
-    patch.setattr(RecordHandling, "_release_delayed", lambda self, now_ms: None)
+    patch.setattr(AttemptOutcomes, "_release_delayed", lambda self, now_ms: None)
 
 
 def what_was_taken_back_is_forgotten(patch: Patch) -> None:
@@ -306,7 +316,7 @@ DEFECTS = by_name(
     lost_records_are_settled,
     dropped_records_keep_their_key,
     suspects_run_with_others,
-    portions_do_not_wait_for_confirmation,
+    sub_batches_do_not_wait_for_confirmation,
     the_newest_of_a_key_goes_on,
     retries_do_not_block_their_key,
     partial_batches_are_not_settled,

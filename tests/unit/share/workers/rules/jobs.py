@@ -11,7 +11,7 @@ from kafka_groups.share.workers.rules.failures.signals import ParseError, Reject
 from kafka_groups.share.workers.rules.failures.verdicts import FailureRules, OnError
 from kafka_groups.types import AcknowledgeType, RecordId, TopicIdPartition
 
-__all__ = ["PARTITIONS", "HandlerPlan", "Harmless", "Job", "Nature", "Ruled", "Unwanted", "failure_rules", "place_of"]
+__all__ = ["PARTITIONS", "HandlerPlan", "Harmless", "Job", "Nature", "Ruled", "Unwanted", "failure_rules", "record_id"]
 
 TOPIC = uuid.UUID(int=29)
 PARTITIONS = (TopicIdPartition(TOPIC, 0, "orders"), TopicIdPartition(TOPIC, 1, "orders"))
@@ -82,7 +82,7 @@ class Job:
         return self.settled is None and not self.is_lost
 
 
-def place_of(job: Job) -> RecordId:
+def record_id(job: Job) -> RecordId:
     """Return the place of a record."""
     return job.place
 

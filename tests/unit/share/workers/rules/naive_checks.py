@@ -6,7 +6,7 @@ from attrs import define, field
 
 from kafka_groups.share.workers.rules.failures.signals import ParseError, Reject, Retry
 from kafka_groups.share.workers.rules.policy import DeliveryPolicy
-from kafka_groups.share.workers.rules.steps import RecordRun, SettleRecords
+from kafka_groups.share.workers.rules.steps import AcknowledgeRecords, InvokeHandler
 from kafka_groups.types import AcknowledgeType, RecordId
 from tests.unit.share.workers.rules.jobs import Harmless, Job, Ruled, Unwanted
 
@@ -30,7 +30,7 @@ class Slot:
         results: What the attempts that have ended raised, in order; None for a success.
     """
 
-    run: RecordRun[Job]
+    run: InvokeHandler[Job]
     began_ms: int
     current: list[Job] = field(factory=list)
     results: list[Exception | None] = field(factory=list)
@@ -87,7 +87,7 @@ class Checks:
         copied: Places of records whose dead letters are confirmed.
         is_stopping: Whether the worker was told to stop.
         quiet_ms: When nothing ran and nothing was to be confirmed, most recently.
-        are_others_free: Whether a portion of suspects has taken so long that others need not wait for it.
+        are_others_free: Whether a sub-batch of suspects has taken so long that others need not wait for it.
     """
 
     policy: DeliveryPolicy
@@ -110,7 +110,7 @@ class Checks:
 
     # ------------------------------------------------------------------------------------------ runs
 
-    def run(self, run: RecordRun[Job], slots: Sequence[Slot], unconfirmed: Collection[Job], now_ms: int) -> None:
+    def run(self, run: InvokeHandler[Job], slots: Sequence[Slot], unconfirmed: Collection[Job], now_ms: int) -> None:
         """Check a run that may start beside others."""
         assert run.records, "a run without records"
         assert len(slots) < self.concurrency, "more runs than slots"
@@ -129,13 +129,13 @@ class Checks:
         if self.copies and job.count >= self.policy.copy_from:
             assert job.place in self.copied, f"{job} runs before it is copied"
 
-    def _probe(self, run: RecordRun[Job], slots: Sequence[Slot], now_ms: int) -> None:
+    def _probe(self, run: InvokeHandler[Job], slots: Sequence[Slot], now_ms: int) -> None:
         assert run.is_probe, "not a probe while the breaker is open"
         assert len(run.records) == 1, "a large probe"
         assert not any(slot.run.is_probe for slot in slots), "two probes"
         assert now_ms - self.breaker.tried_ms >= self.breaker.least_wait_ms - 1, "a probe without a wait"
 
-    def other_probe(self, run: RecordRun[Job], idle: Collection[Job]) -> None:
+    def other_probe(self, run: InvokeHandler[Job], idle: Collection[Job]) -> None:
         """Check that a record is not probed again while others could be."""
         if run.is_probe:
             job = run.records[0]
@@ -146,13 +146,13 @@ class Checks:
         running = [each for slot in slots for each in slot.run.records]
         for other in running:
             if other.count > 1 and other.attempts <= 1 and other.error is None:
-                assert self._share_a_portion(job, other), f"{job} starts beside the suspect {other}"
+                assert self._share_a_sub_batch(job, other), f"{job} starts beside the suspect {other}"
         if job.count > 1 and job.attempts == 0:
             accepted = [each for each in unconfirmed if each.attempts and each.settled is AcknowledgeType.ACCEPT]
             for other in [*running, *accepted]:
-                assert self._share_a_portion(job, other), f"the suspect {job} starts beside {other}"
+                assert self._share_a_sub_batch(job, other), f"the suspect {job} starts beside {other}"
 
-    def _share_a_portion(self, job: Job, other: Job) -> bool:
+    def _share_a_sub_batch(self, job: Job, other: Job) -> bool:
         return 1 < job.count < self.policy.singles_from and 1 < other.count < self.policy.singles_from
 
     # ------------------------------------------------------------------------------------------ attempts
@@ -174,7 +174,7 @@ class Checks:
 
     # ------------------------------------------------------------------------------------------ settling
 
-    def settle(self, step: SettleRecords[Job]) -> None:
+    def settle(self, step: AcknowledgeRecords[Job]) -> None:
         """Check an acknowledgement."""
         for job in step.records:
             assert job.settled is None, f"{job} is settled twice"

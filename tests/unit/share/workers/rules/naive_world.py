@@ -5,15 +5,21 @@ from collections.abc import Collection, Iterable
 
 from attrs import frozen
 
-from kafka_groups.share.workers.rules.events import EventKind
 from kafka_groups.share.workers.rules.failures.signals import ParseError, Reject
 from kafka_groups.share.workers.rules.failures.verdicts import OnError
 from kafka_groups.share.workers.rules.handling import RecordHandling
 from kafka_groups.share.workers.rules.limits import BatchSizes, HandlingRules
+from kafka_groups.share.workers.rules.outbox import EventKind
 from kafka_groups.share.workers.rules.policy import DeliveryPolicy
-from kafka_groups.share.workers.rules.steps import CopyLetters, FailedRecord, OpenRecord, RecordRun, SettleRecords
+from kafka_groups.share.workers.rules.steps import (
+    AcknowledgeRecords,
+    FailedRecord,
+    InvokeHandler,
+    OpenRecord,
+    WriteDeadLetter,
+)
 from kafka_groups.types import AcknowledgeType, RecordId
-from tests.unit.share.workers.rules.jobs import PARTITIONS, HandlerPlan, Harmless, Job, Nature, failure_rules, place_of
+from tests.unit.share.workers.rules.jobs import PARTITIONS, HandlerPlan, Harmless, Job, Nature, failure_rules, record_id
 from tests.unit.share.workers.rules.naive_broker import NaiveBroker
 from tests.unit.share.workers.rules.naive_checks import Checks, Slot
 
@@ -58,7 +64,7 @@ class WorldPlan:
             buffer=12,
             copies=self.copies,
             record_locks=2_000,
-            place_of=place_of,
+            record_id=record_id,
             key_of=(lambda job: job.key) if self.is_keyed else None,
             batch=BatchSizes(4, 1_000) if self.is_batch else None,
         )
@@ -83,8 +89,8 @@ class NaiveWorld:
         self.checks = Checks(DeliveryPolicy(plan.limit), plan.concurrency, plan.copies)
         self.now_ms = self.attempts = 0
         self.slots: list[Slot] = []
-        self.copies: list[CopyLetters[Job]] = []
-        self.settles: list[SettleRecords[Job]] = []
+        self.copies: list[WriteDeadLetter[Job]] = []
+        self.settles: list[AcknowledgeRecords[Job]] = []
         self.jobs: list[Job] = []
         self.remembered: set[RecordId] = set()
 
@@ -177,15 +183,15 @@ class NaiveWorld:
         failures: list[FailedRecord[Job]] = [
             FailedRecord(i, error) for i, error in enumerate(slot.results) if error is not None
         ]
-        self.handling.ran(run, [] if whole else failures, self.now_ms, failed=whole)
+        self.handling.runs.ran(run, [] if whole else failures, self.now_ms, failed=whole)
         assert self.handling.breaker.is_open == self.checks.breaker.is_open, "the breaker"
         if was_open and self.checks.breaker.is_open:
-            now = {opened.place: opened.retries for opened in self.handling.waiting}
-            buried = {opened.place for opened in self.handling.copying if not opened.is_before}
+            now = {opened.place: opened.retries for opened in self.handling.holdings.waiting}
+            dead_lettered = {opened.place for opened in self.handling.copying if not opened.is_before}
             for job, error in zip(run.records, slot.results, strict=True):
                 before = retries[job.place]
                 assert now.get(job.place, before) == before, f"a retry of {job} was used while the breaker is open"
-                is_worn_out = job.place in buried and not isinstance(error, Reject | ParseError)
+                is_worn_out = job.place in dead_lettered and not isinstance(error, Reject | ParseError)
                 assert not is_worn_out, f"{job} was given up for failures while the breaker is open"
 
     def _retries(self, slot: Slot) -> dict[RecordId, int]:
@@ -216,7 +222,7 @@ class NaiveWorld:
             copy = self.copies.pop(choice % len(self.copies))
             if works:
                 self.checks.copied.add(copy.opened.place)
-            self.handling.copied(copy, None if works else OSError("no leader"), self.now_ms)
+            self.handling.copying.copied(copy, None if works else OSError("no leader"), self.now_ms)
             self.turn()
 
     def finish_settle(self, choice: int, *, works: bool) -> None:
@@ -226,7 +232,7 @@ class NaiveWorld:
         settle = self.settles.pop(choice % len(self.settles))
         is_taken = works or self.rng.random() < 0.5
         refused = [job for job in settle.records if not self._confirmed(job, settle.kind, is_taken) or not works]
-        self.handling.settled(settle, refused)
+        self.handling.outbox.settled(settle, refused)
         if settle.kind is AcknowledgeType.ACCEPT:
             self.remembered |= {job.place for job in refused}
         self.turn()
@@ -271,7 +277,7 @@ class NaiveWorld:
 
     def stretch(self) -> None:
         """Have slow runs give back what they have not started."""
-        self.handling.stretched(self.now_ms)
+        self.handling.runs.stretched(self.now_ms)
         self.turn()
 
     def stop(self, grace_ms: int) -> None:
@@ -296,20 +302,20 @@ class NaiveWorld:
         """Take the steps that are due."""
         for _ in range(MOST_TURNS):
             step = self.handling.next(self.now_ms)
-            is_quiet = self.is_quiet and not isinstance(step, SettleRecords)
+            is_quiet = self.is_quiet and not isinstance(step, AcknowledgeRecords)
             self.checks.looked(self.now_ms, self.in_hand, is_quiet=is_quiet)
             if step is None:
                 return self.look()
             self._take(step)
         raise AssertionError("the steps do not end")
 
-    def _take(self, step: RecordRun[Job] | CopyLetters[Job] | SettleRecords[Job]) -> None:
-        if isinstance(step, RecordRun):
+    def _take(self, step: InvokeHandler[Job] | WriteDeadLetter[Job] | AcknowledgeRecords[Job]) -> None:
+        if isinstance(step, InvokeHandler):
             unconfirmed = [job for settle in self.settles for job in settle.records]
             self.checks.run(step, self.slots, unconfirmed, self.now_ms)
             self.checks.other_probe(step, self._idle(step))
             self.slots.append(Slot(step, self.now_ms))
-        elif isinstance(step, CopyLetters):
+        elif isinstance(step, WriteDeadLetter):
             assert step.opened.record.is_in_hand, f"{step.opened.record} is copied without a lock"
             self.copies.append(step)
         else:
@@ -317,9 +323,9 @@ class NaiveWorld:
             self.remembered -= {job.place for job in step.records}
             self.settles.append(step)
 
-    def _idle(self, run: RecordRun[Job]) -> list[Job]:
+    def _idle(self, run: InvokeHandler[Job]) -> list[Job]:
         """Return what could be probed instead: records that wait for a retry, and those that nobody has tried."""
-        waiting = [opened.record for opened in self.handling.waiting]
+        waiting = [opened.record for opened in self.handling.holdings.waiting]
         return [job for job in waiting if job not in run.records]
 
     def look(self) -> None:
@@ -331,7 +337,9 @@ class NaiveWorld:
         unkeyed = [job for job in behind if not self.plan.is_keyed or job.key is None]
         counted = sum(self.handling.in_hand.values())
         assert counted == len(self.in_hand) + len(lost) - len(unkeyed), (self.handling.in_hand, self.in_hand)
-        assert not (self.checks.is_stopping and list(self.handling.waiting)), "a worker that stops waits for retries"
+        assert not (self.checks.is_stopping and list(self.handling.holdings.waiting)), (
+            "a worker that stops waits for retries"
+        )
         self.handling.measure_windows(self.now_ms)
         oldest = {use.partition: use.oldest for use in self.handling.windows.uses.values()}
         assert oldest == _oldest([*self.in_hand, *lost]), "the windows"

@@ -133,7 +133,7 @@ def test_batches_are_not_taken_back() -> None:
     bench = batches()
     jobs = bench.take(*range(8))
     bench.advance(5_000)
-    bench.handling.stretched(bench.now_ms)
+    bench.handling.runs.stretched(bench.now_ms)
     assert bench.running == jobs
     bench.stop(0)
     assert bench.running == jobs

@@ -22,6 +22,7 @@ def test_the_rules_hold(seed: int) -> None:
     play_scene(seed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DEFECTS)
 def test_planted_defects_are_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     DEFECTS[name](monkeypatch)

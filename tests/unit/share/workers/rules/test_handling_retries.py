@@ -1,14 +1,15 @@
 """Retries: what happens to a record whose handler raises."""
 
 import random
+from typing import Any
 
 import pytest
 
 from kafka_groups.errors import ConfigurationError
-from kafka_groups.share.workers.rules.events import EventKind
 from kafka_groups.share.workers.rules.failures.backoffs import Backoff
 from kafka_groups.share.workers.rules.failures.signals import HandlerResultError, ParseError, Reject, Retry
 from kafka_groups.share.workers.rules.failures.verdicts import Again, Decision, FailureRules, OnError
+from kafka_groups.share.workers.rules.outbox import EventKind
 from kafka_groups.types import AcknowledgeType
 from tests.unit.share.workers.rules.bench import Bench, outage, poison
 
@@ -101,18 +102,18 @@ def test_stop_releases_the_record_and_names_the_error() -> None:
     job, other = bench.take(0, 1)
     error = Busy("no license")
     bench.fail(job, error)
-    assert bench.handling.stopped_by is error
+    assert bench.handling.outcomes.stopped_by is error
     assert bench.outcomes == {job: RELEASE}
     assert bench.happened(EventKind.STOPS) == 1
     bench.fail(other, Busy("second"))
-    assert bench.handling.stopped_by is error, "the first"
+    assert bench.handling.outcomes.stopped_by is error, "the first"
 
 
 def test_work_that_is_not_done_stops_the_worker() -> None:
     bench = Bench(exhausted=OnError.HOLD)
     job = bench.take(0)[0]
     bench.fail(job, HandlerResultError("a coroutine"))
-    assert isinstance(bench.handling.stopped_by, HandlerResultError)
+    assert isinstance(bench.handling.outcomes.stopped_by, HandlerResultError)
     assert bench.outcomes == {job: RELEASE}
 
 
@@ -138,17 +139,46 @@ def test_retry_waits_as_long_as_the_handler_asks() -> None:
     assert bench.letters == [(0, "bank is closed")]
 
 
-@pytest.mark.parametrize("after", [-1, 3_601, float("nan")])
-def test_retry_refuses_other_waits(after: float) -> None:
-    with pytest.raises(ConfigurationError, match="Retry"):
+@pytest.mark.parametrize("after_s", [86_400, float("inf"), 10**400])
+def test_retry_waits_an_hour_at_most(after_s: float) -> None:
+    bench = Bench()
+    job = bench.take(0)[0]
+    bench.fail(job, Retry("quota used up", after=after_s))
+    bench.advance(3_600_000 - 1)
+    assert bench.running == []
+    bench.advance(1)
+    assert bench.running == [job]
+
+
+@pytest.mark.parametrize("after", [-1, float("nan"), "60", True])
+def test_retry_refuses_other_waits(after: Any) -> None:
+    with pytest.raises(ConfigurationError, match=r"Retry\(after=.*\): give seconds, 0 to 3600, or None"):
         Retry(after=after)
+
+
+class Closed(Reject):
+    """A class of a program that does not call `__init__` of its base."""
+
+    def __init__(self, reason: Any = None) -> None:
+        if reason is not None:
+            self.reason = reason
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [(Closed(), "rejected by the handler"), (Closed(404), "404"), (Reject(5_000 * "x"), 2_000 * "x")],
+)
+def test_reasons_are_texts_that_are_cut(error: Reject, reason: str) -> None:
+    bench = Bench()
+    bench.fail(bench.take(0)[0], error)
+    assert [text.removesuffix("…") for _, text in bench.letters] == [reason]
 
 
 @pytest.mark.parametrize(("exhausted", "is_held"), [(OnError.DEAD_LETTER, False), (OnError.HOLD, True)])
 def test_values_that_cannot_be_parsed_are_exhausted_at_once(exhausted: OnError, is_held: bool) -> None:
     bench = Bench(exhausted=exhausted)
     bench.fail(bench.take(0)[0], ParseError(ValueError("no JSON")))
-    assert bool(list(bench.handling.waiting)) == is_held
+    assert bool(list(bench.handling.holdings.waiting)) == is_held
     assert bench.letters == ([] if is_held else [(0, "the value cannot be parsed: no JSON")])
 
 
@@ -241,4 +271,4 @@ def test_failing_records_are_counted_by_class() -> None:
     bench.fail(first, poison())
     bench.fail(second, Retry())
     bench.succeed(third)
-    assert bench.handling.failing() == {"ValueError": 1, "Retry": 1}
+    assert bench.handling.holdings.failing() == {"ValueError": 1, "Retry": 1}

@@ -50,7 +50,7 @@ class Subject:
         bench, job = self.bench, self.job
         if job in bench.running:
             return State.LOST if job.place in bench.run_of(job).lost else State.RUNNING
-        if any(opened.record is job for opened in bench.handling.waiting):
+        if any(opened.record is job for opened in bench.handling.holdings.waiting):
             return State.WAITING
         if any(opened.record is job for opened in bench.handling.copying):
             return State.COPYING

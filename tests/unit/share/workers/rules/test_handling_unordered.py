@@ -1,7 +1,7 @@
 """Records whose `order_by` raises: they end, or are held and asked for again."""
 
-from kafka_groups.share.workers.rules.events import EventKind
 from kafka_groups.share.workers.rules.failures.verdicts import OnError
+from kafka_groups.share.workers.rules.outbox import EventKind
 from kafka_groups.types import AcknowledgeType
 from tests.unit.share.workers.rules.bench import Bench
 from tests.unit.share.workers.rules.jobs import Job

@@ -92,5 +92,5 @@ def test_blocked_records_have_a_budget() -> None:
     bench.arrive(keyed(*["ann"] * 1_000))
     assert bench.handling.wanted(0) == 100
     bench.arrive(keyed("ann", first=1_000))
-    assert bench.handling.is_full
+    assert bench.handling.holdings.is_full
     assert bench.handling.wanted(0) == 0

@@ -152,7 +152,7 @@ def test_a_letter_of_a_lost_delivery_says_nothing_about_the_next() -> None:
     bench.lose(first)
     again = bench.take(0, count=2)[0]
     bench.fail(again)
-    bench.handling.copied(late, None, bench.now_ms)
+    bench.handling.copying.copied(late, None, bench.now_ms)
     bench.go()
     assert not bench.outcomes, "its own letter is under way"
     bench.write()

@@ -12,7 +12,7 @@ from kafka_groups.share.workers.rules.handling import RecordHandling
 from kafka_groups.share.workers.rules.limits import HandlingRules
 from kafka_groups.share.workers.rules.named_suspects import MOST_NAMED, NamedSuspects, RunningRange
 from kafka_groups.share.workers.rules.policy import DeliveryPolicy
-from kafka_groups.share.workers.rules.steps import CopyLetters, RecordRun, SettleRecords
+from kafka_groups.share.workers.rules.steps import AcknowledgeRecords, InvokeHandler, WriteDeadLetter
 from kafka_groups.types import AcknowledgeType, TopicIdPartition
 
 ORDERS = TopicIdPartition(UUID(int=1), 3, "orders")
@@ -28,19 +28,19 @@ def handling(*, concurrency: int = 4, copies: bool = False, by_key: bool = False
         buffer=100,
         copies=copies,
         record_locks=2_000,
-        place_of=lambda offset: (ORDERS, offset),
+        record_id=lambda offset: (ORDERS, offset),
         key_of=(lambda offset: offset) if by_key else None,
     )
     return RecordHandling(rules, random.Random(1))
 
 
-def started(rules: RecordHandling[int]) -> list[RecordRun[int]]:
+def started(rules: RecordHandling[int]) -> list[InvokeHandler[int]]:
     """The runs that start now. Acknowledgements in between are confirmed."""
     runs = []
     while (step := rules.next(0)) is not None:
-        assert not isinstance(step, CopyLetters)
-        if isinstance(step, SettleRecords):
-            rules.settled(step)
+        assert not isinstance(step, WriteDeadLetter)
+        if isinstance(step, AcknowledgeRecords):
+            rules.outbox.settled(step)
         else:
             while step.unstarted:
                 step.take()
@@ -54,7 +54,7 @@ def order(rules: RecordHandling[int]) -> list[list[int]]:
     while runs := started(rules):
         found.append([offset for run in runs for offset in run.records])
         for run in runs:
-            rules.ran(run, (), 0)
+            rules.runs.ran(run, (), 0)
     return found
 
 
@@ -87,9 +87,9 @@ def test_those_that_run_already_go_on() -> None:
     runs = started(rules)
     rules.suspect([RunningRange(ORDERS, 10, 12)])
     assert [list(run.records) for run in runs] == [[10], [11]]
-    rules.ran(runs[0], (), 0)
+    rules.runs.ran(runs[0], (), 0)
     assert started(rules) == []
-    rules.ran(runs[1], (), 0)
+    rules.runs.ran(runs[1], (), 0)
     assert order(rules) == [[12]]
 
 
@@ -100,9 +100,9 @@ def test_a_named_record_on_one_of_its_last_deliveries_is_copied_first() -> None:
     copies = [rules.next(0), rules.next(0)]
     assert rules.next(0) is None
     for copy in copies:
-        assert isinstance(copy, CopyLetters)
+        assert isinstance(copy, WriteDeadLetter)
         assert copy.opened.is_before
-        rules.copied(copy, None, 0)
+        rules.copying.copied(copy, None, 0)
     assert order(rules) == [[10], [11]]
 
 
@@ -114,7 +114,7 @@ def test_nothing_else_starts_beside_a_named_record() -> None:
     (run,) = started(rules)
     assert list(run.records) == [11]
     assert rules.wanted(0) == 0
-    rules.ran(run, (), 0)
+    rules.runs.ran(run, (), 0)
     assert order(rules) == [[1]]
 
 
@@ -124,18 +124,19 @@ def test_named_records_are_released_at_the_end() -> None:
     arrive(rules, [10, 11], [2, 2])
     rules.stop(0, 0)
     steps = [rules.next(0), rules.next(0)]
-    assert [step.kind for step in steps if isinstance(step, SettleRecords)] == [AcknowledgeType.RELEASE]
-    assert [offset for step in steps if isinstance(step, SettleRecords) for offset in step.records] == [10, 11]
+    assert [step.kind for step in steps if isinstance(step, AcknowledgeRecords)] == [AcknowledgeType.RELEASE]
+    assert [offset for step in steps if isinstance(step, AcknowledgeRecords) for offset in step.records] == [10, 11]
 
 
 def test_the_rules_say_which_deliveries_have_suspects() -> None:
     rules = handling()
     rules.suspect([RunningRange(ORDERS, 11, 15)])
     found = [
-        rules.suspects_any(ORDERS, first, last) for first, last in ((0, 10), (0, 11), (12, 12), (15, 20), (16, 20))
+        rules.holdings.suspects.named.covers(ORDERS, first, last)
+        for first, last in ((0, 10), (0, 11), (12, 12), (15, 20), (16, 20))
     ]
     assert found == [False, True, True, True, False]
-    assert not rules.suspects_any(OTHERS, 0, 100)
+    assert not rules.holdings.suspects.named.covers(OTHERS, 0, 100)
 
 
 def test_the_oldest_names_are_forgotten() -> None:

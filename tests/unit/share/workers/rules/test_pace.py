@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from kafka_groups.share.workers.rules.failures.signals import Retry
-from kafka_groups.share.workers.rules.handling import MOST_DELAYED
+from kafka_groups.share.workers.rules.holdings import MOST_DELAYED
 from kafka_groups.share.workers.rules.in_hand import FreshRecords
 from kafka_groups.share.workers.rules.limits import BatchSizes
 from kafka_groups.share.workers.rules.pace import HandlerPace
@@ -53,7 +53,7 @@ def test_delayed_records_have_a_budget() -> None:
         bench.fail(job, Retry(after=60))
     assert bench.handling.wanted(0) == 5_000
     bench.fail(jobs[-1], Retry(after=60))
-    assert bench.handling.is_full
+    assert bench.handling.holdings.is_full
     assert bench.handling.wanted(0) == 0
     bench.advance(60_000)
     assert bench.handling.wanted(0) == 5_000
@@ -105,10 +105,10 @@ def test_slow_runs_give_back_what_they_have_not_started() -> None:
     assert bench.started == [[0, 1, 2, 3, 4], [5, 6, 7, 8, 9]]
     bench.succeed(jobs[5])
     bench.advance(19)
-    bench.handling.stretched(bench.now_ms)
+    bench.handling.runs.stretched(bench.now_ms)
     assert len(bench.running) == 5
     bench.advance(1)
-    bench.handling.stretched(bench.now_ms)
+    bench.handling.runs.stretched(bench.now_ms)
     bench.go()
     assert bench.started[2][0] == 1
     assert bench.runs[0].records == jobs[:1]

@@ -22,10 +22,10 @@ def test_the_verdict_on_a_record_that_failed_for_good(rejects: bool, delivery_co
     assert DeliveryPolicy(5).verdict(delivery_count, rejects=rejects) is AcknowledgeType[expected]
 
 
-def test_new_records_go_first_and_together_the_others_in_small_portions() -> None:
+def test_new_records_go_first_and_together_the_others_in_small_sub_batches() -> None:
     counts = [2] * 100 + [1, 4, 5, 1]
-    portions = DeliveryPolicy(5).portions(counts)
-    assert portions == [[100, 103], list(range(64)), list(range(64, 100)), [102], [101]]
+    sub_batches = DeliveryPolicy(5).sub_batches(counts)
+    assert sub_batches == [[100, 103], list(range(64)), list(range(64, 100)), [102], [101]]
 
 
 @pytest.mark.parametrize("limit", range(4, 11))
@@ -33,8 +33,8 @@ def test_new_records_go_first_and_together_the_others_in_small_portions() -> Non
 def test_a_record_that_kills_the_worker_each_time_takes_no_other_with_it(limit: int, bad: int) -> None:
     policy, waiting = DeliveryPolicy(limit), list(range(1_500))
     for delivery in range(1, limit + 1):
-        for portion in policy.portions([delivery] * len(waiting))[:]:
-            done = [waiting[row] for row in portion]
+        for sub_batch in policy.sub_batches([delivery] * len(waiting))[:]:
+            done = [waiting[row] for row in sub_batch]
             if bad in done:
                 break
             waiting = [record if record not in done else -1 for record in waiting]
@@ -44,7 +44,7 @@ def test_a_record_that_kills_the_worker_each_time_takes_no_other_with_it(limit: 
 
 @pytest.mark.parametrize(("limit", "singles"), [(5, 65), (10, 65)])
 def test_few_records_are_processed_one_by_one(limit: int, singles: int) -> None:
-    assert len(DeliveryPolicy(limit).portions([2] * 1_500)) < singles
+    assert len(DeliveryPolicy(limit).sub_batches([2] * 1_500)) < singles
 
 
 @pytest.mark.parametrize(("delivery_count", "wait_ms"), [(1, 0), (3, 0), (4, 100), (5, 0)])

@@ -15,7 +15,7 @@ def job(offset: int, count: int) -> Job:
     return Job((PARTITIONS[0], offset), count)
 
 
-def test_second_deliveries_run_in_a_portion_without_others() -> None:
+def test_second_deliveries_run_in_a_sub_batch_without_others() -> None:
     bench = Bench(concurrency=8)
     bench.confirms = False
     jobs = bench.arrive([*(job(n, 1) for n in range(3)), *(job(n, 2) for n in range(3, 70))])
@@ -24,7 +24,7 @@ def test_second_deliveries_run_in_a_portion_without_others() -> None:
         bench.succeed(bench.running[0])
     while bench.running:
         bench.succeed(bench.running[0])
-    assert [n for run in bench.started for n in run] == list(range(3, 67)), "a portion is 64 records"
+    assert [n for run in bench.started for n in run] == list(range(3, 67)), "a sub-batch is 64 records"
     bench.confirm()
     bench.go()
     assert bench.running == jobs[67:]
@@ -160,7 +160,7 @@ def test_nothing_is_fetched_beside_suspects() -> None:
     assert bench.handling.wanted(bench.now_ms) == 100
 
 
-def test_an_open_breaker_interrupts_a_portion() -> None:
+def test_an_open_breaker_interrupts_a_sub_batch() -> None:
     bench = Bench(concurrency=1)
     bench.confirms = False
     jobs = bench.take(0, 1, 2, 3, 4, count=2)
@@ -171,7 +171,7 @@ def test_an_open_breaker_interrupts_a_portion() -> None:
     assert not bench.running, "the probe is not confirmed"
     bench.confirm()
     bench.go()
-    assert bench.running == [jobs[4]], "the rest of the portion, before retries"
+    assert bench.running == [jobs[4]], "the rest of the sub-batch, before retries"
 
 
 def test_what_no_slot_has_started_stays_a_suspect() -> None:
@@ -180,7 +180,7 @@ def test_what_no_slot_has_started_stays_a_suspect() -> None:
     first, second = bench.take(0, 1, count=2)
     bench.take(2)
     bench.advance(50)
-    bench.handling.stretched(bench.now_ms)
+    bench.handling.runs.stretched(bench.now_ms)
     for run in list(bench.runs):
         bench.end(run, {})
     assert bench.running
@@ -190,8 +190,8 @@ def test_what_no_slot_has_started_stays_a_suspect() -> None:
 def test_records_of_a_killed_process_run_alone_after_the_others() -> None:
     bench = Bench()
     bench.handling.suspect([RunningRange(PARTITIONS[0], 1, 2)])
-    assert bench.handling.suspects_any(PARTITIONS[0], 2, 9)
-    assert not bench.handling.suspects_any(PARTITIONS[0], 3, 9)
+    assert bench.handling.holdings.suspects.named.covers(PARTITIONS[0], 2, 9)
+    assert not bench.handling.holdings.suspects.named.covers(PARTITIONS[0], 3, 9)
     jobs = bench.arrive([job(0, 2), job(1, 2), job(2, 1), job(3, 2), job(4, 1)])
     assert bench.running == [jobs[0], jobs[3]]
     bench.succeed(*bench.running)

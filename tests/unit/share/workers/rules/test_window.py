@@ -3,8 +3,8 @@
 import pytest
 
 from kafka_groups.share.group_progress import GroupProgress
-from kafka_groups.share.workers.rules.events import EventKind
 from kafka_groups.share.workers.rules.failures.verdicts import OnError
+from kafka_groups.share.workers.rules.outbox import EventKind
 from kafka_groups.share.workers.rules.window import HELD_BACK_MS, NOT_READY_AT, STALLED_MS, WARN_AT, WindowUse
 from kafka_groups.types import AcknowledgeType
 from tests.unit.share.workers.rules.bench import Bench

@@ -365,7 +365,7 @@ def test_locks_that_cannot_be_renewed_are_released_before_they_end(
 
     with caplog.at_level(logging.WARNING, "kafka_groups.worker"):
         simulate(program)
-    assert "before their locks end, because the locks cannot be renewed" in caplog.text
+    assert "before the locks expire, because the locks cannot be renewed" in caplog.text
     assert "were lost" not in caplog.text
 
 
@@ -392,7 +392,7 @@ def test_a_lock_that_is_lost_while_its_record_waits_is_told(caplog: pytest.LogCa
 
     with caplog.at_level(logging.WARNING, "kafka_groups.worker"):
         simulate(program)
-    assert "the locks of 1 records were lost: they will be delivered again" in caplog.text
+    assert "lost the locks of 1 record: Kafka delivers them again" in caplog.text
 
 
 def test_suspects_run_alone_and_are_copied_before_their_last_deliveries() -> None:
@@ -420,6 +420,68 @@ def test_suspects_run_alone_and_are_copied_before_their_last_deliveries() -> Non
         assert set(together) == {1}
         assert {letter.reason for letter in world.letters.written} == {"before processing"}
         assert len(world.letters.written) == 21
+
+    simulate(program)
+
+
+def test_handlers_of_a_process_go_on_as_soon_as_another_one_lets_them() -> None:
+    async def program(world: WorkerWorld) -> None:
+        world.cluster.create_topic("payments", 1)
+        world.letters.takes_s = 3.3
+        await world.produce([b"suspect"])
+        for _ in range(3):  # three consumers that end while they hold the record
+            async with world.consumer(acknowledgement_mode="explicit") as consumer:
+                await consumer.subscribe([TOPIC])
+                await consumer.poll(timeout=5)
+        began: dict[bytes, float] = {}
+        ended: dict[bytes, float] = {}
+        worker = world.worker()
+        now = asyncio.get_running_loop().time
+
+        @worker.handler(TOPIC, dead_letters=DEAD)
+        async def orders(value: bytes) -> None:
+            began[value] = now()
+
+        @worker.handler("payments")
+        async def payments(value: bytes) -> None:
+            began[value] = now()
+            await asyncio.sleep(2.6)
+            ended[value] = now()
+
+        async with world.running(worker):
+            await reach(lambda: world.letters.tries)
+            world.cluster.produce("payments", [b"payment"])
+            await reach(lambda: has(began, 2))
+            [copied_s] = world.letters.confirmed_s
+            assert began[b"payment"] - copied_s < 0.05, "it waits until the copy is written, and no longer"
+            assert began[b"suspect"] - ended[b"payment"] < 0.05, "it waits until the process is its own, and no longer"
+
+    simulate(program)
+
+
+def test_a_suspect_does_not_wait_for_the_polls_of_other_handlers() -> None:
+    async def program(world: WorkerWorld) -> None:
+        world.cluster.create_topic("payments", 1)
+        await world.produce([b"suspect"])
+        for _ in range(3):  # three consumers that end while they hold the record
+            async with world.consumer(acknowledgement_mode="explicit") as consumer:
+                await consumer.subscribe([TOPIC])
+                await consumer.poll(timeout=5)
+        began_s: list[float] = []
+        worker = world.worker()
+        now = asyncio.get_running_loop().time
+
+        @worker.handler(TOPIC, dead_letters=DEAD)
+        async def orders(value: bytes) -> None:
+            began_s.append(now())
+
+        @worker.handler("payments")
+        async def payments(value: bytes) -> None: ...
+
+        async with world.running(worker):
+            await reach(lambda: has(began_s, 1))
+        [copied_s] = world.letters.confirmed_s
+        assert began_s[0] - copied_s < 0.1
 
     simulate(program)
 
@@ -558,9 +620,10 @@ def test_an_order_by_key_beside_other_members_is_warned_of(caplog: pytest.LogCap
 
     with caplog.at_level(logging.WARNING, "kafka_groups.worker"):
         simulate(program)
-    assert any("has 1 other members. order_by" in record.getMessage() for record in caplog.records)
+    assert any("has 1 other member. order_by" in record.getMessage() for record in caplog.records)
 
 
+@pytest.mark.slow
 def test_a_worker_that_wants_no_records_stays_in_its_group() -> None:
     async def program(world: WorkerWorld) -> None:
         ended: list[int] = []

@@ -7,7 +7,7 @@ import pytest
 
 from kafka_groups.share import Backoff, Batch, OnError
 from tests.unit.share.clusters import TOPIC
-from tests.unit.share.workers.worlds import WorkerWorld, reach, simulate, values_left
+from tests.unit.share.workers.worlds import WorkerWorld, has, reach, reasons, simulate, values_left
 
 
 def test_a_record_that_waits_is_released_at_the_end() -> None:
@@ -96,3 +96,30 @@ def test_a_task_that_ignores_its_end_is_left_behind(caplog: pytest.LogCaptureFix
 
     simulate(program)
     assert "orders-0@0 still runs after shutdown_timeout" in caplog.text
+
+
+def test_records_that_run_beside_a_task_that_hangs_have_their_grace(caplog: pytest.LogCaptureFixture) -> None:
+    async def program(world: WorkerWorld) -> None:
+        started, done, may_end = list[bytes](), list[bytes](), asyncio.Event()
+        worker = world.worker()
+
+        @worker.handler(TOPIC, concurrency=2, timeout=10)
+        async def handle(value: bytes) -> None:
+            started.append(value)
+            while value == b"hangs" and not may_end.is_set():
+                with suppress(asyncio.CancelledError):
+                    await may_end.wait()
+            await asyncio.sleep(3)
+            done.append(value)
+
+        await world.produce([b"hangs"])
+        async with world.running(worker, grace_s=4) as runtime:
+            await reach(lambda: "cannot be stopped" in reasons(runtime))
+            await world.produce([b"good"])
+            await reach(lambda: has(started, 2))
+        assert done == [b"good"]
+        may_end.set()
+        assert await values_left(world) == [b"hangs"]
+
+    simulate(program)
+    assert "orders-0@0 cannot be stopped, so the worker ends without it" in caplog.text

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kafka_groups.share import Backoff, OnError, Reject
-from kafka_groups.share.workers.running.letters import LetterCopy
+from kafka_groups.share.workers.running.dead_letter_writers import PendingDeadLetter
 from tests.unit.share.clusters import TOPIC
 from tests.unit.share.workers.worlds import DEAD, WorkerWorld, has, reach, reasons, simulate, values_left
 
@@ -96,7 +96,7 @@ def test_dead_letters_that_cannot_be_made_are_tried_again_and_reported(caplog: p
 
         write, tries = world.letters.write, count()
 
-        async def failing(letters: Sequence[LetterCopy]) -> Exception | None:
+        async def failing(letters: Sequence[PendingDeadLetter]) -> Exception | None:
             if next(tries) < 3:
                 raise ValueError("a header of the record is no text")
             return await write(letters)
@@ -110,4 +110,4 @@ def test_dead_letters_that_cannot_be_made_are_tried_again_and_reported(caplog: p
         assert await values_left(world) == []
 
     simulate(program)
-    assert "dead letters cannot be written" in caplog.text
+    assert "cannot write dead letters to" in caplog.text

@@ -99,4 +99,4 @@ def test_a_member_counts_its_own_records_if_the_brokers_do_not_tell(
 
     monkeypatch.setattr(ShareGroupInfo, "progress", refuse)
     simulate(program)
-    assert "only its own records count" in caplog.text
+    assert "the worker counts only its own records" in caplog.text

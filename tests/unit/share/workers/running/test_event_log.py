@@ -50,7 +50,7 @@ def traced(caplog: pytest.LogCaptureFixture, level: int = logging.WARNING) -> li
         (OnError.REJECT, None, "gave up t-0@0, which is rejected for good: Bug: no"),
         (OnError.RELEASE, None, "gave up t-0@0, which is released: Bug: no"),
         (OnError.DEAD_LETTER, "dead", "gave up t-0@0, which is copied to dead and rejected: Bug: no"),
-        (OnError.HOLD, "dead", "t-0@0 keeps failing and is held, as errors of the handler says: Bug: no"),
+        (OnError.HOLD, "dead", "t-0@0 keeps failing and is held, as errors of the handler says: Bug: no."),
     ],
 )
 def test_the_log_says_what_became_of_a_record(
@@ -65,14 +65,14 @@ def test_the_log_says_what_became_of_a_record(
 
 NO_TOPIC = (
     "t-0@0 keeps failing and is held, because there is no topic for dead letters: Bug: no. Set dead_letters, exhausted"
-    " or errors of the handler"
+    " or errors of the handler."
 )
 
 
 @pytest.mark.parametrize(
     ("exhausted", "text"),
     [
-        (OnError.HOLD, "t-0@0 keeps failing and is held, as exhausted of the handler says: Bug: no"),
+        (OnError.HOLD, "t-0@0 keeps failing and is held, as exhausted of the handler says: Bug: no."),
         (None, NO_TOPIC),
     ],
 )
@@ -162,7 +162,7 @@ def test_at_debug_every_failure_has_a_traceback(caplog: pytest.LogCaptureFixture
     *singles, batch = traced(caplog, logging.DEBUG)
     assert singles == [errors[0], errors[1], errors[0]]
     assert str(batch) == "batch"
-    assert "Handler fail: the attempt for 2 records, the first of them u-0@0, failed" in texts(caplog)
+    assert "Handler fail: the attempt for 2 records from u-0@0 on failed" in texts(caplog)
 
 
 def test_classes_without_end_neither_flood_the_log_nor_fill_the_memory(caplog: pytest.LogCaptureFixture) -> None:
@@ -210,3 +210,58 @@ def test_the_log_says_that_a_handler_stops_and_how_many_records_it_released(
     else:
         assert (left_out, stopped) == ([], "has stopped")
     assert caplog.records[-1].levelno == level
+
+
+def test_a_wait_of_more_than_an_hour_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    worker = Worker("g", bootstrap_servers="x:1")
+
+    @worker.handler("t", value=serdes.int64)
+    def handle(value: int) -> None:
+        raise Retry("quota", after=86_400)
+
+    with WorkerTestDriver(worker) as test:
+        for value in range(5):
+            test.deliver("t", value)
+        test.advance(seconds=7_200)
+    told = [text for text in texts(caplog) if "Retry(after=86400)" in text]
+    assert len(told) == 1
+    assert told[0].startswith("Retry(after=86400) for t-0@0 waits for 3600 s, the longest wait. ")
+
+
+MISTAKES: list[tuple[Callable[[Batch[int]], object], str]] = [
+    (lambda batch: batch.reject(10), "ConfigurationError: index=10: the batch has the positions 0 to 0"),
+    (lambda batch: batch.retry(0, after=-1), "ConfigurationError: Retry(after=-1): give seconds, 0 to 3600, or None"),
+    (lambda batch: batch.retry(0, KeyError), "ConfigurationError: error=KeyError is a class: give an error, as in "),  # type: ignore[arg-type]
+    (lambda _: Worker("g", bootstrap_servers="x:1").stop(-1), "ConfigurationError: timeout=-1"),
+]
+
+
+@pytest.mark.parametrize(("mistake", "text"), MISTAKES, ids=[text for _, text in MISTAKES])
+def test_a_mistake_in_a_handler_fails_its_records_and_opens_no_breaker(
+    mistake: Callable[[Batch[int]], object], text: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    worker = Worker("g", bootstrap_servers="x:1")
+
+    @worker.batch_handler("t", value=serdes.int64, max_records=4, dead_letters="dead", retries=Backoff(times=1))
+    def handle(batch: Batch[int]) -> None:
+        mistake(batch)
+
+    with WorkerTestDriver(worker) as test:
+        for value in range(8):
+            test.deliver("t", value)
+        test.advance(seconds=60)
+        letters = test.dead_letters("dead")
+        reasons = [letter.reason for letter in letters]
+    assert len(reasons) == 8
+    assert all(reason.startswith(text) for reason in reasons), reasons
+    assert "the breaker is open" not in caplog.text
+
+
+@pytest.mark.parametrize("level", [logging.INFO, logging.DEBUG])
+def test_the_text_of_an_error_does_not_flood_the_log(level: int, caplog: pytest.LogCaptureFixture) -> None:
+    worker = Worker("g", bootstrap_servers="x:1")
+    worker.handler("t", value=serdes.int64, name="handle")(raising(Bug(5_000_000 * "x")))
+    with caplog.at_level(level, LOGGER), WorkerTestDriver(worker) as test:
+        test.deliver("t", 0)
+    assert "xxx…" in caplog.text
+    assert len(caplog.text) < 20_000

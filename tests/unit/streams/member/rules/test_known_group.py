@@ -1,10 +1,10 @@
 """Endpoints of interactive queries."""
 
-from kafka_groups.protocol.messages.streams_group import UserEndpoint
 from kafka_groups.protocol.messages.streams_group_heartbeat import (
     EndpointToPartitions,
     StreamsGroupHeartbeatTopicPartition,
 )
+from kafka_groups.protocol.messages.streams_group_parts import UserEndpoint
 from kafka_groups.streams.member.rules.known_group import EndpointPartitions, partitions_of_endpoints
 from kafka_groups.types import TopicPartition
 

@@ -17,8 +17,8 @@ from kafka_groups.streams.member.rules.member_events import (
     StatusesChanged,
     TasksAssigned,
 )
+from kafka_groups.streams.member.rules.member_tasks import NO_TASKS, MemberTasks, tasks_to_wire
 from kafka_groups.streams.member.rules.states import MembershipState
-from kafka_groups.streams.member.rules.tasks import NO_TASKS, MemberTasks, tasks_to_wire
 from tests.unit.streams.member.driven import (
     DELAYED,
     INTERVAL_MS,

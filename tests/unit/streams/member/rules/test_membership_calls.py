@@ -1,7 +1,7 @@
 """When an application is overdue."""
 
 from kafka_groups.client.requests import NEVER_MS
-from kafka_groups.streams.member.rules.application_calls import ApplicationCalls
+from kafka_groups.streams.member.rules.inbox import ApplicationCalls
 
 
 def test_before_the_first_call_nobody_is_late() -> None:

@@ -12,20 +12,21 @@ from kafka_groups.errors import (
     UnsupportedVersionError,
 )
 from kafka_groups.protocol.error_codes import ErrorCode
-from kafka_groups.protocol.messages.streams_group import TaskOffset
 from kafka_groups.protocol.messages.streams_group_heartbeat import (
+    LEAVE_GROUP_EPOCH,
     EndpointToPartitions,
     StreamsGroupHeartbeatRequest,
     StreamsGroupHeartbeatStatus,
     StreamsGroupHeartbeatTopicPartition,
     StreamsStatus,
 )
-from kafka_groups.streams.member.rules.committing import CommittingMember, member_of_all_tasks
+from kafka_groups.protocol.messages.streams_group_parts import TaskOffset
+from kafka_groups.streams.member.rules.committing_member import CommittingMember, member_of_all_tasks
 from kafka_groups.streams.member.rules.known_group import EndpointPartitions
 from kafka_groups.streams.member.rules.member_events import TasksAssigned
+from kafka_groups.streams.member.rules.member_tasks import NO_TASKS, tasks_to_wire
 from kafka_groups.streams.member.rules.states import MembershipState
 from kafka_groups.streams.member.rules.task_offsets import TaskPosition
-from kafka_groups.streams.member.rules.tasks import NO_TASKS, tasks_to_wire
 from kafka_groups.types import TopicPartition
 from tests.unit.streams.member.driven import ENDPOINT, FULL, JOINING, SESSION_MS, A, B, C, Member, lists, tasks, wire
 
@@ -284,6 +285,15 @@ def test_a_shutdown_is_requested_until_the_coordinator_has_heard_it() -> None:
     member.answer(request, status=(status,))
     assert member.membership.group.shutdown_requested
     assert not wire(member.heartbeat()).shutdown_application
+
+
+def test_a_member_that_leaves_at_once_still_requests_the_shutdown() -> None:
+    member = Member().joined(A)
+    member.membership.request_shutdown()
+    member.membership.leave()
+    request = member.send()
+    assert wire(request).member_epoch == LEAVE_GROUP_EPOCH
+    assert wire(request).shutdown_application
 
 
 def test_endpoints_are_kept_with_their_epoch() -> None:

@@ -16,7 +16,7 @@ from kafka_groups.broker.coordinators.groups.streams.topologies.configured_topol
     ConfiguredSubtopology,
     ConfiguredTopology,
 )
-from kafka_groups.broker.coordinators.groups.topics import TopicsImage
+from kafka_groups.broker.coordinators.groups.topics_image import TopicsImage
 from kafka_groups.config.cluster.streams_group import StreamsGroupConfig
 from kafka_groups.types import TaskId
 
@@ -48,10 +48,13 @@ def application_input(
         ConfigurationError: Its configuration is not possible with such assignors.
     """
     tasks = tasks_of_topology(_topics(configured, topics), topics.replica_racks, application_id=group.group_id)
+    # A classic application subscribes to the source topics of all its sub-topologies, whichever tasks a consumer has.
+    # The assignors of KIP-924 expect to see that subscription.
     names = frozenset(name for each in configured.subtopologies.values() for name in each.source_names)
     members = {
         id_: _member(group, id_, reported.get(id_, _NONE_REPORTED), tasks, names) for id_ in sorted(group.members)
     }
+    # The broker's configuration decides, not that of the clients: KIP-1071, "Global & Dynamic Group Configuration".
     configs = AssignmentConfigs(
         acceptable_recovery_lag=rules.acceptable_recovery_lag,
         num_standby_replicas=config.num_standby_replicas,

@@ -20,7 +20,6 @@ from kafka_groups.assignment import (
     check_assignment,
 )
 from kafka_groups.assignment.group.by_subtopology import grouped_offsets, grouped_tasks, tasks_in
-from kafka_groups.broker.coordinators.groups.epochs.group import TargetEpoch
 from kafka_groups.broker.coordinators.groups.epochs.target import (
     NO_TOPICS_HASH,
     existing_topics,
@@ -31,19 +30,20 @@ from kafka_groups.broker.coordinators.groups.streams.assigning.application_targe
 from kafka_groups.broker.coordinators.groups.streams.computation import AssignmentComputation
 from kafka_groups.broker.coordinators.groups.streams.effects import ComputeAssignment
 from kafka_groups.broker.coordinators.groups.streams.group import StreamsDraft, StreamsGroup
-from kafka_groups.broker.coordinators.groups.streams.records import (
-    NOT_VALIDATED,
-    StreamsGroupMetadata,
-    StreamsGroupTargetAssignmentMember,
-    StreamsGroupTargetAssignmentMetadata,
-    StreamsTarget,
-)
+from kafka_groups.broker.coordinators.groups.streams.records import NOT_VALIDATED, StreamsTarget
 from kafka_groups.broker.coordinators.groups.streams.settings import StreamsRules
 from kafka_groups.broker.coordinators.groups.streams.soft_state import ReportedOffsets, StreamsSoftState
 from kafka_groups.broker.coordinators.groups.streams.topologies.configured_topology import ConfiguredTopology
-from kafka_groups.broker.coordinators.groups.topics import TopicsImage
+from kafka_groups.broker.coordinators.groups.topics_image import TopicsImage
 from kafka_groups.config.cluster.streams_group import StreamsGroupConfig
 from kafka_groups.errors import ConfigurationError, UnknownServerError
+from kafka_groups.errors.texts import text_of
+from kafka_groups.protocol.coordinator_records.group_record import TargetEpoch
+from kafka_groups.protocol.coordinator_records.streams_group import (
+    StreamsGroupMetadata,
+    StreamsGroupTargetAssignmentMember,
+    StreamsGroupTargetAssignmentMetadata,
+)
 
 __all__ = [
     "SLOW_ASSIGNOR_MS",
@@ -76,6 +76,8 @@ _COMPUTING = "The next assignment of tasks is being computed (streams.assignor.n
 def assignment_configs(config: StreamsGroupConfig) -> Mapping[str, str]:
     """Return the configs that assignors may use, as the group's record has them."""
     tags = ",".join(config.rack_aware_assignment_tags)
+    # Kafka also leaves the tags out if there are none (GroupMetadataManager.streamsGroupAssignmentConfigs). An entry
+    # with an empty value would differ from the record of an earlier release and cause a rebalance after an upgrade.
     return {_NUM_STANDBY_REPLICAS: str(config.num_standby_replicas)} | ({_RACK_TAGS: tags} if tags else {})
 
 
@@ -91,6 +93,8 @@ def metadata_hash(group: StreamsGroup, topics: TopicsImage, *, departed: int = 0
         departed: The number of departed members to count.
     """
     names = () if group.topology is None else group.topology.required_topics
+    # KIP-1071, "Rebalance Process", only watches input topics. Kafka's StreamsGroup.computeMetadataHash covers all
+    # topics that the topology requires, because a changelog that was deleted makes the group NOT_READY as well.
     found = [(each.name, each.topic_id.hex, each.num_partitions) for each in existing_topics(names, topics)]
     if not found:
         return NO_TOPICS_HASH
@@ -115,8 +119,12 @@ def increase_if_due(
         return
     known = draft.group.metadata
     configured = soft.configured
+    # A topology that begins or ceases to work changes nothing in the topics that the record knows of, but it decides
+    # between real and empty assignments. Its epoch is therefore compared as well (StreamsGroup.validatedTopologyEpoch
+    # in Kafka).
     validated = NOT_VALIDATED if configured is None or not configured.is_ready else configured.epoch
     facts = (metadata_hash(draft.group, topics), validated, assignment_configs(config))
+    # All reasons increase the epoch by one, however many apply at once. KIP-1071, "Rebalance Process", lists them.
     if has_changed or facts != (known.metadata_hash, known.validated_topology_epoch, known.assignment_configs):
         _increase(draft, *facts)
     soft.looked_at = (topics.version, draft.group.metadata, config)
@@ -128,6 +136,8 @@ def follow_departure(draft: StreamsDraft, topics: TopicsImage) -> None:
     As in Kafka, changes of topics are left to the next heartbeat.
     """
     group, known = draft.group, draft.group.metadata
+    # The hash of the record also covers the number of members. If the topics are the same, it is brought up to the new
+    # number; if they are not, the old hash stays in the record, so that the next heartbeat sees the difference.
     has_same_topics = metadata_hash(group, topics, departed=1) == known.metadata_hash
     hashed = metadata_hash(group, topics) if has_same_topics else known.metadata_hash
     _increase(draft, hashed, known.validated_topology_epoch, known.assignment_configs)
@@ -202,20 +212,29 @@ def assign_if_due(draft: StreamsDraft, context: TargetContext) -> TargetStep:
     Raises:
         UnknownServerError: The assignor failed, or its assignment cannot be used. Nothing was written.
     """
+    # The cases follow GroupMetadataManager.maybeUpdateStreamsTargetAssignment in Kafka: the target assignment is
+    # current, it has to wait for its interval, or it is computed.
     if not draft.group.needs_target:
         return TargetStep()
     config, wall_ms = context.config, context.rules.wall_ms()
-    if not draft.group.target_epoch.may_be_followed(config.assignment_interval_ms, wall_ms):
+    if not draft.group.may_have_new_target(config.assignment_interval_ms, wall_ms):
+        # KIP-1263 collects the changes of an interval in one assignment. Until then members keep their tasks and
+        # receive the status ASSIGNMENT_DELAYED.
         return TargetStep(_INTERVAL)
+    # KIP-1071, "Handling topic topology mismatches": all members get an empty assignment while the group is NOT_READY.
+    # The assignor is not asked, because it could not know how many tasks there are.
     if not context.configured.is_ready:  # no member has tasks
         write_target(draft, {}, wall_ms)
         return TargetStep()
     assignor = assignor_for(config, context.rules.assignors)
+    # An assignor of applications (KIP-924) may run for seconds and does not run on the thread of the coordinator. Those
+    # of KIP-1357 run at once, as in Kafka without group.streams.assignor.offload.enable.
     if isinstance(assignor, Registered):
         return _begun(draft.group, assignor, context)
     spec, topology = _group_spec(draft.group, config, context.reported), _described(context.configured)
     assigned = _assigned(assignor, spec, topology, draft.group.epoch)
     took_ms = context.rules.wall_ms() - wall_ms
+    # The broker has one event loop, so an assignor that runs on it delays the heartbeats of all other groups.
     if took_ms > SLOW_ASSIGNOR_MS:
         _log.warning("group %s: the task assignor %s took %d ms.", draft.group.group_id, assignor.name, took_ms)
     write_target(draft, {member_id: _as_target(each) for member_id, each in assigned.items()}, wall_ms)
@@ -231,6 +250,8 @@ def write_target(draft: StreamsDraft, targets: Mapping[str, StreamsTarget], wall
         wall_ms: The time.
     """
     group = draft.group
+    # Only targets that differ are written, as in TargetAssignmentBuilder.build of streams groups in Kafka: with many
+    # members, most targets stay the same. Members that are gone lost theirs when they were removed.
     for member_id in group.members:
         target = targets.get(member_id, _NOTHING)
         if group.target.get(member_id) != target:
@@ -256,10 +277,14 @@ def _assigned(
 ) -> Mapping[str, MemberAssignment]:
     try:
         assignment: MemberAssignments = assignor.assign(spec, topology)
+        # Kafka does not check what an assignor returns. Here, a wrong assignment fails instead of being stored: members
+        # would run it as it is, and a task with two active owners would be processed twice.
         check_assignment(assignment, spec, topology)
+    # Kafka answers with UNKNOWN_SERVER_ERROR as well and writes nothing, so the next heartbeat tries again.
     except Exception as error:  # an assignor may be anybody's
         _log.warning("The task assignor %s failed for epoch %d.", assignor.name, epoch, exc_info=True)
-        raise UnknownServerError(f"Failed to compute a new target assignment for epoch {epoch}: {error}") from error
+        told = text_of(error)
+        raise UnknownServerError(f"Failed to compute a new target assignment for epoch {epoch}: {told}") from error
     return assignment.members
 
 
@@ -280,6 +305,8 @@ def _member_spec(group: StreamsGroup, member_id: str, reported: ReportedOffsets)
         instance_id=member.instance_id,
         rack_id=member.rack_id,
         client_tags=member.client_tags,
+        # The assignor is sticky to tasks that members run, not to the last target assignment, which they may not have
+        # reached (TargetAssignmentBuilder.createMemberMetadataAndState in Kafka).
         active_tasks=grouped_tasks(current.active),
         standby_tasks=grouped_tasks(current.standby),
         task_offsets=grouped_offsets(reported.offsets),

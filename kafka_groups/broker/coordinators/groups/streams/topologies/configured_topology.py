@@ -14,9 +14,9 @@ from kafka_groups.broker.coordinators.groups.streams.topologies.partition_counts
     decided_counts,
 )
 from kafka_groups.broker.coordinators.groups.streams.topologies.topology import StreamsTopology
-from kafka_groups.broker.coordinators.groups.topics import TopicsImage
-from kafka_groups.protocol.messages.streams_group import StreamsSubtopology, StreamsTopicInfo
+from kafka_groups.broker.coordinators.groups.topics_image import TopicsImage
 from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsStatus
+from kafka_groups.protocol.messages.streams_group_parts import StreamsSubtopology, StreamsTopicInfo
 
 __all__ = ["ConfiguredSubtopology", "ConfiguredTopology", "TopicProblem", "configured"]
 
@@ -82,6 +82,9 @@ def configured(topology: StreamsTopology, topics: TopicsImage) -> ConfiguredTopo
     Raises:
         StreamsInvalidTopologyError: The numbers of partitions cannot be derived, whichever topics exist.
     """
+    # The order is that of KIP-1071, "Handling topic topology mismatches": without its source topics, nothing else about
+    # a topology can be decided, and numbers of partitions have to be right before internal topics are created with
+    # them. Kafka's InternalTopicManager.configureTopics has the same steps.
     missing = sorted(_missing_sources(topology, topics))
     if missing:
         detail = f"Source topics are missing: {_summary(missing)}."
@@ -90,12 +93,15 @@ def configured(topology: StreamsTopology, topics: TopicsImage) -> ConfiguredTopo
         counts = decided_counts(topology, topics)
         subtopologies = {each.subtopology_id: _configured(each, counts) for each in topology.subtopologies}
         to_create = _missing_internal(topology, subtopologies, topics)
+    # There are two kinds of problems. Numbers that cannot be derived from any topics are an error, which is fatal for
+    # the member. Numbers that contradict each other may be put right by an operator, so the members wait with a status.
     except IncorrectlyPartitioned as error:
         return _unusable(topology, TopicProblem(StreamsStatus.INCORRECTLY_PARTITIONED_TOPICS, str(error)))
     return ConfiguredTopology(topology.epoch, subtopologies, to_create, _problem_of(to_create))
 
 
 def _missing_sources(topology: StreamsTopology, topics: TopicsImage) -> set[str]:
+    # Repartition topics are sources as well, but the broker creates them itself.
     sources = {name for each in topology.subtopologies for name in each.source_topics}
     return {name for name in sources if topics.topic(name) is None}
 
@@ -114,6 +120,7 @@ def _configured(subtopology: StreamsSubtopology, counts: PartitionCounts) -> Con
 
 
 def _sized(infos: Iterable[StreamsTopicInfo], counts: PartitionCounts) -> tuple[StreamsTopicInfo, ...]:
+    # A number of 0 stands for "as many as needed" (InternalTopicManager.fromPersistedTopicInfo).
     return tuple(evolve(each, partitions=each.partitions or counts.decided[each.name]) for each in infos)
 
 
@@ -123,8 +130,11 @@ def _missing_internal(
     needed = {info.name: info for each in subtopologies.values() for info in each.internal_topics}
     for name in topology.required_topics:
         existing, info = topics.topic(name), needed.get(name)
+        # A missing topic is to be created. One that is only a source has been looked at before.
         if existing is None or info is None:
             continue
+        # KIP-1071, "Handling topic topology mismatches", case 2. Other configs of an existing topic, case 4, are not
+        # compared: Kafka ignores differences there.
         if existing.num_partitions != info.partitions:
             raise IncorrectlyPartitioned(
                 f"Topic {name} has {existing.num_partitions} partitions, but the topology needs {info.partitions}."
@@ -141,5 +151,7 @@ def _problem_of(to_create: Iterable[StreamsTopicInfo]) -> TopicProblem | None:
 
 
 def _summary(names: list[str]) -> str:
+    # InternalTopicManager.summarizeTopics in Kafka also names three topics only: the status goes to every member with
+    # every heartbeat.
     told = ", ".join(names[:_TOPICS_TOLD])
     return told if len(names) <= _TOPICS_TOLD else f"{told} and {len(names) - _TOPICS_TOLD} more"

@@ -8,8 +8,8 @@ from attrs import define
 
 from kafka_groups.broker.metadata.topic_names import check_topic_name
 from kafka_groups.errors import InvalidRequestError, InvalidTopicError, StreamsInvalidTopologyError
-from kafka_groups.protocol.messages.streams_group import CopartitionGroup, StreamsSubtopology, StreamsTopicInfo
 from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatTopology
+from kafka_groups.protocol.messages.streams_group_parts import CopartitionGroup, StreamsSubtopology, StreamsTopicInfo
 
 __all__ = ["StreamsTopology", "check_topic_names", "check_topology", "copartitioned_topics", "topology_of"]
 
@@ -46,6 +46,8 @@ class StreamsTopology:
 
 def topology_of(request: StreamsGroupHeartbeatTopology) -> StreamsTopology:
     """Return the topology that a member has sent. In which order it lists the sub-topologies does not matter."""
+    # Topologies are compared as a whole when a member joins. Kafka keeps sub-topologies in a map by id
+    # (StreamsTopology.fromHeartbeatRequest), so two members may list them in different orders.
     ordered = sorted(request.subtopologies, key=lambda each: each.subtopology_id)
     return StreamsTopology(request.epoch, tuple(ordered))
 
@@ -66,6 +68,8 @@ def check_topic_names(topology: StreamsGroupHeartbeatTopology) -> None:
         StreamsInvalidTopologyError: A name is not a topic's, or is that of an internal topic of Kafka.
     """
     for name in sorted({name for each in topology.subtopologies for name in _named(each)}):
+        # KafkaApis.handleStreamsGroupHeartbeat in Kafka makes both checks before anything else: an application must not
+        # have coordinators' topics created or read for it.
         if name in _INTERNAL_TOPICS:
             raise StreamsInvalidTopologyError(f"The topology uses {name}, which is an internal topic of Kafka.")
         try:
@@ -81,8 +85,11 @@ def check_topology(topology: StreamsGroupHeartbeatTopology) -> None:
         InvalidRequestError: It has a regular expression, or a negative epoch.
         StreamsInvalidTopologyError: It contradicts itself.
     """
+    # -1 stands for "no topology" in records and responses, so a member must not send it.
     if topology.epoch < 0:
         raise InvalidRequestError(f"The epoch of a topology must not be negative, but it is {topology.epoch}.")
+    # Of these checks, Kafka 4.4 has only the one for changelogs (GroupCoordinatorService.throwIfInvalidTopology). The
+    # others keep what would fail later, with UNKNOWN_SERVER_ERROR or in an assignor, from being stored.
     counted = Counter(each.subtopology_id for each in topology.subtopologies)
     for subtopology_id, count in counted.items():
         if count > 1:
@@ -92,17 +99,21 @@ def check_topology(topology: StreamsGroupHeartbeatTopology) -> None:
 
 
 def _check_subtopology(subtopology: StreamsSubtopology) -> None:
+    # KIP-1071 has regular expressions; no release up to 4.4 supports them.
     if subtopology.source_topic_regex:
         raise InvalidRequestError(
             f"Sub-topology {subtopology.subtopology_id} reads topics by a regular expression, which is not supported. "
             "Name the topics."
         )
     for changelog in subtopology.state_changelog_topics:
+        # KIP-1071, "Request Validation". A changelog has a partition for each task, and their number is known only to
+        # the broker.
         if changelog.partitions:
             raise StreamsInvalidTopologyError(
                 f"Changelog topic {changelog.name} has {changelog.partitions} partitions. It must leave the number "
                 "open, because it needs as many as there are tasks."
             )
+    # KIP-1071, "Request Validation", requires valid indices.
     for group in subtopology.copartition_groups:
         _check_positions(subtopology, group.source_topics, len(subtopology.source_topics))
         _check_positions(subtopology, group.repartition_source_topics, len(subtopology.repartition_source_topics))

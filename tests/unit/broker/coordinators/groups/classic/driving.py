@@ -10,11 +10,11 @@ from attrs import define, field
 from kafka_groups.broker.coordinators.groups.classic.group import ClassicGroup
 from kafka_groups.broker.coordinators.groups.classic.groups import ClassicGroups
 from kafka_groups.broker.coordinators.groups.classic.joining import ClassicSources
-from kafka_groups.broker.coordinators.groups.classic.records import ClassicGroupMetadata
 from kafka_groups.broker.coordinators.groups.classic.settings import ClassicGroupSettings
 from kafka_groups.broker.coordinators.groups.member_client import MemberClient
-from kafka_groups.broker.coordinators.groups.stored_records import StoredGroupRecords
+from kafka_groups.broker.coordinators.groups.records import GROUP_RECORDS
 from kafka_groups.broker.coordinators.result import Reply, Result
+from kafka_groups.protocol.coordinator_records.offsets import ClassicGroupMetadata
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.heartbeat import HeartbeatRequest
 from kafka_groups.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
@@ -146,7 +146,7 @@ class Cluster:
 
 def through_bytes(record: ClassicGroupMetadata) -> ClassicGroupMetadata:
     """The record after it was written to a log, and read again."""
-    codec = StoredGroupRecords()
+    codec = GROUP_RECORDS
     found = codec.decode(*codec.encode(record))
     assert isinstance(found, ClassicGroupMetadata)
     return found

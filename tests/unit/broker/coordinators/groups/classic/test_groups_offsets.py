@@ -9,7 +9,6 @@ from attrs import evolve
 
 from kafka_groups.broker.coordinators.groups.classic.groups import ClassicGroups
 from kafka_groups.broker.coordinators.groups.classic.joining import ClassicSources
-from kafka_groups.broker.coordinators.groups.classic.records import ClassicGroupMetadata
 from kafka_groups.broker.coordinators.groups.classic.settings import ClassicGroupSettings
 from kafka_groups.broker.coordinators.groups.offsets.commits import OffsetCommitter
 from kafka_groups.errors import (
@@ -20,7 +19,11 @@ from kafka_groups.errors import (
     NonEmptyGroupError,
     UnknownMemberIdError,
 )
-from kafka_groups.protocol.coordinator_records.offsets import GroupMetadataMember, GroupMetadataValue
+from kafka_groups.protocol.coordinator_records.offsets import (
+    ClassicGroupMetadata,
+    GroupMetadataMember,
+    GroupMetadataValue,
+)
 
 GROUP = "g"
 COMMITTED_MS, EMPTY_SINCE_MS = 1_000, 5_000

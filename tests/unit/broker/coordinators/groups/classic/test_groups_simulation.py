@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from kafka_groups.broker.coordinators.groups.classic.changes import TimerKey, TimerKind
+from kafka_groups.broker.coordinators.groups.classic.classic_changes import TimerKey, TimerKind
 from kafka_groups.broker.coordinators.groups.classic.states import ClassicGroupState
 from kafka_groups.protocol.error_codes import ErrorCode
 from tests.unit.broker.coordinators.groups.classic.driving import (

@@ -4,10 +4,9 @@ from typing import Any
 
 import pytest
 
-from kafka_groups.broker.coordinators.groups.classic.records import ClassicGroupMetadata
 from kafka_groups.broker.coordinators.groups.offsets.commits import OffsetCommitter
 from kafka_groups.errors import BrokerError
-from kafka_groups.protocol.coordinator_records.offsets import GroupMetadataValue
+from kafka_groups.protocol.coordinator_records.offsets import ClassicGroupMetadata, GroupMetadataValue
 from kafka_groups.protocol.error_codes import ErrorCode
 from tests.unit.broker.coordinators.groups.classic.driving import (
     DELAY_MS,

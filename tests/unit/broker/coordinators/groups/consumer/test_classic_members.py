@@ -34,7 +34,7 @@ def scene() -> Scene:
 def join(scene: Scene, member_id: str, **fields: Any) -> Any:
     """JoinGroup of a member that says what it owns."""
     request = evolve(JOIN, member_id=member_id, **fields)
-    return scene.store(scene.shard.join(request, CLIENT, OLD_VERSION, scene.now_ms))
+    return scene.store(scene.shard.join_group(request, CLIENT, OLD_VERSION, scene.now_ms))
 
 
 def members(scene: Scene) -> set[str]:

@@ -210,3 +210,16 @@ def turns_of_search(consumers: Consumers) -> int:
         consumers.store(consumers.groups.expire(consumers.now_ms))
         turns += 1
     return turns
+
+
+def test_the_table_of_members_grows_as_kafkas_does_also_when_a_member_changes() -> None:
+    consumers = Consumers()
+    consumers.topics.create("t", 2)
+    consumers.topics.create("u", 2)
+    consumers.join("a", "t")
+    consumers.join("b", "t")
+    assert consumers.group.member_slots == 2
+    consumers.join("b", "u")
+    assert consumers.group.member_slots == 4
+    consumers.move()
+    assert consumers.group.member_slots == 4

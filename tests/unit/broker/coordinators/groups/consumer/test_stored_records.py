@@ -5,13 +5,13 @@ from functools import partial
 
 import pytest
 
-from kafka_groups.broker.coordinators.groups.classic.records import ClassicGroupMetadata
 from kafka_groups.broker.coordinators.groups.consumer.groups import ConsumerGroups
-from kafka_groups.broker.coordinators.groups.consumer.records import ConsumerGroupRecord
 from kafka_groups.broker.coordinators.groups.consumer.settings import ConsumerRules, ConsumerSources
 from kafka_groups.broker.coordinators.groups.consumer.states import ConsumerGroupState, ConsumerMemberState
-from kafka_groups.broker.coordinators.groups.stored_records import StoredGroupRecords
+from kafka_groups.broker.coordinators.groups.records import GROUP_RECORDS
 from kafka_groups.config.cluster.consumer_group import ConsumerGroupConfig
+from kafka_groups.protocol.coordinator_records.consumer_group import OfConsumerGroup
+from kafka_groups.protocol.coordinator_records.offsets import ClassicGroupMetadata
 from kafka_groups.types import random_uuid
 from tests.recording.golden_consumer_groups import (
     GROUP,
@@ -27,7 +27,7 @@ from tests.recording.golden_consumer_groups import (
 from tests.recording.golden_records import GoldenRecords
 from tests.support.broker.share_groups import Topics
 
-CODEC = StoredGroupRecords()
+CODEC = GROUP_RECORDS
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +41,7 @@ def groups_after(golden: GoldenRecords, step: str) -> ConsumerGroups:
     steps = golden.steps[: golden.steps.index(step) + 1]
     for each in golden.records:
         record = CODEC.decode(each.stored.key, each.stored.value)
-        if each.step in steps and isinstance(record, ConsumerGroupRecord):
+        if each.step in steps and isinstance(record, OfConsumerGroup):
             groups.replay(record)
     return groups
 

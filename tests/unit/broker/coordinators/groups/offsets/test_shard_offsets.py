@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterator, Mapping
 import pytest
 
 from kafka_groups.broker.coordinators.groups.offsets.commits import OffsetCommitter
-from kafka_groups.broker.coordinators.groups.offsets.records import OffsetCommitted
 from kafka_groups.broker.coordinators.groups.offsets.retention import RetentionPolicy
 from kafka_groups.broker.coordinators.groups.offsets.shard_offsets import UNSTABLE, ShardOffsets, Unstable
 from kafka_groups.broker.coordinators.result import Result
@@ -14,7 +13,7 @@ from kafka_groups.broker.log.entries import Producer
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.metadata.topics import BrokerEndpoint
 from kafka_groups.errors import IllegalGenerationError
-from kafka_groups.protocol.coordinator_records.offsets import OffsetCommitValue
+from kafka_groups.protocol.coordinator_records.offsets import OffsetCommit, OffsetCommitValue
 from kafka_groups.types import TopicPartition
 
 FIRST, SECOND = TopicPartition("t", 0), TopicPartition("t", 1)
@@ -62,7 +61,7 @@ class Bench:
         self.groups = AnyGroups()
         self.offsets = ShardOffsets(self.metadata, RetentionPolicy(1_000, 100), self.groups)
 
-    def store(self, result: Result[None, OffsetCommitted] | tuple[OffsetCommitted, ...]) -> None:
+    def store(self, result: Result[None, OffsetCommit] | tuple[OffsetCommit, ...]) -> None:
         for record in result.records if isinstance(result, Result) else result:
             self.offsets.replay(record, 0)
 
@@ -74,7 +73,7 @@ class Bench:
 
     def replay_of(self, producer: Producer | None, offset: int, at: int = 0) -> None:
         value = OffsetCommitValue(offset=offset, leader_epoch=0, metadata="", commit_timestamp_ms=0)
-        self.offsets.replay(OffsetCommitted("g", FIRST.topic, FIRST.partition, value), at, producer)
+        self.offsets.replay(OffsetCommit("g", FIRST.topic, FIRST.partition, value), at, producer)
 
     def fetch_stable(self) -> tuple[int | Unstable | None, ...]:
         fetched = self.offsets.fetch("g", [FIRST], require_stable=True).response

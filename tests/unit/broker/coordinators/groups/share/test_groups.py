@@ -4,15 +4,16 @@ import pytest
 
 from kafka_groups.broker.coordinators.groups.share.group import Draft, GroupState, ShareGroup
 from kafka_groups.broker.coordinators.groups.share.groups import ShareGroups
-from kafka_groups.broker.coordinators.groups.share.records import (
-    ShareGroupMemberMetadata,
-    ShareGroupMetadata,
-    ShareGroupTargetAssignmentMetadata,
-)
 from kafka_groups.broker.profile import PROFILES
 from kafka_groups.config.cluster.broker import ShareGroupConfig
 from kafka_groups.errors import GroupIdNotFoundError
-from kafka_groups.protocol.coordinator_records.share_group import ShareGroupMemberMetadataValue, ShareGroupMetadataValue
+from kafka_groups.protocol.coordinator_records.share_group import (
+    ShareGroupMemberMetadata,
+    ShareGroupMemberMetadataValue,
+    ShareGroupMetadata,
+    ShareGroupMetadataValue,
+    ShareGroupTargetAssignmentMetadata,
+)
 from kafka_groups.protocol.messages.share_group_describe import DescribedAssignment, DescribedTopicPartitions, Member
 from kafka_groups.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
 from tests.support.broker.share_groups import CLIENT, GROUP, Coordination, Topics

@@ -5,7 +5,7 @@ from copy import deepcopy
 import pytest
 from attrs import evolve
 
-from kafka_groups.broker.coordinators.groups.share.groups import MemberKey
+from kafka_groups.broker.coordinators.groups.epochs.group_deadlines import Deadline, DeadlineKind
 from kafka_groups.errors import UnknownMemberIdError
 from tests.support.broker.share_groups import GROUP, Coordination, assigned
 
@@ -17,8 +17,8 @@ def coordination() -> Coordination:
     return made
 
 
-def key(member_id: str) -> MemberKey:
-    return MemberKey(GROUP, member_id)
+def key(member_id: str) -> Deadline:
+    return Deadline(GROUP, member_id, DeadlineKind.SESSION)
 
 
 def test_the_last_deadline_counts_also_when_it_moves_back(coordination: Coordination) -> None:

@@ -2,16 +2,15 @@
 
 import pytest
 
-from kafka_groups.broker.coordinators.groups.share.records import (
-    ShareGroupMemberMetadata,
-    ShareGroupRecord,
-    ShareGroupStatePartitionMetadata,
-    StatePartitions,
-)
+from kafka_groups.broker.coordinators.groups.share.records import ShareGroupRecord, StatePartitions
 from kafka_groups.broker.coordinators.groups.share.state_partitions import first_offsets
 from kafka_groups.broker.coordinators.result import Reply
 from kafka_groups.broker.profile import PROFILES
 from kafka_groups.errors import CoordinatorNotAvailableError, GroupIdNotFoundError, NonEmptyGroupError
+from kafka_groups.protocol.coordinator_records.share_group import (
+    ShareGroupMemberMetadata,
+    ShareGroupStatePartitionMetadata,
+)
 from tests.support.broker.share_groups import GROUP, Coordination, assigned
 
 

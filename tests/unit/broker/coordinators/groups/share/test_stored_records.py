@@ -2,20 +2,18 @@
 
 import pytest
 
-from kafka_groups.broker.coordinators.groups.classic.records import ClassicGroupMetadata
-from kafka_groups.broker.coordinators.groups.consumer.records import ConsumerGroupRecord
-from kafka_groups.broker.coordinators.groups.offsets.records import OffsetCommitted
+from kafka_groups.broker.coordinators.groups.records import GROUP_RECORDS
 from kafka_groups.broker.coordinators.groups.share.groups import ShareGroups
-from kafka_groups.broker.coordinators.groups.share.records import (
-    ShareGroupRecord,
+from kafka_groups.broker.coordinators.groups.share.records import ShareGroupRecord, StatePartitions
+from kafka_groups.config.cluster.broker import ShareGroupConfig
+from kafka_groups.protocol.coordinator_records.consumer_group import OfConsumerGroup
+from kafka_groups.protocol.coordinator_records.consumer_offsets import CONSUMER_OFFSETS
+from kafka_groups.protocol.coordinator_records.offsets import ClassicGroupMetadata, OffsetCommit
+from kafka_groups.protocol.coordinator_records.share_group import (
     ShareGroupStatePartitionMetadata,
     ShareGroupTargetAssignmentMetadata,
-    StatePartitions,
 )
-from kafka_groups.broker.coordinators.groups.stored_records import StoredGroupRecords
-from kafka_groups.broker.coordinators.groups.streams.records import StreamsGroupRecord
-from kafka_groups.config.cluster.broker import ShareGroupConfig
-from kafka_groups.protocol.coordinator_records.consumer_offsets import CONSUMER_OFFSETS
+from kafka_groups.protocol.coordinator_records.streams_group import OfStreamsGroup
 from kafka_groups.types import TopicIdPartition
 from tests.recording.golden_records import (
     CLASSIC_GROUP,
@@ -30,7 +28,7 @@ from tests.recording.golden_records import (
 )
 from tests.support.broker.share_groups import Topics
 
-CODEC = StoredGroupRecords()
+CODEC = GROUP_RECORDS
 
 
 @pytest.fixture(scope="module")
@@ -40,12 +38,12 @@ def golden() -> GoldenRecords:
 
 def of_share_groups(golden: GoldenRecords) -> list[GoldenRecord]:
     stored = [record for record in golden.records if record.stored.topic == CONSUMER_OFFSETS.topic]
-    return [record for record in stored if getattr(record.stored.decode().key, "group", "") != CLASSIC_GROUP]
+    return [record for record in stored if getattr(record.stored.decode(), "group", "") != CLASSIC_GROUP]
 
 
 def decoded(record: GoldenRecord) -> ShareGroupRecord:
     found = CODEC.decode(record.stored.key, record.stored.value)
-    assert not isinstance(found, OffsetCommitted | ClassicGroupMetadata | ConsumerGroupRecord | StreamsGroupRecord)
+    assert not isinstance(found, OffsetCommit | ClassicGroupMetadata | OfConsumerGroup | OfStreamsGroup)
     return found
 
 

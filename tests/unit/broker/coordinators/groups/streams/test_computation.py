@@ -20,11 +20,11 @@ from kafka_groups.assignment import (
 )
 from kafka_groups.config.cluster.streams_group import StreamsGroupConfig
 from kafka_groups.errors import UnknownServerError
-from kafka_groups.protocol.messages.streams_group import KeyValue, TaskOffset
 from kafka_groups.protocol.messages.streams_group_heartbeat import (
     StreamsGroupHeartbeatResponse,
     StreamsStatus,
 )
+from kafka_groups.protocol.messages.streams_group_parts import KeyValue, TaskOffset
 from kafka_groups.protocol.messages.streams_group_topology_description_update import (
     StreamsGroupTopologyDescriptionUpdateRequest,
 )
@@ -242,7 +242,12 @@ def test_after_an_assignment_error_members_keep_their_tasks_and_the_assignor_run
     assert active(beat(streams, "a")) == set()
 
 
-@pytest.mark.parametrize("error", [LookupError("gone"), KeyError("x")])
+class WithoutTextError(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+
+@pytest.mark.parametrize("error", [LookupError("gone"), KeyError("x"), WithoutTextError()])
 def test_after_another_error_heartbeats_fail_as_with_kafka(error: Exception, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         streams, assignor = failing(error)

@@ -4,8 +4,8 @@ import pytest
 from attrs import evolve
 
 from kafka_groups.broker.coordinators.groups.streams.descriptions import checked_description
-from kafka_groups.broker.coordinators.groups.streams.records import StreamsGroupMetadata
 from kafka_groups.errors import InvalidRequestError
+from kafka_groups.protocol.coordinator_records.streams_group import StreamsGroupMetadata
 from kafka_groups.protocol.messages.streams_group_describe import TopologyDescriptionStatus
 from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatResponse
 from kafka_groups.protocol.messages.streams_group_topology_description_update import (

@@ -29,12 +29,12 @@ from kafka_groups.errors import (
     UnreleasedInstanceIdError,
     UnsupportedVersionError,
 )
-from kafka_groups.protocol.messages.streams_group import KeyValue, TaskOffset, UserEndpoint
 from kafka_groups.protocol.messages.streams_group_heartbeat import (
     StreamsGroupHeartbeatResponse,
     StreamsGroupHeartbeatTopicPartition,
     StreamsStatus,
 )
+from kafka_groups.protocol.messages.streams_group_parts import KeyValue, TaskOffset, UserEndpoint
 from kafka_groups.types import TopicPartition
 from tests.support.broker.streams_groups import AT_ONCE, GROUP, REBALANCE_MS, SIMPLE, Streams, active, standby, task_ids
 from tests.support.members.streams_topologies import WORD_COUNT, internal, sent, subtopology

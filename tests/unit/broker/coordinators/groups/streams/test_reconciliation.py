@@ -4,16 +4,14 @@ import pytest
 
 from kafka_groups.broker.coordinators.groups.streams.group import StreamsDraft, StreamsGroup
 from kafka_groups.broker.coordinators.groups.streams.reconciliation import reconcile
-from kafka_groups.broker.coordinators.groups.streams.records import (
-    StreamsAssignment,
-    StreamsGroupCurrentMemberAssignment,
-    StreamsGroupMemberMetadata,
-    StreamsMember,
-    StreamsTarget,
-)
+from kafka_groups.broker.coordinators.groups.streams.records import StreamsAssignment, StreamsMember, StreamsTarget
 from kafka_groups.broker.coordinators.groups.streams.states import STREAMS_MEMBER_TRANSITIONS, StreamsMemberState
 from kafka_groups.broker.coordinators.groups.streams.tasks import OwnedTasks
 from kafka_groups.errors import FencedMemberEpochError
+from kafka_groups.protocol.coordinator_records.streams_group import (
+    StreamsGroupCurrentMemberAssignment,
+    StreamsGroupMemberMetadata,
+)
 from kafka_groups.types import TaskId
 
 GROUP = "g"

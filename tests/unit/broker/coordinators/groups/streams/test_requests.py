@@ -6,8 +6,8 @@ import pytest
 
 from kafka_groups.broker.coordinators.groups.streams.requests import validate
 from kafka_groups.errors import InvalidRequestError, StreamsInvalidTopologyError
-from kafka_groups.protocol.messages.streams_group import StreamsSubtopology, TaskIds, TaskOffset
 from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatRequest
+from kafka_groups.protocol.messages.streams_group_parts import StreamsSubtopology, TaskIds, TaskOffset
 from tests.support.members.streams_topologies import internal, sent, subtopology
 
 TASKS = (TaskIds(subtopology_id="0", partitions=(0,)),)
@@ -22,6 +22,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({**JOINING, "member_id": ""}, "MemberId can't be empty"),
     ({**JOINING, "instance_id": ""}, "InstanceId can't be empty"),
     ({**JOINING, "rack_id": ""}, "RackId can't be empty"),
+    ({**JOINING, "rack_id": " "}, "RackId can't be empty"),
     ({**JOINING, "rebalance_timeout_ms": -1}, "RebalanceTimeoutMs must be provided"),
     ({**JOINING, "topology": None}, "Topology must be provided"),
     ({**JOINING, "active_tasks": TASKS}, "ActiveTasks must be empty"),

@@ -13,26 +13,21 @@ from kafka_groups.assignment import (
     TaskAssignors,
     TopologyDescriber,
 )
-from kafka_groups.broker.coordinators.groups.epochs.group import TargetEpoch
 from kafka_groups.broker.coordinators.groups.member_client import MemberClient
-from kafka_groups.broker.coordinators.groups.stored_records import from_stored, to_stored
+from kafka_groups.broker.coordinators.groups.records import GROUP_RECORDS
 from kafka_groups.broker.coordinators.groups.streams.effects import CreateInternalTopics
 from kafka_groups.broker.coordinators.groups.streams.group import StreamsGroup
 from kafka_groups.broker.coordinators.groups.streams.groups import StreamsGroups
-from kafka_groups.broker.coordinators.groups.streams.records import (
-    StreamsGroupCurrentMemberAssignment,
-    StreamsGroupEpoch,
-    StreamsGroupRecord,
-    StreamsTarget,
-)
+from kafka_groups.broker.coordinators.groups.streams.records import StreamsGroupEpoch, StreamsGroupRecord, StreamsTarget
 from kafka_groups.broker.coordinators.groups.streams.settings import StreamsRules
 from kafka_groups.broker.coordinators.groups.streams.states import StreamsGroupState, StreamsMemberState
 from kafka_groups.broker.coordinators.groups.streams.tasks import by_subtopology
 from kafka_groups.protocol.coordinator_records.consumer_offsets import CONSUMER_OFFSETS
-from kafka_groups.protocol.coordinator_records.record import CoordinatorRecord
+from kafka_groups.protocol.coordinator_records.group_record import TargetEpoch
 from kafka_groups.protocol.coordinator_records.streams_group import (
     CurrentTaskIds,
-    StreamsGroupCurrentMemberAssignmentKey,
+    OfStreamsGroup,
+    StreamsGroupCurrentMemberAssignment,
     StreamsGroupCurrentMemberAssignmentValue,
 )
 from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatRequest
@@ -60,10 +55,9 @@ def golden() -> GoldenRecords:
 
 def records_of(golden: GoldenRecords, step: str) -> list[StreamsGroupRecord]:
     """What Kafka wrote in a step."""
-    stored = [
-        CONSUMER_OFFSETS.decode(each.stored.key, each.stored.value) for each in golden.records if each.step == step
-    ]
-    return [record for each in stored if isinstance(record := from_stored(each), StreamsGroupRecord)]
+    stored = [each.stored for each in golden.records if each.step == step]
+    records = (GROUP_RECORDS.decode(each.key, each.value) for each in stored)
+    return [record for record in records if isinstance(record, OfStreamsGroup)]
 
 
 def without_times(record: StreamsGroupRecord) -> StreamsGroupRecord:
@@ -72,13 +66,13 @@ def without_times(record: StreamsGroupRecord) -> StreamsGroupRecord:
         case StreamsGroupEpoch() as epoch:
             return evolve(record, value=evolve(epoch, metadata_hash=bool(epoch.metadata_hash)))
         case TargetEpoch() as target:
-            return evolve(record, value=evolve(target, timestamp_ms=bool(target.timestamp_ms)))
+            return evolve(record, value=evolve(target, assignment_timestamp_ms=bool(target.assignment_timestamp_ms)))
     return record
 
 
 def as_bytes(records: list[StreamsGroupRecord]) -> list[tuple[bytes, bytes | None]]:
     """The bytes of records without what differs from run to run."""
-    return [CONSUMER_OFFSETS.encode(to_stored(without_times(record))) for record in records]
+    return [GROUP_RECORDS.encode(without_times(record)) for record in records]
 
 
 class KafkasAssignor:
@@ -156,9 +150,9 @@ class TourRequests:
 def test_kafkas_records_become_the_same_bytes_again(golden: GoldenRecords) -> None:
     kinds = set()
     for each in golden.records:
-        record = from_stored(CONSUMER_OFFSETS.decode(each.stored.key, each.stored.value))
+        record = GROUP_RECORDS.decode(each.stored.key, each.stored.value)
         kinds.add(type(record))
-        assert CONSUMER_OFFSETS.encode(to_stored(record)) == (each.stored.key, each.stored.value)
+        assert GROUP_RECORDS.encode(record) == (each.stored.key, each.stored.value)
     assert len(kinds) == 6
 
 
@@ -202,7 +196,7 @@ def test_states_and_epochs_of_other_releases() -> None:
             CurrentTaskIds(subtopology_id="1", partitions=(1, 2), assignment_epochs=(7,)),
         ),
     )
-    record = from_stored(CoordinatorRecord(StreamsGroupCurrentMemberAssignmentKey(group_id="g", member_id="m"), value))
+    record = GROUP_RECORDS.decode(*CONSUMER_OFFSETS.encode(StreamsGroupCurrentMemberAssignment("g", "m", value)))
 
     assert isinstance(record, StreamsGroupCurrentMemberAssignment)
     assert record.value is not None

@@ -4,11 +4,11 @@ import itertools
 
 import pytest
 
-from kafka_groups.share.workers.rules.events import EventKind
 from kafka_groups.share.workers.rules.failures.backoffs import Backoff
 from kafka_groups.share.workers.rules.failures.signals import ParseError, Reject, Retry
 from kafka_groups.share.workers.rules.failures.verdicts import OnError
-from kafka_groups.share.workers.rules.handling import MOST_DELAYED
+from kafka_groups.share.workers.rules.holdings import MOST_DELAYED
+from kafka_groups.share.workers.rules.outbox import EventKind
 from kafka_groups.types import AcknowledgeType
 from tests.unit.share.workers.rules.bench import Bench, outage, poison
 from tests.unit.share.workers.rules.jobs import Harmless, Job, Ruled
@@ -171,7 +171,7 @@ def test_a_run_of_which_all_was_taken_back_closes_nothing() -> None:
     bench.starts = 0
     bench.advance(300)
     bench.advance(30)
-    bench.handling.stretched(bench.now_ms)
+    bench.handling.runs.stretched(bench.now_ms)
     assert bench.runs[0].records == []
     bench.end(bench.runs[0], {})
     assert bench.handling.breaker.is_open

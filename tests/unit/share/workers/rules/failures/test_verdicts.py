@@ -4,6 +4,8 @@ import pickle
 
 import pytest
 
+from kafka_groups.errors import ClosedError, ConcurrentUseError, ConfigurationError, IllegalStateError
+from kafka_groups.errors.texts import named
 from kafka_groups.share.workers.rules.failures.backoffs import Backoff
 from kafka_groups.share.workers.rules.failures.signals import AttemptTimeoutError, ParseError
 from kafka_groups.share.workers.rules.failures.verdicts import Again, Decision, FailureRules, OnError, tells_of_sink
@@ -62,6 +64,18 @@ def test_errors_without_a_text_are_judged() -> None:
     assert rules().gives_up(error) == given_up
     assert rules({Exception: OnError.DEAD_LETTER}).judge(error) == given_up
     assert rules().judge(ParseError(error)) == Decision(OnError.DEAD_LETTER, f"the value cannot be parsed: {reason}")
+
+
+@pytest.mark.parametrize("error", [ConfigurationError("index=10"), IllegalStateError(), ConcurrentUseError()])
+def test_misuse_of_the_package_in_a_handler_is_no_outage(error: Exception) -> None:
+    assert rules().judge(error) == Again(Backoff())
+    assert rules({ValueError: OnError.REJECT, RuntimeError: OnError.REJECT}).judge(error) == Decision(
+        OnError.REJECT, named(error)
+    )
+
+
+def test_a_client_that_is_closed_may_be_an_outage() -> None:
+    assert tells_of_sink(rules().judge(ClosedError()))
 
 
 @pytest.mark.parametrize("kind", [AttemptTimeoutError, TimeoutError, OSError, Exception])

@@ -7,7 +7,7 @@ from kafka_groups.broker.coordinators.groups.streams.topologies.partition_counts
     decided_counts,
 )
 from kafka_groups.errors import StreamsInvalidTopologyError
-from kafka_groups.protocol.messages.streams_group import StreamsSubtopology
+from kafka_groups.protocol.messages.streams_group_parts import StreamsSubtopology
 from tests.support.broker.share_groups import Topics
 from tests.support.members.streams_topologies import internal, subtopology, together, topology
 

@@ -8,8 +8,8 @@ from kafka_groups.broker.coordinators.groups.streams.topologies.topology import 
     topology_of,
 )
 from kafka_groups.errors import BrokerError, InvalidRequestError, StreamsInvalidTopologyError
-from kafka_groups.protocol.messages.streams_group import StreamsSubtopology
 from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatTopology
+from kafka_groups.protocol.messages.streams_group_parts import StreamsSubtopology
 from tests.support.members.streams_topologies import WORD_COUNT, internal, sent, subtopology, together
 
 

@@ -1,0 +1,75 @@
+"""The context of a request, which a handler receives in addition to the request."""
+
+from attrs import field, frozen
+
+from kafka_groups.broker.requests.services import BrokerServices
+from kafka_groups.broker.runtime.scheduling.cooperative_yield import CooperativeYield
+from kafka_groups.broker.security import ANONYMOUS, Authentication
+from kafka_groups.protocol.codec import RequestHeader
+
+__all__ = ["ConnectionInfo", "RequestContext", "UnansweredError"]
+
+
+class UnansweredError(Exception):
+    """A request that has no response has failed: the end of its connection is all that the client can notice."""
+
+
+@frozen
+class ConnectionInfo:
+    """The origin of a request.
+
+    Attributes:
+        id: Number of the connection, unique while the broker runs.
+        host: The client's address as the coordinator shows it for a member (`/127.0.0.1`, as in Kafka).
+        authentication: The state of the client's authentication. None if none is required.
+        is_peer: Whether the client is another broker of the cluster.
+        tls_principal: The subject of the client's certificate as Kafka names it (`User:CN=ann`), or `ANONYMOUS`.
+    """
+
+    id: int
+    host: str
+    authentication: Authentication | None = field(default=None, eq=False)
+    is_peer: bool = False
+    tls_principal: str = ANONYMOUS
+
+
+@frozen
+class RequestContext:
+    """The context of one request.
+
+    Attributes:
+        header: Its header.
+        connection: The connection that it came from.
+        services: The parts of the broker.
+        turns: Lets others be served in between, if the request is long.
+    """
+
+    header: RequestHeader
+    connection: ConnectionInfo
+    services: BrokerServices
+    turns: CooperativeYield = field(factory=CooperativeYield, eq=False)
+
+    @property
+    def principal(self) -> str:
+        """The sender of the request by Kafka's name.
+
+        It is the SASL user (`User:ann`); if clients log in with certificates alone, the subject (`User:CN=ann,O=Acme`);
+        and otherwise `ANONYMOUS`.
+        """
+        authentication = self.connection.authentication
+        return self.connection.tls_principal if authentication is None else authentication.principal
+
+    @property
+    def version(self) -> int:
+        """The request's version."""
+        return self.header.version
+
+    @property
+    def now_ms(self) -> int:
+        """The current time of the broker's monotonic clock."""
+        return self.services.cluster.clock.now_ms()
+
+    @property
+    def wall_ms(self) -> int:
+        """The current time of the broker's wall clock."""
+        return self.services.cluster.clock.wall_ms()

@@ -1,0 +1,122 @@
+"""Options that all commands for administration have, and what they do with results."""
+
+import functools
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+from attrs import frozen
+
+from kafka_groups.admin import KafkaAdmin, Results
+from kafka_groups.cli.client_keys import SERVERS_VARIABLE, client_keys
+from kafka_groups.cli.output import BOOTSTRAP_OPTIONS, say
+from kafka_groups.errors import ConfigurationError, KafkaGroupsError
+
+__all__ = ["BrokerChoice", "connected", "connecting", "report", "report_states"]
+
+K = TypeVar("K")
+V = TypeVar("V")
+F = TypeVar("F", bound=Callable[..., Any])
+
+_DEFAULT_TIMEOUT_S = 30.0
+
+
+@frozen
+class BrokerChoice:
+    """The options that name the brokers.
+
+    Attributes:
+        bootstrap_servers: Their addresses, or None if the file or the environment has them.
+        config: A properties file, or None.
+        timeout: Longest wait for a call, in seconds.
+    """
+
+    bootstrap_servers: str | None
+    config: Path | None
+    timeout: float
+
+
+def connecting(command: F) -> F:
+    """Add the options to a command, which gets a `BrokerChoice` for `connection`."""
+
+    @functools.wraps(command)
+    def run(*, bootstrap_servers: str | None, config: Path | None, timeout: float, **given: Any) -> Any:
+        return command(connection=BrokerChoice(bootstrap_servers, config, timeout), **given)
+
+    options = (
+        click.option(
+            *BOOTSTRAP_OPTIONS,
+            metavar="HOST:PORT",
+            help=f"The brokers to contact first. Default: those in the file of --config, or ${SERVERS_VARIABLE}.",
+        ),
+        click.option(
+            "--config",
+            type=click.Path(exists=True, dir_okay=False, path_type=Path),
+            help="A properties file with the configuration of the client, such as TLS and SASL.",
+        ),
+        click.option(
+            "--timeout", type=click.FloatRange(0), default=_DEFAULT_TIMEOUT_S, help="Give up after this many seconds."
+        ),
+    )
+    made: Any = run
+    for option in reversed(options):
+        made = option(made)
+    result: F = made
+    return result
+
+
+@contextmanager
+def connected(connection: BrokerChoice) -> Iterator[KafkaAdmin]:
+    """Run a block with an admin client. An error that it raises ends the command with exit status 1."""
+    try:
+        given = client_keys(connection.config, connection.bootstrap_servers)
+        admin = KafkaAdmin({**given, "default.api.timeout.ms": str(round(connection.timeout * 1000))})
+    except ConfigurationError as error:
+        raise click.UsageError(str(error)) from error
+    try:
+        with admin:
+            yield admin
+    except KafkaGroupsError as error:
+        raise click.ClickException(str(error)) from error
+
+
+def report(
+    results: Results[K, V],
+    done: Callable[[K, V], str],
+    errors: Iterable[tuple[object, Exception]] = (),
+    *,
+    nothing: str = "",
+) -> None:
+    """Print a line for each key that succeeded, and one on standard error for each that failed.
+
+    Args:
+        results: The keys.
+        done: Returns the line of a key that succeeded.
+        errors: What else failed.
+        nothing: What to say on standard error if there is neither, so that no output is not taken for a mistake.
+
+    Raises:
+        SystemExit: A key failed.
+    """
+    for key, value in results.values.items():
+        say(done(key, value))
+    failed: list[tuple[object, Exception]] = [*results.errors.items(), *errors]
+    for name, error in failed:
+        click.echo(f"{name}: {error}", err=True)
+    if failed:
+        sys.exit(1)
+    if nothing and not results.values:
+        click.echo(nothing, err=True)
+
+
+def report_states(states: Mapping[str, str], broker_errors: Mapping[int, Exception]) -> None:
+    """Print the state of each group, and the brokers that did not list theirs.
+
+    Raises:
+        SystemExit: A broker did not answer.
+    """
+    errors = [(f"broker {node}", error) for node, error in broker_errors.items()]
+    report(Results(states), lambda name, state: f"{name} {state}", errors)

@@ -1,0 +1,1 @@
+"""`kafka-groups streams state`: the stores that applications keep on disk."""

@@ -1,0 +1,27 @@
+"""Tracebacks in logs, cut like messages: the text of an exception of the user's code may have megabytes."""
+
+import logging
+
+from kafka_groups.errors.texts import traceback_of
+
+__all__ = ["cut_tracebacks"]
+
+
+def cut_tracebacks(log: logging.Logger) -> None:
+    """Have a logger cut its tracebacks, for all handlers that get its records.
+
+    The record keeps the exception itself, for handlers that send it elsewhere.
+    """
+    if _CUTS not in log.filters:
+        log.addFilter(_CUTS)
+
+
+class _CutTracebacks(logging.Filter):
+    def filter(self, record: logging.LogRecord) -> bool:
+        error = record.exc_info[1] if record.exc_info else None
+        if error is not None and not record.exc_text:
+            record.exc_text = traceback_of(error).rstrip("\n")  # formatters take the text that is there already
+        return True
+
+
+_CUTS = _CutTracebacks()

@@ -1,0 +1,414 @@
+"""Call a handler for the records of a run: parse the value, enter the middleware, call the handler, note failures."""
+
+import asyncio
+import reprlib
+import time
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from contextlib import AsyncExitStack, ExitStack
+from typing import Any
+
+from attrs import frozen
+
+from kafka_groups.serdes.serde import BoundDeserializer, Serde
+from kafka_groups.share.delivery.records import AnyRecord, DeserializedRecord, copied_record, delivery_of
+from kafka_groups.share.workers.batch import Batch
+from kafka_groups.share.workers.handlers import HandlerSpec, name_of
+from kafka_groups.share.workers.rules.failures.signals import HandlerResultError, ParseError
+from kafka_groups.share.workers.rules.steps import FailedRecord, InvokeHandler
+from kafka_groups.share.workers.running.attempts import Attempt, Middleware, entered_before, set_current
+from kafka_groups.share.workers.running.never_awaited import DroppedCoroutines, module_of
+from kafka_groups.share.workers.running.results import RunResult, check_done, handler_cancelled, handler_exit
+
+__all__ = ["CallContext", "HandlerCalls", "RunCancellations"]
+
+FailedRecords = list[FailedRecord[AnyRecord]]
+
+
+@frozen
+class CallContext:
+    """Facts about the worker for its attempts.
+
+    Attributes:
+        group: The share group.
+        client_id: The client id of the consumer.
+        middleware: Around each attempt, the first outermost.
+        timer: Returns seconds, for durations.
+    """
+
+    group: str
+    client_id: str
+    middleware: Sequence[Middleware] = ()
+    timer: Callable[[], float] = time.perf_counter
+
+
+class RunCancellations:
+    """The reasons for which runs of an asynchronous handler are cancelled."""
+
+    def __init__(self) -> None:
+        self._reasons: dict[InvokeHandler[AnyRecord], Exception] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._reasons)
+
+    def note(self, run: InvokeHandler[AnyRecord], reason: Exception) -> None:
+        """Note why a run is about to be cancelled."""
+        self._reasons[run] = reason
+
+    def take(self, run: InvokeHandler[AnyRecord]) -> Exception | None:
+        """Take the reason; None if the worker did not cancel the run."""
+        return self._reasons.pop(run, None)
+
+
+class HandlerCalls:
+    """Calls one handler.
+
+    Args:
+        spec: The handler.
+        context: What its attempts know about the worker.
+    """
+
+    def __init__(self, spec: HandlerSpec, context: CallContext) -> None:
+        self._spec = spec
+        self._context = context
+        self._function: Callable[..., Any] = spec.function
+        self._value_of = _value_reader(spec.value)
+        self._module = module_of(spec.function)
+        self._is_plain = not context.middleware and not spec.wants_record
+        self.cancellations = RunCancellations()
+
+    # ------------------------------------------------------------------------------------- in a thread
+
+    def in_thread(self, run: InvokeHandler[AnyRecord]) -> RunResult:
+        """Run records in this thread. Handlers' errors are part of the result."""
+        began_s = self._context.timer()
+        set_current(lambda: self._attempt_now(run))
+        failed: Exception | None = None
+        try:
+            with DroppedCoroutines(self._module) as dropped:
+                if run.is_batch:
+                    failures, failed = self._batch(run, dropped)
+                else:
+                    failures = self._plain(run, dropped) if self._is_plain else self._full(run, dropped)
+        finally:
+            set_current(None)
+        return RunResult(run, failures, failed, busy_s=self._context.timer() - began_s)
+
+    def _plain(self, run: InvokeHandler[AnyRecord], dropped: DroppedCoroutines) -> FailedRecords:
+        """Call a function of the value alone, without middleware. The loop makes no call but those it needs."""
+        function, value_of, take, never_awaited = self._function, self._value_of, run.take, dropped.names
+        failures: FailedRecords = []
+        index = 0
+        while True:
+            try:
+                record = take()
+            except IndexError:
+                return failures
+            try:
+                result = function(value_of(record))
+                if result is not None:
+                    check_done(result)
+                if never_awaited:
+                    raise dropped.error()
+            except Exception as error:  # the rules decide what it means
+                never_awaited.clear()
+                failures.append(FailedRecord(index, error))
+            except asyncio.CancelledError as error:  # threads are not cancelled, so it is the handler's own
+                failures.append(FailedRecord(index, handler_cancelled(error)))
+            except BaseException as error:
+                # SystemExit and the like. If one ended the thread, its slot would be gone, and the record would stay
+                # locked without a result. It is reported as an error that stops the worker.
+                failures.append(FailedRecord(index, handler_exit(error)))
+                return failures
+            index += 1
+
+    def _full(self, run: InvokeHandler[AnyRecord], dropped: DroppedCoroutines) -> FailedRecords:
+        failures: FailedRecords = []
+        for index, record in enumerate(_taken(run)):
+            try:
+                self._call(run, index, record, dropped)
+            except Exception as error:  # the rules decide what it means
+                dropped.clear()
+                failures.append(FailedRecord(index, error))
+            except asyncio.CancelledError as error:  # threads are not cancelled, so it is the handler's own
+                failures.append(FailedRecord(index, handler_cancelled(error)))
+            except BaseException as error:
+                # SystemExit and the like: as in `_plain`.
+                failures.append(FailedRecord(index, handler_exit(error)))
+                break
+        return failures
+
+    def _call(self, run: InvokeHandler[AnyRecord], index: int, record: AnyRecord, dropped: DroppedCoroutines) -> None:
+        value = self._value_of(record)
+        arguments = (value, _parsed_record(record, value)) if self._spec.wants_record else (value,)
+        with ExitStack() as stack:
+            self._enter(stack, self._attempt(run, index, [record]))
+            result = self._function(*arguments)
+            if result is not None:
+                check_done(result)
+            if dropped.names:
+                raise dropped.error()
+
+    def _enter(self, stack: ExitStack, attempt: Attempt) -> None:
+        for middleware in self._context.middleware:
+            manager: Any = middleware(attempt)
+            if not hasattr(manager, "__enter__"):
+                raise _no_manager(middleware, manager)
+            # A manager that serves once would fail with each further attempt. This is no fault of the record, so it
+            # stops the worker instead of using up the retries of all records.
+            if (problem := entered_before(manager)) is not None:
+                raise _shared_manager(middleware, problem)
+            stack.enter_context(manager)
+
+    def _batch(
+        self, run: InvokeHandler[AnyRecord], dropped: DroppedCoroutines
+    ) -> tuple[FailedRecords, Exception | None]:
+        batch, indexes, failures = self._parsed_batch(run)
+        if not indexes:
+            return failures, None
+        try:
+            with ExitStack() as stack:
+                self._enter(stack, self._attempt(run, 0, batch.records))
+                result = self._function(batch)
+                if result is not None:
+                    check_done(result)
+                if dropped.names:
+                    raise dropped.error()
+        except Exception as error:  # the rules decide what it means
+            # The handler may have kept the batch. What it decides from now on comes too late and is refused.
+            batch.end()
+            return failures, error
+        except asyncio.CancelledError as error:  # as for single records
+            batch.end()
+            return failures, handler_cancelled(error)
+        except BaseException as error:
+            # SystemExit and the like: as in `_plain`.
+            batch.end()
+            return failures, handler_exit(error)
+        return [*failures, *_decided(batch, indexes)], None
+
+    def _parsed_batch(self, run: InvokeHandler[AnyRecord]) -> tuple[Batch[Any], list[int], FailedRecords]:
+        """Parse the records of a batch. Those that cannot be parsed are not part of it."""
+        values: list[Any] = []
+        records: list[AnyRecord] = []
+        indexes: list[int] = []
+        failures: FailedRecords = []
+        for index, record in enumerate(_taken(run)):
+            try:
+                values.append(self._value_of(record))
+            except ParseError as error:
+                # One record whose value cannot be parsed does not fail the others: the function never sees it.
+                failures.append(FailedRecord(index, error))
+                continue
+            records.append(record)
+            indexes.append(index)
+        return Batch(values, records), indexes, failures
+
+    # ---------------------------------------------------------------------------------------- in a task
+
+    async def in_task(self, run: InvokeHandler[AnyRecord]) -> RunResult:
+        """Run records in this task. If the worker cancels an attempt, the run continues with the next record."""
+        began_s = self._context.timer()
+        set_current(lambda: self._attempt_now(run))
+        failed: Exception | None = None
+        with DroppedCoroutines(self._module, asyncio.current_task()) as dropped:
+            if run.is_batch:
+                failures, failed = await self._async_batch(run, dropped)
+            else:
+                failures = await self._async_singles(run, dropped)
+        return RunResult(run, failures, failed, busy_s=self._context.timer() - began_s)
+
+    async def _async_singles(self, run: InvokeHandler[AnyRecord], dropped: DroppedCoroutines) -> FailedRecords:
+        failures: FailedRecords = []
+        for index, record in enumerate(_taken(run)):
+            try:
+                await self._guarded(run, self._async_call(run, index, record, dropped))
+            except Exception as error:  # the rules decide what it means
+                dropped.clear()
+                failures.append(FailedRecord(index, error))
+            except BaseException as error:
+                # SystemExit and the like: as in `_plain`. A cancellation by the program also arrives here and ends the
+                # run.
+                failures.append(FailedRecord(index, handler_exit(error)))
+                break
+        return failures
+
+    async def _guarded(self, run: InvokeHandler[AnyRecord], call: Coroutine[Any, Any, None]) -> None:
+        """Await a call. A cancellation by the worker raises its reason, and one of the handler's own is a failure."""
+        before = _cancellations()
+        try:
+            await call
+        except asyncio.CancelledError as error:
+            # There are three cases. The worker has cancelled the attempt: its reason, such as the timeout, is the
+            # attempt's error.
+            if (reason := self._reason(run)) is not None:
+                raise reason from None
+            if _cancellations() > before:
+                raise  # the program cancels the task, because its loop ends
+            # Something that the handler waited for was cancelled. That is a failure like any other: without it, the
+            # record would have no result.
+            raise handler_cancelled(error) from error
+        finally:
+            if self.cancellations:  # a handler that ignores a cancellation does not pass it on to the next record
+                self._reason(run)
+
+    def _reason(self, run: InvokeHandler[AnyRecord]) -> Exception | None:
+        """Return why the worker cancelled the call, and end the cancellation; None if it did not cancel it."""
+        reason = self.cancellations.take(run)
+        task = asyncio.current_task()
+        if reason is not None and task is not None:
+            task.uncancel()
+        return reason
+
+    async def _async_call(
+        self, run: InvokeHandler[AnyRecord], index: int, record: AnyRecord, dropped: DroppedCoroutines
+    ) -> None:
+        value = self._value_of(record)
+        arguments = (value, _parsed_record(record, value)) if self._spec.wants_record else (value,)
+        if not self._context.middleware:
+            result = await self._function(*arguments)  # as `_awaited`, without a coroutine of its own
+            if result is not None:
+                check_done(result)
+            if dropped.names:
+                raise dropped.error()
+            return
+        async with AsyncExitStack() as stack:
+            await self._async_enter(stack, self._attempt(run, index, [record]))
+            await self._awaited(dropped, *arguments)
+
+    async def _awaited(self, dropped: DroppedCoroutines, *arguments: object) -> None:
+        result = await self._function(*arguments)
+        if result is not None:
+            check_done(result)
+        if dropped.names:
+            raise dropped.error()
+
+    async def _async_enter(self, stack: AsyncExitStack, attempt: Attempt) -> None:
+        for middleware in self._context.middleware:
+            manager: Any = middleware(attempt)
+            if (problem := entered_before(manager)) is not None:
+                raise _shared_manager(middleware, problem)
+            if hasattr(manager, "__aenter__"):
+                await stack.enter_async_context(manager)
+            elif hasattr(manager, "__enter__"):
+                stack.enter_context(manager)
+            else:
+                raise _no_manager(middleware, manager)
+
+    async def _async_batch(
+        self, run: InvokeHandler[AnyRecord], dropped: DroppedCoroutines
+    ) -> tuple[FailedRecords, Exception | None]:
+        batch, indexes, failures = self._parsed_batch(run)
+        if not indexes:
+            return failures, None
+        try:
+            await self._guarded(run, self._async_batch_call(run, batch, dropped))
+        except Exception as error:  # the rules decide what it means
+            batch.end()
+            return failures, error
+        except BaseException as error:
+            # SystemExit and the like: as in `_plain`.
+            batch.end()
+            return failures, handler_exit(error)
+        return [*failures, *_decided(batch, indexes)], None
+
+    async def _async_batch_call(
+        self, run: InvokeHandler[AnyRecord], batch: Batch[Any], dropped: DroppedCoroutines
+    ) -> None:
+        async with AsyncExitStack() as stack:
+            await self._async_enter(stack, self._attempt(run, 0, batch.records))
+            await self._awaited(dropped, batch)
+
+    # ---------------------------------------------------------------------------------------- attempts
+
+    def _attempt_now(self, run: InvokeHandler[AnyRecord]) -> Attempt:
+        """Return the attempt under way."""
+        if run.is_batch:
+            return self._attempt(run, 0, run.records)
+        index = max(0, len(run.records) - run.unstarted - 1)
+        return self._attempt(run, index, [run.records[index]])
+
+    def _attempt(self, run: InvokeHandler[AnyRecord], index: int, records: Sequence[AnyRecord]) -> Attempt:
+        before = run.opened[index].attempts if run.opened is not None else 0
+        context = self._context
+        return Attempt(self._spec.name, context.group, context.client_id, records, before + 1, run.is_batch, run)
+
+
+def _no_manager(middleware: Middleware, made: object) -> TypeError:
+    if hasattr(made, "__aenter__"):
+        return TypeError(f"middleware {name_of(middleware)} is asynchronous, and the handler runs in a thread")
+    return TypeError(f"middleware {name_of(middleware)} returned {reprlib.repr(made)}: return a context manager")
+
+
+def _shared_manager(middleware: Middleware, problem: str) -> HandlerResultError:
+    """Return the error for middleware that no further attempt can use. It stops the worker: no record is at fault."""
+    return HandlerResultError(f"middleware {name_of(middleware)} {problem} for each attempt")
+
+
+def _cancellations() -> int:
+    """Return how many cancellations of this task are under way."""
+    task = asyncio.current_task()
+    return 0 if task is None else task.cancelling()
+
+
+def _taken(run: InvokeHandler[AnyRecord]) -> Iterator[AnyRecord]:
+    """Yield the records of a run as the slot takes them."""
+    take = run.take
+    while True:
+        try:
+            record = take()
+        except IndexError:
+            return
+        yield record
+
+
+def _decided(batch: Batch[Any], indexes: Sequence[int]) -> FailedRecords:
+    """Return what a batch handler decided about single records."""
+    return [FailedRecord(indexes[position], error) for position, error in sorted(batch.end().items())]
+
+
+_ValueOf = Callable[[AnyRecord], Any]
+
+
+class NullValueError(ValueError):
+    """A value is null, and the handler's serde is not for null values."""
+
+    def __init__(self) -> None:
+        super().__init__("it is null: use serdes.nullable for values that may be null")
+
+
+def _value_reader(serde: Serde[Any] | None) -> _ValueOf:
+    """Return the function that parses the value of a record. It raises `ParseError`."""
+    if serde is None:
+        return _bytes_of
+    bound: dict[str, BoundDeserializer[Any]] = {}
+
+    def parsed(record: AnyRecord) -> Any:
+        data = record.value
+        if data is None:
+            if serde.is_nullable:
+                return None
+            raise ParseError(NullValueError())
+        topic = record.topic
+        try:
+            deserialize = bound.get(topic) or bound.setdefault(topic, serde.deserializer(topic, is_key=False))
+            return deserialize(data, record.headers)
+        except Exception as error:  # whatever the user's model raises: the value is not one
+            raise ParseError(error) from error
+
+    return parsed
+
+
+def _bytes_of(record: AnyRecord) -> Any:
+    data = record.value
+    if data is None:
+        raise ParseError(NullValueError())
+    return data
+
+
+def _parsed_record(record: AnyRecord, value: Any) -> AnyRecord:
+    """Return a record with its parsed value."""
+    # Without a serde, the record has its value already, and a copy would cost time for nothing.
+    if value is record.value:
+        return record
+    raw = copied_record(record).raw
+    return DeserializedRecord(raw, delivery_of(record), record.key, value, None)

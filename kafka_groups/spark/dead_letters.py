@@ -1,0 +1,53 @@
+"""Copies of the records that a task or a drain gives up, or may not lose, in a dead-letter topic."""
+
+from collections.abc import Iterable, Mapping
+
+from kafka_groups.share.delivery.records import AnyRecord
+from kafka_groups.share.workers.dead_letter_producers import DeadLetterProducer, dead_letter_producer, write_copies
+from kafka_groups.share.workers.rules.dead_letter_headers import CopiedRecords, dead_letter_headers, record_id
+
+__all__ = ["DeadLetters"]
+
+
+class DeadLetters:
+    """Writes copies of records to a dead-letter topic, with headers that say where they came from.
+
+    Each process copies a record once. Other processes may copy it again, with the same headers.
+
+    Args:
+        topic: The dead-letter topic.
+        group_id: The share group.
+        config: Keys of the share consumer, for a producer to the same cluster.
+        producer: Another place to write to, for tests.
+    """
+
+    def __init__(
+        self, topic: str, group_id: str, config: Mapping[str, object], producer: DeadLetterProducer | None = None
+    ) -> None:
+        self._topic = topic
+        self._group_id = group_id
+        self._producer: DeadLetterProducer = producer or dead_letter_producer(config)
+        self._copied = CopiedRecords()
+
+    def __repr__(self) -> str:
+        return f"<DeadLetters to {self._topic}>"
+
+    def copy(self, records: Iterable[AnyRecord], reason: str) -> int:
+        """Write the records that this process has not copied before; blocks until they are durable.
+
+        Args:
+            records: The records.
+            reason: The reason for the copy, written as a header.
+
+        Returns:
+            The number of copies written.
+
+        Raises:
+            DeliveryFailedError: Some were not confirmed.
+        """
+        new = {place: record for record in records if (place := record_id(record)) not in self._copied}
+        if new:
+            copies = ((record, dead_letter_headers(record, self._group_id, reason)) for record in new.values())
+            write_copies(self._producer, self._topic, copies)
+        self._copied.add(new)
+        return len(new)

@@ -1,0 +1,1 @@
+"""The engines of a worker: what keeps the committed state of its tasks, in memory and on disk."""

@@ -1,0 +1,301 @@
+"""Makes the engines of a worker whose application has stores on disk."""
+
+import logging
+import threading
+from collections.abc import Collection
+from pathlib import Path
+from typing import Final
+
+from attrs import evolve
+
+from kafka_groups.errors.texts import sentences
+from kafka_groups.net.clock import Clock
+from kafka_groups.streams.engines.generations import Generation, TaskFolder
+from kafka_groups.streams.engines.interface import TaskEngine
+from kafka_groups.streams.engines.left_folders import positions_left, task_folder, wipe_unused
+from kafka_groups.streams.engines.lmdb_engine import LmdbEngine
+from kafka_groups.streams.engines.marks import Mark
+from kafka_groups.streams.engines.opening_rules import layouts, reason_to_wipe
+from kafka_groups.streams.engines.owned_engine import DATA_FOLDER, DiskEngine
+from kafka_groups.streams.engines.shared_memory import SharedEngine
+from kafka_groups.streams.engines.split_engine import SplitEngine
+from kafka_groups.streams.errors import CorruptedStateError, StateDiskError
+from kafka_groups.streams.state.stores import StoreDefinition
+from kafka_groups.types import TaskId
+
+__all__ = ["CLEANUP_DELAY_MS", "DiskEngines"]
+
+_log = logging.getLogger(__name__)
+
+CLEANUP_DELAY_MS: Final = 600_000
+_TIDY_MS: Final = 60_000
+_PATIENCE_MS: Final = 1_000
+"""The time that a former owner has to close the files of a task. Then the next owner continues in a copy."""
+
+_NO_MARK: Final = "their mark is missing or cannot be read"
+
+
+class DiskEngines:
+    """Opens what is on the disk of a task, and opens its other stores in memory.
+
+    Args:
+        folder: The folder of the application.
+        boot: The boot of the machine, as `machine.boot_id` tells it.
+        clock: Tells the time.
+        cleanup_delay_ms: How long the files of a task that has moved away are kept (`state.cleanup.delay.ms`).
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        boot: str,
+        clock: Clock,
+        cleanup_delay_ms: int = CLEANUP_DELAY_MS,
+    ) -> None:
+        self._folder = folder
+        self._boot = boot
+        self._clock = clock
+        self._cleanup_delay_ms = cleanup_delay_ms
+        self._began_ms, self._tidied_ms = clock.wall_ms(), clock.now_ms()
+        self._openings: dict[TaskId, _Opening] = {}
+
+    def __repr__(self) -> str:
+        return f"<DiskEngines in {self._folder}>"
+
+    def open(self, task_id: TaskId, stores: Collection[StoreDefinition]) -> TaskEngine | None:
+        """Return the engine of a task with what is still there of its state. None: not yet, ask again.
+
+        Raises:
+            StateDiskError: Its files cannot be read or written.
+        """
+        kept = [store for store in stores if store.persistent]
+        if not kept:
+            return SharedEngine()
+        opening = self._openings.get(task_id)
+        if opening is None:
+            opening = self._openings[task_id] = _Opening(task_id, self._task_folder(task_id), kept, self._boot)
+        disk = opening.look(self._clock.now_ms())
+        if disk is None:
+            return None
+        del self._openings[task_id]
+        return disk if len(kept) == len(stores) else SplitEngine(disk, SharedEngine(), [each.name for each in kept])
+
+    def give_up(self, task_id: TaskId) -> None:
+        """Forget an opening that has not succeeded: nobody needs the task any more."""
+        opening = self._openings.pop(task_id, None)
+        if opening is not None:
+            opening.give_up()
+
+    def wipe(self, task_id: TaskId) -> None:
+        """Delete what is there of a task's state. Its engine is closed.
+
+        Raises:
+            StateDiskError: It cannot be deleted.
+        """
+        try:
+            self._task_folder(task_id).wipe()
+        except OSError as error:
+            raise _disk_error(self._task_folder(task_id).path, error) from error
+
+    def positions_left(self) -> dict[TaskId, int]:
+        """Return the sum of the positions of each task that has files which can be opened.
+
+        Raises:
+            StateDiskError: They cannot be read.
+        """
+        try:
+            return positions_left(self._folder, self._boot)
+        except OSError as error:
+            raise _disk_error(self._folder, error) from error
+
+    def tidy(self) -> None:
+        """Delete the files of tasks that have been elsewhere for long, now and then."""
+        now_ms = self._clock.now_ms()
+        if now_ms - self._tidied_ms < min(self._cleanup_delay_ms, _TIDY_MS):
+            return
+        self._tidied_ms = now_ms
+        # After a start, the group gets as much time to assign the tasks: those files may be old.
+        since_ms = self._clock.wall_ms() - self._cleanup_delay_ms
+        if since_ms < self._began_ms:
+            return
+        try:
+            wipe_unused(self._folder, since_ms)
+        except OSError as error:
+            _log.warning("Old store files in %s cannot be deleted: %s", self._folder, error)
+
+    def _task_folder(self, task_id: TaskId) -> TaskFolder:
+        return task_folder(self._folder, task_id)
+
+
+class _Opening:
+    """The opening of one task, which may have to wait for a former owner."""
+
+    def __init__(self, task_id: TaskId, folder: TaskFolder, stores: Collection[StoreDefinition], boot: str) -> None:
+        self._task_id = task_id
+        self._folder = folder
+        self._stores = stores
+        self._layouts = layouts(stores)
+        self._boot = boot
+        self._waits_until_ms: int | None = None
+        self._copying: _Copying | None = None
+
+    def look(self, now_ms: int) -> DiskEngine | None:
+        """Return the engine if the files can be opened now."""
+        try:
+            return self._copied() if self._copying is not None else self._opened(now_ms)
+        except OSError as error:
+            raise _disk_error(self._folder.path, error) from error
+
+    def give_up(self) -> None:
+        """Leave nothing behind."""
+        if self._copying is not None:
+            self._copying.give_up()
+
+    def _opened(self, now_ms: int) -> DiskEngine | None:
+        newest = self._folder.newest()
+        if newest is None or newest.mark is None:
+            if self._folder.has_files():
+                self._wipe(_NO_MARK)
+            return self._fresh()
+        return self._owned(newest) if newest.own() else self._beside(newest, newest.mark, now_ms)
+
+    def _owned(self, found: Generation) -> DiskEngine:
+        mark = found.mark
+        why = _NO_MARK if mark is None else reason_to_wipe(mark, self._layouts, self._boot)
+        if mark is not None and why is None:
+            return self._in_place(found, mark)
+        found.disown()
+        self._wipe(why or _NO_MARK)
+        return self._fresh()
+
+    def _beside(self, found: Generation, mark: Mark, now_ms: int) -> DiskEngine | None:
+        """Wait for the process that has the files open, and then continue without it."""
+        if self._waits_until_ms is None:
+            self._waits_until_ms = now_ms + _PATIENCE_MS
+        if now_ms < self._waits_until_ms:
+            return None
+        # The openings tell nothing while a process has survived the last of them.
+        why = reason_to_wipe(evolve(mark, openings=1), self._layouts, self._boot)
+        if why is None and not LmdbEngine.has_written(found.path / DATA_FOLDER):
+            why = "the process that has them open has written nothing yet"
+        if why is not None:
+            self._leave(why)
+            return self._fresh()
+        _log.warning(
+            "Another process still has the stores of task %s open in %s, and does not close them. The task goes on "
+            "in a copy.",
+            self._task_id,
+            found.path,
+        )
+        self._copying = _Copying(found, self._folder.prepare())
+        return None
+
+    def _copied(self) -> DiskEngine | None:
+        copying = self._copying
+        if copying is None or copying.is_alive:
+            return None
+        self._copying = None
+        try:
+            made = copying.result()
+        except CorruptedStateError as error:
+            self._leave(str(error))
+            return self._fresh()
+        return self._engine(made, Mark(boot_id=self._boot, stores=self._layouts))
+
+    def _in_place(self, found: Generation, mark: Mark) -> DiskEngine:
+        openings = 1 if mark.is_clean else mark.openings + 1
+        return self._engine(found, Mark(boot_id=self._boot, stores={**mark.stores, **self._layouts}, openings=openings))
+
+    def _fresh(self) -> DiskEngine:
+        return self._engine(self._folder.prepare(), Mark(boot_id=self._boot, stores=self._layouts))
+
+    def _engine(self, generation: Generation, mark: Mark) -> DiskEngine:
+        try:
+            generation.write(mark)
+            (generation.path / DATA_FOLDER).mkdir(exist_ok=True)
+            engine = DiskEngine(generation)
+        except CorruptedStateError as error:
+            generation.disown()
+            self._wipe(str(error))
+            return self._fresh()
+        except BaseException:
+            generation.disown()
+            raise
+        self._folder.forget_before(generation)
+        return engine
+
+    def _wipe(self, why: str) -> None:
+        self._warn("deleted", why)
+        self._folder.wipe()
+
+    def _leave(self, why: str) -> None:
+        """Begin without the files of a process that has them open. It may continue to use them."""
+        self._warn("left alone", why)
+
+    def _warn(self, outcome: str, why: str) -> None:
+        names = ", ".join(sorted(self._layouts))
+        _log.warning(
+            "The store files of task %s in %s are %s, because %s. Its stores (%s) are restored from the beginning of "
+            "their changelogs.",
+            self._task_id,
+            self._folder.path,
+            outcome,
+            why,
+            names,
+        )
+        lost = sorted(store.name for store in self._stores if store.changelog is None)
+        if lost:
+            _log.error("Task %s has lost all of %s: they have no changelog.", self._task_id, ", ".join(lost))
+
+
+class _Copying:
+    """Copies a generation into another one in a thread: it may be large, and the worker has other tasks."""
+
+    def __init__(self, source: Generation, target: Generation) -> None:
+        self._source, self._target = source, target
+        self._error: Exception | None = None
+        self._lock = threading.Lock()
+        self._is_done = self._is_given_up = False
+        self._thread = threading.Thread(target=self._main, name=f"copy-{target.path}", daemon=True)
+        self._thread.start()
+
+    @property
+    def is_alive(self) -> bool:
+        """True while it copies."""
+        return self._thread.is_alive()
+
+    def result(self) -> Generation:
+        """Return the copy.
+
+        Raises:
+            OSError: It failed.
+            StateFilesError: It failed.
+        """
+        if self._error is not None:
+            self._target.delete()
+            raise self._error
+        return self._target
+
+    def give_up(self) -> None:
+        """Delete the copy, as soon as it is finished."""
+        with self._lock:
+            self._is_given_up = True
+            if self._is_done:
+                self._target.delete()
+
+    def _main(self) -> None:
+        try:
+            folder = self._target.path / DATA_FOLDER
+            folder.mkdir()
+            LmdbEngine.copy(self._source.path / DATA_FOLDER, folder)
+        except Exception as error:  # the worker's thread raises it
+            self._error = error
+        with self._lock:
+            self._is_done = True
+            if self._is_given_up:
+                self._target.delete()
+
+
+def _disk_error(folder: Path, error: OSError) -> StateDiskError:
+    text = f"The store files in {folder} cannot be used: {error}"
+    return StateDiskError(sentences(text, "Give a state.dir that this user may write to, on a disk with space"))

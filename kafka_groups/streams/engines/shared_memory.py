@@ -1,0 +1,84 @@
+"""The committed state of a task in memory, which queries of other threads may read while the worker commits."""
+
+import threading
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+
+from kafka_groups.streams.engines.readable import check_readable
+from kafka_groups.streams.state.engine import (
+    NO_NOTES,
+    NO_POSITIONS,
+    Changes,
+    EngineStatus,
+    MemoryEngine,
+    Notes,
+    Positions,
+)
+from kafka_groups.streams.state.stores import StoreDefinition
+from kafka_groups.types import TaskId
+
+__all__ = ["MemoryEngines", "SharedEngine"]
+
+
+class MemoryEngines:
+    """Makes engines in memory. What they have is lost with their tasks."""
+
+    def open(self, _task_id: TaskId, _stores: Collection[StoreDefinition]) -> "SharedEngine":
+        """Return an engine without rows."""
+        return SharedEngine()
+
+    def give_up(self, _task_id: TaskId) -> None:
+        """Forget nothing: each opening succeeds."""
+
+    def wipe(self, _task_id: TaskId) -> None:
+        """Delete nothing: the engine was all that there was."""
+
+    def positions_left(self) -> dict[TaskId, int]:
+        """Return nothing: no state outlasts its task."""
+        return {}
+
+    def tidy(self) -> None:
+        """Delete nothing."""
+
+
+class SharedEngine(MemoryEngine):
+    """A `TaskEngine` in memory, whose commits and queries exclude each other. The worker's own reads need no lock.
+
+    Attributes:
+        lock: Held during commits and questions.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lock = threading.Lock()
+
+    @property
+    def is_open(self) -> bool:
+        """False when the task has gone."""
+        return self.status is not EngineStatus.CLOSED
+
+    def close(self) -> None:
+        """Let queries fail from now on."""
+        with self.lock:
+            super().close()
+
+    def commit(self, changes: Changes, positions: Positions = NO_POSITIONS, notes: Notes = NO_NOTES) -> None:
+        """Apply the changes of all tables, positions and notes at once."""
+        with self.lock:
+            super().commit(changes, positions, notes)
+
+    @contextmanager
+    def moment(self, store: str, *, allows_stale: bool = False) -> Iterator[MemoryEngine]:
+        """Let the worker wait with its next commit while a query reads.
+
+        Raises:
+            InvalidStateStoreError: The task has gone, or runs elsewhere and only has a copy here.
+        """
+        with self.lock:
+            check_readable(self.status, store, allows_stale=allows_stale)
+            yield self
+
+    def count(self, store: str) -> int:
+        """Return how many rows of a store are committed. Some of them may have expired."""
+        with self.lock:
+            return sum(len(self.table(name)) for name in (store, *self.tables(f"{store}@")))

@@ -1,0 +1,281 @@
+"""Commits of a worker, at least once: changelogs and outputs first, then the offsets, then the stores."""
+
+import logging
+from collections.abc import Collection, Iterable
+
+from kafka_groups.errors import (
+    DeliveryFailedError,
+    KafkaGroupsError,
+    OperationTimeoutError,
+    TasksLostError,
+    TransactionFailedError,
+)
+from kafka_groups.net.clock import Clock
+from kafka_groups.streams.errors import StateFilesError
+from kafka_groups.streams.runtime.assigned import OwnedTask, noting_failure
+from kafka_groups.streams.runtime.output import WorkerOutput
+from kafka_groups.streams.runtime.plane import DataPlane
+from kafka_groups.streams.runtime.task_timeout import TaskTimeout
+from kafka_groups.streams.runtime.worker_membership import WorkerMembership
+from kafka_groups.streams.tasks.commit_metadata import bounded_metadata
+from kafka_groups.streams.tasks.queues import PartitionQueue
+from kafka_groups.types import OffsetAndMetadata, TopicPartition
+
+__all__ = ["Commits", "may_begin_again", "offsets_of", "positions_of"]
+
+_log = logging.getLogger(__name__)
+
+_QUIET_MS = 5_000
+"""Slow brokers take longer than a slice for a commit. That is an outage only if it lasts."""
+
+_PAUSE_MS = 100
+"""The time between two looks at what the last commit waits for."""
+
+_FLUSH_SLICE_MS = 500
+"""The time in which a worker waits for the producer and does nothing else."""
+
+
+def may_begin_again(error: DeliveryFailedError | TransactionFailedError) -> bool:
+    """Return True if tasks may begin again from their last commit after this error of a commit.
+
+    They may not if records were refused for good, or are not confirmed and the time is up.
+    """
+    return isinstance(error, TransactionFailedError) or (error.failed > 0 and error.retriable)
+
+
+class Commits:
+    """Commits the tasks of a worker together.
+
+    An error of the flush never commits offsets. A commit that fails because brokers do not answer is repeated, until
+    that has lasted for `task.timeout.ms`. While the brokers have not confirmed its records, it is pending.
+    """
+
+    def __init__(
+        self,
+        plane: DataPlane,
+        member: WorkerMembership,
+        output: WorkerOutput,
+        clock: Clock,
+        task_timeout_ms: int,
+    ) -> None:
+        self._plane = plane
+        self._member = member
+        self._output = output
+        self._clock = clock
+        self._pending: list[OwnedTask] = []
+        self._flushes = TaskTimeout(clock, task_timeout_ms, _QUIET_MS)
+        self._retries, self._timeout = (TaskTimeout(clock, task_timeout_ms) for _ in range(2))
+
+    @property
+    def is_pending(self) -> bool:
+        """True if a commit waits for the brokers. Process nothing until `commit` has ended it."""
+        return bool(self._pending)
+
+    @property
+    def is_repeated(self) -> bool:
+        """True if the last commit failed and will be repeated: the group did not answer, or records are pending."""
+        return self._timeout.is_outage or self.is_pending
+
+    @property
+    def may_repeat(self) -> bool:
+        """True if the group did not take the last offsets, and it is time to offer them again."""
+        return self._timeout.is_question_due
+
+    async def commit(self, tasks: Collection[OwnedTask]) -> bool:
+        """Commit tasks, or continue a pending commit. Blocks briefly.
+
+        Return False if that did not succeed now, because tasks are lost or brokers do not answer.
+
+        Requests for a commit are answered then, also if it did not succeed: the interval decides about the next one.
+
+        Raises:
+            DeliveryFailedError: A change of a store or a dead letter was refused, or records are not confirmed for too
+                long.
+            StreamsError: A record of a sink was refused.
+            KafkaGroupsError: The group refused the offsets, or no broker answered for too long.
+        """
+        is_done = await self._commit(tasks)
+        for task in tasks:
+            task.task.is_commit_requested = False
+        return is_done
+
+    async def _commit(self, tasks: Collection[OwnedTask]) -> bool:
+        if not self._timeout.may_try:
+            return False
+        # A pending commit goes on with the tasks and records that it began with. Nothing was processed since.
+        if not self._pending:
+            self._pending = self._written(tasks)
+        if not self._pending:
+            return True
+        return await self._flush() and await self._conclude(tasks)
+
+    async def _conclude(self, tasks: Collection[OwnedTask]) -> bool:
+        """Commit the offsets of the pending tasks, whose records the brokers have, as far as they are still there."""
+        # A task that was lost in between belongs to somebody else, who has begun at the offset before.
+        flushed, self._pending = [task for task in self._pending if task in tasks], []
+        return await self._commit_offsets(flushed)
+
+    async def hand_over(self, tasks: Collection[OwnedTask]) -> None:
+        """Prepare committed tasks, which end now, for an owner of another kind."""
+
+    def forget(self, error: DeliveryFailedError | TransactionFailedError, tasks: Collection[OwnedTask]) -> None:
+        """Forget a pending commit that has failed, so that its records are processed again.
+
+        Java does the same with a task whose records are not written for a reason that may pass
+        (`TaskCorruptedException` of `RecordCollectorImpl`): others of the partition may have been written behind them.
+
+        Args:
+            error: Why.
+            tasks: The tasks of the worker.
+
+        Raises:
+            KafkaGroupsError: Repeating does not help, or that has lasted for `task.timeout.ms`.
+        """
+        # There are two kinds of failures: records that were not written, which may be retried for a while, and a
+        # transaction.
+        if isinstance(error, DeliveryFailedError):
+            self._retries.note("Records were not written", error)
+        else:
+            self._check_transaction(error, tasks)
+            self._retries.end()
+        self.drop_pending()
+
+    def drop_pending(self) -> None:
+        """Forget a pending commit, so that its records are processed again."""
+        self._pending = []
+        self._timeout.end()
+        self._flushes.end()
+
+    def _check_transaction(self, error: TransactionFailedError, tasks: Collection[OwnedTask]) -> None:
+        """Raise an error if the next transactions would fail, too, or have failed for too long.
+
+        Without transactions, none can fail.
+        """
+        raise error
+
+    async def finish(self, tasks: Collection[OwnedTask], timeout_s: float | None) -> None:
+        """Commit tasks, and wait until the brokers have confirmed all records and the group has the offsets.
+
+        Args:
+            tasks: The tasks.
+            timeout_s: Longest wait, in seconds, which an answer of the group may exceed by some seconds.
+                `task.timeout.ms` limits it, too.
+
+        Raises:
+            OperationTimeoutError: The time is up.
+            KafkaGroupsError: As for `commit`.
+        """
+        begun_ms = self._clock.now_ms()
+        while not await self.commit(tasks) and self.is_repeated:
+            if timeout_s is not None and self._clock.now_ms() - begun_ms >= timeout_s * 1_000:
+                why = "the brokers have not confirmed its records" if self._pending else "the group did not answer"
+                raise OperationTimeoutError(
+                    f"The worker gave up its last commit after {timeout_s:g} s, because {why}. Records since the "
+                    "commit before will be processed again."
+                )
+            await self._plane.rest(_PAUSE_MS)  # records that have arrived would end a wait at once
+
+    def _written(self, tasks: Collection[OwnedTask]) -> list[OwnedTask]:
+        """Write the changes of tasks, and return those that have any."""
+        changed = [task for task in tasks if task.is_running and (task.is_dirty or _has_skipped(task))]
+        for task in changed:
+            with noting_failure(task):
+                task.task.flush()
+                task.task.log(self._output)
+        return changed
+
+    async def _flush(self) -> bool:
+        """Return True if the brokers have all records, but for those that are skipped."""
+        if not self._retries.may_try:
+            return False
+        # The decision about a refused record may write another one, such as a dead letter, which has to be flushed,
+        # too.
+        while True:
+            is_answered = await self._is_answered()
+            settled = self._output.settle()
+            if settled.retried is not None:
+                self._retries.note("Records are written again", settled.retried)
+            if not is_answered or settled.retried is not None:
+                return False
+            if not settled.count:  # otherwise there may be dead letters
+                self._retries.end()
+                return True
+
+    async def _is_answered(self) -> bool:
+        try:
+            await self._plane.flush(_FLUSH_SLICE_MS)
+        except DeliveryFailedError as error:
+            if error.failed:
+                raise
+            self._flushes.note("A commit waits for the brokers", error)
+            return False
+        self._flushes.end()
+        return True
+
+    async def _commit_offsets(self, tasks: Collection[OwnedTask]) -> bool:
+        offsets = {place: each for task in tasks for place, each in offsets_of(task).items()}
+        try:
+            await self._member.commit(offsets)
+        except TasksLostError as error:
+            # There are two cases. The tasks are not the member's any more: the next event says so, and committing again
+            # is no use.
+            self._timeout.end()
+            _log.warning("Not committed: %s", error)
+            return False
+        except KafkaGroupsError as error:
+            # Or the group does not answer. The records are flushed, so only the offsets are committed again
+            # (`task.timeout.ms`).
+            self._timeout.note("The commit is repeated", error)
+            return False
+        self._timeout.end()
+        for task in tasks:
+            self._committed(task)
+        return True
+
+    def _committed(self, task: OwnedTask) -> None:
+        # Last, when the offsets are committed: stores that were ahead of them would apply the same records twice.
+        task.committed.update(positions_of(task))
+        reached = self._reached(task)
+        task.is_dirty = False
+        try:
+            with noting_failure(task):
+                task.task.commit_states(reached)
+        except StateFilesError:
+            # The group has the offsets, and the changelogs have the changes. So the task begins again from what its
+            # stores have, and reads the rest from there. The other tasks are not concerned.
+            return
+        task.applied.update(reached)
+
+    def _reached(self, task: OwnedTask) -> dict[TopicPartition, int]:
+        """Return the positions of the task's stores in the changelogs that this commit has moved."""
+        places, written = task.task.changelog_partitions, self._plane.written
+        own = {place: written[place] for place in places if place in written}
+        # An offset says nothing about a later commit that writes nothing to the changelog, which may have been emptied
+        # since.
+        self._plane.forget_written(own)
+        # A source that serves as changelog has the changes already, as far as its records are processed.
+        return {**own, **{place: task.committed[place] for place in places if place in task.committed}}
+
+
+def _has_skipped(task: OwnedTask) -> bool:
+    """Return whether records were skipped since the last commit: that moves the position, and processes nothing."""
+    return any(queue.position != task.committed.get(queue.partition, queue.position) for queue in _queues(task))
+
+
+def positions_of(task: OwnedTask) -> dict[TopicPartition, int]:
+    """Return the offsets of the next records to process."""
+    return {queue.partition: queue.position for queue in _queues(task) if queue.position is not None}
+
+
+def offsets_of(task: OwnedTask) -> dict[TopicPartition, OffsetAndMetadata]:
+    """Return the offsets to commit for a task, with the times of its partitions and operators."""
+    times_ms = task.task.operator_times_ms
+    return {
+        queue.partition: OffsetAndMetadata(queue.position, metadata=bounded_metadata(queue.time_ms, times_ms))
+        for queue in _queues(task)
+        if queue.position is not None
+    }
+
+
+def _queues(task: OwnedTask) -> Iterable[PartitionQueue]:
+    return task.task.queues.values()

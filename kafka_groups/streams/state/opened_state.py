@@ -1,0 +1,33 @@
+"""Opens the state of a store of any kind."""
+
+from kafka_groups.streams.state.key_value import KeyValueState
+from kafka_groups.streams.state.session_stores import SessionState
+from kafka_groups.streams.state.state_store import StateStore, StoreSurroundings
+from kafka_groups.streams.state.stores import (
+    KeyValueDefinition,
+    SessionDefinition,
+    StoreDefinition,
+    SuppressDefinition,
+    WindowDefinition,
+)
+from kafka_groups.streams.state.suppress_buffer import SuppressBuffer
+from kafka_groups.streams.state.unjoined import UnjoinedDefinition, UnjoinedState
+from kafka_groups.streams.state.window_stores import WindowState
+
+__all__ = ["open_state"]
+
+
+def open_state(definition: StoreDefinition, surroundings: StoreSurroundings) -> StateStore:
+    """Return the state of a store in one task."""
+    # It is a key-value store, too, and has to be looked for first.
+    if isinstance(definition, UnjoinedDefinition):
+        return UnjoinedState(definition, surroundings)
+    if isinstance(definition, KeyValueDefinition):
+        return KeyValueState(definition, surroundings)
+    if isinstance(definition, WindowDefinition):
+        return WindowState(definition, surroundings)
+    if isinstance(definition, SessionDefinition):
+        return SessionState(definition, surroundings)
+    if isinstance(definition, SuppressDefinition):
+        return SuppressBuffer(definition, surroundings)
+    raise TypeError(f"{definition!r} is not a kind of store that a task can open")

@@ -1,0 +1,153 @@
+"""Rows that have a time, in segments: a table of the engine for each span of time."""
+
+import struct
+from collections.abc import Iterator, Mapping
+from heapq import merge
+from typing import Final
+
+from kafka_groups.streams.state.engine import Changes, EngineReader, KeyedBytes, Table
+from kafka_groups.streams.state.layered import LayeredTable
+
+__all__ = ["MAX_MS", "SegmentedTable", "Segments", "segment_ms"]
+
+MAX_MS: Final = 2**63 - 1
+SHORTEST_MS = 60_000
+"""The shortest span of time of a segment."""
+_TIME = struct.Struct(">q")
+
+Rows = Mapping[bytes, bytes | None]
+
+
+def segment_ms(retention_ms: int) -> int:
+    """Return the span of time of a segment: half of the retention, and a minute at least, as in Java."""
+    return max(retention_ms // 2, SHORTEST_MS)
+
+
+class Segments:
+    """The committed rows of a store by their times.
+
+    What has expired goes with its table, as in Java's stores on disk (`AbstractSegments`), so that nobody looks for
+    single rows.
+
+    Args:
+        engine: Has the tables.
+        name: The store's name. Its tables have it, and the number of their segment.
+        retention_ms: How long rows are kept.
+        place_bytes: The length of what follows the key in a row, beginning with the time (int64).
+    """
+
+    def __init__(self, engine: EngineReader, name: str, retention_ms: int, place_bytes: int) -> None:
+        self.place_bytes = place_bytes
+        self._engine = engine
+        self._prefix = f"{name}@"
+        self._segment_ms = segment_ms(retention_ms)
+        numbers = sorted(int(each.removeprefix(self._prefix)) for each in engine.tables(self._prefix))
+        self._tables: dict[int, Table] = {number: engine.table(self._name(number)) for number in numbers}
+
+    def time_in(self, row: bytes) -> int:
+        """Return the time of a row."""
+        time_ms: int = _TIME.unpack_from(row, len(row) - self.place_bytes)[0]
+        return time_ms
+
+    def get(self, row: bytes) -> bytes | None:
+        """Return the value of a row, or None."""
+        return self.value_at(self.time_in(row), row)
+
+    def value_at(self, time_ms: int, row: bytes) -> bytes | None:
+        """Return the value of a row that has this time, or None."""
+        table = self._tables.get(time_ms // self._segment_ms)
+        return None if table is None else table.get(row)
+
+    def scan(self, low: bytes, high: bytes | None, *, reverse: bool = False) -> Iterator[KeyedBytes]:
+        """Iterate over the pairs with `low` <= row < `high` in the order of rows. None: to the last row."""
+        found = [table.scan(low, high, reverse=reverse) for table in self._tables.values()]
+        return found[0] if len(found) == 1 else merge(*found, reverse=reverse)
+
+    def of_key(self, key: bytes, low: bytes, high: bytes, first_ms: int, last_ms: int) -> list[KeyedBytes]:
+        """Return a key's pairs of these times with `low` <= row < `high`, in this order. Others may be among them.
+
+        Args:
+            key: The key.
+            low: The first row.
+            high: The first row behind them.
+            first_ms: The first time.
+            last_ms: The last one.
+        """
+        first, last = first_ms // self._segment_ms, last_ms // self._segment_ms
+        found = [list(table.scan(low, high)) for number, table in self._tables.items() if first <= number <= last]
+        if len(found) == 1:
+            return found[0]
+        # The rows of one key are in the order of segments. What follows a key has a fixed length, so that the length of
+        # a row and its beginning tell whose it is.
+        length = len(key) + self.place_bytes
+        return [each for rows in found for each in rows if len(each[0]) == length and each[0].startswith(key)]
+
+    def by_number(self, changed: Rows, first_ms: int, last_ms: int) -> Iterator[Rows]:
+        """Iterate over the rows of each segment that may have these times, in the order of segments.
+
+        Args:
+            changed: Rows that were changed, which replace those of the tables.
+            first_ms: The first time.
+            last_ms: The last one.
+        """
+        split = self._split(changed)
+        first, last = first_ms // self._segment_ms, last_ms // self._segment_ms
+        for number in sorted({*self._tables, *split}):
+            if first <= number <= last:
+                table = self._tables.get(number)
+                committed: Rows = {} if table is None else dict(table.scan(b"", None))
+                yield {**committed, **split.get(number, {})}
+
+    def changes(self, rows: Rows, oldest_ms: int) -> Changes:
+        """Return changed rows by table, to be committed. Tables that have expired are deleted, and lose their rows.
+
+        Args:
+            rows: The rows.
+            oldest_ms: The earliest time of a row that has not expired.
+        """
+        first = oldest_ms // self._segment_ms
+        expired = [number for number in self._tables if number < first]
+        for number in expired:
+            del self._tables[number]
+        split = {number: found for number, found in self._split(rows).items() if number >= first}
+        if new := split.keys() - self._tables.keys():
+            opened = {number: self._engine.table(self._name(number)) for number in new}
+            self._tables = dict(sorted({**self._tables, **opened}.items()))
+        return {**dict.fromkeys(map(self._name, expired)), **{self._name(at): found for at, found in split.items()}}
+
+    def _split(self, rows: Rows) -> dict[int, dict[bytes, bytes | None]]:
+        split: dict[int, dict[bytes, bytes | None]] = {}
+        unpack, place_bytes, segment_ms = _TIME.unpack_from, self.place_bytes, self._segment_ms
+        for row, stored in rows.items():
+            split.setdefault(unpack(row, len(row) - place_bytes)[0] // segment_ms, {})[row] = stored
+        return split
+
+    def _name(self, number: int) -> str:
+        return f"{self._prefix}{number}"
+
+
+class SegmentedTable(LayeredTable):
+    """The rows of a store with their uncommitted changes.
+
+    Args:
+        segments: The committed rows.
+    """
+
+    def __init__(self, segments: Segments) -> None:
+        super().__init__(segments)
+        self.segments = segments
+
+    def of_key(self, key: bytes, low: bytes, high: bytes, first_ms: int, last_ms: int) -> list[KeyedBytes]:
+        """Return a key's pairs of these times with `low` <= row < `high`, in this order. Others may be among them."""
+        return self._with_changes(self.segments.of_key(key, low, high, first_ms, last_ms), low, high)
+
+    def by_time(self, first_ms: int, last_ms: int) -> Iterator[KeyedBytes]:
+        """Iterate over the rows of these times, both included, in the order of time, key and the rest of the row."""
+        time_in, place_bytes = self.segments.time_in, self.segments.place_bytes
+        for rows in self.segments.by_number(self.changes, first_ms, last_ms):
+            timed = [
+                (time_in(row), row[:-place_bytes], row, stored) for row, stored in rows.items() if stored is not None
+            ]
+            for time_ms, _, row, stored in sorted(timed):
+                if first_ms <= time_ms <= last_ms:
+                    yield row, stored

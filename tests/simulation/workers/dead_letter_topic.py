@@ -1,0 +1,125 @@
+"""The topic for dead letters: a writer that fails at times, and a book of what it wrote."""
+
+from collections import Counter
+from collections.abc import Callable
+
+from attrs import define, field
+
+from kafka_groups.errors import DeliveryFailedError
+from kafka_groups.share.workers.rules.dead_letter_headers import LAST_DELIVERIES
+from kafka_groups.testing.simulation import SimulatedWorld
+from kafka_groups.testing.simulation.checks.ledger import shown
+from kafka_groups.types import Header, RecordId, TopicIdPartition
+from tests.simulation.workers.life import Life
+
+__all__ = ["DeadLetterLog", "UnreliableDeadLetterProducer"]
+
+_PLACE = "__dlq.errors.{}"
+_DUPLICATE = "__dlq.errors.possible.duplicate"
+_BEFORE = ("before processing", LAST_DELIVERIES)
+_REFUSED, _UNCONFIRMED = 0.1, 0.05
+
+
+@define(eq=False)
+class DeadLetterLog:
+    """What was written.
+
+    Attributes:
+        violations: Receives what must not happen.
+        judge: Called with each letter for a record that was given up, and its reason.
+        is_strict: Whether every copy after the first has to say that it may be one.
+        confirmed: The letters whose process knows that they are written.
+        written: How often each record was copied.
+        refused: The records of which some copy was refused or not confirmed.
+        down_until_ms: Until when nothing is written.
+    """
+
+    violations: list[str]
+    judge: Callable[[Life, RecordId, str, int], None]
+    is_strict: bool
+    confirmed: set[tuple[Life, RecordId]] = field(factory=set)
+    written: Counter[RecordId] = field(factory=Counter)
+    refused: set[RecordId] = field(factory=set)
+    down_until_ms: int = 0
+
+    def wrote(self, life: Life, place: RecordId, headers: dict[str, str], *, is_confirmed: bool) -> None:
+        """Note a letter."""
+        if (life, place) in self.confirmed:
+            self.violations.append(f"{life.name}: copied {shown(place)} again, and its copy was confirmed before")
+        if self.is_strict and self.written[place] and _DUPLICATE not in headers:
+            self.violations.append(f"{life.name}: copied {shown(place)} again, and did not say so")
+        self.written[place] += 1
+        reason = headers[_PLACE.format("message")]
+        if reason not in _BEFORE:
+            self.judge(life, place, reason, int(headers[_PLACE.format("delivery.count")]))
+        if is_confirmed:
+            self.confirmed.add((life, place))
+
+    def is_copied(self, place: RecordId) -> bool:
+        """Return whether a record has a letter that was confirmed."""
+        return any(copied == place for _, copied in self.confirmed)
+
+
+@define(eq=False)
+class UnreliableDeadLetterProducer:
+    """Writes letters to the simulated cluster, of one process.
+
+    Attributes:
+        world: Where the topic is.
+        life: The process.
+        book: Notes what is written.
+        partition_of: Returns a partition of a topic.
+    """
+
+    world: SimulatedWorld
+    life: Life
+    book: DeadLetterLog
+    partition_of: Callable[[str, int], TopicIdPartition]
+    _queued: list[tuple[bytes | None, bytes | None, list[Header]]] = field(factory=list)
+
+    def produce(self, topic: str, *, key: bytes | None, value: bytes | None, headers: list[Header]) -> None:
+        """Queue a letter."""
+        assert topic == self.life.plan.letters
+        self._queued.append((key, value, headers))
+
+    def flush(self, timeout_s: float) -> None:
+        """Write what is queued, or fail.
+
+        Raises:
+            DeliveryFailedError: Nothing was written, or it is not known.
+        """
+        del timeout_s
+        queued, self._queued = self._queued, []
+        is_down = self.book.down_until_ms > self.world.clock.now_ms() or not self.world._has_leaders(
+            self.life.plan.letters
+        )
+        if is_down or self._strikes("letter refused", _REFUSED):
+            self.book.refused.update(self._place(headers) for _, _, headers in queued)
+            raise DeliveryFailedError("refused", failed=len(queued), unanswered=0)
+        is_confirmed = not self._strikes("letter not confirmed", _UNCONFIRMED)
+        for letter in queued:
+            self._write(*letter, is_confirmed=is_confirmed)
+        if not is_confirmed:
+            raise DeliveryFailedError("no answer", failed=0, unanswered=len(queued))
+
+    def _strikes(self, name: str, probability: float) -> bool:
+        return self.world._stage.draws.strikes(self.life.rng, name, probability)
+
+    def _write(self, key: bytes | None, value: bytes | None, headers: list[Header], *, is_confirmed: bool) -> None:
+        texts, place = _texts(headers), self._place(headers)
+        if not is_confirmed:
+            self.book.refused.add(place)
+        self.world.note(self.life.name, "copied", place[0].partition, place[1], is_confirmed)
+        self.world.cluster.produce(
+            self.life.plan.letters, [value], keys=[key], headers=[(name, text or b"") for name, text in headers]
+        )
+        self.book.wrote(self.life, place, texts, is_confirmed=is_confirmed)
+
+    def _place(self, headers: list[Header]) -> RecordId:
+        texts = _texts(headers)
+        partition = self.partition_of(self.life.plan.topic, int(texts[_PLACE.format("partition")]))
+        return partition, int(texts[_PLACE.format("offset")])
+
+
+def _texts(headers: list[Header]) -> dict[str, str]:
+    return {name: (text or b"").decode() for name, text in headers}

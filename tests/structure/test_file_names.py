@@ -1,0 +1,62 @@
+"""One name, one idea: in a part of the package no two files have the same name, nor one the plural of the other's.
+
+Some folders are alike on purpose: what each group, coordinator and demo has is in files of the same names, and what the
+DSL says of an operator has the name of the processor. Asynchronous variants are all in files called `aio`.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection
+from pathlib import Path
+
+import pytest
+
+import kafka_groups
+
+PACKAGE = Path(kafka_groups.__file__).parent
+CHECKED = {
+    "admin": (),
+    "assignment": (),
+    "broker": ("coordinators",),
+    "cli": ("demo",),
+    "client": (),
+    "config": (),
+    "librdkafka": (),
+    "net": (),
+    "processes": (),
+    "protocol": (),
+    "serdes": (),
+    "share": (),
+    "spark": (),
+    "streams": ("dsl", "processors"),
+    "telemetry": (),
+    "testing": (),
+}
+"""The parts of the package, each with those of its folders that are alike, or whose folders are."""
+
+
+def doubles(part: Path, alike: Collection[str] = ()) -> dict[str, set[str]]:
+    """The names that several files have, in the singular, with their places."""
+    places: defaultdict[str, set[str]] = defaultdict(set)
+    for path in part.rglob("*.py"):
+        if path.stem not in ("__init__", "aio"):
+            place = path.relative_to(part)
+            places[singular(path.stem)].add(" and ".join(alike) if place.parts[0] in alike else str(place))
+    return {name: found for name, found in places.items() if len(found) > 1}
+
+
+def singular(name: str) -> str:
+    """A name whose words have lost their last s."""
+    return "_".join(word.removesuffix("s") for word in name.split("_"))
+
+
+@pytest.mark.parametrize("part", CHECKED)
+def test_each_file_name_stands_once(part: str) -> None:
+    assert doubles(PACKAGE / part, CHECKED[part]) == {}
+
+
+def test_a_name_that_stands_twice_is_found(tmp_path: Path) -> None:
+    for name in ("a/outcome.py", "outcomes.py", "a/x/group.py", "a/y/groups.py", "a/__init__.py", "__init__.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    assert doubles(tmp_path, ["a"]) == {"outcome": {"a", "outcomes.py"}}
+    assert doubles(tmp_path).keys() == {"outcome", "group"}

@@ -1,0 +1,25 @@
+"""Tracebacks in logs are cut for all handlers, and the exceptions are kept."""
+
+import logging
+
+import pytest
+
+from kafka_groups.client.log_tracebacks import cut_tracebacks
+
+
+def test_a_traceback_is_cut_once_and_the_error_is_kept(caplog: pytest.LogCaptureFixture) -> None:
+    log, error = logging.getLogger("tests.cut"), ValueError(5_000_000 * "x")
+    cut_tracebacks(log)
+    cut_tracebacks(log)
+    assert len(log.filters) == 1
+    log.error("it failed", exc_info=error)
+    assert len(caplog.text) < 3_000
+    assert caplog.text.endswith("x…\n")
+    assert caplog.records[0].exc_info == (ValueError, error, None)
+
+
+def test_a_line_without_a_traceback_has_none(caplog: pytest.LogCaptureFixture) -> None:
+    log = logging.getLogger("tests.cut")
+    cut_tracebacks(log)
+    log.error("it failed")
+    assert caplog.records[0].exc_text is None

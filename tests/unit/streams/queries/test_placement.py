@@ -1,0 +1,82 @@
+"""The process that has a key, by what the group tells."""
+
+from typing import Any
+
+import pytest
+
+from kafka_groups import serdes
+from kafka_groups.streams import KeyQueryMetadata, StoreNotAvailableError, StreamsBuilder, StreamsError, UserEndpoint
+from kafka_groups.streams.member.rules.known_group import EndpointPartitions
+from kafka_groups.streams.queries.placement import all_clients, place_of_key
+from kafka_groups.streams.topology.partitioning import partition_of
+from kafka_groups.streams.workers.query_places import QueryPlaces
+from kafka_groups.types import TopicPartition
+
+TEXT = serdes.string
+HERE, THERE = UserEndpoint(host="a", port=1), UserEndpoint(host="b", port=2)
+REPARTITIONED = "app-words-repartition"
+
+
+def graph() -> Any:
+    builder = StreamsBuilder()
+    lines = builder.stream("lines", key=TEXT, value=TEXT)
+    lines.group_by_key().count(store="by-key")
+    lines.group_by(lambda _, value: value, key=TEXT, value=TEXT, name="words").count(store="by-word")
+    builder.global_table("names", key=TEXT, value=TEXT, store="names")
+    return builder.build().graph
+
+
+def parts(topic: str, *partitions: int) -> frozenset[TopicPartition]:
+    return frozenset(TopicPartition(topic, partition) for partition in partitions)
+
+
+PLACES = QueryPlaces(
+    {
+        THERE: EndpointPartitions(parts("lines", 1) | parts(REPARTITIONED, 0), parts("lines", 0)),
+        HERE: EndpointPartitions(parts("lines", 0), parts("lines", 1)),
+    },
+    {"lines": 2, REPARTITIONED: 2, "names": 1},
+)
+
+
+def asked(store: str, key: str, places: QueryPlaces = PLACES, partitioner: Any = None) -> KeyQueryMetadata:
+    topology = graph()
+    return place_of_key(topology, "app", topology.stores[store], key, partitioner, places)
+
+
+def test_a_key_is_where_the_partition_of_its_hash_is() -> None:
+    for key in ("x", "y", "z", "long enough"):
+        partition = partition_of(key.encode(), 2)
+        active, copy = (HERE, THERE) if partition == 0 else (THERE, HERE)
+        assert asked("by-key", key) == KeyQueryMetadata(active, frozenset({copy}), partition)
+
+
+def test_the_topics_of_a_store_are_those_of_its_own_sub_topology() -> None:
+    by_partition = {asked("by-word", key).partition: asked("by-word", key) for key in "abcdef"}
+    assert by_partition[0] == KeyQueryMetadata(THERE, frozenset(), 0)
+    assert by_partition[1] == KeyQueryMetadata(None, frozenset(), 1), "its process has no address"
+
+
+def test_a_partitioner_of_ones_own_decides() -> None:
+    assert asked("by-key", "x", partitioner=lambda _topic, _key, value, partitions: partitions - 1).partition == 1
+    assert asked("by-key", "x", partitioner=lambda *_: None) == asked("by-key", "x")
+    with pytest.raises(StreamsError, match="chose partition 2 of topic 'app-by-key-changelog', which has 2 partitions"):
+        asked("by-key", "x", partitioner=lambda *_: 2)
+    with pytest.raises(StreamsError, match=r"The partitioner chose \[0, 1\] for a key"):
+        asked("by-key", "x", partitioner=lambda *_: [0, 1])
+
+
+def test_a_global_store_is_everywhere() -> None:
+    with pytest.raises(StreamsError, match="'names' is a global store: every process has all of it"):
+        asked("names", "x")
+
+
+def test_nothing_is_known_before_the_first_tasks() -> None:
+    with pytest.raises(StoreNotAvailableError, match=r"not known yet \(lines\)\. Call wait_until_running first"):
+        asked("by-key", "x", QueryPlaces())
+
+
+def test_processes_come_in_the_order_of_their_addresses() -> None:
+    here, there = all_clients(PLACES)
+    assert (here.host, here.active, here.standby) == (HERE, parts("lines", 0), parts("lines", 1))
+    assert there.host == THERE

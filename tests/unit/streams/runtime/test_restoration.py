@@ -1,0 +1,161 @@
+"""Standby and warm-up tasks over brokers in memory: how far behind they are, and changes of their roles."""
+
+import pytest
+
+from kafka_groups.errors import NetworkError, TopicAuthorizationFailedError
+from kafka_groups.streams.member.rules.task_offsets import TaskPosition
+from kafka_groups.streams.runtime.assigned import TaskRole
+from kafka_groups.types import TaskId, TopicPartition
+from tests.support.fake_kafka import FakeKafka, LogEntry
+from tests.unit.streams.runtime.counting import CHANGELOG, Process, brokers
+from tests.unit.streams.runtime.test_task_timeout import failing
+
+TASK = TaskId("0", 0)
+LOGGED = TopicPartition(CHANGELOG, 0)
+KEYS = 5
+
+
+def log_counts(kafka: FakeKafka, count: int) -> None:
+    """Let another member write changes of the store."""
+    kafka.logs[LOGGED].extend(LogEntry(b"%d" % (at % KEYS), at.to_bytes(8, "big"), at) for at in range(count))
+
+
+async def following(role: str, count: int = 6, task_timeout_ms: int = 300_000) -> Process:
+    """A worker with a task that has read its whole changelog."""
+    process = Process(brokers(), task_timeout_ms=task_timeout_ms)
+    log_counts(process.kafka, count)
+    process.member.assign(**{role: ["0_0"]})
+    await process.worker.start()
+    await process.turn_until(lambda: TASK in process.worker.tasks and has_all(process))
+    return process
+
+
+def has_all(process: Process) -> bool:
+    return process.worker.tasks[TASK].applied.get(LOGGED) == len(process.kafka.logs[LOGGED])
+
+
+def rows(process: Process) -> int:
+    return len(list(process.worker.tasks[TASK].engine.table("counts").scan(b"", None)))
+
+
+def read_slowly(process: Process) -> None:
+    """Let the worker get one changelog record in each turn."""
+    poll = process.plane.poll_restoring
+
+    async def one(most: int) -> object:
+        return await poll(1)
+
+    process.plane.poll_restoring = one  # type: ignore[method-assign, assignment]
+
+
+def lag(process: Process) -> int | None:
+    position = process.worker.positions()[TASK]
+    return None if position.end_offset is None else position.end_offset - position.offset
+
+
+@pytest.mark.parametrize("role", ["standby", "warmup"])
+async def test_the_lag_of_a_task_follows_a_changelog_that_grows(role: str) -> None:
+    process = await following(role)
+    assert process.worker.positions() == {TASK: TaskPosition(6, 6)}
+    read_slowly(process)
+    log_counts(process.kafka, 1_000)
+    await process.turn_until(lambda: (lag(process) or 0) > 900)
+    log_counts(process.kafka, 1_000)
+    await process.turn_until(lambda: (lag(process) or 0) > 1_900)
+    assert process.worker.positions()[TASK].end_offset == 2_006
+
+
+async def test_brokers_are_not_asked_for_the_end_of_a_changelog_that_is_read_to_its_end() -> None:
+    process = await following("standby")
+    asked = failing(process, "bounds", NetworkError("not to be asked"), float("inf"))
+    log_counts(process.kafka, 10)
+    await process.turn_until(lambda: has_all(process))
+    end_ms = process.clock.now_ms() + 60_000
+    await process.turn_until(lambda: process.clock.now_ms() > end_ms)
+    assert lag(process) == 0
+    assert not asked()
+
+
+async def test_the_lag_of_a_paused_standby_grows_with_its_changelog() -> None:
+    process = await following("standby")
+    process.worker.is_paused = True
+    await process.worker.turn()
+    log_counts(process.kafka, 10)
+    await process.turn_until(lambda: lag(process) == 10)
+    process.worker.is_paused = False
+    await process.turn_until(lambda: lag(process) == 0)
+
+
+async def test_ends_that_the_brokers_do_not_tell_are_asked_for_again(caplog: pytest.LogCaptureFixture) -> None:
+    process = await following("standby")
+    read_slowly(process)
+    log_counts(process.kafka, 100)
+    failures = failing(process, "bounds", NetworkError("the brokers are away"), 3)
+    await process.turn_until(lambda: (lag(process) or 0) > 50)
+    assert failures() == 3
+    assert "The ends of changelogs are unknown: the brokers are away" in caplog.text
+
+
+async def test_ends_that_the_brokers_do_not_tell_for_long_do_not_end_the_worker() -> None:
+    process = await following("standby", task_timeout_ms=10_000)
+    read_slowly(process)
+    log_counts(process.kafka, 1_000)
+    failures = failing(process, "bounds", NetworkError("the brokers are away"), float("inf"))
+    end_ms = process.clock.now_ms() + 60_000
+    await process.turn_until(lambda: process.clock.now_ms() > end_ms)
+    assert failures() > 5
+
+
+async def test_ends_that_the_brokers_refuse_to_tell_end_the_worker() -> None:
+    process = await following("standby")
+    read_slowly(process)
+    log_counts(process.kafka, 100)
+    failing(process, "bounds", TopicAuthorizationFailedError("not yours"), float("inf"))
+    with pytest.raises(TopicAuthorizationFailedError):
+        await process.turn_until(lambda: has_all(process))
+
+
+async def test_the_end_of_a_changelog_of_a_task_that_was_given_up_is_not_asked_for() -> None:
+    process = await following("standby")
+    read_slowly(process)
+    log_counts(process.kafka, 1_000)
+    await process.turn_until(lambda: (lag(process) or 0) > 0)
+    asked = failing(process, "bounds", NetworkError("not to be asked"), float("inf"))
+    process.member.change_role("0_0", "standby", "standby")
+    del process.member.events[1:]
+    await process.turn_until(lambda: process.member.confirmed)
+    end_ms = process.clock.now_ms() + 60_000
+    await process.turn_until(lambda: process.clock.now_ms() > end_ms)
+    assert not asked()
+
+
+@pytest.mark.parametrize(("before", "then"), [("warmup", "standby"), ("standby", "warmup"), ("warmup", "active")])
+async def test_a_task_that_changes_its_role_keeps_its_stores(before: str, then: str) -> None:
+    process = await following(before)
+    starts: list[dict[TopicPartition, int]] = []
+    assign = process.plane.assign_restoring
+
+    async def noted(given: dict[TopicPartition, int]) -> None:
+        starts.append(dict(given))
+        await assign(given)
+
+    process.plane.assign_restoring = noted  # type: ignore[method-assign, assignment]
+    log_counts(process.kafka, 2)
+    process.member.change_role("0_0", before, then)
+    await process.turn_until(lambda: process.member.confirmed and has_all(process))
+    role = {"warmup": TaskRole.WARMUP, "standby": TaskRole.STANDBY, "active": TaskRole.ACTIVE}[then]
+    assert process.worker.tasks[TASK].role is role
+    assert starts == [{LOGGED: 6}]
+    assert rows(process) == KEYS
+
+
+async def test_a_task_whose_changelog_is_shorter_than_its_stores_is_wiped_and_restored(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    process = await following("standby")
+    del process.kafka.logs[LOGGED][1:]
+    process.member.promote("0_0")
+    await process.turn_until(lambda: process.member.confirmed and process.worker.is_running)
+    assert "The changelogs of task 0_0 do not have the next records any more" in caplog.text
+    assert rows(process) == 1
+    assert process.worker.tasks[TASK].applied == {LOGGED: 1}

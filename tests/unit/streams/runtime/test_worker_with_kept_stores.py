@@ -1,0 +1,248 @@
+"""Workers whose stores are on disk: restarts continue with them, and their files fail in every way."""
+
+import logging
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import lmdb
+import pytest
+
+from kafka_groups.streams.engines.generations import Generation
+from kafka_groups.streams.engines.lmdb_engine import LmdbEngine
+from kafka_groups.streams.engines.opening import DiskEngines
+from kafka_groups.streams.engines.owned_engine import DiskEngine
+from kafka_groups.streams.runtime.assigned import TaskRole
+from kafka_groups.testing.clock import ManualClock
+from kafka_groups.types import TaskId, TopicPartition
+from tests.support.fake_kafka import FakeKafka, Faults, Killed
+from tests.unit.streams.runtime.counting import CHANGELOG, INPUT, Process, brokers, restored
+
+WORDS = ("to", "be", "or", "not", "to", "be")
+TASK, OTHER = TaskId("0", 0), TaskId("0", 1)
+LOGGED, SECOND = TopicPartition(CHANGELOG, 0), TopicPartition("words", 1)
+BOTH_GUARANTEES = pytest.mark.parametrize("is_exactly_once", [False, True])
+
+
+class Disk:
+    """The folder of the application, and the engines that this test has open in it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.open: list[DiskEngine] = []
+
+    def process(self, kafka: FakeKafka, faults: Faults | None = None, boot: str = "boot 1", **settings: Any) -> Process:
+        return Process(kafka, faults, engines=DiskEngines(self.folder, boot, ManualClock()), **settings)
+
+    def kill(self) -> None:
+        """End whoever has files open, as the system does it with a process that is killed."""
+        for engine in self.open:
+            if engine.is_open:
+                LmdbEngine.close(engine)
+                engine._generation.disown()
+        self.open.clear()
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Disk]:
+    made = Disk(tmp_path)
+    init = DiskEngine.__init__
+
+    def noted(engine: DiskEngine, generation: Generation) -> None:
+        init(engine, generation)
+        made.open.append(engine)
+
+    with patch.object(DiskEngine, "__init__", noted):
+        yield made
+    made.kill()
+
+
+def with_words(partitions: int = 1) -> FakeKafka:
+    kafka = brokers(partitions)
+    for place in range(partitions):
+        for at, word in enumerate(WORDS):
+            kafka.produce("words", word, "", timestamp_ms=at, partition=place)
+    return kafka
+
+
+async def counted(process: Process) -> Process:
+    """Let a process with one task count to the end."""
+    kafka = process.kafka
+    process.member.assign("0_0")
+    await process.worker.start()
+    await process.turn_until(lambda: process.worker.is_running and process.has_committed(len(kafka.logs[INPUT])))
+    return process
+
+
+def kept(process: Process) -> Counter[str]:
+    table = process.worker.tasks[TASK].engine.table("counts")
+    return Counter({key.decode(): int.from_bytes(value[8:], "big") for key, value in table.scan(b"", None)})
+
+
+@BOTH_GUARANTEES
+async def test_a_restart_continues_with_what_is_there_and_reads_nothing_again(
+    disk: Disk, is_exactly_once: bool
+) -> None:
+    kafka = with_words()
+    first = await counted(disk.process(kafka, is_exactly_once=is_exactly_once))
+    await first.worker.close()
+    kafka.produce("words", "be", "")
+    second = await counted(disk.process(kafka, is_exactly_once=is_exactly_once))
+    assert second.worker.sensors.restored.total == 0
+    assert kept(second) == restored(kafka) == Counter((*WORDS, "be"))
+
+
+@BOTH_GUARANTEES
+async def test_whenever_a_process_is_killed_its_store_continues_as_the_changelog_says(
+    disk: Disk, caplog: pytest.LogCaptureFixture, is_exactly_once: bool
+) -> None:
+    kills, folder = 0, disk.folder
+    for at in range(1, 1_000):
+        disk.folder = folder / f"killed at {at}"
+        kafka, faults = with_words(), Faults(at)
+        try:
+            await counted(disk.process(kafka, faults, is_exactly_once=is_exactly_once))
+        except Killed:
+            kills += 1
+        disk.kill()
+        again = await counted(disk.process(kafka, is_exactly_once=is_exactly_once))
+        assert kept(again) == restored(kafka), f"killed at call {at}"
+        assert restored(kafka) == Counter(WORDS) if is_exactly_once else restored(kafka) >= Counter(WORDS)
+        disk.kill()
+        if faults.calls < at:
+            break
+    assert kills > 15
+    assert "deleted" not in caplog.text, "no state is thrown away because of a kill"
+
+
+async def test_a_standby_that_runs_reads_nothing_again(disk: Disk) -> None:
+    kafka = with_words()
+    await (await counted(Process(kafka))).worker.close()
+    standby = disk.process(kafka)
+    standby.member.assign(standby=["0_0"])
+    await standby.worker.start()
+    await standby.turn_until(lambda: standby.worker.tasks)
+    task = standby.worker.tasks[TASK]
+    await standby.turn_until(lambda: task.applied.get(LOGGED) == len(kafka.logs[LOGGED]))
+    followed = standby.worker.sensors.restored.total
+    standby.member.promote("0_0")
+    await standby.turn_until(lambda: standby.worker.is_running and standby.worker.tasks[TASK].role is TaskRole.ACTIVE)
+    assert standby.worker.sensors.restored.total == followed > 0
+    assert kept(standby) == Counter(WORDS)
+
+
+async def test_a_changelog_that_was_emptied_wipes_the_store_and_the_next_commit_has_the_logs_position(
+    disk: Disk,
+) -> None:
+    kafka = with_words()
+    first = await counted(disk.process(kafka))
+    await first.worker.close()
+    kafka.logs[LOGGED].clear()
+    second = await counted(disk.process(kafka))
+    kafka.produce("words", "be", "")
+    await second.turn_until(lambda: second.has_committed(len(WORDS) + 1))
+    assert second.worker.tasks[TASK].engine.positions == {LOGGED: 1}
+    assert kept(second) == Counter({"be": 1})
+
+
+# ------------------------------------------------------------------------------------------------------------- failures
+
+
+@BOTH_GUARANTEES
+async def test_a_full_disk_stops_its_task_until_there_is_room_and_no_other(
+    disk: Disk, caplog: pytest.LogCaptureFixture, is_exactly_once: bool
+) -> None:
+    kafka = with_words(2)
+    process = disk.process(kafka, is_exactly_once=is_exactly_once)
+    process.member.assign("0_0", "0_1")
+    await process.worker.start()
+    write, full = LmdbEngine._write, ["0_0"]
+
+    def written(engine: LmdbEngine, *args: Any) -> None:
+        if any(task in str(engine) for task in full):
+            raise lmdb.DiskError("No space left on device")
+        write(engine, *args)
+
+    with patch.object(LmdbEngine, "_write", written):
+        await process.turn_until(lambda: "Task 0_0 waits for its stores" in caplog.text)
+        kafka.produce("words", "be", "", partition=1)
+        await process.turn_until(lambda: process.has_committed(len(WORDS) + 1, SECOND))
+        assert not process.worker.is_running
+        full.clear()
+        await process.turn_until(lambda: process.worker.is_running)
+    kafka.produce("words", "be", "")
+    await process.turn_until(lambda: process.has_committed(len(WORDS) + 1))
+    assert kept(process) == Counter((*WORDS, "be"))
+    assert "No space left on device" in caplog.text
+    assert "bytes are free there" in caplog.text
+
+
+@BOTH_GUARANTEES
+async def test_damage_that_a_read_finds_wipes_the_task_and_its_store_is_restored(
+    disk: Disk, caplog: pytest.LogCaptureFixture, is_exactly_once: bool
+) -> None:
+    kafka = with_words()
+    process = await counted(disk.process(kafka, is_exactly_once=is_exactly_once))
+    get, damage = LmdbEngine.get, ["page 7"]
+
+    def found(engine: LmdbEngine, *args: Any) -> bytes | None:
+        if damage:
+            raise engine._error(lmdb.CorruptedError(damage.pop()))
+        return get(engine, *args)
+
+    with patch.object(LmdbEngine, "get", found):
+        kafka.produce("words", "be", "")
+        await process.turn_until(lambda: process.has_committed(len(WORDS) + 1) and process.worker.is_running)
+    assert kept(process) == restored(kafka) == Counter((*WORDS, "be"))
+    assert process.worker.sensors.restored.total > 0
+    assert "page 7" in caplog.text
+
+
+async def test_files_that_were_open_when_the_machine_stopped_are_restored_and_not_opened(
+    disk: Disk, caplog: pytest.LogCaptureFixture
+) -> None:
+    kafka = with_words()
+    await counted(disk.process(kafka))
+    disk.kill()
+    again = await counted(disk.process(kafka, boot="boot 2"))
+    assert kept(again) == Counter(WORDS)
+    (warning,) = [each for each in caplog.records if each.levelno == logging.WARNING and "deleted" in each.message]
+    assert "they were open when the machine stopped" in warning.message
+
+
+# --------------------------------------------------------------------------------------------------------- other owners
+
+
+async def test_a_task_whose_files_somebody_has_open_waits_and_the_others_begin(disk: Disk) -> None:
+    kafka = with_words(2)
+    await (await counted(disk.process(kafka))).worker.close()
+    owned, own = ["0_0"], Generation.own
+    process = disk.process(kafka)
+    process.member.assign("0_0", "0_1")
+    with patch.object(Generation, "own", lambda each: not any(task in str(each) for task in owned) and own(each)):
+        await process.worker.start()
+        await process.turn_until(lambda: process.has_committed(len(WORDS), SECOND))
+        assert set(process.worker.tasks) == {OTHER}
+        assert not process.worker.is_running
+        assert "task 0_0 waits until its stores can be opened" in process.worker._obstacles()
+        owned.clear()
+        await process.turn_until(lambda: process.worker.is_running)
+    assert set(process.worker.tasks) == {TASK, OTHER}
+    assert kept(process) == Counter(WORDS)
+
+
+async def test_a_task_that_waits_for_its_files_may_be_revoked(disk: Disk) -> None:
+    kafka = with_words()
+    await (await counted(disk.process(kafka))).worker.close()
+    process = disk.process(kafka)
+    process.member.assign("0_0")
+    with patch.object(Generation, "own", lambda _: False):
+        await process.worker.start()
+        await process.worker.turn()
+        event = process.member.revoke("0_0")
+        await process.turn_until(lambda: process.member.confirmed)
+    assert process.member.confirmed == [event]
+    await process.worker.turn()
+    assert not process.worker.tasks, "nobody opens it now that it can be opened"
