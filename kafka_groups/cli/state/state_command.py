@@ -25,7 +25,7 @@ __all__ = ["state"]
 def state(directory: Path, *, check: bool, as_json: bool) -> None:
     """Print what applications have on disk: the tasks, their stores, and the positions in changelogs.
 
-    DIR is a state.dir, or the folder of one application in it. The applications may run meanwhile. Nothing is changed,
+    DIR is a state.dir, or the folder of one application in it. The applications may be running. Nothing is changed,
     except that LMDB lists the readers of open files in lock.mdb.
 
     The exit status is 1 if files are damaged or cannot be read, and 2 if DIR has no application.

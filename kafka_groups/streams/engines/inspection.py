@@ -309,7 +309,7 @@ def _completed(task: KeptTask, found: FoundState | StateFilesError, *, check: bo
         health = FilesHealth.OK if check else FilesHealth.NOT_CHECKED
         return evolve(task, health=health, sizes=found.stores, positions=found.positions, file_bytes=found.file_bytes)
     if not (task.folder / str(task.generation)).exists():
-        why = "the application has replaced or deleted them meanwhile. Run the command again"
+        why = "the application has just replaced or deleted them. Run the command again"
         return evolve(task, health=FilesHealth.UNREADABLE, reason=why)
     health = FilesHealth.DAMAGED if isinstance(found, CorruptedStateError) else FilesHealth.UNREADABLE
     return evolve(task, health=health, reason=str(found))

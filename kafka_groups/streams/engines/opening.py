@@ -182,8 +182,8 @@ class _Opening:
             self._leave(why)
             return self._fresh()
         _log.warning(
-            "Another process still has the stores of task %s open in %s, and does not close them. The task goes on "
-            "in a copy.",
+            "Another process still has the stores of task %s open in %s, and does not close them. The task "
+            "continues in a copy.",
             self._task_id,
             found.path,
         )

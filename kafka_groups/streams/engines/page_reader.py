@@ -109,7 +109,7 @@ def _check_lock(folder: Path) -> None:
     """
     if not os.access(folder / "lock.mdb", os.W_OK):
         raise StateDiskError(
-            f"A process has the store files in {folder} open. Reading beside it needs the right to write to lock.mdb: "
+            f"A process has the store files in {folder} open. Reading them needs the right to write to lock.mdb: "
             "run the command as the user of the application."
         )
 

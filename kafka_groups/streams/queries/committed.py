@@ -22,7 +22,7 @@ from kafka_groups.streams.topology.node_graph import TopologyStore
 __all__ = ["Ask", "committed_view"]
 
 _ASKED: Final = frozenset({"stored", "fetch", "find", "all"})
-"""The methods of states that return bytes. Whoever has the tasks calls them."""
+"""The methods of states that return bytes. The process that has the tasks calls them."""
 
 
 class Ask(Protocol):

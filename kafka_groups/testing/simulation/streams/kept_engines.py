@@ -27,8 +27,8 @@ class SimulatedDisk:
 class KeptEngines:
     """Makes the engines of a worker in a simulated process.
 
-    As on a real disk, whoever opens the state of a task goes on in a generation of its own: what a former owner that
-    still lives writes afterwards is seen by nobody.
+    As on a real disk, each process that opens the state of a task continues in a generation of its own: nobody
+    sees what a former owner that still lives writes afterwards.
 
     Args:
         disk: The disk of the process.

@@ -245,7 +245,7 @@ def test_files_that_are_deleted_during_the_look_are_not_damaged(
     monkeypatch.setattr(inspection, "read_in_process", read)
     task = task_in(tmp_path)
     assert task.health is FilesHealth.UNREADABLE
-    assert "has replaced or deleted them meanwhile" in str(task.reason)
+    assert "has just replaced or deleted them" in str(task.reason)
 
 
 def test_a_mark_that_cannot_be_read(tmp_path: Path) -> None:

@@ -367,7 +367,7 @@ def test_files_in_use_are_copied_however_often_they_were_opened(kept: Kept, capl
         engine = opened_in_time(kept, kept.engines())
         assert has_all(engine)
         (warning,) = told(caplog)
-        assert "goes on in a copy" in warning
+        assert "continues in a copy" in warning
         engine.close()
 
 
@@ -399,7 +399,7 @@ def test_files_in_use_that_are_damaged_are_left_alone(kept: Kept, caplog: pytest
         assert (kept.task / "1").exists()
         assert engine._path.parts[-2] != "1"
         warnings = told(caplog)
-        assert "goes on in a copy" in warnings[0]
+        assert "continues in a copy" in warnings[0]
         assert "are left alone, because the store files" in warnings[1]
         engine.close()
 

@@ -1,4 +1,4 @@
-"""A first placement of tasks in places with limits: as many tasks as fit, found by breadth-first search.
+"""A first placement of tasks in places with limits: the most that fit, found by breadth-first search.
 
 This is the algorithm of Edmonds and Karp. The search goes over nodes in their order, which decides the place of a task.
 A task that is not placed yet reaches all places of its group. If none of their processes has room, others move.
