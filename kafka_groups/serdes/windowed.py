@@ -114,6 +114,10 @@ class WindowedSerde(Serde[Windowed[K]]):
     inner: Serde[K]
     _times: TimeWindowBytes | SessionWindowBytes
 
+    def inner_bytes(self, data: bytes) -> bytes:
+        """Return the bytes of a windowed key without those of its window."""
+        return data[: -self._times.length]
+
     def serializer(self, topic: str, *, is_key: bool) -> BoundSerializer[Windowed[K]]:
         """Return the function that serialises windowed keys of a topic."""
         name, write, inner = self.name, self._times.write, self.inner.serializer(topic, is_key=is_key)

@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any, TypeVar, overload
 
 from kafka_groups.errors import ClosedError, IllegalStateError, OperationTimeoutError
+from kafka_groups.protocol.messages.streams_group_parts import UserEndpoint
 from kafka_groups.streams.engines.left_folders import wipe_all
 from kafka_groups.streams.errors import (
     StoreNotAvailableError,
@@ -14,7 +15,13 @@ from kafka_groups.streams.errors import (
     reason_of,
 )
 from kafka_groups.streams.queries.committed import committed_view
-from kafka_groups.streams.queries.placement import KeyQueryMetadata, StreamsMetadata, all_clients, place_of_key
+from kafka_groups.streams.queries.placement import (
+    KeyQueryMetadata,
+    StreamsMetadata,
+    active_process,
+    all_clients,
+    place_of_key,
+)
 from kafka_groups.streams.runtime.restore_listeners import RestoreListeners
 from kafka_groups.streams.state.key_value import KeyValueStore
 from kafka_groups.streams.state.session_stores import SessionStore
@@ -164,6 +171,11 @@ class _Application:
         another process or ends, also by `close` or because its worker has died, the view raises
         `StateStoreMigratedError`: ask again.
 
+        `get` and `fetch` of a key ask all these tasks. If none has the key, the default partitioner decides: they
+        return nothing if the key's partition is here, and raise `StateStoreMigratedError` if it is elsewhere, with the
+        other process as `active`. If the stream that fills the store has a partitioner of its own, that may be wrong
+        for a key which does not exist: ask `key_query_metadata` first, and pass the partition that it returns.
+
         An answer is what a task had committed at one moment; tasks have a moment each. `range`, `all` and `prefix` of a
         key-value store read 1,000 rows of a task at a time, each thousand at one moment. With several workers, this
         method and each question block until all of them have answered, which takes a millisecond or two while they
@@ -171,7 +183,8 @@ class _Application:
 
         Args:
             store: Its definition, which makes the result typed, or its name.
-            partition: Read the task of this partition alone. None: all tasks of the store.
+            partition: Read the task of this partition alone: a key that it does not have is not there. None: all tasks
+                of the store.
             allow_stale: Also read standby and warm-up tasks, and tasks that are being restored: they may lack the last
                 changes, or have those of another process.
 
@@ -190,7 +203,12 @@ class _Application:
             raise StreamsNotStartedError(f"{self!r} was not started. Call start, and wait_until_running.")
         try:
             return committed_view(
-                place, self._application_id, self._worker.ask, partition=partition, allows_stale=allow_stale
+                place,
+                self._application_id,
+                self._worker.ask,
+                partition=partition,
+                allows_stale=allow_stale,
+                active_of=partial(self._active_process, name),
             )
         except StoreNotAvailableError as error:
             one = "" if partition is None else f" for partition {partition}"
@@ -227,6 +245,9 @@ class _Application:
         It is what the group told this process last. Does not wait. Any thread may call it.
         """
         return all_clients(self._worker.places)
+
+    def _active_process(self, store: str, partition: int) -> UserEndpoint | None:
+        return active_process(self._topology.graph, self._application_id, store, partition, self._worker.places)
 
     def _place(self, store: StoreDefinition | str) -> TopologyStore:
         name = store if isinstance(store, str) else store.name

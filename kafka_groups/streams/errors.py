@@ -1,7 +1,12 @@
 """Errors of streams applications."""
 
+from typing import TYPE_CHECKING
+
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.errors.texts import named, text_of
+
+if TYPE_CHECKING:  # messages are imported when a member is made: errors of topologies need no protocol
+    from kafka_groups.protocol.messages.streams_group_parts import UserEndpoint
 
 __all__ = [
     "CorruptedStateError",
@@ -46,9 +51,24 @@ class StoreNotAvailableError(InvalidStateStoreError):
 
 
 class StateStoreMigratedError(InvalidStateStoreError):
-    """A task that a view reads has moved to another process, or has ended. Ask `app.store` again."""
+    """A task that a view reads has moved to another process, or has ended; or a key is in another process.
+
+    Ask `app.store` again, or ask the process that has the key.
+
+    Args:
+        text: What has happened.
+        active: See the attribute.
+
+    Attributes:
+        active: If a key is elsewhere, the `application_server` of the process that has its task. None: the group does
+            not tell it now, that process was configured without one, or the error is not about a key.
+    """
 
     retriable = True
+
+    def __init__(self, text: str = "", active: "UserEndpoint | None" = None) -> None:
+        super().__init__(text)
+        self.active = active
 
 
 class StateFilesError(StreamsError):

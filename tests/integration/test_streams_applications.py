@@ -22,11 +22,13 @@ from kafka_groups.streams import (
     KafkaStreams,
     KeyValueStore,
     StateRestoreListener,
+    StateStoreMigratedError,
     StoreNotAvailableError,
     StreamsBuilder,
     StreamsError,
     StreamsState,
     Topology,
+    UserEndpoint,
     serdes,
     stores,
 )
@@ -260,6 +262,13 @@ def test_the_process_that_has_a_key_is_found(scene: Scene, tmp_path: Path) -> No
             return True
 
         wait_until(is_told, 60, lambda: [app.streams_metadata_for_all_clients() for app in apps.values()])
+        for word in TEXT.split():
+            (having,) = (port for port, app in apps.items() if counted(app)[word])
+            (other,) = apps.keys() - {having}
+            assert apps[having].store(COUNTS).get(word) == times(100)[word]
+            with pytest.raises(StateStoreMigratedError, match=f"which localhost:{having} has") as caught:
+                apps[other].store(COUNTS).get(word)
+            assert caught.value.active == UserEndpoint(host="localhost", port=having)
         clients = first.streams_metadata_for_all_clients()
         assert [each.host.port for each in clients] == [7001, 7002]
         assert sum(len([place for place in each.active if place.topic == scene.posts]) for each in clients) == 2

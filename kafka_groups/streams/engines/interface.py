@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from contextlib import AbstractContextManager
 from typing import Protocol
 
-from kafka_groups.streams.state.engine import Engine, EngineReader
+from kafka_groups.streams.state.engine import Engine, EngineReader, EngineStatus
 from kafka_groups.streams.state.stores import StoreDefinition
 from kafka_groups.types import TaskId
 
@@ -17,6 +17,10 @@ class TaskEngine(Engine, Protocol):
     @property
     def is_open(self) -> bool:
         """False when the task has gone: what the engine has then is not followed by anybody."""
+
+    @property
+    def status(self) -> EngineStatus:
+        """The use that its owner makes of it."""
 
     def moment(self, store: str, *, allows_stale: bool = False) -> AbstractContextManager[EngineReader]:
         """Return what queries of other threads read a store from: what was committed at one moment.

@@ -10,6 +10,7 @@ from attrs import frozen
 
 from kafka_groups.streams.engines.interface import TaskEngine
 from kafka_groups.streams.errors import StateFilesError, StoreNotAvailableError
+from kafka_groups.streams.state.engine import EngineStatus
 from kafka_groups.streams.state.opened_state import open_state
 from kafka_groups.streams.state.state_store import RecordContext, StoreSurroundings
 from kafka_groups.streams.state.stores import StoreDefinition
@@ -52,24 +53,37 @@ class TaskAnswer:
         task_id: The task.
         token: Another one if the state of the task was closed in between.
         found: What the method returned, in bytes.
+        partitions: The number of partitions of the store in the whole application.
+        is_restoring: Whether the task is active and has not everything yet.
     """
 
     task_id: TaskId
     token: tuple[int, int]
     found: Any
+    partitions: int
+    is_restoring: bool = False
 
 
 def answers(
-    question: StoreQuestion, definition: StoreDefinition, engines: Iterable[tuple[TaskId, TaskEngine]]
+    question: StoreQuestion, definition: StoreDefinition, engines: Iterable[tuple[TaskId, TaskEngine]], partitions: int
 ) -> list[TaskAnswer]:
     """Ask each task. What a task answers is of one moment.
+
+    Args:
+        question: The question.
+        definition: The store.
+        engines: The tasks of this worker that have it.
+        partitions: The number of its partitions in the whole application.
 
     Raises:
         InvalidStateStoreError: A task has just gone, or its files cannot be read.
     """
     wanted = ((task_id, engine) for task_id, engine in engines if question.partition in {None, task_id.partition})
     try:
-        return [TaskAnswer(task_id, _token(engine), _found(question, definition, engine)) for task_id, engine in wanted]
+        return [
+            TaskAnswer(task_id, _token(engine), _found(question, definition, engine), partitions, _is_restoring(engine))
+            for task_id, engine in wanted
+        ]
     except StateFilesError as error:  # the task's worker finds that, too, and lets it begin again
         raise StoreNotAvailableError(str(error)) from error
 
@@ -83,6 +97,10 @@ def _found(question: StoreQuestion, definition: StoreDefinition, engine: TaskEng
             low, high, is_reverse = question.args
             return list(islice(reader.table(question.store).scan(low, high, reverse=is_reverse), PAGE_ROWS))
         return getattr(open_state(definition, surroundings), question.method)(*question.args)
+
+
+def _is_restoring(engine: TaskEngine) -> bool:
+    return engine.status is EngineStatus.RESTORING
 
 
 def _token(engine: TaskEngine) -> tuple[int, int]:

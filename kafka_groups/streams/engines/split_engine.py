@@ -43,6 +43,11 @@ class SplitEngine:
         return self._disk.is_open
 
     @property
+    def status(self) -> EngineStatus:
+        """The use that its owner makes of it."""
+        return self._disk.status
+
+    @property
     def positions(self) -> Positions:
         """The positions in the changelogs of the stores on disk."""
         return self._disk.positions

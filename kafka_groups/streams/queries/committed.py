@@ -1,15 +1,22 @@
 """Views of the committed state of one store in all tasks of an application's process."""
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from heapq import merge
 from typing import Any, Final, Protocol
 
 from attrs import evolve
 
+from kafka_groups.protocol.messages.streams_group_parts import UserEndpoint
 from kafka_groups.streams.engines.questions import PAGE_ROWS, StoreQuestion, TaskAnswer
 from kafka_groups.streams.engines.readable import migrated
-from kafka_groups.streams.errors import StoreNotAvailableError, StreamsError
+from kafka_groups.streams.errors import (
+    InvalidStateStoreError,
+    StateStoreMigratedError,
+    StoreNotAvailableError,
+    StreamsError,
+)
+from kafka_groups.streams.queries.placement import default_partition
 from kafka_groups.streams.state.engine import KeyedBytes, MemoryEngine
 from kafka_groups.streams.state.joined import JoinedStates
 from kafka_groups.streams.state.opened_state import open_state
@@ -21,8 +28,13 @@ from kafka_groups.streams.topology.node_graph import TopologyStore
 
 __all__ = ["Ask", "committed_view"]
 
+_OF_A_KEY: Final = frozenset({"stored", "fetch", "find"})
 _ASKED: Final = frozenset({"stored", "fetch", "find", "all"})
 """The methods of states that return bytes. The process that has the tasks calls them."""
+
+
+ActiveOf = Callable[[int], UserEndpoint | None]
+"""Returns the `application_server` of the process that has the active task of a partition; None if it is unknown."""
 
 
 class Ask(Protocol):
@@ -43,6 +55,7 @@ def committed_view(
     *,
     partition: int | None = None,
     allows_stale: bool = False,
+    active_of: ActiveOf = lambda _partition: None,
 ) -> Any:
     """Return a view of a store, which reads what was committed when it is asked.
 
@@ -55,13 +68,14 @@ def committed_view(
         ask: Asks the tasks.
         partition: The partition to read; None for all.
         allows_stale: Whether to read standby tasks and tasks that are being restored, too.
+        active_of: Tells which process has a partition.
 
     Raises:
         StreamsError: It is the buffer of a suppressed table.
         InvalidStateStoreError: No task has the store now.
     """
     question = StoreQuestion(place.definition.name, "", allows_stale=allows_stale, partition=partition)
-    state = GatheredState(place, changelog_topic(place, application_id), ask, question)
+    state = GatheredState(place, changelog_topic(place, application_id), ask, question, active_of)
     view = open_view(state, RecordContext())
     state.check()
     return view
@@ -75,14 +89,18 @@ class GatheredState:
         topic: Its changelog, for serdes.
         ask: Asks the tasks.
         question: What all its questions have in common.
+        active_of: Tells which process has a partition.
     """
 
-    def __init__(self, place: TopologyStore, topic: str, ask: Ask, question: StoreQuestion) -> None:
-        self.definition = place.definition
+    def __init__(
+        self, place: TopologyStore, topic: str, ask: Ask, question: StoreQuestion, active_of: ActiveOf
+    ) -> None:
+        self.definition: Any = place.definition
         self.name = place.definition.name
         self._is_global = place.is_global
         self._ask = ask
         self._question = question
+        self._active_of = active_of
         surroundings = StoreSurroundings(topic=topic, engine=MemoryEngine(), record=RecordContext(), is_caching=False)
         self._codec: Any = open_state(place.definition, surroundings)  # knows serdes and layouts, and has no rows
         self._known: frozenset[tuple[int, int]] = frozenset()
@@ -112,15 +130,54 @@ class GatheredState:
             return getattr(self._codec, name)
 
         def asked(*args: Any) -> Any:
-            states = [_Answered(self._codec, name, each.found) for each in self._asked(name, *args)]
-            return getattr(JoinedStates(states), name)(*args)
+            answers = self._asked(name, *args)
+            states = [_Answered(self._codec, name, each.found) for each in answers]
+            found = getattr(JoinedStates(states), name)(*args)
+            if not found and name in _OF_A_KEY:
+                key = args[0][: -self._codec.place_bytes] if name == "stored" else args[0]
+                self._check_here(key, answers)
+            return found
 
         return asked
 
     def get(self, key: bytes) -> FoundValue | None:
         """Return value and timestamp of a row, or None."""
-        found = next((each.found for each in self._asked("stored", key) if each.found is not None), None)
-        return None if found is None else self._codec.decoded(found)
+        answers = self._asked("stored", key)
+        found = next((each.found for each in answers if each.found is not None), None)
+        if found is None:
+            self._check_here(key, answers)
+            return None
+        decoded: FoundValue = self._codec.decoded(found)
+        return decoded
+
+    def _check_here(self, key: bytes, answers: Sequence[TaskAnswer]) -> None:
+        """Check that a key which no task has is not in another process.
+
+        Raises:
+            StateStoreMigratedError: It may be there.
+            StoreNotAvailableError: Its task is here, and is being restored.
+        """
+        # Whoever names a partition knows it from `key_query_metadata`.
+        if self._is_global or self._question.partition is not None:
+            return
+        partition = default_partition(self.definition.key, key, max(each.partitions for each in answers))
+        if all(each.task_id.partition != partition for each in answers):
+            raise self._elsewhere(partition)
+
+    def _elsewhere(self, partition: int) -> InvalidStateStoreError:
+        store = f"store {self.name!r}"
+        copies = evolve(self._question, method="exists", allows_stale=True, partition=partition)
+        if any(each.is_restoring for each in self._ask(copies)):
+            return StoreNotAvailableError(
+                f"The key is in partition {partition} of {store}, whose task is being restored here. Ask again later."
+            )
+        active = self._active_of(partition)
+        where = "a process that is not known now" if active is None else f"{active.host}:{active.port}"
+        return StateStoreMigratedError(
+            f"The key is not in the tasks of this process. By the default partitioner it is in partition {partition} "
+            f"of {store}, which {where} has. Ask there, or call key_query_metadata with the partitioner of the stream.",
+            active,
+        )
 
     def scan(
         self, low: bytes = b"", high: bytes | None = None, *, reverse: bool = False

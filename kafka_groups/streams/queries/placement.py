@@ -1,11 +1,13 @@
 """The process of an application that has a key, as its group tells its members."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Set
 from typing import Any, Final
 
 from attrs import frozen
 
 from kafka_groups.protocol.messages.streams_group_parts import UserEndpoint
+from kafka_groups.serdes import Serde
+from kafka_groups.serdes.windowed import WindowedSerde
 from kafka_groups.streams.errors import StoreNotAvailableError, StreamsError
 from kafka_groups.streams.topology.internal_topics import changelog_topic, topic_name
 from kafka_groups.streams.topology.node_graph import NodeGraph, TopologyStore
@@ -15,7 +17,14 @@ from kafka_groups.streams.topology.subtopologies import node_groups
 from kafka_groups.streams.workers.query_places import QueryPlaces
 from kafka_groups.types import TopicPartition
 
-__all__ = ["KeyQueryMetadata", "StreamsMetadata", "all_clients", "place_of_key"]
+__all__ = [
+    "KeyQueryMetadata",
+    "StreamsMetadata",
+    "active_process",
+    "all_clients",
+    "default_partition",
+    "place_of_key",
+]
 
 _NO_VALUE: Final = None
 
@@ -82,9 +91,33 @@ def place_of_key(
         )
     partition = _partition(place, application_id, key, partitioner, partitions)
     wanted = {TopicPartition(topic, partition) for topic in topics}
-    active = [host for host, its in places.endpoints.items() if wanted & its.active]
     standbys = frozenset(host for host, its in places.endpoints.items() if wanted & its.standby)
-    return KeyQueryMetadata(active[0] if active else None, standbys, partition)
+    return KeyQueryMetadata(_active_of(wanted, places), standbys, partition)
+
+
+def active_process(
+    topology: NodeGraph, application_id: str, store: str, partition: int, places: QueryPlaces
+) -> UserEndpoint | None:
+    """Return the process that has the active task of a store's partition; None if the group does not tell it."""
+    return _active_of(
+        {TopicPartition(topic, partition) for topic in _topics_of(topology, application_id, store)}, places
+    )
+
+
+def _active_of(wanted: Set[TopicPartition], places: QueryPlaces) -> UserEndpoint | None:
+    return next((host for host, its in places.endpoints.items() if wanted & its.active), None)
+
+
+def default_partition(key_serde: Serde[Any], key: bytes, partitions: int) -> int:
+    """Return the partition of a key in a store whose stream has no partitioner of its own.
+
+    Args:
+        key_serde: The serde of the store's keys.
+        key: The serialised key.
+        partitions: The number of the store's partitions.
+    """
+    # Streams whose keys are windows have another partitioner, if the program gives none.
+    return partition_of(key_serde.inner_bytes(key) if isinstance(key_serde, WindowedSerde) else key, partitions)
 
 
 def _topics_of(topology: NodeGraph, application_id: str, store: str) -> list[str]:
@@ -105,6 +138,7 @@ def _partition(
     (partition,) = chosen
     if partition is None:
         definition: Any = place.definition
-        return partition_of(definition.key.serializer(topic, is_key=True)(key, []), partitions)
+        key_bytes = definition.key.serializer(topic, is_key=True)(key, [])
+        return default_partition(definition.key, key_bytes, partitions)
     check_partition(topic, partition, partitions)
     return partition

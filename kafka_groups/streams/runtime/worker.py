@@ -117,8 +117,11 @@ class StreamsWorker:
     def _readable(self, store: str, *, allows_stale: bool) -> list[tuple[TaskId, TaskEngine]]:
         if (found := self._globals.engine_of(store)) is not None:
             return [found] if found[1].is_open else []
-        having = [each for each in self.tasks.values() if store in each.task.states]
+        having = self._having(store)
         return [(each.task_id, each.engine) for each in having if each.is_running or allows_stale]
+
+    def _having(self, store: str) -> list[OwnedTask]:
+        return [each for each in self.tasks.values() if store in each.task.states]
 
     def answers(self, question: StoreQuestion) -> list[TaskAnswer]:
         """Return what each task answers that has a store; for queries of other threads.
@@ -127,7 +130,11 @@ class StreamsWorker:
             InvalidStateStoreError: A task has just gone.
         """
         definition = self.stores[question.store].definition
-        return answers(question, definition, self._readable(question.store, allows_stale=question.allows_stale))
+        readable = self._readable(question.store, allows_stale=question.allows_stale)
+        # Topics that are merged may have fewer partitions than others.
+        topics = {place.topic for task in self._having(question.store) for place in task.inputs}
+        partitions = max((self.partition_counts.get(topic, 0) for topic in topics), default=0)
+        return answers(question, definition, readable, partitions)
 
     def positions(self) -> dict[TaskId, TaskPosition]:
         """Return the positions of the tasks' stores; for the member's thread.

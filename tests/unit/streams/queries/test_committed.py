@@ -1,5 +1,6 @@
 """Queries of a store in several tasks see it as one, in the order of its keys and times."""
 
+import pickle
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
@@ -14,6 +15,7 @@ from kafka_groups.streams import (
     StateStoreMigratedError,
     StoreNotAvailableError,
     StreamsError,
+    UserEndpoint,
     stores,
 )
 from kafka_groups.streams.engines.questions import PAGE_ROWS, StoreQuestion, TaskAnswer, answers
@@ -25,6 +27,7 @@ from kafka_groups.streams.state.state_store import RecordContext, StoreSurroundi
 from kafka_groups.streams.state.stores import StoreDefinition
 from kafka_groups.streams.topology.context import open_view
 from kafka_groups.streams.topology.node_graph import TopologyStore
+from kafka_groups.streams.topology.partitioning import partition_of
 from kafka_groups.types import TaskId
 from tests.support.committed_states import commit
 
@@ -44,12 +47,18 @@ def filled(
     return view_of(definition, engines)
 
 
-def view_of(definition: StoreDefinition, engines: list[SharedEngine], **options: Any) -> Any:
-    """Return the view of a store in tasks with these engines."""
+def view_of(
+    definition: StoreDefinition, engines: list[SharedEngine], *, partitions: int | None = None, **options: Any
+) -> Any:
+    """Return the view of a store in tasks with these engines, of the first partitions of the whole application.
+
+    As a worker does, it leaves out tasks that do not run, unless stale answers are allowed.
+    """
 
     def ask(question: StoreQuestion) -> list[TaskAnswer]:
         having = [(TaskId("0", at), engine) for at, engine in enumerate(engines) if engine.is_open]
-        return answers(question, definition, having)
+        running = [each for each in having if question.allows_stale or each[1].status is EngineStatus.ACTIVE]
+        return answers(question, definition, running, partitions or len(engines))
 
     return committed_view(TopologyStore(definition=definition), "app", ask, **options)
 
@@ -194,3 +203,96 @@ def test_threads_that_ask_a_view_at_once_see_all_tasks() -> None:
             engines.append(filled_engine(ROWS, lambda other, at=at: other.put(f"b{at:02}", "1")))  # type: ignore[misc]
             seen = [len(list(each.result())) for each in [threads.submit(rows.all) for _ in range(4)]]
             assert seen == 4 * [at + 2]
+
+
+THERE = UserEndpoint(host="there", port=7001)
+HERE = next(key for key in "abcdef" if partition_of(key.encode(), 2) == 0)
+"""A key of the first of two partitions, which is here, and one of the other, which is elsewhere."""
+ELSEWHERE = next(key for key in "abcdef" if partition_of(key.encode(), 2) == 1)
+
+OF_A_KEY = [
+    pytest.param(ROWS, lambda rows, key: rows.get(key), id="get"),
+    pytest.param(WINDOWS, lambda windows, key: windows.get(key, 0), id="window get"),
+    pytest.param(WINDOWS, lambda windows, key: next(windows.fetch(key, 0, 10), None), id="window fetch"),
+    pytest.param(SESSIONS, lambda sessions, key: sessions.get(key, 0, 5), id="session get"),
+    pytest.param(SESSIONS, lambda sessions, key: next(sessions.fetch(key), None), id="session fetch"),
+    pytest.param(SESSIONS, lambda sessions, key: next(sessions.find_sessions(key, 0, 5), None), id="find"),
+]
+"""The questions about one key."""
+
+
+@pytest.mark.parametrize(("definition", "ask"), OF_A_KEY)
+def test_a_key_that_no_task_has_is_absent_or_elsewhere(definition: StoreDefinition, ask: Callable[..., Any]) -> None:
+    one = filled_engine(definition, lambda _: None)
+    asked: list[int] = []
+
+    def active_of(partition: int) -> UserEndpoint:
+        asked.append(partition)
+        return THERE
+
+    view = view_of(definition, [one], partitions=2, active_of=active_of)
+    assert ask(view, HERE) is None
+    with pytest.raises(StateStoreMigratedError, match=r"in partition 1 of store '\w+', which there:7001 has") as caught:
+        ask(view, ELSEWHERE)
+    assert (caught.value.active, asked) == (THERE, [1])
+    unknown = view_of(definition, [one], partitions=2)
+    with pytest.raises(StateStoreMigratedError, match="which a process that is not known now has") as caught:
+        ask(unknown, ELSEWHERE)
+    assert caught.value.active is None
+
+
+@pytest.mark.parametrize(("definition", "ask"), OF_A_KEY)
+def test_the_view_of_one_partition_takes_it_for_the_right_one(
+    definition: StoreDefinition, ask: Callable[..., Any]
+) -> None:
+    view = view_of(definition, [filled_engine(definition, lambda _: None)], partitions=2, partition=0)
+    assert ask(view, ELSEWHERE) is None
+
+
+def test_a_key_is_found_where_a_partitioner_has_sent_it() -> None:
+    view = view_of(ROWS, [filled_engine(ROWS, lambda rows: rows.put(ELSEWHERE, "1"))], partitions=2)
+    assert view.get(ELSEWHERE) == "1"
+
+
+def test_questions_about_no_key_read_what_is_here() -> None:
+    view = view_of(ROWS, [filled_engine(ROWS, lambda _: None)], partitions=2)
+    assert list(view.range(ELSEWHERE, ELSEWHERE)) == []
+
+
+def test_a_key_whose_task_is_being_restored_is_not_elsewhere() -> None:
+    engines = [filled_engine(ROWS, lambda _: None) for _ in range(2)]
+    engines[1].set_status(EngineStatus.RESTORING)
+    with pytest.raises(StoreNotAvailableError, match="partition 1 of store 'rows', whose task is being restored here"):
+        view_of(ROWS, engines).get(ELSEWHERE)
+
+
+def test_a_copy_says_that_a_key_is_absent_if_stale_answers_are_allowed() -> None:
+    engines = [filled_engine(ROWS, lambda _: None) for _ in range(2)]
+    engines[1].set_status(EngineStatus.STANDBY)
+    assert view_of(ROWS, engines, allows_stale=True).get(ELSEWHERE) is None
+    with pytest.raises(StateStoreMigratedError):
+        view_of(ROWS, engines).get(ELSEWHERE)
+
+
+def test_a_global_store_lacks_what_it_does_not_have() -> None:
+    def ask(question: StoreQuestion) -> list[TaskAnswer]:
+        return answers(question, ROWS, [(TaskId("0", 0), engine)], 2)
+
+    engine = filled_engine(ROWS, lambda _: None)
+    view = committed_view(TopologyStore(definition=ROWS, is_global=True), "app", ask)
+    assert view.get(ELSEWHERE) is None
+
+
+def test_a_key_with_a_window_is_where_the_key_without_it_is() -> None:
+    windowed = serdes.time_windowed(TEXT, timedelta(milliseconds=10))
+    rows = stores.key_value("windowed", windowed, TEXT)
+    view = view_of(rows, [filled_engine(rows, lambda _: None)], partitions=2)
+    for start_ms in range(0, 100, 10):
+        assert view.get(Windowed(HERE, Window(start_ms, start_ms + 10))) is None
+        with pytest.raises(StateStoreMigratedError):
+            view.get(Windowed(ELSEWHERE, Window(start_ms, start_ms + 10)))
+
+
+def test_an_error_tells_other_processes_who_has_a_key() -> None:
+    error = pickle.loads(pickle.dumps(StateStoreMigratedError("text", THERE)))
+    assert (str(error), error.active) == ("text", THERE)

@@ -1,13 +1,15 @@
 """The process that has a key, by what the group tells."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from kafka_groups import serdes
+from kafka_groups.serdes import Window, Windowed
 from kafka_groups.streams import KeyQueryMetadata, StoreNotAvailableError, StreamsBuilder, StreamsError, UserEndpoint
 from kafka_groups.streams.member.rules.known_group import EndpointPartitions
-from kafka_groups.streams.queries.placement import all_clients, place_of_key
+from kafka_groups.streams.queries.placement import active_process, all_clients, place_of_key
 from kafka_groups.streams.topology.partitioning import partition_of
 from kafka_groups.streams.workers.query_places import QueryPlaces
 from kafka_groups.types import TopicPartition
@@ -64,6 +66,24 @@ def test_a_partitioner_of_ones_own_decides() -> None:
         asked("by-key", "x", partitioner=lambda *_: 2)
     with pytest.raises(StreamsError, match=r"The partitioner chose \[0, 1\] for a key"):
         asked("by-key", "x", partitioner=lambda *_: [0, 1])
+
+
+def test_a_key_with_a_window_is_where_the_key_without_it_is() -> None:
+    builder = StreamsBuilder()
+    windowed = serdes.time_windowed(TEXT, timedelta(seconds=1))
+    builder.stream("lines", key=windowed, value=TEXT).to_table(store="windowed")
+    topology = builder.build().graph
+    for start_ms in range(0, 9_000, 1_000):
+        key = Windowed("x", Window(start_ms, start_ms + 1_000))
+        found = place_of_key(topology, "app", topology.stores["windowed"], key, None, PLACES)
+        assert found.partition == asked("by-key", "x").partition
+
+
+def test_the_process_of_a_partition_is_the_one_with_the_active_task() -> None:
+    topology = graph()
+    at = [[active_process(topology, "app", store, at, PLACES) for at in (0, 1)] for store in ("by-key", "by-word")]
+    assert at == [[HERE, THERE], [THERE, None]]
+    assert active_process(topology, "app", "by-key", 0, QueryPlaces()) is None
 
 
 def test_a_global_store_is_everywhere() -> None:

@@ -12,7 +12,7 @@ from kafka_groups.types import TaskId
 
 
 def answer(partition: int) -> TaskAnswer:
-    return TaskAnswer(TaskId("0", partition), (1, partition), b"x")
+    return TaskAnswer(TaskId("0", partition), (1, partition), b"x", 2)
 
 
 def asked(questions: OpenQuestions, *workers: int) -> tuple[int, "Future[list[TaskAnswer]]"]:
