@@ -22,6 +22,7 @@ from kafka_groups.streams.engines.lmdb_engine import LmdbEngine
 from kafka_groups.streams.engines.shared_memory import SharedEngine
 from kafka_groups.streams.processors.compile import LaterRefusal
 from kafka_groups.streams.processors.extractors import fail_on_invalid
+from kafka_groups.streams.runtime.gathered_records import LOADED_RECORDS
 from kafka_groups.streams.runtime.restoration import changelog_batch
 from kafka_groups.streams.runtime.settings import WorkerSettings
 from kafka_groups.streams.state.engine import Engine
@@ -33,7 +34,6 @@ __all__ = ["ENGINES", "KINDS", "ORDERS"]
 _HOUR: Final = timedelta(hours=1)
 _NO_GRACE: Final = timedelta(0)
 _NOW_MS: Final = 1_790_000_000_000
-_SLICE: Final = 10_000
 _COUNT: Final = struct.Struct(">q")
 
 _BY: Final[Mapping[str, Callable[[Any], Any]]] = {
@@ -85,15 +85,15 @@ def task(kind: str, engine: Engine) -> StreamTask:
 
 
 def slices(kind: str, keys: int, order: str) -> Iterator[list[FetchedRecord]]:
-    """Yield the records of the changelog: keys of 11 characters, and counts. As many as a turn restores."""
+    """Yield the records of the changelog: keys of 11 characters, and counts. As many as a load has."""
     place, pack = _PLACES[kind], _COUNT.pack
     numbers = list(range(keys))
     if order == "random":
         random.Random(1).shuffle(numbers)
-    for first in range(0, keys, _SLICE):
+    for first in range(0, keys, LOADED_RECORDS):
         yield [
             FetchedRecord(first + at, b"key-%07d" % number + place, pack(number), _NOW_MS)
-            for at, number in enumerate(numbers[first : first + _SLICE])
+            for at, number in enumerate(numbers[first : first + LOADED_RECORDS])
         ]
 
 

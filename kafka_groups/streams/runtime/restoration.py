@@ -8,6 +8,7 @@ from kafka_groups.librdkafka.polled import PolledRecords
 from kafka_groups.net.clock import Clock
 from kafka_groups.streams.errors import StateFilesError
 from kafka_groups.streams.runtime.assigned import OwnedTask, TaskPhase, TaskRole, noting_failure
+from kafka_groups.streams.runtime.gathered_records import LOADED_BESIDE, LOADED_RECORDS, GatheredRecords
 from kafka_groups.streams.runtime.lost_changelogs import LostChangelogs
 from kafka_groups.streams.runtime.plane import DataPlane
 from kafka_groups.streams.runtime.restore_listeners import RestoreEvents, SuspendReason
@@ -51,6 +52,7 @@ class Restoration:
         self._asking = TaskTimeout(clock, _ENDLESS_MS)
         self._is_paused = False
         self._losses = LostChangelogs()
+        self._gathered = GatheredRecords()
 
     def __repr__(self) -> str:
         return f"<Restoration of {len(set(map(id, self._readers.values())))} tasks>"
@@ -131,26 +133,53 @@ class Restoration:
             else:
                 self._events.following(place, stores, task.applied[place])
 
-    def take(self, polled: PolledRecords) -> int:
-        """Apply the records of changelogs among those that were polled. Return their number."""
+    def take(self, polled: PolledRecords, *, is_beside: bool = False) -> int:
+        """Gather the records of changelogs among those that were polled. Return their number.
+
+        Many are loaded at once, before stores see them: a store that reads what it has finds all that came earlier.
+
+        Args:
+            polled: The records.
+            is_beside: Whether tasks run, which wait for a load.
+        """
         count = 0
+        most = LOADED_BESIDE if is_beside else LOADED_RECORDS
         for place in dict.fromkeys([*polled.batches, *polled.ends]):
             task = self._readers.get(place)
             if task is not None and task.failure is None:
                 records = polled.batches.get(place, [])
                 count += len(records)
-                self._take(task, place, records, polled.ends.get(place))
+                self._gather(task, place, records, polled.ends.get(place), most)
+        for place in self._gathered.due(self._clock.now_ms()):
+            self._load(self._readers[place], place, None)
         return count
 
-    def _take(self, task: OwnedTask, place: TopicPartition, records: list[FetchedRecord], end: int | None) -> None:
+    def load_gathered(self, task: OwnedTask) -> None:
+        """Load what is gathered for a task, so that it is not read again if its stores are kept."""
+        for place in [place for place, reader in self._readers.items() if reader is task]:
+            self._load(task, place, None)
+
+    def _gather(
+        self, task: OwnedTask, place: TopicPartition, records: list[FetchedRecord], end: int | None, most: int
+    ) -> None:
+        self._gathered.add(place, records, self._clock.now_ms())
+        is_active = task.role is TaskRole.ACTIVE
+        if records and not is_active:
+            self._behind.add(place)
+        has_all = is_active and bool(records) and records[-1].offset + 1 >= task.ends[place]
+        if end is not None or has_all or self._gathered.is_full(place, most):
+            self._load(task, place, end)
+
+    def _load(self, task: OwnedTask, place: TopicPartition, end: int | None) -> None:
+        records = self._gathered.take(place)
+        if task.failure is not None or (end is None and not records):
+            return
         is_active = task.role is TaskRole.ACTIVE
         try:
             with noting_failure(task):
                 applied = self._apply(task, place, records) if records else 0
         except StateFilesError:
             return  # its position has not moved, so what comes next must not be applied
-        if records and not is_active:
-            self._behind.add(place)
         if end is not None:
             self._reached(task, place, end)
         if is_active:
@@ -217,6 +246,7 @@ class Restoration:
         places = [place for place, reader in self._readers.items() if reader is task]
         for place in places:
             del self._readers[place]
+        self._gathered.forget(places)
         self._behind.difference_update(places)
         if places and not self._is_paused:
             await self._plane.unassign_restoring(places)
@@ -224,6 +254,8 @@ class Restoration:
     async def pause(self) -> None:
         """Read no changelog for now."""
         if not self._is_paused and self._readers:
+            for place, task in self._readers.items():
+                self._load(task, place, None)
             await self._plane.unassign_restoring(list(self._readers))
             self._behind.update(place for place, task in self._readers.items() if task.role is not TaskRole.ACTIVE)
         self._is_paused = True

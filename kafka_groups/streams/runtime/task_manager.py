@@ -323,6 +323,7 @@ class TaskManager:
             return  # not committed, as the member has lost its tasks: the next event says so
         places = ", ".join(map(str, sorted(self._gains(task, counts))))
         _log.info("Task %s begins again with partitions that its topics have gained: %s", task.task_id, places)
+        self._parts.restoration.load_gathered(task)
         self._parts.restoration.stop(task, None if task.role is TaskRole.ACTIVE else task.role)
         await self._parts.restoration.end(task)
         await self._begin_again(task, _largest(counts, _counts_of(task)))
@@ -409,6 +410,8 @@ class TaskManager:
 
     async def _end(self, task: OwnedTask, role: TaskRole | None) -> None:
         """End a task, but for the stores of one that has another role next."""
+        if role is not None:
+            self._parts.restoration.load_gathered(task)
         self._parts.restoration.remember(task)
         self._parts.restoration.stop(task, role)
         await self._parts.restoration.end(task)

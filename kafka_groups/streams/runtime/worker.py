@@ -312,7 +312,7 @@ class StreamsWorker:
         await (self._restoration.pause() if self.is_paused else self._restoration.resume())
         await self._begin_created()
         polled = await self._poll_restoring()
-        count = self._restoration.take(polled)
+        count = self._restoration.take(polled, is_beside=self._has_running)
         self._progress.look()
         await self._globals.skip_lost()
         await self._restoration.follow_ends()

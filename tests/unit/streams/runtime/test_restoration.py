@@ -1,10 +1,17 @@
 """Standby and warm-up tasks over brokers in memory: how far behind they are, and changes of their roles."""
 
+from typing import Any
+
 import pytest
 
 from kafka_groups.errors import NetworkError, TopicAuthorizationFailedError
+from kafka_groups.librdkafka.polled import PolledRecords
+from kafka_groups.streams import MemberTasks, TasksRevoked
+from kafka_groups.streams.engines.shared_memory import SharedEngine
 from kafka_groups.streams.member.rules.task_offsets import TaskPosition
 from kafka_groups.streams.runtime.assigned import TaskRole
+from kafka_groups.streams.state.engine import NO_POSITIONS, Changes, Positions
+from kafka_groups.streams.tasks.stream_task import StreamTask
 from kafka_groups.types import TaskId, TopicPartition
 from tests.support.fake_kafka import FakeKafka, LogEntry
 from tests.unit.streams.runtime.counting import CHANGELOG, Process, brokers
@@ -159,3 +166,127 @@ async def test_a_task_whose_changelog_is_shorter_than_its_stores_is_wiped_and_re
     assert "The changelogs of task 0_0 do not have the next records any more" in caplog.text
     assert rows(process) == 1
     assert process.worker.tasks[TASK].applied == {LOGGED: 1}
+
+
+# --------------------------------------------------------------------------------------------------------------- loads
+
+
+@pytest.fixture
+def loads(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
+    """The rows and the position of each load."""
+    found: list[tuple[int, int]] = []
+    load = SharedEngine.load
+
+    def noted(engine: SharedEngine, changes: Changes, positions: Positions = NO_POSITIONS, *args: Any) -> None:
+        found.append((len(changes["counts"] or ()), positions[LOGGED]))
+        load(engine, changes, positions, *args)
+
+    monkeypatch.setattr(SharedEngine, "load", noted)
+    monkeypatch.setattr(StreamTask, "_saved", lambda _, positions: positions)  # as if the store were on disk
+    return found
+
+
+def log_rows(kafka: FakeKafka, count: int, value: bytes = b"12345678", partition: int = 0) -> None:
+    """Let another member write rows with different keys."""
+    log = kafka.logs[TopicPartition(CHANGELOG, partition)]
+    log.extend(LogEntry(b"%d" % at, value, at) for at in range(count))
+
+
+async def test_a_restoration_loads_fifty_thousand_records_at_once(loads: list[tuple[int, int]]) -> None:
+    process = Process(brokers())
+    log_rows(process.kafka, 60_001)
+    process.member.assign("0_0")
+    await process.worker.start()
+    while not process.worker.is_running:
+        await process.worker.turn()
+    assert loads == [(50_000, 50_000), (10_001, 60_001)]
+
+
+async def test_a_restoration_loads_five_thousand_records_at_once_beside_running_tasks(
+    loads: list[tuple[int, int]],
+) -> None:
+    process = Process(brokers(2))
+    process.member.assign("0_1")
+    await process.worker.start()
+    await process.turn_until(lambda: process.worker.is_running)
+    log_rows(process.kafka, 10_001)
+    process.member.assign("0_0")
+    process.clock.advance(1_000)
+    await process.worker.turn()
+    while not process.worker.is_running:
+        await process.worker.turn()
+    assert loads == [(5_000, 5_000), (5_000, 10_000), (1, 10_001)]
+
+
+async def test_a_load_has_sixteen_mebibytes_at_most(loads: list[tuple[int, int]]) -> None:
+    process = Process(brokers())
+    poll = process.plane.poll_restoring
+
+    async def ten(most: int) -> PolledRecords:
+        return await poll(min(most, 10))
+
+    process.plane.poll_restoring = ten  # type: ignore[method-assign]
+    log_rows(process.kafka, 55, bytes(1 << 20))
+    process.member.assign("0_0")
+    await process.worker.start()
+    while not process.worker.is_running:
+        await process.worker.turn()
+    assert loads == [(20, 20), (20, 40), (15, 55)]
+
+
+async def test_what_is_gathered_for_a_standby_is_loaded_in_time_though_its_log_never_ends(
+    loads: list[tuple[int, int]],
+) -> None:
+    process = await following("standby", count=0)
+    read_slowly(process)
+    log_counts(process.kafka, 100)
+    loads.clear()
+    for _ in range(4):
+        await process.worker.turn()
+    assert loads == []
+    process.clock.advance(500)
+    await process.worker.turn()
+    assert loads == [(5, 5)]
+
+
+@pytest.mark.parametrize("is_paused", [False, True])
+async def test_what_is_gathered_is_loaded_and_not_read_again(loads: list[tuple[int, int]], is_paused: bool) -> None:
+    process = await following("standby")
+    read_slowly(process)
+    log_counts(process.kafka, 100)
+    starts: list[dict[TopicPartition, int]] = []
+    assign = process.plane.assign_restoring
+
+    async def noted(given: dict[TopicPartition, int]) -> None:
+        starts.append(dict(given))
+        await assign(given)
+
+    process.plane.assign_restoring = noted  # type: ignore[method-assign, assignment]
+    for _ in range(3):
+        await process.worker.turn()
+    loads.clear()
+    if is_paused:
+        process.worker.is_paused = True
+        await process.worker.turn()
+        process.worker.is_paused = False
+    else:
+        process.member.promote("0_0")
+    await process.worker.turn()
+    assert loads == [(3, 9)]
+    assert starts == [{LOGGED: 9}]
+
+
+async def test_records_that_are_gathered_are_dropped_with_a_task_that_ends(loads: list[tuple[int, int]]) -> None:
+    process = await following("standby")
+    read_slowly(process)
+    log_counts(process.kafka, 100)
+    await process.worker.turn()
+    loads.clear()
+    process.member.events.append(TasksRevoked(MemberTasks(standby=[TASK])))
+    process.clock.advance(500)
+    await process.worker.turn()
+    process.member.assign(standby=["0_0"])
+    await process.worker.turn()
+    process.clock.advance(500)
+    await process.worker.turn()
+    assert loads == [(2, 2)], "the new task begins at the beginning"

@@ -3,6 +3,7 @@
 import pytest
 
 from kafka_groups.streams import StandbyUpdateListener, StateRestoreListener, SuspendReason, TaskId
+from kafka_groups.streams.runtime import restoration
 from kafka_groups.streams.runtime.restore_listeners import RestoreListeners
 from kafka_groups.types import TopicPartition
 from tests.support.fake_kafka import FakeKafka, LogEntry
@@ -11,6 +12,12 @@ from tests.unit.streams.runtime.counting import CHANGELOG, Process, brokers, enr
 TASK = TaskId("0", 0)
 LOGGED = TopicPartition(CHANGELOG, 0)
 NAMES = TopicPartition("names", 0)
+
+
+@pytest.fixture(autouse=True)
+def small_loads(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("LOADED_RECORDS", "LOADED_BESIDE"):
+        monkeypatch.setattr(restoration, name, 2)
 
 
 class Noting(StateRestoreListener):

@@ -2,6 +2,7 @@
 
 import pytest
 
+from kafka_groups.streams.runtime import restoration
 from kafka_groups.streams.runtime.restore_progress import RestoreProgress
 from kafka_groups.testing.clock import ManualClock
 from kafka_groups.types import TaskId
@@ -11,6 +12,12 @@ from tests.unit.streams.runtime.test_global_stores import joining
 from tests.unit.streams.runtime.test_restoration import has_all, log_counts, read_slowly
 
 LOGGER = "kafka_groups.streams.runtime.restore_progress"
+
+
+@pytest.fixture(autouse=True)
+def small_loads(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("LOADED_RECORDS", "LOADED_BESIDE"):
+        monkeypatch.setattr(restoration, name, 1)
 
 
 def told(caplog: pytest.LogCaptureFixture) -> list[str]:
