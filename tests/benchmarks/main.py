@@ -17,6 +17,7 @@ from tests.benchmarks.classic import CLASSIC
 from tests.benchmarks.consumers import MODES
 from tests.benchmarks.coordination import COORDINATION
 from tests.benchmarks.guard.command import guard
+from tests.benchmarks.kept_state.command import kept_state
 from tests.benchmarks.output import console, finish, say
 from tests.benchmarks.spark_command import spark
 from tests.benchmarks.state_command import state
@@ -58,6 +59,7 @@ main.add_command(arrow)
 main.add_command(assignors)
 main.add_command(guard)
 main.add_command(spark)
+main.add_command(kept_state)
 main.add_command(state)
 main.add_command(streams)
 main.add_command(topologies)

@@ -79,6 +79,11 @@ def task(kind: str, engine: Engine) -> StreamTask:
     """Return a task with an empty store in an engine."""
     builder = StreamsBuilder()
     _BY[kind](builder.stream("clicks", key=serdes.string, value=serdes.string).group_by_key()).count(store="counts")
+    return one_task(builder, engine)
+
+
+def one_task(builder: StreamsBuilder, engine: Engine) -> StreamTask:
+    """Return the first task of a topology with one sub-topology."""
     settings = TaskSettings(topology=builder.build().graph, application_id="app", extractor=fail_on_invalid)
     (group,) = WorkerSettings(tasks=settings).groups().values()
     return StreamTask(TaskId("0", 0), group, settings, engine, _NoSinks(), {})

@@ -6,10 +6,11 @@ from statistics import median
 from typing import Any, Final, TypeVar
 
 import click
-from attrs import evolve, frozen
+from attrs import evolve
 
 from kafka_groups.cli.output import table
 from kafka_groups.testing import FAST_SETTINGS
+from tests.benchmarks.aims import Aim
 from tests.benchmarks.applications.costs import delays, growth, idle_share, start_seconds
 from tests.benchmarks.applications.environments import OTHERS, interpreter
 from tests.benchmarks.applications.rates import EXACTLY_ONCE, Contest, Entry, Extent, Rate, contest
@@ -22,24 +23,6 @@ _T = TypeVar("_T")
 _CLIENTS: Final = (OURS, *OTHERS)
 _PARTS: Final = ("rates", "exactly-once", "delay", "idle", "start", "memory")
 _PER_SECOND, _WORKERS = 100, 4
-
-
-@frozen
-class _Aim:
-    """A figure beside what it should be."""
-
-    name: str
-    figure: float
-    limit: float
-    is_least: bool = False
-
-    @property
-    def is_met(self) -> bool:
-        return self.figure >= self.limit if self.is_least else self.figure <= self.limit
-
-    def row(self) -> tuple[str, ...]:
-        sign = "≥" if self.is_least else "≤"
-        return self.name, f"{self.figure:,.3g}", f"{sign} {self.limit:,g}", "yes" if self.is_met else "no"
 
 
 @click.command()
@@ -72,7 +55,7 @@ def applications(
         interpreter(client)
     extent = Extent(clients=clients, records=records, seconds=seconds, rounds=rounds, commit_ms=commit_ms)
     measured: dict[str, Any] = {}
-    aims: list[_Aim] = []
+    aims: list[Aim] = []
     with running(target) as servers:
         for part in (each for each in _PARTS if each in parts):
             measured[part], found = _measured(part, servers, extent, memory_records)
@@ -81,7 +64,7 @@ def applications(
     finish({"applications": measured}, json_file)
 
 
-def _measured(part: str, servers: str, extent: Extent, memory_records: int) -> tuple[Any, list[_Aim]]:
+def _measured(part: str, servers: str, extent: Extent, memory_records: int) -> tuple[Any, list[Aim]]:
     match part:
         case "rates":
             return _rates(servers, extent)
@@ -97,7 +80,7 @@ def _measured(part: str, servers: str, extent: Extent, memory_records: int) -> t
             return _memory(servers, memory_records)
 
 
-def _rates(servers: str, extent: Extent) -> tuple[Any, list[_Aim]]:
+def _rates(servers: str, extent: Extent) -> tuple[Any, list[Aim]]:
     found = contest(servers, extent, say)
     rows = [(str(entry), f"{found.per_second(entry) / 1e3:.1f}", f"{found.per_cpu_second(entry) / 1e3:.1f}")
             for entry in found.rates]  # fmt: skip
@@ -108,26 +91,26 @@ def _rates(servers: str, extent: Extent) -> tuple[Any, list[_Aim]]:
     return figures, _aims_of(found, extent)
 
 
-def _aims_of(found: Contest, extent: Extent) -> list[_Aim]:
+def _aims_of(found: Contest, extent: Extent) -> list[Aim]:
     alone, two, mapping = Entry(OURS, WINDOWS), Entry(OURS, WINDOWS, workers=2), Entry(OURS, MAP)
     aims = []
     if "quix" in extent.clients:
         for ours, limit in ((mapping, 1.5), (alone, 3)):
             quix = Entry("quix", ours.work)
             aims += [
-                _Aim(f"{ours.work}, of Quix", found.ratio(ours, quix, _per_second), limit, is_least=True),
-                _Aim(f"{ours.work}, of Quix, CPU", found.ratio(ours, quix, _per_cpu_second), limit, is_least=True),
+                Aim(f"{ours.work}, of Quix", found.ratio(ours, quix, _per_second), limit, is_least=True),
+                Aim(f"{ours.work}, of Quix, CPU", found.ratio(ours, quix, _per_cpu_second), limit, is_least=True),
             ]
     return [
         *aims,
-        _Aim(f"{WINDOWS}, k records/s", found.per_second(alone) / 1e3, 50, is_least=True),
-        _Aim(f"{WINDOWS}, k records per CPU second", found.per_cpu_second(alone) / 1e3, 50, is_least=True),
-        _Aim("two workers, records per CPU second, of one's", found.ratio(two, alone, _per_cpu_second), 0.9,
+        Aim(f"{WINDOWS}, k records/s", found.per_second(alone) / 1e3, 50, is_least=True),
+        Aim(f"{WINDOWS}, k records per CPU second", found.per_cpu_second(alone) / 1e3, 50, is_least=True),
+        Aim("two workers, records per CPU second, of one's", found.ratio(two, alone, _per_cpu_second), 0.9,
              is_least=True),
     ]  # fmt: skip
 
 
-def _exactly_once(servers: str, extent: Extent) -> tuple[Any, list[_Aim]]:
+def _exactly_once(servers: str, extent: Extent) -> tuple[Any, list[Aim]]:
     """Ours exactly once against ours at least once, and against Quix Streams, at two intervals of commits."""
     plain, ours, quix = EXACTLY_ONCE
     figures: dict[str, Any] = {}
@@ -136,9 +119,9 @@ def _exactly_once(servers: str, extent: Extent) -> tuple[Any, list[_Aim]]:
         found = contest(servers, evolve(extent, commit_ms=commit_ms), say, EXACTLY_ONCE)
         figures[f"{commit_ms} ms"] = {str(entry): found.per_second(entry) for entry in found.rates}
         what = f"exactly once, a commit each {commit_ms} ms"
-        aims.append(_Aim(f"{what}, of at least once", found.ratio(ours, plain, _per_second), least, is_least=True))
+        aims.append(Aim(f"{what}, of at least once", found.ratio(ours, plain, _per_second), least, is_least=True))
         if quix in found.rates:
-            aims.append(_Aim(f"{what}, of Quix", found.ratio(ours, quix, _per_second), 3, is_least=True))
+            aims.append(Aim(f"{what}, of Quix", found.ratio(ours, quix, _per_second), 3, is_least=True))
     return figures, aims
 
 
@@ -150,34 +133,34 @@ def _per_cpu_second(rate: Rate) -> float:
     return rate.per_cpu_second
 
 
-def _delays(servers: str, extent: Extent) -> tuple[Any, list[_Aim]]:
+def _delays(servers: str, extent: Extent) -> tuple[Any, list[Aim]]:
     found = {client: delays(client, servers, _PER_SECOND, extent.seconds) for client in extent.clients}
     rows = [(client, f"{each.median_ms:.1f}", f"{each.p99_ms:.1f}") for client, each in found.items()]
     console().print(table(f"Record to output at {_PER_SECOND} records/s, ms", ("client", "median", "p99"), rows))
     figures = {client: {"median_ms": each.median_ms, "p99_ms": each.p99_ms} for client, each in found.items()}
-    return figures, _if_ours(found, lambda each: _Aim("record to output, median in ms", each.median_ms, 25))
+    return figures, _if_ours(found, lambda each: Aim("record to output, median in ms", each.median_ms, 25))
 
 
-def _idle(servers: str, extent: Extent) -> tuple[Any, list[_Aim]]:
+def _idle(servers: str, extent: Extent) -> tuple[Any, list[Aim]]:
     found = {client: idle_share(client, servers, extent.seconds) * 100 for client in extent.clients}
     rows = [(client, f"{percent:.2f}") for client, percent in found.items()]
     console().print(table("An idle worker", ("client", "% of a core"), rows))
-    return found, _if_ours(found, lambda percent: _Aim("idle worker, % of a core", percent, 2))
+    return found, _if_ours(found, lambda percent: Aim("idle worker, % of a core", percent, 2))
 
 
-def _if_ours(found: Mapping[str, _T], aim: Callable[[_T], _Aim]) -> list[_Aim]:
+def _if_ours(found: Mapping[str, _T], aim: Callable[[_T], Aim]) -> list[Aim]:
     return [aim(found[OURS])] if OURS in found else []
 
 
-def _start(extent: Extent) -> tuple[Any, list[_Aim]]:
+def _start(extent: Extent) -> tuple[Any, list[Aim]]:
     settings = {name: str(value) for name, value in FAST_SETTINGS.items()}
     with embedded(settings=settings) as broker:
         seconds = [start_seconds(broker.bootstrap_servers, _WORKERS) for _ in range(extent.rounds)]
-    return seconds, [_Aim(f"{_WORKERS} workers RUNNING, seconds", median(seconds), 3)]
+    return seconds, [Aim(f"{_WORKERS} workers RUNNING, seconds", median(seconds), 3)]
 
 
-def _memory(servers: str, records: int) -> tuple[Any, list[_Aim]]:
+def _memory(servers: str, records: int) -> tuple[Any, list[Aim]]:
     found = growth(OURS, servers, records)
     say(f"resident: {found.at_tenth / 2**20:.1f} MiB after a tenth, {found.at_end / 2**20:.1f} MiB after all")
     figures = {"records": records, "at_tenth": found.at_tenth, "at_end": found.at_end}
-    return figures, [_Aim("memory grows from a tenth to all records by %", (found.ratio - 1) * 100, 10)]
+    return figures, [Aim("memory grows from a tenth to all records by %", (found.ratio - 1) * 100, 10)]

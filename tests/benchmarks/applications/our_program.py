@@ -12,7 +12,7 @@ from typing import Any
 
 from kafka_groups import serdes
 from kafka_groups.streams import KafkaStreams, StreamsBuilder, TimeWindows, Topology
-from tests.benchmarks.applications.works import JOB_VARIABLE, KEYS, MAP, WINDOW_S, WINDOWS, WINDOWS_CACHED
+from tests.benchmarks.applications.works import IN_MEMORY, JOB_VARIABLE, KEYS, MAP, WINDOW_S, WINDOWS, WINDOWS_CACHED
 
 _SIZE = timedelta(seconds=WINDOW_S)
 _TIMEOUT_S = 120.0
@@ -58,6 +58,9 @@ def main() -> None:
         commit_interval_ms=job["commit_ms"],
         state_dir=job["directory"],
         processing_guarantee=job["guarantee"],
+        **(
+            {} if job["store"] == IN_MEMORY else {"default_dsl_store": job["store"]}
+        ),  # earlier versions lack the keyword
     )
     began_s = time.monotonic()
     with app:

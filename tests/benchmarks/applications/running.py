@@ -16,7 +16,7 @@ from confluent_kafka import ConsumerGroupTopicPartitions, KafkaError, KafkaExcep
 from confluent_kafka.admin import AdminClient
 
 from tests.benchmarks.applications.environments import interpreter
-from tests.benchmarks.applications.works import JOB_VARIABLE
+from tests.benchmarks.applications.works import IN_MEMORY, JOB_VARIABLE
 from tests.benchmarks.children import Child, child
 from tests.benchmarks.topics import new_topic, unique_name
 
@@ -49,6 +49,7 @@ class StreamsJob:
         commit_ms: How often it commits.
         directory: For its state.
         guarantee: What it promises after a failure.
+        store: Where the stores of ours are (`default_dsl_store`).
     """
 
     client: str
@@ -62,6 +63,7 @@ class StreamsJob:
     commit_ms: int = 1000
     directory: str = ""
     guarantee: str = "at_least_once"
+    store: str = IN_MEMORY
 
 
 @frozen

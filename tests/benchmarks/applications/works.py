@@ -17,3 +17,6 @@ KEYS = "count"
 
 WINDOW_S = 10
 """Size of the windows, in seconds; the grace period is as long."""
+
+IN_MEMORY = "in_memory"
+"""The stores of an application in memory, as they are unless something else is said."""

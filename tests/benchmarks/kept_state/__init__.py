@@ -1,0 +1,1 @@
+"""The command `kept-state`: what state on disk costs beside state in memory, and what restorations cost."""
