@@ -74,6 +74,7 @@ if TYPE_CHECKING:
     )
     from kafka_groups.streams.state import stores
     from kafka_groups.streams.state.key_value import KeyValueStore, TimestampedKeyValueStore, ValueAndTimestamp
+    from kafka_groups.streams.state.position import Position
     from kafka_groups.streams.state.session_stores import SessionStore
     from kafka_groups.streams.state.window_stores import WindowStore
     from kafka_groups.streams.tasks.error_context import ErrorContext, ErrorResponse, UncaughtErrorResponse
@@ -115,6 +116,7 @@ __all__ = [
     "MemberTasks",
     "MembershipState",
     "Optimization",
+    "Position",
     "Processor",
     "ProcessorContext",
     "PunctuationType",
@@ -199,6 +201,7 @@ _MODULES = MappingProxyType({
     "MemberTasks": "member.rules.member_tasks",
     "MembershipState": "member.rules.states",
     "Optimization": "dsl.optimization",
+    "Position": "state.position",
     "Processor": "topology.context",
     "ProcessorContext": "topology.context",
     "PunctuationType": "topology.context",

@@ -5,6 +5,8 @@ from functools import partial
 from typing import Any, TypeVar, overload
 
 from kafka_groups.errors import ClosedError, IllegalStateError, OperationTimeoutError
+from kafka_groups.net.clock import SystemClock
+from kafka_groups.net.wake_up import WakeUp
 from kafka_groups.protocol.messages.streams_group_parts import UserEndpoint
 from kafka_groups.streams.engines.left_folders import wipe_all
 from kafka_groups.streams.errors import (
@@ -14,16 +16,19 @@ from kafka_groups.streams.errors import (
     UnknownStateStoreError,
     reason_of,
 )
+from kafka_groups.streams.queries.bounds import Wait, check_bound, view_at_least
 from kafka_groups.streams.queries.committed import committed_view
 from kafka_groups.streams.queries.placement import (
     KeyQueryMetadata,
     StreamsMetadata,
     active_process,
     all_clients,
+    input_topics,
     place_of_key,
 )
 from kafka_groups.streams.runtime.restore_listeners import RestoreListeners
 from kafka_groups.streams.state.key_value import KeyValueStore
+from kafka_groups.streams.state.position import Position
 from kafka_groups.streams.state.session_stores import SessionStore
 from kafka_groups.streams.state.stores import KeyValueDefinition, SessionDefinition, StoreDefinition, WindowDefinition
 from kafka_groups.streams.state.window_stores import WindowStore
@@ -150,21 +155,53 @@ class _Application:
 
     @overload
     def store(
-        self, store: KeyValueDefinition[K, V], partition: int | None = None, *, allow_stale: bool = False
+        self,
+        store: KeyValueDefinition[K, V],
+        partition: int | None = None,
+        *,
+        allow_stale: bool = False,
+        at_least: Position | None = None,
+        timeout: float = 0.0,
     ) -> KeyValueStore[K, V]: ...
     @overload
     def store(
-        self, store: WindowDefinition[K, V], partition: int | None = None, *, allow_stale: bool = False
+        self,
+        store: WindowDefinition[K, V],
+        partition: int | None = None,
+        *,
+        allow_stale: bool = False,
+        at_least: Position | None = None,
+        timeout: float = 0.0,
     ) -> WindowStore[K, V]: ...
     @overload
     def store(
-        self, store: SessionDefinition[K, V], partition: int | None = None, *, allow_stale: bool = False
+        self,
+        store: SessionDefinition[K, V],
+        partition: int | None = None,
+        *,
+        allow_stale: bool = False,
+        at_least: Position | None = None,
+        timeout: float = 0.0,
     ) -> SessionStore[K, V]: ...
     @overload
     def store(
-        self, store: StoreDefinition | str, partition: int | None = None, *, allow_stale: bool = False
+        self,
+        store: StoreDefinition | str,
+        partition: int | None = None,
+        *,
+        allow_stale: bool = False,
+        at_least: Position | None = None,
+        timeout: float = 0.0,
     ) -> Any: ...
-    def store(self, store: StoreDefinition | str, partition: int | None = None, *, allow_stale: bool = False) -> Any:
+    def store(
+        self,
+        store: StoreDefinition | str,
+        partition: int | None = None,
+        *,
+        allow_stale: bool = False,
+        at_least: Position | None = None,
+        timeout: float = 0.0,
+    ) -> Any:
         """Return a store to read what the tasks of this process have committed. Any thread may read it.
 
         The view covers the tasks that run when you read it, also those that come later. When one of them moves to
@@ -187,13 +224,19 @@ class _Application:
                 of the store.
             allow_stale: Also read standby and warm-up tasks, and tasks that are being restored: they may lack the last
                 changes, or have those of another process.
+            at_least: Wait until the tasks of this process have committed these input records, such as one that you have
+                just written: `Position({"orders": {partition: offset}})`. With `partition`, only its offset counts. A
+                copy knows only what it had when it was active here.
+            timeout: Longest wait in seconds until the store is there, and has reached `at_least`. Blocks until then.
 
         Raises:
             UnknownStateStoreError: The topology has no such store. It is a `LookupError`.
             StreamsNotStartedError: The application was not started.
-            StoreNotAvailableError: No task of this process has it now, or a worker has not answered for 30 seconds.
+            StoreNotAvailableError: No task of this process has it now, it has not reached `at_least` in time, or a
+                worker has not answered for 30 seconds.
             StreamsError: It is the buffer of a suppressed table.
-            ValueError: The partition is negative.
+            TypeError: `at_least` is not a `Position`.
+            ValueError: The partition is negative, or `at_least` names a topic that the store's tasks do not read.
         """
         place = self._place(store)
         name = place.definition.name
@@ -201,13 +244,20 @@ class _Application:
             raise ValueError(f"partition={partition!r} is negative. Give the number of a partition, from 0, or None.")
         if self._life.state is StreamsState.CREATED:
             raise StreamsNotStartedError(f"{self!r} was not started. Call start, and wait_until_running.")
+        if at_least is not None:
+            check_bound(at_least, name, input_topics(self._topology.graph, self._application_id, name))
+        wait = Wait(timeout, SystemClock(), WakeUp().wait, lambda: self._life.has_ended)
+        return view_at_least(partial(self._view, place, partition, allow_stale), at_least, partition, wait)
+
+    def _view(self, place: TopologyStore, partition: int | None, allows_stale: bool) -> Any:  # noqa: FBT001
+        name = place.definition.name
         try:
             return committed_view(
                 place,
                 self._application_id,
                 self._worker.ask,
                 partition=partition,
-                allows_stale=allow_stale,
+                allows_stale=allows_stale,
                 active_of=partial(self._active_process, name),
             )
         except StoreNotAvailableError as error:

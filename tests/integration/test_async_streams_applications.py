@@ -9,6 +9,8 @@ import pytest
 
 from kafka_groups.streams import (
     AsyncKafkaStreams,
+    Position,
+    StoreNotAvailableError,
     StreamsBuilder,
     StreamsError,
     StreamsState,
@@ -87,6 +89,11 @@ async def test_counts_are_read_and_states_are_told_on_the_event_loop(cluster: Em
     async with app:
         await app.wait_until_running(WAIT_S)
         await until_counted(app, "ann", 2)
+        read = Position({"posts": {0: 1}})
+        view = await asyncio.to_thread(app.store, COUNTS, at_least=read, timeout=WAIT_S)
+        assert view.position == read
+        with pytest.raises(StoreNotAvailableError, match="has processed offset 1 of posts-0 here"):
+            app.store(COUNTS, at_least=Position({"posts": {0: 2}}))
     assert app.state is StreamsState.NOT_RUNNING
     assert app.error is None
     assert states[0] is StreamsState.REBALANCING

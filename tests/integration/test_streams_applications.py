@@ -21,6 +21,7 @@ from kafka_groups.streams import (
     InvalidStateStoreError,
     KafkaStreams,
     KeyValueStore,
+    Position,
     StateRestoreListener,
     StateStoreMigratedError,
     StoreNotAvailableError,
@@ -234,6 +235,38 @@ def test_the_stores_of_worker_processes_are_read(scene: Scene, tmp_path: Path, d
         wait_until(lambda: counted(app) == times(100), 60, lambda: counted(app))
     with pytest.raises(InvalidStateStoreError):
         view.get("to")
+
+
+def users(posts: str) -> Topology:
+    builder = StreamsBuilder()
+    builder.stream(posts, key=serdes.string, value=serdes.string).group_by_key().count(store=COUNTS)
+    return builder.build()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_store_is_read_as_soon_as_it_has_what_was_written(scene: Scene, tmp_path: Path, workers: int) -> None:
+    app = KafkaStreams(
+        partial(users, scene.posts), application_id=f"{scene.posts}-app", bootstrap_servers=scene.servers,
+        commit_interval_ms=100, num_workers=workers, state_dir=str(tmp_path),
+    )  # fmt: skip
+    with app:
+        app.wait_until_running(60)
+        scene.publish(20)
+        wait_until(lambda: counted(app) == Counter({f"user{at}": 1 for at in range(20)}), 60)
+        counts = app.store(COUNTS).position.offsets[scene.posts]
+        assert sum(offset + 1 for offset in counts.values()) == 20
+        twice = Position({scene.posts: {partition: 2 * offset + 1 for partition, offset in counts.items()}})
+        with pytest.raises(StoreNotAvailableError, match=f"of {scene.posts}-. here, and at_least asks for offset"):
+            app.store(COUNTS, at_least=twice)
+        scene.publish(20)
+        view = app.store(COUNTS, at_least=twice, timeout=60)
+        assert dict(view.all()) == {f"user{at}": 2 for at in range(20)}
+        assert view.position == twice
+        for partition, offset in counts.items():
+            assert app.store(COUNTS, partition).position == Position({scene.posts: {partition: 2 * offset + 1}})
+    with pytest.raises(ValueError, match=r"topic 'post', which the tasks of store 'counts' do not read"):
+        app.store(COUNTS, at_least=Position({"post": {0: 1}}))
 
 
 def test_the_process_that_has_a_key_is_found(scene: Scene, tmp_path: Path) -> None:

@@ -204,6 +204,8 @@ class LmdbEngine:
             StateDiskError: The disk is full, or cannot be written. The engine has what it had before.
             CorruptedStateError: The files are damaged.
         """
+        if not self._changes_anything(changes, positions, notes):
+            return
         self._reading = None
         with self._told():
             while True:
@@ -216,6 +218,11 @@ class LmdbEngine:
                         self._env.set_mapsize(2 * self._env.info()["map_size"])
         self.positions.update(positions)
         self.notes = {**self.notes, **notes}
+
+    def _changes_anything(self, changes: Changes, positions: Positions, notes: Notes) -> bool:
+        if self._dropped or any(rows is None or rows for rows in changes.values()):
+            return True
+        return not (positions.items() <= self.positions.items() and notes.items() <= self.notes.items())
 
     def load(self, changes: Changes, positions: Positions = NO_POSITIONS, notes: Notes = NO_NOTES) -> None:
         """Do the same with the changes of a restoration, which may be many."""

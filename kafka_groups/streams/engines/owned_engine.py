@@ -40,6 +40,8 @@ class DiskEngine(LmdbEngine):
             StateDiskError: The disk is full, or cannot be written. The engine has what it had before.
             CorruptedStateError: The files are damaged.
         """
+        if not self._changes_anything(changes, positions, notes):
+            return  # which tells nothing about the files
         super().commit(changes, positions, notes)
         # Openings are counted to find files that end the process. These did not.
         if not self._has_committed:

@@ -12,6 +12,7 @@ from kafka_groups.streams.engines.interface import TaskEngine
 from kafka_groups.streams.errors import StateFilesError, StoreNotAvailableError
 from kafka_groups.streams.state.engine import EngineStatus
 from kafka_groups.streams.state.opened_state import open_state
+from kafka_groups.streams.state.position import inputs_in
 from kafka_groups.streams.state.state_store import RecordContext, StoreSurroundings
 from kafka_groups.streams.state.stores import StoreDefinition
 from kafka_groups.types import TaskId
@@ -31,8 +32,8 @@ class StoreQuestion:
 
     Attributes:
         store: The name of the store.
-        method: The method of the store's state in each task; `rows` for a part of a key-value store; `exists` for
-            nothing but the tasks that have the store.
+        method: The method of the store's state in each task; `rows` for a part of a key-value store; `inputs` for the
+            offsets of the next records of the task's inputs; `exists` for nothing but the tasks that have the store.
         args: Its arguments. All of them can be pickled.
         allows_stale: Whether standby tasks and tasks that are being restored answer, too.
         partition: The partition whose task is asked; None for all.
@@ -92,6 +93,8 @@ def _found(question: StoreQuestion, definition: StoreDefinition, engine: TaskEng
     with engine.moment(question.store, allows_stale=question.allows_stale) as reader:
         if question.method == "exists":
             return None
+        if question.method == "inputs":
+            return inputs_in(reader.notes)
         surroundings = StoreSurroundings(topic="", engine=reader, record=RecordContext(), is_caching=False)
         if question.method == "rows":
             low, high, is_reverse = question.args

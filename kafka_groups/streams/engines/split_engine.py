@@ -84,12 +84,12 @@ class SplitEngine:
             StateFilesError: Nothing was applied.
         """
         # What is in memory is lost with the task if the disk refuses, so both have the same commits.
-        self._disk.commit(self._own(changes), positions, self._own(notes))
+        self._disk.commit(self._own(changes), positions, {**_shared(notes), **self._own(notes)})
         self._memory.commit(self._others(changes), notes=self._others(notes))
 
     def load(self, changes: Changes, positions: Positions = NO_POSITIONS, notes: Notes = NO_NOTES) -> None:
         """Do the same with the changes of a restoration, which may be many."""
-        self._disk.load(self._own(changes), positions, self._own(notes))
+        self._disk.load(self._own(changes), positions, {**_shared(notes), **self._own(notes)})
         self._memory.load(self._others(changes), notes=self._others(notes))
 
     def set_status(self, status: EngineStatus) -> None:
@@ -110,6 +110,11 @@ class SplitEngine:
 
     def _others(self, named: Mapping[str, Named]) -> dict[str, Named]:
         return _only(named, (name for name in named if _store_of(name) not in self._persistent))
+
+
+def _shared(notes: Notes) -> Notes:
+    """Return the notes about the task, which both engines have: the others' store has no name."""
+    return _only(notes, (name for name in notes if not _store_of(name)))
 
 
 def _only(named: Mapping[str, Named], names: Iterable[str]) -> dict[str, Named]:

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from heapq import merge
+from itertools import chain
 from typing import Any, Final, Protocol
 
 from attrs import evolve
@@ -20,11 +21,13 @@ from kafka_groups.streams.queries.placement import default_partition
 from kafka_groups.streams.state.engine import KeyedBytes, MemoryEngine
 from kafka_groups.streams.state.joined import JoinedStates
 from kafka_groups.streams.state.opened_state import open_state
+from kafka_groups.streams.state.position import Position, position_of
 from kafka_groups.streams.state.rows import FoundValue
 from kafka_groups.streams.state.state_store import RecordContext, StoreSurroundings
 from kafka_groups.streams.topology.context import open_view
 from kafka_groups.streams.topology.internal_topics import changelog_topic
 from kafka_groups.streams.topology.node_graph import TopologyStore
+from kafka_groups.types import TaskId, TopicPartition
 
 __all__ = ["Ask", "committed_view"]
 
@@ -124,6 +127,18 @@ class GatheredState:
             InvalidStateStoreError: There are none.
         """
         self._asked("exists")
+
+    @property
+    def position(self) -> Position:
+        """The input offsets that were committed with the store, of each task that is read.
+
+        If a task and a copy of it are read, it is what both have.
+        """
+        found: dict[TaskId, dict[TopicPartition, int]] = {}
+        for each in self._asked("inputs"):
+            known = found.get(each.task_id, each.found)
+            found[each.task_id] = {place: min(known[place], each.found[place]) for place in known.keys() & each.found}
+        return position_of(chain.from_iterable(each.items() for each in found.values()))
 
     def __getattr__(self, name: str) -> Any:
         if name not in _ASKED:

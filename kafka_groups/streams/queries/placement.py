@@ -23,6 +23,7 @@ __all__ = [
     "active_process",
     "all_clients",
     "default_partition",
+    "input_topics",
     "place_of_key",
 ]
 
@@ -83,7 +84,7 @@ def place_of_key(
     name = place.definition.name
     if place.is_global:
         raise StreamsError(f"Store {name!r} is a global store: every process has all of it.")
-    topics = _topics_of(topology, application_id, name)
+    topics = input_topics(topology, application_id, name)
     partitions = max((places.partition_counts.get(topic, 0) for topic in topics), default=0)
     if not partitions:
         raise StoreNotAvailableError(
@@ -100,7 +101,7 @@ def active_process(
 ) -> UserEndpoint | None:
     """Return the process that has the active task of a store's partition; None if the group does not tell it."""
     return _active_of(
-        {TopicPartition(topic, partition) for topic in _topics_of(topology, application_id, store)}, places
+        {TopicPartition(topic, partition) for topic in input_topics(topology, application_id, store)}, places
     )
 
 
@@ -120,7 +121,8 @@ def default_partition(key_serde: Serde[Any], key: bytes, partitions: int) -> int
     return partition_of(key_serde.inner_bytes(key) if isinstance(key_serde, WindowedSerde) else key, partitions)
 
 
-def _topics_of(topology: NodeGraph, application_id: str, store: str) -> list[str]:
+def input_topics(topology: NodeGraph, application_id: str, store: str) -> list[str]:
+    """Return the topics that the tasks of a store read, repartition topics among them."""
     groups = [group for group in node_groups(topology) if any(each.definition.name == store for each in group.stores)]
     read = [topic for group in groups for source in group.sources for topic in source.topics]
     return [topic_name(topology, application_id, topic) for topic in dict.fromkeys(read)]

@@ -6,6 +6,7 @@ from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.librdkafka.polled import NOTHING, PolledRecords
 from kafka_groups.net.clock import Clock
 from kafka_groups.streams.runtime.assigned import OwnedTask, TaskPhase
+from kafka_groups.streams.runtime.input_offsets import note_start
 from kafka_groups.streams.runtime.plane import DataPlane
 from kafka_groups.streams.runtime.settings import WorkerSettings
 from kafka_groups.streams.runtime.start_offsets import OffsetResets, reset_offsets
@@ -55,6 +56,7 @@ class Consuming:
             starts |= await self._reset(task, missing, wall_ms)
         self._readers.update(dict.fromkeys(task.inputs, task))
         await self._plane.assign(starts)
+        note_start(task, starts)
         task.phase = TaskPhase.RUNNING
         task.engine.set_status(EngineStatus.ACTIVE)
 

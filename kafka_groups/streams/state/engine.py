@@ -32,7 +32,9 @@ Positions = Mapping[TopicPartition, int]
 """For each partition of a changelog, the offset of the next record to apply."""
 
 Notes = Mapping[str, bytes]
-"""Small values by name, which are stored together with changes. A name is that of the store, `#` and what it is."""
+"""Small values by name, which are stored together with changes. A name is that of the store, `#` and what it is.
+
+One that begins with `#` is about the task, and belongs to all its stores."""
 
 NO_POSITIONS: Final[Positions] = MappingProxyType({})
 NO_NOTES: Final[Notes] = MappingProxyType({})

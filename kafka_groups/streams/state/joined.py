@@ -6,10 +6,12 @@ from typing import Any
 from kafka_groups.errors.texts import counted
 from kafka_groups.streams.errors import StreamsError
 from kafka_groups.streams.state.key_value import KeyValueState
+from kafka_groups.streams.state.position import Position, position_of
 from kafka_groups.streams.state.rows import FoundValue
 from kafka_groups.streams.state.session_stores import SessionState, StoredSession
 from kafka_groups.streams.state.stores import WindowDefinition
 from kafka_groups.streams.state.window_stores import StoredWindow, WindowState
+from kafka_groups.types import TopicPartition
 
 __all__ = ["JoinedStates"]
 
@@ -30,6 +32,14 @@ class JoinedStates:
     def __getattr__(self, name: str) -> Any:
         # Names, serdes and layouts are the same in all tasks.
         return getattr(self._states[0], name)
+
+    @property
+    def position(self) -> Position:
+        """The input offsets that were committed, of all partitions."""
+        inputs: dict[TopicPartition, int] = {}
+        for each in self._states:
+            inputs |= each.inputs
+        return position_of(inputs.items())
 
     def get(self, key: bytes) -> FoundValue | None:
         """Return value and timestamp of a row, or None."""

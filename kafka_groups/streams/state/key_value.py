@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from kafka_groups.streams.state.formats import PLAIN, TIMESTAMPED, after_prefix
+from kafka_groups.streams.state.position import Position
 from kafka_groups.streams.state.rows import FoundValue, StoreRows
 from kafka_groups.streams.state.state_store import RecordContext, StoreSurroundings
 from kafka_groups.streams.state.stores import KeyValueDefinition
@@ -67,6 +68,11 @@ class KeyValueStore(Generic[K, V]):
     def name(self) -> str:
         """The store's name."""
         return self._state.name
+
+    @property
+    def position(self) -> Position:
+        """The input offsets that were committed with the store, of each task that it is read from."""
+        return self._state.position
 
     def get(self, key: K) -> V | None:
         """Return the value of a key, or None."""

@@ -1,14 +1,16 @@
 """The rows of a store: bytes under a layer of uncommitted changes, and their way into changelog and engine."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from kafka_groups.serdes import Serde
 from kafka_groups.streams.state.engine import NO_NOTES, Changes, Notes
 from kafka_groups.streams.state.formats import ValueFormat, decoder, encoder, value_reader
 from kafka_groups.streams.state.layered import LayeredTable
+from kafka_groups.streams.state.position import Position, inputs_in, position_of
 from kafka_groups.streams.state.state_store import ENTRY_BYTES, ChangelogBatch, ChangelogRecord, StoreSurroundings
 from kafka_groups.streams.state.update_cache import UpdateCache
-from kafka_groups.types import Header, Headers
+from kafka_groups.types import Header, Headers, TopicPartition
 
 __all__ = ["FoundValue", "StoreRows", "no_headers"]
 
@@ -51,6 +53,7 @@ class StoreRows:
         table: LayeredTable | None = None,
     ) -> None:
         self.name = name
+        self._engine = surroundings.engine
         self.is_caching = surroundings.is_caching and caching
         self.has_immutable_values = value.is_immutable
         self.held = UpdateCache(surroundings.record)
@@ -99,6 +102,16 @@ class StoreRows:
         self._table.forget(key)
         del self._times[key]
         self._headers.pop(key, None)
+
+    @property
+    def position(self) -> Position:
+        """The input offsets that were committed with the store."""
+        return position_of(self.inputs.items())
+
+    @property
+    def inputs(self) -> Mapping[TopicPartition, int]:
+        """The offsets of the next input records, as they were committed with the store."""
+        return inputs_in(self._engine.notes)
 
     @property
     def is_changed(self) -> bool:

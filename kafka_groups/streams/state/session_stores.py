@@ -6,6 +6,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from kafka_groups.serdes import Window, Windowed
 from kafka_groups.streams.state.formats import PLAIN
+from kafka_groups.streams.state.position import Position
 from kafka_groups.streams.state.state_store import RecordContext, StoreSurroundings
 from kafka_groups.streams.state.stores import SessionDefinition
 from kafka_groups.streams.state.timed_rows import MAX_MS, TimedRows
@@ -123,6 +124,11 @@ class SessionStore(Generic[K, V]):
     def name(self) -> str:
         """The store's name."""
         return self._state.name
+
+    @property
+    def position(self) -> Position:
+        """The input offsets that were committed with the store, of each task that it is read from."""
+        return self._state.position
 
     def put(self, key: K, start_ms: int, end_ms: int, value: V | None) -> None:
         """Set the value of a key in the session from `start_ms` to `end_ms`. None removes the session."""

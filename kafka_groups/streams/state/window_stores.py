@@ -7,6 +7,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from kafka_groups.serdes import Window, Windowed
 from kafka_groups.streams.state.engine import Changes, Notes
 from kafka_groups.streams.state.formats import PLAIN, TIMESTAMPED
+from kafka_groups.streams.state.position import Position
 from kafka_groups.streams.state.state_store import ChangelogBatch, RecordContext, StoreSurroundings
 from kafka_groups.streams.state.stores import WindowDefinition
 from kafka_groups.streams.state.timed_rows import MAX_MS, TimedRows
@@ -147,6 +148,11 @@ class WindowStore(Generic[K, V]):
     def name(self) -> str:
         """The store's name."""
         return self._state.name
+
+    @property
+    def position(self) -> Position:
+        """The input offsets that were committed with the store, of each task that it is read from."""
+        return self._state.position
 
     def put(self, key: K, value: V | None, start_ms: int) -> None:
         """Set the value of a key in the window that starts at a time. None deletes it.

@@ -11,6 +11,7 @@ from kafka_groups.streams.errors import StreamsError
 from kafka_groups.streams.processors.compile import Collector, Surroundings, compile_group
 from kafka_groups.streams.state.engine import NO_POSITIONS, Engine, Positions
 from kafka_groups.streams.state.opened_state import open_state
+from kafka_groups.streams.state.position import input_notes
 from kafka_groups.streams.state.state_store import (
     ChangelogBatch,
     ChangelogRecord,
@@ -98,6 +99,7 @@ class StreamTask:
         stream_time_ms: The highest timestamp that it has taken, or -1.
         wall_ms: The last wall-clock time that it got.
         is_commit_requested: Whether a processor has asked for a commit. The one who commits resets it.
+        unlogged_stores: The names of the stores on disk of which there is no other copy.
     """
 
     def __init__(  # noqa: PLR0913 - the parts of a task
@@ -130,6 +132,11 @@ class StreamTask:
         self._restored_ms: dict[str, tuple[int | None, tuple[str, ...]]] = {}
         for place in group.stores:
             self._open_store(place, engine)
+        self.unlogged_stores = [
+            place.definition.name
+            for place in group.stores
+            if place.definition.persistent and place.definition.name not in self._restored_from
+        ]
         # Only stores that outlast the task have a position that does.
         volatile = {place.definition.name for place in group.stores if not place.definition.persistent}
         self._unsaved = {topic for name, topic in self._restored_from.items() if name in volatile}
@@ -374,7 +381,8 @@ class StreamTask:
     def commit_states(self, positions: Positions = NO_POSITIONS) -> None:
         """Move the changes into the committed state, when the changelogs have them and the offsets are committed.
 
-        All stores move together, and with them the positions of the changelogs that have the changes.
+        All stores move together, and with them the positions of the changelogs that have the changes, and the offsets
+        of the inputs, which are those of the commit.
         """
         changed = [state for state in self.states.values() if state.is_changed]
         changes: dict[str, Mapping[bytes, bytes | None] | None] = {}
@@ -382,11 +390,17 @@ class StreamTask:
         for state in changed:
             changes.update(state.changes())
             notes.update(state.notes())
-        if changed or positions:
-            self._engine.commit(changes, self._saved(positions), notes)
+        inputs = {queue.partition: queue.position for queue in self.queues.values() if queue.position is not None}
+        if self.states and (changed or positions or inputs):
+            self._engine.commit(changes, self._saved(positions), {**notes, **input_notes(inputs)})
         for state in changed:
             state.committed()
         self._flushed_bytes = 0
+
+    def begin_at(self, inputs: Mapping[TopicPartition, int]) -> None:
+        """Note that the stores have everything before these offsets of the inputs."""
+        if self.states:
+            self._engine.commit({}, notes=input_notes(inputs))
 
     def close(self) -> None:
         """Close the processors, parents first, and all of them if some fail. An error is raised in the end."""

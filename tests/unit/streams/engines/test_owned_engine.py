@@ -40,6 +40,18 @@ def test_the_mark_says_that_files_are_open_until_they_are_closed(kept: Kept) -> 
     assert (kept.mark()["is_clean"], kept.mark()["positions"]) == (True, {"app-counts-changelog-0": 6})
 
 
+def test_a_commit_of_nothing_new_does_not_count(kept: Kept) -> None:
+    engine = kept.opened()
+    engine.commit({}, {CHANGELOG: 5}, {"#input-0-words": b"1"})
+    engine.close()
+    again = kept.opened()
+    last = again._env.info()["last_txnid"]
+    again.commit({"counts": {}}, {CHANGELOG: 5}, {"#input-0-words": b"1"})
+    assert (again._env.info()["last_txnid"], kept.mark()["openings"]) == (last, 1)
+    again.commit({}, notes={"#input-0-words": b"2"})
+    assert (again._env.info()["last_txnid"], kept.mark()["openings"]) == (last + 1, 0)
+
+
 def test_files_are_on_the_disk_before_their_mark_says_so(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
     engine = kept.committed()
     close = LmdbEngine.close

@@ -54,6 +54,13 @@ def test_tables_and_notes_are_where_their_store_is_and_positions_on_disk(parts: 
     assert parts.both.tables("") == ["kept"]
 
 
+@pytest.mark.parametrize("is_load", [False, True])
+def test_notes_about_the_task_are_with_each_of_its_stores(parts: Parts, is_load: bool) -> None:
+    change = parts.both.load if is_load else parts.both.commit
+    change({}, notes={"#input-0-words": b"1"})
+    assert dict(parts.disk.notes) == dict(parts.memory.notes) == {"#input-0-words": b"1"}
+
+
 def test_what_the_disk_refuses_is_not_in_memory_either(parts: Parts, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_args: Any) -> None:
         raise lmdb.DiskError("No space left on device")

@@ -12,6 +12,7 @@ from kafka_groups import serdes
 from kafka_groups.serdes import Window, Windowed
 from kafka_groups.streams import (
     InvalidStateStoreError,
+    Position,
     StateStoreMigratedError,
     StoreNotAvailableError,
     StreamsError,
@@ -23,12 +24,13 @@ from kafka_groups.streams.engines.shared_memory import SharedEngine
 from kafka_groups.streams.queries.committed import committed_view
 from kafka_groups.streams.state.engine import EngineStatus
 from kafka_groups.streams.state.opened_state import open_state
+from kafka_groups.streams.state.position import input_notes
 from kafka_groups.streams.state.state_store import RecordContext, StoreSurroundings
 from kafka_groups.streams.state.stores import StoreDefinition
 from kafka_groups.streams.topology.context import open_view
 from kafka_groups.streams.topology.node_graph import TopologyStore
 from kafka_groups.streams.topology.partitioning import partition_of
-from kafka_groups.types import TaskId
+from kafka_groups.types import TaskId, TopicPartition
 from tests.support.committed_states import commit
 
 TEXT = serdes.string
@@ -296,3 +298,28 @@ def test_a_key_with_a_window_is_where_the_key_without_it_is() -> None:
 def test_an_error_tells_other_processes_who_has_a_key() -> None:
     error = pickle.loads(pickle.dumps(StateStoreMigratedError("text", THERE)))
     assert (str(error), error.active) == ("text", THERE)
+
+
+@pytest.mark.parametrize("definition", [ROWS, WINDOWS, SESSIONS], ids=lambda each: str(each.name))
+def test_a_view_has_the_position_of_its_tasks(definition: StoreDefinition) -> None:
+    engines = [filled_engine(definition, lambda _: None) for _ in range(2)]
+    view = view_of(definition, engines)
+    assert view.position == Position()
+    for at, engine in enumerate(engines):
+        engine.commit({}, notes=input_notes({TopicPartition("words", at): at + 5, TopicPartition("more", at): 0}))
+    assert view.position == Position({"words": {0: 4, 1: 5}})
+    assert view_of(definition, engines, partition=1).position == Position({"words": {1: 5}})
+
+
+def test_a_copy_holds_back_the_position_of_a_stale_view() -> None:
+    engines = [filled_engine(ROWS, lambda _: None) for _ in range(2)]
+    for engine, offset in zip(engines, (9, 5), strict=True):
+        engine.commit({}, notes=input_notes({TopicPartition("words", 0): offset}))
+
+    def ask(question: StoreQuestion) -> list[TaskAnswer]:
+        return answers(question, ROWS, [(TaskId("0", 0), engine) for engine in engines], 1)
+
+    view = committed_view(TopologyStore(definition=ROWS), "app", ask, allows_stale=True)
+    assert view.position == Position({"words": {0: 4}})
+    engines.append(filled_engine(ROWS, lambda _: None))
+    assert view.position == Position(), "nobody knows what the third one has"
