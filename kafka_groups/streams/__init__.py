@@ -76,6 +76,12 @@ if TYPE_CHECKING:
     from kafka_groups.streams.state.key_value import KeyValueStore, TimestampedKeyValueStore, ValueAndTimestamp
     from kafka_groups.streams.state.position import Position
     from kafka_groups.streams.state.session_stores import SessionStore
+    from kafka_groups.streams.state.versioned_stores import (
+        NOT_PUT,
+        VALID_TO_UNDEFINED,
+        VersionedKeyValueStore,
+        VersionedRecord,
+    )
     from kafka_groups.streams.state.window_stores import WindowStore
     from kafka_groups.streams.tasks.error_context import ErrorContext, ErrorResponse, UncaughtErrorResponse
     from kafka_groups.streams.topology.context import Cancellable, Processor, ProcessorContext, PunctuationType
@@ -87,6 +93,8 @@ if TYPE_CHECKING:
     from kafka_groups.types import TaskId
 
 __all__ = [
+    "NOT_PUT",
+    "VALID_TO_UNDEFINED",
     "AsyncKafkaStreams",
     "AsyncStreamsGroupMember",
     "BranchedKStream",
@@ -163,6 +171,8 @@ __all__ = [
     "UnlimitedWindows",
     "UserEndpoint",
     "ValueAndTimestamp",
+    "VersionedKeyValueStore",
+    "VersionedRecord",
     "Window",
     "WindowStore",
     "Windowed",
@@ -172,6 +182,8 @@ __all__ = [
 ]
 
 _MODULES = MappingProxyType({
+    "NOT_PUT": "state.versioned_stores",
+    "VALID_TO_UNDEFINED": "state.versioned_stores",
     "AsyncKafkaStreams": "aio",
     "AsyncStreamsGroupMember": "member.aio",
     "BranchedKStream": "dsl.branched",
@@ -248,6 +260,8 @@ _MODULES = MappingProxyType({
     "UnlimitedWindows": "dsl.windows",
     "UserEndpoint": ".protocol.messages.streams_group_parts",
     "ValueAndTimestamp": "state.key_value",
+    "VersionedKeyValueStore": "state.versioned_stores",
+    "VersionedRecord": "state.versioned_stores",
     "Window": ".serdes",
     "WindowStore": "state.window_stores",
     "Windowed": ".serdes",

@@ -30,7 +30,14 @@ from kafka_groups.streams.runtime.restore_listeners import RestoreListeners
 from kafka_groups.streams.state.key_value import KeyValueStore
 from kafka_groups.streams.state.position import Position
 from kafka_groups.streams.state.session_stores import SessionStore
-from kafka_groups.streams.state.stores import KeyValueDefinition, SessionDefinition, StoreDefinition, WindowDefinition
+from kafka_groups.streams.state.stores import (
+    KeyValueDefinition,
+    SessionDefinition,
+    StoreDefinition,
+    VersionedDefinition,
+    WindowDefinition,
+)
+from kafka_groups.streams.state.versioned_stores import VersionedKeyValueStore
 from kafka_groups.streams.state.window_stores import WindowStore
 from kafka_groups.streams.topology.functions import check_functions
 from kafka_groups.streams.topology.node_graph import TopologyStore
@@ -183,6 +190,16 @@ class _Application:
         at_least: Position | None = None,
         timeout: float = 0.0,
     ) -> SessionStore[K, V]: ...
+    @overload
+    def store(
+        self,
+        store: VersionedDefinition[K, V],
+        partition: int | None = None,
+        *,
+        allow_stale: bool = False,
+        at_least: Position | None = None,
+        timeout: float = 0.0,
+    ) -> VersionedKeyValueStore[K, V]: ...
     @overload
     def store(
         self,

@@ -9,6 +9,7 @@ from kafka_groups.streams.state.stores import (
     KeyValueDefinition,
     SessionDefinition,
     StoreDefinition,
+    VersionedDefinition,
     WindowDefinition,
 )
 
@@ -32,6 +33,8 @@ def _layout(store: StoreDefinition) -> str:
         return f"{kind}{_timed(store.timestamped)}{numbered}, segments of {segment_ms(store.retention_ms)} ms"
     if isinstance(store, SessionDefinition):
         return f"{kind}, segments of {segment_ms(store.retention_ms)} ms"
+    if isinstance(store, VersionedDefinition):
+        return f"{kind}, segments of {store.segment_ms} ms"
     return f"{kind}{_timed(store.timestamped)}" if isinstance(store, KeyValueDefinition) else kind
 
 

@@ -31,8 +31,8 @@ from kafka_groups.types import TaskId, TopicPartition
 
 __all__ = ["Ask", "committed_view"]
 
-_OF_A_KEY: Final = frozenset({"stored", "fetch", "find"})
-_ASKED: Final = frozenset({"stored", "fetch", "find", "all"})
+_OF_A_KEY: Final = frozenset({"stored", "fetch", "find", "version"})
+_ASKED: Final = frozenset({"stored", "fetch", "find", "all", "version"})
 """The methods of states that return bytes. The process that has the tasks calls them."""
 
 

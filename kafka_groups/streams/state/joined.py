@@ -10,6 +10,7 @@ from kafka_groups.streams.state.position import Position, position_of
 from kafka_groups.streams.state.rows import FoundValue
 from kafka_groups.streams.state.session_stores import SessionState, StoredSession
 from kafka_groups.streams.state.stores import WindowDefinition
+from kafka_groups.streams.state.versioned_stores import StoredVersion
 from kafka_groups.streams.state.window_stores import StoredWindow, WindowState
 from kafka_groups.types import TopicPartition
 
@@ -49,6 +50,10 @@ class JoinedStates:
     def stored(self, key: bytes) -> bytes | None:
         """Return the bytes that the store has for a row, or None."""
         return next((found for each in self._states if (found := each.stored(key)) is not None), None)
+
+    def version(self, key: bytes, as_of_ms: int | None = None) -> StoredVersion | None:
+        """Return the version of a key that is valid at a time, or None. Without a time: the newest one."""
+        return next((found for each in self._states if (found := each.version(key, as_of_ms)) is not None), None)
 
     def put(self, *_change: object) -> None:
         """Refuse a change.

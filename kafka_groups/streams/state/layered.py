@@ -2,6 +2,7 @@
 
 from bisect import bisect_left, insort
 from collections.abc import Iterator
+from heapq import merge
 
 from kafka_groups.streams.state.engine import KeyedBytes, Table
 
@@ -40,16 +41,30 @@ class LayeredTable:
         """Return the pairs with `low` <= key < `high` in the order of their keys. None: to the last key."""
         return self._with_changes(list(self._committed.scan(low, high)), low, high)
 
+    def walk(self, low: bytes, high: bytes, *, reverse: bool = False) -> Iterator[KeyedBytes]:
+        """Iterate over the same pairs, and read no more of them than are asked for. Put nothing while it lasts."""
+        committed = self._committed.scan(low, high, reverse=reverse)
+        if not self.changes:
+            return committed
+        changes, keys = self.changes, self._changed(low, high)
+        kept = (pair for pair in committed if pair[0] not in changes)
+        put = ((key, value) for key in (reversed(keys) if reverse else keys) if (value := changes[key]) is not None)
+        return merge(kept, put, reverse=reverse)
+
     def _with_changes(self, committed: list[KeyedBytes], low: bytes, high: bytes | None) -> list[KeyedBytes]:
         if not self.changes:
             return committed
+        dirty = self._changed(low, high)
+        return list(self._merged(committed, dirty)) if dirty else committed
+
+    def _changed(self, low: bytes, high: bytes | None) -> list[bytes]:
+        """Return the keys of changes with `low` <= key < `high`, in their order."""
         # Few stores are scanned between two commits, so the order of the changes is made at the first scan, and kept up
         # from then on.
         if self._ordered is None:
             self._ordered = sorted(self.changes)
         ordered = self._ordered
-        dirty = ordered[bisect_left(ordered, low) : None if high is None else bisect_left(ordered, high)]
-        return list(self._merged(committed, dirty)) if dirty else committed
+        return ordered[bisect_left(ordered, low) : None if high is None else bisect_left(ordered, high)]
 
     def forget(self, key: bytes) -> None:
         """Drop the change of one key."""

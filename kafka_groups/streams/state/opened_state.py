@@ -8,10 +8,12 @@ from kafka_groups.streams.state.stores import (
     SessionDefinition,
     StoreDefinition,
     SuppressDefinition,
+    VersionedDefinition,
     WindowDefinition,
 )
 from kafka_groups.streams.state.suppress_buffer import SuppressBuffer
 from kafka_groups.streams.state.unjoined import UnjoinedDefinition, UnjoinedState
+from kafka_groups.streams.state.versioned_stores import VersionedState
 from kafka_groups.streams.state.window_stores import WindowState
 
 __all__ = ["open_state"]
@@ -28,6 +30,8 @@ def open_state(definition: StoreDefinition, surroundings: StoreSurroundings) -> 
         return WindowState(definition, surroundings)
     if isinstance(definition, SessionDefinition):
         return SessionState(definition, surroundings)
+    if isinstance(definition, VersionedDefinition):
+        return VersionedState(definition, surroundings)
     if isinstance(definition, SuppressDefinition):
         return SuppressBuffer(definition, surroundings)
     raise TypeError(f"{definition!r} is not a kind of store that a task can open")

@@ -9,6 +9,7 @@ from attrs import Attribute, field, frozen
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.serdes import Serde
 from kafka_groups.streams.state.durations import milliseconds
+from kafka_groups.streams.state.segments import segment_ms as default_segment_ms
 from kafka_groups.types import is_topic_name
 
 __all__ = [
@@ -17,10 +18,12 @@ __all__ = [
     "StoreDefinition",
     "SuppressDefinition",
     "TimestampedKeyValueDefinition",
+    "VersionedDefinition",
     "WindowDefinition",
     "key_value",
     "session",
     "timestamped_key_value",
+    "versioned",
     "window",
 ]
 
@@ -185,6 +188,30 @@ class SessionDefinition(StoreDefinition, Generic[K, V]):
 
 
 @frozen(kw_only=True)
+class VersionedDefinition(StoreDefinition, Generic[K, V]):
+    """A versioned key-value store. `versioned` makes it.
+
+    Attributes:
+        key: The serde of its keys.
+        value: The serde of its values.
+        history_ms: How long before the store's time versions can be put and asked for.
+        segment_ms: The span of time of a segment. Versions are deleted by segments.
+    """
+
+    key: Serde[K] = field(validator=_serde)
+    value: Serde[V] = field(validator=_serde)
+    history_ms: int
+    segment_ms: int
+
+    def changelog_defaults(self) -> Mapping[str, str]:
+        """Return the configs that the changelog topic of such a store has by itself."""
+        # Compaction must not remove a version that can still be asked for. The day on top is for clocks that differ
+        # (VersionedChangelogTopicConfig in Kafka).
+        lag_ms = min(self.history_ms + _DAY_MS, _MAX_MS)
+        return {"cleanup.policy": "compact", "min.compaction.lag.ms": str(lag_ms)}
+
+
+@frozen(kw_only=True)
 class SuppressDefinition(StoreDefinition, Generic[K, V]):
     """The buffer of a suppressed table, which is in memory as Java's.
 
@@ -322,4 +349,46 @@ def session(  # noqa: PLR0913, keywords
         persistent=persistent,
         changelog=changelog,
         caching=caching,
+    )
+
+
+def versioned(  # noqa: PLR0913, keywords
+    name: str,
+    key: Serde[K],
+    value: Serde[V],
+    *,
+    history: timedelta,
+    segment: timedelta | None = None,
+    persistent: bool | None = None,
+    changelog: Changelog = True,
+) -> VersionedDefinition[K, V]:
+    """Define a versioned key-value store (KIP-889): the values of each key with the times at which they were valid.
+
+    Such a store is never cached.
+
+    Args:
+        name: The store's name, once in a topology.
+        key: The serde of its keys.
+        value: The serde of its values.
+        history: How long versions are kept that are not the newest of their keys, by the highest time that was put.
+            Older versions cannot be put or asked for.
+        segment: The span of time of the parts in which old versions are deleted. None: half of the history, and at
+            least a minute.
+        persistent: Whether to keep the store on disk, in `state_dir`, so that a restart continues with what is there.
+            None: operators of the DSL follow `default_dsl_store`, and a store for processors is in memory.
+        changelog: False for a store that is lost with its worker; a mapping gives configs of the changelog topic.
+
+    Raises:
+        ConfigurationError: A duration is not positive.
+    """
+    history_ms = milliseconds("history", history, minimum=1)
+    return VersionedDefinition(
+        name=name,
+        key=key,
+        value=value,
+        history_ms=history_ms,
+        segment_ms=default_segment_ms(history_ms) if segment is None else milliseconds("segment", segment, minimum=1),
+        persistent=persistent,
+        changelog=changelog,
+        caching=False,
     )

@@ -16,8 +16,10 @@ from kafka_groups.streams.state.stores import (
     StoreDefinition,
     SuppressDefinition,
     TimestampedKeyValueDefinition,
+    VersionedDefinition,
     WindowDefinition,
 )
+from kafka_groups.streams.state.versioned_stores import VersionedKeyValueStore
 from kafka_groups.streams.state.window_stores import WindowStore
 from kafka_groups.streams.topology.functions import check_functions
 from kafka_groups.streams.topology.nodes import NodeContext
@@ -114,6 +116,8 @@ class ProcessingContext:
     def store(self, store: WindowDefinition[K, V]) -> WindowStore[K, V]: ...
     @overload
     def store(self, store: SessionDefinition[K, V]) -> SessionStore[K, V]: ...
+    @overload
+    def store(self, store: VersionedDefinition[K, V]) -> VersionedKeyValueStore[K, V]: ...
     @overload
     def store(self, store: StoreDefinition | str) -> Any: ...
     def store(self, store: StoreDefinition | str) -> Any:
@@ -230,7 +234,11 @@ class Processor(Generic[KIn, VIn, KOut, VOut]):
 
 
 StoreView = (
-    KeyValueStore[Any, Any] | TimestampedKeyValueStore[Any, Any] | WindowStore[Any, Any] | SessionStore[Any, Any]
+    KeyValueStore[Any, Any]
+    | TimestampedKeyValueStore[Any, Any]
+    | WindowStore[Any, Any]
+    | SessionStore[Any, Any]
+    | VersionedKeyValueStore[Any, Any]
 )
 """A store as processors, queries and tests see it."""
 
@@ -258,4 +266,6 @@ def open_view(state: Any, record: RecordContext) -> StoreView:
         return WindowStore(state, record)
     if isinstance(state.definition, SessionDefinition):
         return SessionStore(state, record)
+    if isinstance(state.definition, VersionedDefinition):
+        return VersionedKeyValueStore(state)
     return KeyValueStore(state, record)

@@ -16,6 +16,7 @@ __all__ = ["InternalTopics", "changelog_topic", "group_topology", "internal_topi
 
 _TIMESTAMPS = {"message.timestamp.type": "CreateTime"}
 _NO_COMPACTION = ("cleanup.policy", "delete")
+_NEEDED_BY_ROWS = ("retention.ms", "min.compaction.lag.ms")
 _NO_CONFIGS: Mapping[str, str] = MappingProxyType({})
 _REPARTITION = {"cleanup.policy": "delete", "retention.ms": "-1", "segment.bytes": "52428800", **_TIMESTAMPS}
 
@@ -118,14 +119,15 @@ def _add(
 def changelog_configs(definition: StoreDefinition, topic_configs: Mapping[str, str] = _NO_CONFIGS) -> dict[str, str]:
     """Return the configs of a store's changelog topic.
 
-    As in Java, those of the application override the defaults, but for the retention that the store's rows need and
-    deletion where keys are not unique. Those of the store override all.
+    As in Java, those of the application override the defaults, but for the retention that the store's rows need, the
+    time without compaction that versions need, and deletion where keys are not unique. Those of the store override all.
     """
     defaults = definition.changelog_defaults()
-    # InternalTopicConfig and WindowedChangelogTopicConfig.properties in Kafka: the order is library, application,
-    # store. Retention is computed after the application's configs, because rows would be lost with less.
+    # InternalTopicConfig.properties in Kafka, and those of its two subclasses for windows and versions: the order is
+    # library, application, store. The times that rows need are computed after the application's configs, because rows
+    # would be lost with less.
     needed = {
-        name: value for name, value in defaults.items() if (name, value) == _NO_COMPACTION or name == "retention.ms"
+        name: value for name, value in defaults.items() if (name, value) == _NO_COMPACTION or name in _NEEDED_BY_ROWS
     }
     return {**defaults, **_TIMESTAMPS, **topic_configs, **needed, **dict(definition.changelog or ())}
 

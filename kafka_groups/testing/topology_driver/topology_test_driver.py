@@ -21,8 +21,10 @@ from kafka_groups.streams.state.stores import (
     KeyValueDefinition,
     SessionDefinition,
     StoreDefinition,
+    VersionedDefinition,
     WindowDefinition,
 )
+from kafka_groups.streams.state.versioned_stores import VersionedKeyValueStore
 from kafka_groups.streams.state.window_stores import WindowStore
 from kafka_groups.streams.tasks.error_context import ErrorHandler
 from kafka_groups.streams.tasks.stream_task import StreamTask, TaskSettings
@@ -196,6 +198,10 @@ class TopologyTestDriver:
     def store(self, store: WindowDefinition[K, V], *, partition: int | None = None) -> WindowStore[K, V]: ...
     @overload
     def store(self, store: SessionDefinition[K, V], *, partition: int | None = None) -> SessionStore[K, V]: ...
+    @overload
+    def store(
+        self, store: VersionedDefinition[K, V], *, partition: int | None = None
+    ) -> VersionedKeyValueStore[K, V]: ...
     @overload
     def store(self, store: StoreDefinition | str, *, partition: int | None = None) -> Any: ...
     def store(self, store: StoreDefinition | str, *, partition: int | None = None) -> Any:

@@ -30,6 +30,8 @@ DIFFERENT = [
     windows(duplicates=True),
     stores.session("s", serdes.string, serdes.string, retention=4 * HOUR),
     stores.session("s", serdes.string, serdes.string, retention=8 * HOUR),
+    stores.versioned("s", serdes.string, serdes.string, history=4 * HOUR),
+    stores.versioned("s", serdes.string, serdes.string, history=8 * HOUR),
 ]
 
 

@@ -37,6 +37,7 @@ TEXT = serdes.string
 ROWS = stores.key_value("rows", TEXT, TEXT)
 WINDOWS = stores.window("windows", TEXT, TEXT, size=timedelta(milliseconds=10), retention=timedelta(minutes=1))
 SESSIONS = stores.session("sessions", TEXT, TEXT, retention=timedelta(minutes=1))
+VERSIONS = stores.versioned("versions", TEXT, TEXT, history=timedelta(minutes=1))
 
 
 def filled(
@@ -100,9 +101,24 @@ def test_a_session_is_found_whichever_task_has_it() -> None:
     assert [sessions.get("a", 0, 30), sessions.get("b", 5, 20), sessions.get("b", 0, 30)] == ["1", "2", None]
 
 
+def test_versions_are_found_whichever_task_has_them() -> None:
+    def one(store: Any) -> None:
+        for value, time_ms in [("1", 10), ("2", 20)]:
+            store.put("a", value, time_ms)
+
+    versions = filled(VERSIONS, one, lambda two: two.put("b", "3", 5))
+    assert [versions.get("a"), versions.get("a", 15)] == [("2", 20, None), ("1", 10, 20)]
+    assert [versions.get("b", 15), versions.get("b", 4), versions.get("c")] == [("3", 5, None), None, None]
+    with pytest.raises(StreamsError, match="cannot be changed from outside"):
+        versions.put("a", "x", 30)
+    with pytest.raises(StreamsError, match="cannot be changed from outside"):
+        versions.delete("a", 30)
+
+
 @pytest.mark.parametrize(
     ("definition", "fill", "ask"),
     [
+        (VERSIONS, lambda versions: versions.put("a", "1", 0), lambda versions: versions.get("a", 0)),
         (ROWS, lambda rows: rows.put("a", "1"), lambda rows: rows.get("a")),
         (ROWS, lambda rows: rows.put("a", "1"), lambda rows: list(rows.all())),
         (WINDOWS, lambda windows: windows.put("a", "1", 0), lambda windows: windows.get("a", 0)),
@@ -216,6 +232,8 @@ OF_A_KEY = [
     pytest.param(ROWS, lambda rows, key: rows.get(key), id="get"),
     pytest.param(WINDOWS, lambda windows, key: windows.get(key, 0), id="window get"),
     pytest.param(WINDOWS, lambda windows, key: next(windows.fetch(key, 0, 10), None), id="window fetch"),
+    pytest.param(VERSIONS, lambda versions, key: versions.get(key), id="version"),
+    pytest.param(VERSIONS, lambda versions, key: versions.get(key, 5), id="version as of a time"),
     pytest.param(SESSIONS, lambda sessions, key: sessions.get(key, 0, 5), id="session get"),
     pytest.param(SESSIONS, lambda sessions, key: next(sessions.fetch(key), None), id="session fetch"),
     pytest.param(SESSIONS, lambda sessions, key: next(sessions.find_sessions(key, 0, 5), None), id="find"),
@@ -300,7 +318,7 @@ def test_an_error_tells_other_processes_who_has_a_key() -> None:
     assert (str(error), error.active) == ("text", THERE)
 
 
-@pytest.mark.parametrize("definition", [ROWS, WINDOWS, SESSIONS], ids=lambda each: str(each.name))
+@pytest.mark.parametrize("definition", [ROWS, WINDOWS, SESSIONS, VERSIONS], ids=lambda each: str(each.name))
 def test_a_view_has_the_position_of_its_tasks(definition: StoreDefinition) -> None:
     engines = [filled_engine(definition, lambda _: None) for _ in range(2)]
     view = view_of(definition, engines)

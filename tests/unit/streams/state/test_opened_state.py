@@ -22,6 +22,7 @@ HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 WINDOWS = stores.window("w", serdes.string, serdes.int64, size=HOUR, retention=DAY)
 SESSIONS = stores.session("s", serdes.string, serdes.int64, retention=DAY)
 ROWS = stores.key_value("k", serdes.string, serdes.int64)
+VERSIONS = stores.versioned("v", serdes.string, serdes.int64, history=DAY)
 FEW, MANY = 500, 2_000
 _POLL = 50
 
@@ -37,7 +38,9 @@ class Moved:
         """Restore rows in random order, from a batch for each poll. The store was asked before, as by a view."""
         moved, engine = Moved(), MemoryEngine()
         state = open_state(definition, surroundings(engine))
-        list(open_view(state, RecordContext()).all())
+        view: Any = open_view(state, RecordContext())
+        if definition is not VERSIONS:
+            list(view.all())
         with patch.object(engines, "insort", moved.insort), patch.object(MemoryTable, "apply", moved.applying()):
             records = shuffled(definition, rows)
             for first in range(0, rows, _POLL):
@@ -64,10 +67,10 @@ def surroundings(engine: MemoryEngine) -> StoreSurroundings:
 
 def shuffled(definition: StoreDefinition, rows: int) -> list[ChangelogRecord]:
     keys = random.Random(0).sample(range(10 * rows), rows)
-    place = {"w": bytes(12), "s": bytes(16), "k": b""}[definition.name]
+    place = {"w": bytes(12), "s": bytes(16), "k": b"", "v": b""}[definition.name]
     return [ChangelogRecord(b"%06d" % key + place, bytes(8), 5) for key in keys]
 
 
-@pytest.mark.parametrize("definition", [WINDOWS, SESSIONS, ROWS], ids=lambda each: each.name)
+@pytest.mark.parametrize("definition", [WINDOWS, SESSIONS, ROWS, VERSIONS], ids=lambda each: each.name)
 def test_four_times_the_rows_take_four_times_the_work(definition: StoreDefinition) -> None:
     assert Moved.of(definition, MANY) <= 4.5 * Moved.of(definition, FEW)

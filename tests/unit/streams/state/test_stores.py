@@ -27,6 +27,7 @@ def test_each_kind_of_store_may_be_kept_on_disk() -> None:
         lambda chosen: stores.timestamped_key_value("seen", TEXT, TEXT, persistent=chosen),
         lambda chosen: stores.window("seen", TEXT, TEXT, size=second, retention=second, persistent=chosen),
         lambda chosen: stores.session("seen", TEXT, TEXT, retention=second, persistent=chosen),
+        lambda chosen: stores.versioned("seen", TEXT, TEXT, history=second, persistent=chosen),
     ):
         assert [define(chosen).persistent for chosen in (True, False, None)] == [True, False, None]
         with pytest.raises(ConfigurationError, match=r"persistent='disk' is not True, False or None"):
@@ -41,3 +42,14 @@ def test_definitions_have_serdes_and_configs_of_strings() -> None:
     for given in (5, {"retention.ms": 5}, "compact"):
         with pytest.raises(ConfigurationError, match=r"changelog=.* is not True, False or a mapping"):
             stores.key_value("seen", TEXT, TEXT, changelog=given)
+
+
+@pytest.mark.parametrize("given", [timedelta(0), timedelta(seconds=-1), timedelta(microseconds=1), 5])
+def test_versioned_stores_have_a_history_and_segments_of_whole_milliseconds(given: Any) -> None:
+    with pytest.raises(
+        ConfigurationError, match=r"history=.* Give at least 1 ms|history=.* (whole milli|not a duration)"
+    ):
+        stores.versioned("seen", TEXT, TEXT, history=given)
+    with pytest.raises(ConfigurationError, match=r"segment="):
+        stores.versioned("seen", TEXT, TEXT, history=timedelta(hours=1), segment=given)
+    assert stores.versioned("seen", TEXT, TEXT, history=timedelta(hours=1)).segment_ms == 30 * 60_000
