@@ -20,7 +20,16 @@ from kafka_groups.streams.state.engine import Changes
 from kafka_groups.streams.workers.state_directory import StateDirectory, application_folder
 from kafka_groups.types import TaskId, TopicPartition
 
-__all__ = ["ROWS", "WINDOWS", "changed_mark", "lmdb_folder", "open_application", "running_application", "written"]
+__all__ = [
+    "ROWS",
+    "WINDOWS",
+    "changed_mark",
+    "lmdb_folder",
+    "open_application",
+    "running_application",
+    "written",
+    "written_global",
+]
 
 APPLICATION = "shop/eu"
 DEFINITIONS = (
@@ -61,6 +70,18 @@ def written(state_dir: Path) -> Path:
     """The folder of an application that was closed."""
     with open_application(state_dir):
         return application_folder(str(state_dir), APPLICATION)
+
+
+def written_global(state_dir: Path, number: int = 2) -> Path:
+    """The folder of an application in which a worker has closed its global stores."""
+    directory = StateDirectory(str(state_dir), APPLICATION)
+    claim(directory.path, APPLICATION, "topology")
+    engine = DiskEngines(directory.path, boot_id(), SystemClock(), number=number).open_global({"names": DEFINITIONS[0]})
+    assert engine is not None
+    engine.commit({"counts": {b"a": b"1"}}, {TopicPartition("names", 0): 3})
+    engine.close()
+    directory.close()
+    return directory.path
 
 
 @contextmanager

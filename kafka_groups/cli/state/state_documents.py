@@ -24,14 +24,14 @@ def _application(application: KeptApplication) -> Json:
         "application": application.application_id,
         "folder": str(application.folder),
         "in_use": application.is_in_use,
-        "tasks": [_task(each) for each in application.tasks],
+        "tasks": [{"task": each.name, **_state(each)} for each in application.tasks if not each.is_global],
+        "global_stores": [{"worker": int(each.name), **_state(each)} for each in application.tasks if each.is_global],
         "trash": {"folders": application.trash.folders, "bytes": application.trash.size},
     }
 
 
-def _task(task: KeptTask) -> Json:
+def _state(task: KeptTask) -> Json:
     return {
-        "task": task.name,
         "folder": str(task.folder),
         "generation": task.generation,
         "open": task.is_open,

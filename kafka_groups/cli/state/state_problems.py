@@ -34,13 +34,13 @@ def state_problems(applications: Iterable[KeptApplication]) -> Iterator[StatePro
 
 
 def _problem(application_id: str, task: KeptTask) -> StateProblem:
-    resource = f"task {task.name} of {application_id}"
+    resource = f"{task.title} of {application_id}"
     if task.health is FilesHealth.DAMAGED:
         return StateProblem(
             resource=resource,
             message=sentences(f"The files of {resource} are damaged: {task.reason}"),
             remedy=f"Stop the application and run `rm -r '{task.folder}'`. The next start restores the stores from "
-            "their changelogs. Stores with changelog=False begin empty.",
+            + ("their topics." if task.is_global else "their changelogs. Stores with changelog=False begin empty."),
         )
     message = sentences(f"The files of {resource} cannot be read: {task.reason}")
     return StateProblem(resource=resource, message=message, remedy=None)

@@ -17,7 +17,7 @@ _USES: Final = {True: "in use", False: "not in use", None: "perhaps in use"}
 _ANSWERS: Final = {True: "yes", False: "no", None: _NONE}
 _TASK_COLUMNS: Final = ("task", "generation", "open", "closed cleanly", "files", "file bytes")
 _STORE_COLUMNS: Final = ("task", "store", "rows", "bytes", "kind")
-_POSITION_COLUMNS: Final = ("task", "changelog", "partition", "next offset")
+_POSITION_COLUMNS: Final = ("task", "topic", "partition", "next offset")
 _NUMBERS: Final = ("generation", "file bytes", "rows", "bytes", "partition", "next offset")
 
 
@@ -30,7 +30,7 @@ def print_state(console: Console, found: Sequence[KeptApplication]) -> None:
         tasks = application.tasks
         _print(console, "Tasks", _TASK_COLUMNS, [_task_row(each) for each in tasks])
         _print(console, "Stores", _STORE_COLUMNS, [row for each in tasks for row in _store_rows(each)])
-        _print(console, "Positions in changelogs", _POSITION_COLUMNS, [row for each in tasks for row in _places(each)])
+        _print(console, "Positions", _POSITION_COLUMNS, [row for each in tasks for row in _places(each)])
         for line in _closing(application):
             _line(console, line)
 
@@ -50,8 +50,12 @@ def _print(console: Console, title: str, columns: Iterable[str], rows: Sequence[
         console.print(made)
 
 
+def _name(task: KeptTask) -> str:
+    return f"global {task.name}" if task.is_global else task.name
+
+
 def _task_row(task: KeptTask) -> Iterator[str]:
-    yield task.name
+    yield _name(task)
     yield _number(task.generation)
     yield _ANSWERS[task.is_open]
     yield _ANSWERS[task.is_clean]
@@ -62,12 +66,12 @@ def _task_row(task: KeptTask) -> Iterator[str]:
 def _store_rows(task: KeptTask) -> Iterator[Iterable[str]]:
     for name, size in task.stores.items():
         rows, pages = (None, None) if size is None else (size.rows, size.pages_bytes)
-        yield task.name, name, _number(rows), _number(pages), task.layouts.get(name, _NONE)
+        yield _name(task), name, _number(rows), _number(pages), task.layouts.get(name, _NONE)
 
 
 def _places(task: KeptTask) -> Iterator[Iterable[str]]:
     for place, offset in sorted(task.positions.items()):
-        yield task.name, place.topic, str(place.partition), _number(offset)
+        yield _name(task), place.topic, str(place.partition), _number(offset)
 
 
 def _number(value: int | None) -> str:
@@ -81,17 +85,22 @@ def _closing(application: KeptApplication) -> Iterator[str]:
         if task.health is FilesHealth.TO_BE_RESTORED:
             yield _restored(task)
         for other in task.others:
-            yield f"Task {task.name} also has generation {other.number}: {_described(other)}."
+            has = "have" if task.is_global else "has"
+            yield f"{_title(task)} also {has} generation {other.number}: {_described(other)}."
     if application.trash.folders:
         trash = application.trash
         yield f"Waiting to be deleted: {counted(trash.folders, 'folder')} with {counted(trash.size, 'byte')}."
 
 
+def _title(task: KeptTask) -> str:
+    return f"The {task.title}" if task.is_global else task.title.capitalize()
+
+
 def _restored(task: KeptTask) -> str:
     condition = "unless the process that has it open commits or closes it, " if task.is_open else ""
     return sentences(
-        f"Task {task.name}: {condition}the next start deletes the files and restores the stores from their changelogs, "
-        f"because {task.reason}"
+        f"{_title(task)}: {condition}the next start deletes the files and restores the stores from their "
+        f"{'topics' if task.is_global else 'changelogs'}, because {task.reason}"
     )
 
 

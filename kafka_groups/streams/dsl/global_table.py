@@ -53,20 +53,33 @@ def add_global_table(graph: Graph, source: SourceNode, options: StoreOptions, na
     default_name = "" if is_named else graph.new_store_name(f"{source.topics[0]}-")
     # A global table always has a store, since joins and queries read nothing else of it.
     definition = key_value_store(graph, "global_table", options, default_name, (source.key, source.value))
-    add_global_store(graph, definition, source, processors.TableSource(store=definition.name), name)
+    operator = processors.TableSource(store=definition.name)
+    _add(graph, definition, source, operator, name, follows_default=True)
     return GlobalKTable(graph, definition.name, is_queryable=is_named)
 
 
 def add_global_store(
     graph: Graph, definition: StoreDefinition, source: SourceNode, operator: Operator, name: str | None = None
 ) -> None:
-    """Add a global store, the source of its topic, and the processor that fills it."""
+    """Add a global store, the source of its topic, and the processor of yours that fills it."""
+    _add(graph, definition, source, operator, name, follows_default=False)
+
+
+def _add(
+    graph: Graph,
+    definition: StoreDefinition,
+    source: SourceNode,
+    operator: Operator,
+    name: str | None,
+    *,
+    follows_default: bool,
+) -> None:
     generated = graph.new_name("KSTREAM-SOURCE-")
     named = evolve(source, name=generated if name is None else f"{name}-source")
     processor = graph.named(name, "KTABLE-SOURCE-")
 
     def write(topology: NodeGraph, _parents: tuple[str, ...]) -> None:
-        topology.add_global_store(definition, named, processor, operator)
+        topology.add_global_store(definition, named, processor, operator, follows_default=follows_default)
 
     graph.add(processor, write)
 

@@ -1,4 +1,6 @@
-"""The folders of a task's state: one for each generation, of which one process at a time has the newest open.
+"""The folders of a state on disk: one for each generation, of which one process at a time has the newest open.
+
+A state is that of a task, or that of the global stores of a worker.
 
 Two live processes never write to one environment of LMDB. A process that was stopped in a commit would block the next
 one without a limit, or write old rows over new ones. So a process that finds the newest generation in use by another,
@@ -17,11 +19,11 @@ from kafka_groups.streams.engines.marks import Mark, read_mark, write_mark
 from kafka_groups.streams.engines.posix_locks import has_locked
 from kafka_groups.types import random_uuid
 
-__all__ = ["Generation", "TaskFolder"]
+__all__ = ["Generation", "GenerationsFolder"]
 
 
 class Generation:
-    """One generation of a task's state.
+    """One generation of a state.
 
     Args:
         path: Its folder.
@@ -116,8 +118,8 @@ class Generation:
             self.write(evolve(self.mark, **changes))
 
 
-class TaskFolder:
-    """The folder of a task.
+class GenerationsFolder:
+    """The folder of a state, with its generations.
 
     Args:
         path: The folder. It need not exist.
@@ -129,7 +131,7 @@ class TaskFolder:
         self._trash = trash
 
     def __repr__(self) -> str:
-        return f"<TaskFolder {self.path}>"
+        return f"<GenerationsFolder {self.path}>"
 
     def has_files(self) -> bool:
         """Return whether there are files of a state, or remains of one."""

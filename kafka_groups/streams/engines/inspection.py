@@ -13,6 +13,7 @@ from attrs import evolve, field, frozen
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.errors.texts import named
 from kafka_groups.streams.engines.generations import Generation
+from kafka_groups.streams.engines.left_folders import GLOBAL_FOLDER, TASKS_FOLDER
 from kafka_groups.streams.engines.lock_holders import has_environment_open, holds_lock
 from kafka_groups.streams.engines.machine import boot_id
 from kafka_groups.streams.engines.marks import FORMAT, Mark, read_json
@@ -72,10 +73,11 @@ class OtherGeneration:
 
 @frozen(kw_only=True)
 class KeptTask:
-    """The state of a task.
+    """The state of a task, or that of the global stores of a worker.
 
     Attributes:
-        name: The task, such as `0_1`.
+        name: The task, such as `0_1`, or the number of the worker.
+        is_global: Whether it is that of global stores.
         folder: Its folder.
         generation: The number of the newest generation; None if there is none.
         is_open: Whether a process has it open.
@@ -90,6 +92,7 @@ class KeptTask:
     """
 
     name: str
+    is_global: bool = False
     folder: Path
     generation: int | None = None
     is_open: bool = False
@@ -101,6 +104,11 @@ class KeptTask:
     positions: Mapping[TopicPartition, int] = field(factory=dict)
     file_bytes: int | None = None
     others: Sequence[OtherGeneration] = ()
+
+    @property
+    def title(self) -> str:
+        """The owner of the state, for texts."""
+        return f"global stores of worker {self.name}" if self.is_global else f"task {self.name}"
 
     @property
     def stores(self) -> dict[str, StoreSize | None]:
@@ -136,7 +144,7 @@ class KeptApplication:
         application_id: The application.
         folder: Its folder.
         is_in_use: Whether a process of the application has its lock; None if the system does not tell.
-        tasks: The tasks that have state on disk.
+        tasks: The tasks that have state on disk, and then the workers whose global stores have.
         trash: The folders that wait to be deleted.
     """
 
@@ -173,7 +181,8 @@ def inspected(folder: Path, *, check: bool) -> KeptApplication:
         ConfigurationError: The package lmdb is missing.
         OSError: The folder cannot be read.
     """
-    tasks = [_task(each) for each in _task_folders(folder / "tasks")]
+    tasks = [_task(each) for each in _task_folders(folder / TASKS_FOLDER)]
+    tasks += [evolve(_task(each), is_global=True) for each in _numbered(folder / GLOBAL_FOLDER)]
     application = read_json(folder / _FILES[0]) or {}
     if (found := application.get("format", FORMAT)) != FORMAT:
         why = f"the folder has format {found}, and this release has format {FORMAT}"
@@ -191,6 +200,11 @@ def _task_folders(folder: Path) -> list[Path]:
     found = ((_task_id(each), each) for each in _folders_in(folder))
     known = [(task_id, each) for task_id, each in found if task_id is not None]
     return [each for _, each in sorted(known, key=lambda each: (len(each[0].subtopology_id), each[0]))]
+
+
+def _numbered(folder: Path) -> list[Path]:
+    found = [each for each in _folders_in(folder) if each.name.isdecimal()]
+    return sorted(found, key=lambda each: int(each.name))
 
 
 def _task_id(folder: Path) -> TaskId | None:
@@ -232,8 +246,7 @@ def _size(path: Path) -> int:
 def _task(folder: Path) -> KeptTask:
     """Return what the marks of a task say."""
     try:
-        found = [Generation(each) for each in _folders_in(folder) if each.name.isdecimal()]
-        generations = sorted(found, key=lambda each: each.number, reverse=True)
+        generations = [Generation(each) for each in reversed(_numbered(folder))]
         newest = next((each for each in generations if each.mark is not None), None)
         others = [_other(each) for each in generations if each is not newest]
         if newest is not None and newest.mark is not None:

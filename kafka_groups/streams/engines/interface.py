@@ -38,6 +38,10 @@ class TaskEngine(Engine, Protocol):
     def count(self, store: str) -> int:
         """Return how many rows of a store are committed. Some of them may have expired."""
 
+    @property
+    def is_damaged(self) -> bool:
+        """True if a read or a write has found damage: the next opening begins without what there is."""
+
 
 class EngineFactory(Protocol):
     """Makes the engines of a worker, each for one task."""
@@ -56,11 +60,34 @@ class EngineFactory(Protocol):
             StateDiskError: Its files cannot be read or written. Asking again may help.
         """
 
+    def open_global(self, stores: Mapping[str, StoreDefinition]) -> TaskEngine | None:
+        """Return the engine of the worker's global stores, with what is still there of their state.
+
+        Args:
+            stores: The stores, by the topics that fill them.
+
+        Returns:
+            None: not yet. Ask again, or give up.
+
+        Raises:
+            StateDiskError: Its files cannot be read or written. Asking again may help.
+        """
+
     def give_up(self, task_id: TaskId) -> None:
         """Forget an opening that has not succeeded: nobody needs the task any more."""
 
+    def give_up_global(self) -> None:
+        """Forget an opening of the global stores that has not succeeded."""
+
     def wipe(self, task_id: TaskId) -> None:
         """Delete what is there of a task's state. Its engine is closed.
+
+        Raises:
+            StateDiskError: It cannot be deleted.
+        """
+
+    def wipe_global(self) -> None:
+        """Delete what is there of the state of the worker's global stores. Their engine is closed.
 
         Raises:
             StateDiskError: It cannot be deleted.

@@ -1,10 +1,12 @@
-"""The folders of tasks that nobody has open: what they have, and how long they stay."""
+"""The folders of tasks and global stores that nobody has open: what they have, and how long they stay."""
 
 import logging
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
+from typing import Final
 
-from kafka_groups.streams.engines.generations import Generation, TaskFolder
+from kafka_groups.streams.engines.generations import Generation, GenerationsFolder
 from kafka_groups.streams.engines.lmdb_engine import LmdbEngine
 from kafka_groups.streams.engines.marks import Mark
 from kafka_groups.streams.engines.opening_rules import reason_to_wipe
@@ -12,21 +14,46 @@ from kafka_groups.streams.engines.owned_engine import DATA_FOLDER
 from kafka_groups.streams.errors import StateFilesError
 from kafka_groups.types import TaskId
 
-__all__ = ["condemn_left_open", "positions_left", "task_folder", "wipe_all", "wipe_unused"]
+__all__ = [
+    "GLOBAL_FOLDER",
+    "TASKS_FOLDER",
+    "condemn_left_open",
+    "global_folder",
+    "positions_left",
+    "task_folder",
+    "wipe_all",
+    "wipe_unused",
+]
 
 _log = logging.getLogger(__name__)
 
+TASKS_FOLDER: Final = "tasks"
+"""The folder with a folder for each task."""
 
-def task_folder(application: Path, task_id: TaskId) -> TaskFolder:
+GLOBAL_FOLDER: Final = "global"
+"""The folder with a folder for the global stores of each worker."""
+
+
+def task_folder(application: Path, task_id: TaskId) -> GenerationsFolder:
     """Return the folder of a task in that of its application."""
-    return TaskFolder(application / "tasks" / str(task_id), application / "trash")
+    return GenerationsFolder(application / TASKS_FOLDER / str(task_id), application / "trash")
 
 
-def _left(application: Path) -> Iterator[tuple[TaskFolder, Generation]]:
-    """Iterate over the folders of tasks that nobody has open. This process has each of them for one step."""
-    tasks = application / "tasks"
-    for path in sorted(tasks.iterdir()) if tasks.exists() else ():
-        folder = TaskFolder(path, application / "trash")
+def global_folder(application: Path, number: int) -> GenerationsFolder:
+    """Return the folder of the global stores of a worker in that of its application.
+
+    Args:
+        application: The folder of the application.
+        number: Which worker of the process it is, from 1.
+    """
+    return GenerationsFolder(application / GLOBAL_FOLDER / str(number), application / "trash")
+
+
+def _left(application: Path, kind: str) -> Iterator[tuple[GenerationsFolder, Generation]]:
+    """Iterate over the folders of a kind that nobody has open. This process has each of them for one step."""
+    kept = application / kind
+    for path in sorted(kept.iterdir()) if kept.exists() else ():
+        folder = GenerationsFolder(path, application / "trash")
         newest = folder.newest()
         if newest is not None and newest.own():
             try:
@@ -41,7 +68,7 @@ def condemn_left_open(application: Path) -> None:
     Raises:
         OSError: A mark cannot be written.
     """
-    for _, newest in _left(application):
+    for _, newest in chain(_left(application, TASKS_FOLDER), _left(application, GLOBAL_FOLDER)):
         if newest.mark is not None and not newest.mark.is_clean:
             newest.note(is_damaged=True)
 
@@ -55,7 +82,7 @@ def positions_left(application: Path, boot: str) -> dict[TaskId, int]:
         OSError: They cannot be read, or a mark cannot be written.
     """
     found: dict[TaskId, int] = {}
-    for folder, newest in _left(application):
+    for folder, newest in _left(application, TASKS_FOLDER):
         subtopology, _, partition = folder.path.name.partition("_")
         mark = newest.mark
         if mark is not None and reason_to_wipe(mark, {}, boot) is None and partition.isdecimal():
@@ -77,15 +104,19 @@ def _read_positions(generation: Generation, mark: Mark) -> list[int]:
 
 
 def wipe_unused(application: Path, since_wall_ms: int) -> None:
-    """Delete the folders of tasks that nobody has used since some time.
+    """Delete the folders of tasks and global stores that nobody has used since some time.
 
     Raises:
         OSError: One cannot be moved away.
     """
-    for folder, newest in _left(application):
-        if newest.used_ms() < since_wall_ms:
-            _log.info("The stores of task %s are deleted: the task has been elsewhere for long.", folder.path.name)
-            folder.wipe()
+    for kind, text in (
+        (TASKS_FOLDER, "The stores of task %s are deleted: the task has been elsewhere for long."),
+        (GLOBAL_FOLDER, "The global stores of worker %s are deleted: there has been no such worker for long."),
+    ):
+        for folder, newest in _left(application, kind):
+            if newest.used_ms() < since_wall_ms:
+                _log.info(text, folder.path.name)
+                folder.wipe()
 
 
 def wipe_all(application: Path) -> None:
@@ -94,6 +125,6 @@ def wipe_all(application: Path) -> None:
     Raises:
         OSError: Something cannot be deleted.
     """
-    tasks = application / "tasks"
-    TaskFolder(tasks, application / "trash").wipe()
+    for kind in (TASKS_FOLDER, GLOBAL_FOLDER):
+        GenerationsFolder(application / kind, application / "trash").wipe()
     (application / "format.json").unlink(missing_ok=True)

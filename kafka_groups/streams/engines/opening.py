@@ -2,20 +2,20 @@
 
 import logging
 import threading
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Final
 
-from attrs import evolve
+from attrs import evolve, frozen
 
 from kafka_groups.errors.texts import sentences
 from kafka_groups.net.clock import Clock
-from kafka_groups.streams.engines.generations import Generation, TaskFolder
+from kafka_groups.streams.engines.generations import Generation, GenerationsFolder
 from kafka_groups.streams.engines.interface import TaskEngine
-from kafka_groups.streams.engines.left_folders import positions_left, task_folder, wipe_unused
+from kafka_groups.streams.engines.left_folders import global_folder, positions_left, task_folder, wipe_unused
 from kafka_groups.streams.engines.lmdb_engine import LmdbEngine
 from kafka_groups.streams.engines.marks import Mark
-from kafka_groups.streams.engines.opening_rules import layouts, reason_to_wipe
+from kafka_groups.streams.engines.opening_rules import global_layouts, layouts, reason_to_wipe
 from kafka_groups.streams.engines.owned_engine import DATA_FOLDER, DiskEngine
 from kafka_groups.streams.engines.shared_memory import SharedEngine
 from kafka_groups.streams.engines.split_engine import SplitEngine
@@ -43,6 +43,7 @@ class DiskEngines:
         boot: The boot of the machine, as `machine.boot_id` tells it.
         clock: Tells the time.
         cleanup_delay_ms: How long the files of a task that has moved away are kept (`state.cleanup.delay.ms`).
+        number: Which worker of the process this is, from 1. Each has global stores of its own.
     """
 
     def __init__(
@@ -51,13 +52,15 @@ class DiskEngines:
         boot: str,
         clock: Clock,
         cleanup_delay_ms: int = CLEANUP_DELAY_MS,
+        number: int = 1,
     ) -> None:
         self._folder = folder
         self._boot = boot
         self._clock = clock
         self._cleanup_delay_ms = cleanup_delay_ms
         self._began_ms, self._tidied_ms = clock.wall_ms(), clock.now_ms()
-        self._openings: dict[TaskId, _Opening] = {}
+        self._number = number
+        self._openings: dict[TaskId | None, _Opening] = {}  # None: the global stores
 
     def __repr__(self) -> str:
         return f"<DiskEngines in {self._folder}>"
@@ -69,20 +72,55 @@ class DiskEngines:
             StateDiskError: Its files cannot be read or written.
         """
         kept = [store for store in stores if store.persistent]
-        if not kept:
+        wanted = _WantedState(
+            name=f"task {task_id}",
+            folder=task_folder(self._folder, task_id),
+            layouts=layouts(kept),
+            unlogged=[store.name for store in kept if store.changelog is None],
+            origin="restored from the beginning of their changelogs",
+        )
+        return self._opened(task_id, wanted, are_all=len(kept) == len(stores))
+
+    def open_global(self, stores: Mapping[str, StoreDefinition]) -> TaskEngine | None:
+        """Return the engine of the worker's global stores with what is still there. None: not yet, ask again.
+
+        Args:
+            stores: The stores, by the topics that fill them.
+
+        Raises:
+            StateDiskError: Its files cannot be read or written.
+        """
+        kept = {topic: store for topic, store in stores.items() if store.persistent}
+        wanted = _WantedState(
+            name=f"the global stores of worker {self._number}",
+            folder=global_folder(self._folder, self._number),
+            layouts=global_layouts(kept),
+            origin="filled from the beginning of their topics",
+        )
+        return self._opened(None, wanted, are_all=len(kept) == len(stores))
+
+    def _opened(self, of: TaskId | None, wanted: "_WantedState", *, are_all: bool) -> TaskEngine | None:
+        if not wanted.layouts:
             return SharedEngine()
-        opening = self._openings.get(task_id)
+        opening = self._openings.get(of)
         if opening is None:
-            opening = self._openings[task_id] = _Opening(task_id, self._task_folder(task_id), kept, self._boot)
+            opening = self._openings[of] = _Opening(wanted, self._boot)
         disk = opening.look(self._clock.now_ms())
         if disk is None:
             return None
-        del self._openings[task_id]
-        return disk if len(kept) == len(stores) else SplitEngine(disk, SharedEngine(), [each.name for each in kept])
+        del self._openings[of]
+        return disk if are_all else SplitEngine(disk, SharedEngine(), wanted.layouts)
 
     def give_up(self, task_id: TaskId) -> None:
         """Forget an opening that has not succeeded: nobody needs the task any more."""
-        opening = self._openings.pop(task_id, None)
+        self._give_up(task_id)
+
+    def give_up_global(self) -> None:
+        """Forget an opening of the global stores that has not succeeded."""
+        self._give_up(None)
+
+    def _give_up(self, of: TaskId | None) -> None:
+        opening = self._openings.pop(of, None)
         if opening is not None:
             opening.give_up()
 
@@ -92,10 +130,15 @@ class DiskEngines:
         Raises:
             StateDiskError: It cannot be deleted.
         """
-        try:
-            self._task_folder(task_id).wipe()
-        except OSError as error:
-            raise _disk_error(self._task_folder(task_id).path, error) from error
+        _wiped(task_folder(self._folder, task_id))
+
+    def wipe_global(self) -> None:
+        """Delete what is there of the state of the worker's global stores. Their engine is closed.
+
+        Raises:
+            StateDiskError: It cannot be deleted.
+        """
+        _wiped(global_folder(self._folder, self._number))
 
     def positions_left(self) -> dict[TaskId, int]:
         """Return the sum of the positions of each task that has files which can be opened.
@@ -123,18 +166,32 @@ class DiskEngines:
         except OSError as error:
             _log.warning("Old store files in %s cannot be deleted: %s", self._folder, error)
 
-    def _task_folder(self, task_id: TaskId) -> TaskFolder:
-        return task_folder(self._folder, task_id)
+
+@frozen(kw_only=True)
+class _WantedState:
+    """The state of a task or of global stores, which is to be opened.
+
+    Attributes:
+        name: Whose it is, for texts.
+        folder: Where it is.
+        layouts: How its stores are laid out.
+        unlogged: The names of those that have no other copy.
+        origin: Where the others come from again, for texts.
+    """
+
+    name: str
+    folder: GenerationsFolder
+    layouts: Mapping[str, str]
+    unlogged: Collection[str] = ()
+    origin: str
 
 
 class _Opening:
-    """The opening of one task, which may have to wait for a former owner."""
+    """The opening of one state, which may have to wait for a former owner."""
 
-    def __init__(self, task_id: TaskId, folder: TaskFolder, stores: Collection[StoreDefinition], boot: str) -> None:
-        self._task_id = task_id
-        self._folder = folder
-        self._stores = stores
-        self._layouts = layouts(stores)
+    def __init__(self, wanted: _WantedState, boot: str) -> None:
+        self._wanted = wanted
+        self._folder, self._layouts = wanted.folder, wanted.layouts
         self._boot = boot
         self._waits_until_ms: int | None = None
         self._copying: _Copying | None = None
@@ -182,9 +239,9 @@ class _Opening:
             self._leave(why)
             return self._fresh()
         _log.warning(
-            "Another process still has the stores of task %s open in %s, and does not close them. The task "
-            "continues in a copy.",
-            self._task_id,
+            "Another process still has the stores of %s open in %s, and does not close them. This worker continues in "
+            "a copy.",
+            self._wanted.name,
             found.path,
         )
         self._copying = _Copying(found, self._folder.prepare())
@@ -235,17 +292,17 @@ class _Opening:
     def _warn(self, outcome: str, why: str) -> None:
         names = ", ".join(sorted(self._layouts))
         _log.warning(
-            "The store files of task %s in %s are %s, because %s. Its stores (%s) are restored from the beginning of "
-            "their changelogs.",
-            self._task_id,
+            "The store files of %s in %s are %s, because %s. The stores (%s) are %s.",
+            self._wanted.name,
             self._folder.path,
             outcome,
             why,
             names,
+            self._wanted.origin,
         )
-        lost = sorted(store.name for store in self._stores if store.changelog is None)
-        if lost:
-            _log.error("Task %s has lost all of %s: they have no changelog.", self._task_id, ", ".join(lost))
+        if self._wanted.unlogged:
+            lost = ", ".join(sorted(self._wanted.unlogged))
+            _log.error("All rows of %s in %s are lost: there is no changelog.", lost, self._wanted.name)
 
 
 class _Copying:
@@ -294,6 +351,13 @@ class _Copying:
             self._is_done = True
             if self._is_given_up:
                 self._target.delete()
+
+
+def _wiped(folder: GenerationsFolder) -> None:
+    try:
+        folder.wipe()
+    except OSError as error:
+        raise _disk_error(folder.path, error) from error
 
 
 def _disk_error(folder: Path, error: OSError) -> StateDiskError:

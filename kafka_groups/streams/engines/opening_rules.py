@@ -13,7 +13,7 @@ from kafka_groups.streams.state.stores import (
     WindowDefinition,
 )
 
-__all__ = ["layouts", "reason_to_wipe"]
+__all__ = ["global_layouts", "layouts", "reason_to_wipe"]
 
 _MOST_OPENINGS: Final = 2
 """The openings without a commit after which files are deleted.
@@ -24,6 +24,11 @@ Damaged ones can end the process, and then nobody else knows of it."""
 def layouts(stores: Collection[StoreDefinition]) -> dict[str, str]:
     """Return how each store is laid out: stores with another text cannot read its files."""
     return {store.name: _layout(store) for store in stores}
+
+
+def global_layouts(stores: Mapping[str, StoreDefinition]) -> dict[str, str]:
+    """Return the same of global stores, by the topics that fill them: rows of another topic are of no use either."""
+    return {store.name: f"{_layout(store)}, of topic {topic}" for topic, store in stores.items()}
 
 
 def _layout(store: StoreDefinition) -> str:

@@ -1,7 +1,7 @@
 """The committed state of a task in memory, which queries of other threads may read while the worker commits."""
 
 import threading
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 
 from kafka_groups.streams.engines.readable import check_readable
@@ -27,11 +27,21 @@ class MemoryEngines:
         """Return an engine without rows."""
         return SharedEngine()
 
+    def open_global(self, _stores: Mapping[str, StoreDefinition]) -> "SharedEngine":
+        """Return an engine without rows."""
+        return SharedEngine()
+
     def give_up(self, _task_id: TaskId) -> None:
         """Forget nothing: each opening succeeds."""
 
+    def give_up_global(self) -> None:
+        """Forget nothing, either."""
+
     def wipe(self, _task_id: TaskId) -> None:
         """Delete nothing: the engine was all that there was."""
+
+    def wipe_global(self) -> None:
+        """Delete nothing, either."""
 
     def positions_left(self) -> dict[TaskId, int]:
         """Return nothing: no state outlasts its task."""
@@ -46,7 +56,10 @@ class SharedEngine(MemoryEngine):
 
     Attributes:
         lock: Held during commits and questions.
+        is_damaged: False: nothing in memory is.
     """
+
+    is_damaged = False
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""The engine of a task that has stores on disk and stores in memory."""
+"""The engine of a task that has stores on disk and stores in memory, and that of global stores of both kinds."""
 
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import AbstractContextManager
@@ -46,6 +46,11 @@ class SplitEngine:
     def status(self) -> EngineStatus:
         """The use that its owner makes of it."""
         return self._disk.status
+
+    @property
+    def is_damaged(self) -> bool:
+        """True if a read or a write of the disk has found damage."""
+        return self._disk.is_damaged
 
     @property
     def positions(self) -> Positions:

@@ -1,22 +1,26 @@
-"""Global stores: every worker loads all of their topics before it processes anything, and follows them."""
+"""Global stores: every worker loads all of their topics before it processes anything, and follows them.
+
+Those on disk are in one environment of the worker, together with their positions in their topics: a restart reads only
+what is new.
+"""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from typing import Final
 
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.librdkafka.polled import PolledRecords
 from kafka_groups.net.clock import Clock
-from kafka_groups.streams.engines.interface import TaskEngine
-from kafka_groups.streams.engines.shared_memory import SharedEngine
-from kafka_groups.streams.errors import StreamsError
+from kafka_groups.streams.engines.interface import EngineFactory, TaskEngine
+from kafka_groups.streams.errors import StateDiskError, StreamsError
 from kafka_groups.streams.runtime.output import WorkerOutput
 from kafka_groups.streams.runtime.plane import DataPlane
 from kafka_groups.streams.runtime.restore_listeners import RestoreEvents
 from kafka_groups.streams.runtime.restore_progress import RestoreProgress
 from kafka_groups.streams.runtime.settings import WorkerSettings
 from kafka_groups.streams.runtime.task_timeout import TaskTimeout
-from kafka_groups.streams.state.engine import EngineStatus
+from kafka_groups.streams.state.engine import NO_POSITIONS, EngineStatus, Positions
 from kafka_groups.streams.state.state_store import StateStore
 from kafka_groups.streams.tasks.stream_task import StreamTask
 from kafka_groups.streams.topology.subtopologies import NodeGroup
@@ -29,6 +33,11 @@ _log = logging.getLogger(__name__)
 _NAME = "the global stores"
 _GAINED_NAME = "new partitions of global topics"
 
+_ENDLESS_MS: Final = 1 << 62
+"""A disk may be full for any time, as for the stores of tasks."""
+
+_Bounds = Mapping[TopicPartition, tuple[int, int]]
+
 
 class GlobalStores:
     """The tasks that fill global stores, one for each of their sub-topologies.
@@ -37,9 +46,10 @@ class GlobalStores:
         is_open: Whether the stores are there, and being loaded. Tasks that read them can only be made then.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917 - the parts of a worker
         self,
         settings: WorkerSettings,
+        factory: EngineFactory,
         plane: DataPlane,
         output: WorkerOutput,
         clock: Clock,
@@ -55,11 +65,15 @@ class GlobalStores:
         self._output = output
         self._tasks: dict[str, StreamTask] = {}
         self._all: list[StreamTask] = []
-        self._engines: dict[TaskId, TaskEngine] = {}
+        self._factory = factory
+        self._engine: TaskEngine | None = None
+        self._kept: set[str] = set()  # the topics whose positions outlast the worker
+        self._unsaved: dict[TopicPartition, int] = {}  # what the engine does not have yet of that
         self._missing: dict[TopicPartition, int] = {}
         self._gained: dict[TopicPartition, int] = {}
         self._lost: set[TopicPartition] = set()
         self._starts, self._restarts, self._growth = (TaskTimeout(clock, settings.task_timeout_ms) for _ in range(3))
+        self._openings, self._writes = (TaskTimeout(clock, _ENDLESS_MS) for _ in range(2))
         self.is_open = not self._groups
 
     def __repr__(self) -> str:
@@ -72,8 +86,13 @@ class GlobalStores:
 
     def engine_of(self, store: str) -> tuple[TaskId, TaskEngine] | None:
         """Return the task and the engine of a store, or None if that is not a global one."""
-        found = ((task.task_id, self._engines[task.task_id]) for task in self._all if store in task.states)
-        return next(found, None)
+        found = [task.task_id for task in self._all if store in task.states]
+        return (found[0], self._engine) if found and self._engine is not None else None
+
+    @property
+    def is_damaged(self) -> bool:
+        """True if damage was found in their files. The worker has to end: the next one begins without them."""
+        return self._engine is not None and self._engine.is_damaged
 
     @property
     def is_loaded(self) -> bool:
@@ -86,6 +105,8 @@ class GlobalStores:
         if self.is_loaded:
             return None
         if not self.is_open:
+            if self._engine is None:
+                return self._openings.obstacle or "global stores wait until their files can be opened"
             return self._starts.obstacle or "the topics of global stores have not been found yet"
         topics = sorted({place.topic for place in self._missing})
         return f"global stores are being loaded from {', '.join(topics)}"
@@ -97,7 +118,10 @@ class GlobalStores:
             StreamsError: A topic does not exist.
             KafkaGroupsError: The brokers refused, or did not answer for too long.
         """
-        if self.is_open or not self._starts.may_try:
+        if self.is_open or not self._starts.may_try or not self._openings.may_try:
+            return
+        engine = self._opened()
+        if engine is None:
             return
         try:
             counts = await self._plane.partition_counts()
@@ -108,11 +132,56 @@ class GlobalStores:
             self._starts.note("Global stores cannot be loaded yet", error)
             return
         self._starts.end()
+        known = self._positions()
+        lost = [place for place, (begin, end) in bounds.items() if not begin <= known.get(place, begin) <= end]
+        if lost:
+            self._wipe(engine, lost)
+            return
         for group in self._groups:
-            self._open(group, places[group.number])
-        await self._load(bounds, wall_ms)
+            self._open(group, engine, places[group.number])
+        engine.set_status(EngineStatus.ACTIVE)
+        await self._load(self._left_of(bounds), wall_ms)
 
-    async def _load(self, bounds: Mapping[TopicPartition, tuple[int, int]], wall_ms: int) -> None:
+    def _opened(self) -> TaskEngine | None:
+        """Return the engine, or None if it cannot be opened yet."""
+        if self._engine is not None:
+            return self._engine
+        found = [place for group in self._groups for place in group.stores]
+        stores = {place.source_topic: place.definition for place in found if place.source_topic is not None}
+        try:
+            self._engine = self._factory.open_global(stores)
+        except StateDiskError as error:
+            self._openings.note("Global stores cannot be opened yet", error)
+            return None
+        self._openings.end()
+        self._kept = {topic for topic, definition in stores.items() if definition.persistent}
+        return self._engine
+
+    def _wipe(self, engine: TaskEngine, lost: Sequence[TopicPartition]) -> None:
+        """Begin without what there is: rows that were deleted in the meantime would stay for ever."""
+        _log.warning(
+            "%s: the records after those that the global stores have were deleted, or the topic was made anew. The "
+            "global stores are emptied and filled from what there is.",
+            ", ".join(map(str, sorted(lost))),
+        )
+        self._engine = None
+        engine.close()
+        try:
+            self._factory.wipe_global()
+        except StateDiskError as error:
+            self._openings.note("Global stores cannot be emptied yet", error)
+
+    def _positions(self) -> Positions:
+        """Return how far the stores on disk are. One that is in memory now may have been on disk before."""
+        known = NO_POSITIONS if self._engine is None else self._engine.positions
+        return {place: at for place, at in known.items() if place.topic in self._kept}
+
+    def _left_of(self, bounds: _Bounds) -> _Bounds:
+        """Return bounds that begin behind what the stores have."""
+        known = self._positions()
+        return {place: (max(begin, known.get(place, begin)), end) for place, (begin, end) in bounds.items()}
+
+    async def _load(self, bounds: _Bounds, wall_ms: int) -> None:
         # Only partitions with records have to be waited for.
         self._missing = {place: end for place, (begin, end) in bounds.items() if end > begin}
         self.is_open = True
@@ -123,7 +192,7 @@ class GlobalStores:
         self._progress.begin(_NAME, told, lambda: self._left(self._missing))
         await self._read(bounds)
 
-    async def _read(self, bounds: Mapping[TopicPartition, tuple[int, int]]) -> None:
+    async def _read(self, bounds: _Bounds) -> None:
         for place, (begin, end) in bounds.items():
             self._events.restoring(place, list(self._tasks[place.topic].states), begin, end)
             if begin == end:
@@ -133,12 +202,9 @@ class GlobalStores:
     def _left(self, ends: Mapping[TopicPartition, int]) -> int:
         return sum(end - self._applied[place] for place, end in ends.items())
 
-    def _open(self, group: NodeGroup, places: list[TopicPartition]) -> None:
+    def _open(self, group: NodeGroup, engine: TaskEngine, places: list[TopicPartition]) -> None:
         task_id = TaskId(str(group.number), 0)
-        engine = SharedEngine()
         task = StreamTask(task_id, group, self._settings, engine, self._output, {}, partitions=places)
-        engine.set_status(EngineStatus.ACTIVE)
-        self._engines[task_id] = engine
         self._all.append(task)
         self._tasks.update(dict.fromkeys((place.topic for place in places), task))
 
@@ -154,7 +220,8 @@ class GlobalStores:
         if not new or not self._growth.may_try:
             return
         try:
-            bounds = await self._plane.stable_bounds(new)  # others write these topics, as at the start
+            # Others write these topics, as at the start. The process before may have known the partitions.
+            bounds = self._left_of(await self._plane.stable_bounds(new))
         except KafkaGroupsError as error:
             self._growth.note("The bounds of new partitions of global topics are unknown", error)
             return
@@ -200,8 +267,10 @@ class GlobalStores:
 
     def close(self) -> None:
         """Close the processors, all of them if some fail."""
-        for engine in self._engines.values():  # views of the stores raise errors from now on
-            engine.close()
+        if self._engine is None:
+            self._factory.give_up_global()
+        else:
+            self._engine.close()  # views of the stores raise errors from now on
         with ExitStack() as stack:
             for task in reversed(self._all):
                 stack.callback(task.close)
@@ -211,9 +280,41 @@ class GlobalStores:
         task.add(place.topic, records, place.partition)
         while task.process(wall_ms):
             pass
-        # At once, because global stores have no commits: their position begins anew with each worker.
         task.flush()
-        task.commit_states()
+        if place.topic in self._kept:
+            self._unsaved[place] = records[-1].offset + 1
+        self._save()
+
+    def save_again(self) -> None:
+        """Write what the disk has refused.
+
+        Raises:
+            CorruptedStateError: The files are damaged.
+        """
+        if self._writes.is_outage:
+            self._save()
+
+    def _save(self) -> None:
+        """Move what was processed into the committed state, with the positions after it: a batch at once, or nothing.
+
+        If the disk is full, what is new stays in memory, where tasks see it, and is written when there is room.
+
+        Raises:
+            CorruptedStateError: The files are damaged.
+        """
+        if not self._writes.may_try:
+            return
+        for task in self._all:
+            # Each topic is that of one task, so that its rows and its positions are together.
+            positions = {place: at for place, at in self._unsaved.items() if self._tasks[place.topic] is task}
+            try:
+                task.commit_states(positions)
+            except StateDiskError as error:
+                self._writes.note("What is new in global stores is not on disk yet", error)
+                return
+            for place in positions:
+                del self._unsaved[place]
+        self._writes.end()
 
     def _reached(self, place: TopicPartition, offset: int, count: int = 0) -> None:
         for name, ends in ((_NAME, self._missing), (_GAINED_NAME, self._gained)):

@@ -383,7 +383,9 @@ class TaskManager:
         globals_ = parts.global_stores.states
         task = StreamTask(task_id, group, parts.settings.tasks, engine, parts.output, globals_, partitions=inputs)
         timeout = TaskTimeout(parts.clock, parts.settings.task_timeout_ms)
-        assigned = OwnedTask(task, engine, role, timeout, applied=dict(engine.positions), inputs=inputs)
+        # A store that is in memory now may have been on disk before.
+        applied = dict(task.saved(engine.positions))
+        assigned = OwnedTask(task, engine, role, timeout, applied=applied, inputs=inputs)
         if parts.settings.is_debugging:
             assigned.measure_records(parts.clock)
         return assigned

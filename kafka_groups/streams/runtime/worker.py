@@ -182,7 +182,8 @@ class StreamsWorker:
             return 0
         except StateFilesError as error:
             # What a task has written since the last commit must not be committed without the changes of its stores.
-            if not any(task.failure is error for task in self.tasks.values()):
+            # Tasks read global stores, too, which all of them need: if those are damaged, none can begin again.
+            if self._globals.is_damaged or not any(task.failure is error for task in self.tasks.values()):
                 raise
             self._commits.drop_pending()
             await self._begin_again(error)
@@ -315,6 +316,7 @@ class StreamsWorker:
         count = self._restoration.take(polled, is_beside=self._has_running)
         self._progress.look()
         await self._globals.skip_lost()
+        self._globals.save_again()
         await self._restoration.follow_ends()
         if polled:
             self._globals.take(polled, wall_ms)

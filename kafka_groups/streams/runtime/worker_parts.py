@@ -73,7 +73,9 @@ class WorkerParts:
 
     @global_stores.default
     def _global_stores(self) -> GlobalStores:
-        return GlobalStores(self.settings, self.plane, self.output, self.clock, self.events, self.progress)
+        return GlobalStores(
+            self.settings, self.engine_factory, self.plane, self.output, self.clock, self.events, self.progress
+        )
 
     @consuming.default
     def _consuming(self) -> Consuming:

@@ -266,9 +266,10 @@ class StreamTask:
         for state in states:
             changes.update(state.restore(batch))
             notes.update(state.notes())
-        self._engine.load(changes, self._saved(positions), notes)
+        self._engine.load(changes, self.saved(positions), notes)
 
-    def _saved(self, positions: Positions) -> Positions:
+    def saved(self, positions: Positions) -> Positions:
+        """Return the positions of changelogs whose stores all outlast the task."""
         return {place: offset for place, offset in positions.items() if place.topic not in self._unsaved}
 
     def add(self, topic: str, records: list[FetchedRecord], partition: int | None = None) -> None:
@@ -392,7 +393,7 @@ class StreamTask:
             notes.update(state.notes())
         inputs = {queue.partition: queue.position for queue in self.queues.values() if queue.position is not None}
         if self.states and (changed or positions or inputs):
-            self._engine.commit(changes, self._saved(positions), {**notes, **input_notes(inputs)})
+            self._engine.commit(changes, self.saved(positions), {**notes, **input_notes(inputs)})
         for state in changed:
             state.committed()
         self._flushed_bytes = 0

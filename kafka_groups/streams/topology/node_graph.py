@@ -57,9 +57,7 @@ def _resolved(place: TopologyStore, is_persistent: bool) -> TopologyStore:  # no
     definition = place.definition
     if definition.persistent is not None:
         return place
-    # Global stores are filled from their topics at each start.
-    is_kept = is_persistent and place.follows_default and not place.is_global
-    return evolve(place, definition=evolve(definition, persistent=is_kept))
+    return evolve(place, definition=evolve(definition, persistent=is_persistent and place.follows_default))
 
 
 class NodeGraph:
@@ -156,7 +154,13 @@ class NodeGraph:
         return self
 
     def add_global_store(
-        self, definition: StoreDefinition, source: SourceNode, processor: str, operator: Operator
+        self,
+        definition: StoreDefinition,
+        source: SourceNode,
+        processor: str,
+        operator: Operator,
+        *,
+        follows_default: bool = False,
     ) -> Self:
         """Add a store of which every process has all, with the nodes that fill it, and return the topology.
 
@@ -165,6 +169,7 @@ class NodeGraph:
             source: The node that reads the store's topic.
             processor: The name of the processor that fills the store.
             operator: Its work.
+            follows_default: Whether `default_dsl_store` decides if the definition does not.
 
         Raises:
             TopologyError: A name is taken, or the topic is read already.
@@ -174,7 +179,11 @@ class NodeGraph:
         self.add_node(source)
         self.add_node(ProcessorNode(name=processor, parents=(source.name,), operator=operator))
         self._stores[definition.name] = TopologyStore(
-            definition=definition, users=(processor,), source_topic=source.topics[0], is_global=True
+            definition=definition,
+            users=(processor,),
+            source_topic=source.topics[0],
+            is_global=True,
+            follows_default=follows_default,
         )
         self._stores_of[processor] = [definition.name]
         return self

@@ -55,16 +55,16 @@ def assembled_worker(
         config.application_id,
         application.transactions(process_id, number) if is_exactly_once else None,
     )
-    worker = StreamsWorker(settings, plane, BlockingMembership(member), SystemClock(), _engines(application))
+    worker = StreamsWorker(settings, plane, BlockingMembership(member), SystemClock(), _engines(application, number))
     made.append(worker)
     thread_id = f"{config.client_id}-StreamThread-{number}"
     return RunningWorker(worker, plane, thread_id, member.metrics, lambda: member.endpoints)
 
 
-def _engines(application: ConfiguredApplication) -> EngineFactory:
+def _engines(application: ConfiguredApplication, number: int) -> EngineFactory:
     """Return what makes the engines of a worker. The process has the folder of the application."""
     config = application.config
     if not application.persistent_stores:
         return MemoryEngines()
     folder = application_folder(config.state_dir, config.application_id)
-    return DiskEngines(folder, boot_id(), SystemClock(), config.state_cleanup_delay_ms)
+    return DiskEngines(folder, boot_id(), SystemClock(), config.state_cleanup_delay_ms, number)

@@ -11,7 +11,6 @@ from kafka_groups.config.clients.connection import ClientConfig
 from kafka_groups.config.clients.streams import StreamsConfig, streams_config
 from kafka_groups.config.readers import offset_reset_duration_ms
 from kafka_groups.config.settings import KeyTable
-from kafka_groups.errors import ConfigurationError
 from kafka_groups.librdkafka.transactional_writer import TransactionalWriter
 from kafka_groups.streams.engines.application_folder import check_installed, fingerprint_of
 from kafka_groups.streams.processors.extractors import fail_on_invalid
@@ -126,12 +125,6 @@ def configured_application(
 
 def _check_persistent(graph: NodeGraph) -> None:
     persistent = [place for place in graph.stores.values() if place.definition.persistent]
-    for place in persistent:
-        if place.is_global:
-            raise ConfigurationError(
-                f"Store {place.definition.name!r}: persistent=True is not possible for a global store, which is filled "
-                "from its topic at each start. Leave it out."
-            )
     if persistent:
         check_installed(place.definition.name for place in persistent)
 

@@ -1,6 +1,6 @@
 """The disk of a simulated process: engines in memory whose committed state outlasts the process."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Final
 
 from attrs import define, field
@@ -52,12 +52,22 @@ class KeptEngines:
         self._disk.engines[task_id] = engine
         return engine if len(kept) == len(stores) else SplitEngine(engine, SharedEngine(), kept)
 
+    def open_global(self, _stores: Mapping[str, StoreDefinition]) -> TaskEngine:
+        """Return an engine without rows: a simulated process fills its global stores at each start."""
+        return SharedEngine()
+
     def give_up(self, _task_id: TaskId) -> None:
         """Forget nothing: each opening succeeds."""
+
+    def give_up_global(self) -> None:
+        """Forget nothing, either."""
 
     def wipe(self, task_id: TaskId) -> None:
         """Delete what is there of a task's state."""
         self._disk.engines.pop(task_id, None)
+
+    def wipe_global(self) -> None:
+        """Delete nothing: global stores end with their process."""
 
     def positions_left(self) -> dict[TaskId, int]:
         """Return the sum of the positions of each task whose state is there and not open."""

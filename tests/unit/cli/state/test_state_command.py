@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 
 from kafka_groups.cli.main import main
 from kafka_groups.streams.workers.state_directory import StateDirectory
-from tests.support.kept_state import ROWS, changed_mark, lmdb_folder, running_application, written
+from tests.support.kept_state import ROWS, changed_mark, lmdb_folder, running_application, written, written_global
 
 
 def run(directory: Path, *options: str) -> Result:
@@ -149,6 +149,7 @@ def test_a_document(tmp_path: Path) -> None:
         "application": "shop/eu",
         "folder": str(folder),
         "in_use": False,
+        "global_stores": [],
         "trash": {"folders": 0, "bytes": 0},
     }
     counts, visits = task.pop("stores")
@@ -172,6 +173,26 @@ def test_a_document(tmp_path: Path) -> None:
         "positions": [{"topic": "shop-counts-changelog", "partition": 1, "offset": 7}],
         "other_generations": [],
     }
+
+
+def test_global_stores(tmp_path: Path) -> None:
+    folder = written_global(tmp_path)
+    (kept,) = document(tmp_path)["items"][0].pop("global_stores")
+    assert (kept["worker"], kept["folder"], kept["generation"]) == (2, str(folder / "global" / "2"), 1)
+    assert (kept["stores"][0]["rows"], kept["stores"][0]["layout"]) == (1, "KeyValue, of topic names")
+    assert kept["positions"] == [{"topic": "names", "partition": 0, "offset": 3}]
+    text = run(tmp_path)
+    assert text.exit_code == 0
+    assert [row[0] for row in rows_of(text.stdout)] == ["global 2"] * 3
+    assert rows_of(text.stdout)[2] == ["global 2", "names", "0", "3"]
+    shutil.copytree(folder / "global" / "2" / "1", folder / "global" / "2" / "2", ignore=lambda *_: ["mark.json"])
+    assert run(tmp_path).stdout.splitlines()[-1] == (
+        "The global stores of worker 2 also have generation 2: an unfinished copy."
+    )
+    (folder / "global" / "2" / "1" / "lmdb" / "data.mdb").write_bytes(b"?" * 65_536)
+    (error,) = document(tmp_path, "--check", status=1)["errors"]
+    assert error["message"].startswith("The files of global stores of worker 2 of shop/eu are damaged: ")
+    assert error["remedy"].endswith("The next start restores the stores from their topics.")
 
 
 def test_damage_that_only_a_check_finds(tmp_path: Path) -> None:

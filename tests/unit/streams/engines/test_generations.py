@@ -4,24 +4,24 @@ from pathlib import Path
 
 import pytest
 
-from kafka_groups.streams.engines.generations import Generation, TaskFolder
+from kafka_groups.streams.engines.generations import Generation, GenerationsFolder
 from kafka_groups.streams.engines.marks import Mark, read_mark
 
 MARK = Mark(boot_id="b", stores={})
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> TaskFolder:
-    return TaskFolder(tmp_path / "tasks" / "0_0", tmp_path / "trash")
+def folder(tmp_path: Path) -> GenerationsFolder:
+    return GenerationsFolder(tmp_path / "tasks" / "0_0", tmp_path / "trash")
 
 
-def marked(folder: TaskFolder) -> Generation:
+def marked(folder: GenerationsFolder) -> Generation:
     made = folder.prepare()
     made.write(MARK)
     return made
 
 
-def test_one_has_a_generation_at_a_time(folder: TaskFolder) -> None:
+def test_one_has_a_generation_at_a_time(folder: GenerationsFolder) -> None:
     first = marked(folder)
     second = folder.newest()
     assert second is not None
@@ -32,7 +32,7 @@ def test_one_has_a_generation_at_a_time(folder: TaskFolder) -> None:
     second.disown()
 
 
-def test_whoever_takes_a_generation_has_the_mark_that_its_owner_has_written_last(folder: TaskFolder) -> None:
+def test_whoever_takes_a_generation_has_the_mark_that_its_owner_has_written_last(folder: GenerationsFolder) -> None:
     first = marked(folder)
     second = folder.newest()
     assert second is not None
@@ -44,7 +44,7 @@ def test_whoever_takes_a_generation_has_the_mark_that_its_owner_has_written_last
     second.disown()
 
 
-def test_generations_are_numbered_and_the_newest_with_a_mark_counts(folder: TaskFolder) -> None:
+def test_generations_are_numbered_and_the_newest_with_a_mark_counts(folder: GenerationsFolder) -> None:
     assert folder.newest() is None
     numbers = []
     for _ in range(11):
@@ -60,7 +60,7 @@ def test_generations_are_numbered_and_the_newest_with_a_mark_counts(folder: Task
     unmarked.disown()
 
 
-def test_other_files_are_not_generations(folder: TaskFolder) -> None:
+def test_other_files_are_not_generations(folder: GenerationsFolder) -> None:
     (folder.path / "lost+found").mkdir(parents=True)
     assert folder.newest() is None
     made = folder.prepare()
@@ -68,7 +68,7 @@ def test_other_files_are_not_generations(folder: TaskFolder) -> None:
     made.disown()
 
 
-def test_a_folder_without_a_mark_may_be_what_is_left_of_a_state(folder: TaskFolder) -> None:
+def test_a_folder_without_a_mark_may_be_what_is_left_of_a_state(folder: GenerationsFolder) -> None:
     assert not folder.has_files()
     made = folder.prepare()
     assert not folder.has_files(), "somebody died before there was any state"
@@ -77,9 +77,9 @@ def test_a_folder_without_a_mark_may_be_what_is_left_of_a_state(folder: TaskFold
     made.disown()
 
 
-def test_a_wipe_leaves_nothing_of_a_task_and_of_others_everything(folder: TaskFolder, tmp_path: Path) -> None:
+def test_a_wipe_leaves_nothing_of_a_task_and_of_others_everything(folder: GenerationsFolder, tmp_path: Path) -> None:
     folder.wipe()
-    other = TaskFolder(tmp_path / "tasks" / "0_1", tmp_path / "trash")
+    other = GenerationsFolder(tmp_path / "tasks" / "0_1", tmp_path / "trash")
     for each in (folder, folder, other):
         made = marked(each)
         (made.path / "data").write_text("x", encoding="utf-8")
@@ -91,7 +91,7 @@ def test_a_wipe_leaves_nothing_of_a_task_and_of_others_everything(folder: TaskFo
 
 
 def test_a_wipe_that_is_interrupted_leaves_nothing_that_is_opened(
-    folder: TaskFolder, monkeypatch: pytest.MonkeyPatch
+    folder: GenerationsFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     marked(folder).disown()
 
@@ -104,7 +104,7 @@ def test_a_wipe_that_is_interrupted_leaves_nothing_that_is_opened(
     assert folder.newest() is None
 
 
-def test_older_generations_are_deleted_when_nobody_has_them(folder: TaskFolder) -> None:
+def test_older_generations_are_deleted_when_nobody_has_them(folder: GenerationsFolder) -> None:
     gone, used, copied, kept = (marked(folder) for _ in range(4))
     gone.disown()
     copied.disown()
@@ -116,7 +116,7 @@ def test_older_generations_are_deleted_when_nobody_has_them(folder: TaskFolder) 
     kept.disown()
 
 
-def test_an_owner_whose_folder_was_wiped_writes_nothing_into_the_next_one_there(folder: TaskFolder) -> None:
+def test_an_owner_whose_folder_was_wiped_writes_nothing_into_the_next_one_there(folder: GenerationsFolder) -> None:
     former = marked(folder)
     folder.wipe()
     with pytest.raises(FileNotFoundError, match="was deleted"):
@@ -131,7 +131,7 @@ def test_an_owner_whose_folder_was_wiped_writes_nothing_into_the_next_one_there(
 
 
 def test_a_folder_that_was_deleted_while_it_was_taken_is_not_owned(
-    folder: TaskFolder, monkeypatch: pytest.MonkeyPatch
+    folder: GenerationsFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     marked(folder).disown()
     found = folder.newest()

@@ -6,7 +6,13 @@ from pathlib import Path
 import pytest
 
 from kafka_groups.streams.engines import left_folders
-from kafka_groups.streams.engines.left_folders import condemn_left_open, positions_left, wipe_all, wipe_unused
+from kafka_groups.streams.engines.left_folders import (
+    condemn_left_open,
+    global_folder,
+    positions_left,
+    wipe_all,
+    wipe_unused,
+)
 from kafka_groups.streams.engines.lmdb_engine import LmdbEngine
 from kafka_groups.streams.engines.owned_engine import DATA_FOLDER
 from kafka_groups.types import TopicPartition
@@ -134,8 +140,40 @@ def test_files_that_nobody_has_used_since_some_time_are_deleted(kept: Kept) -> N
     assert not kept.task.exists()
 
 
-def test_everything_but_the_id_of_the_process_is_deleted_on_request(kept: Kept) -> None:
+@pytest.fixture
+def global_stores(kept: Kept) -> Path:
+    """The folder of global stores that a worker has closed."""
+    engine = kept.engines().open_global({"names": PERSISTENT})
+    assert engine is not None
+    engine.commit({"counts": {b"k": b"v"}}, {OTHER: 1})
+    engine.close()
+    return global_folder(kept.folder, 1).path
+
+
+def test_global_stores_that_no_worker_has_used_for_long_are_deleted_and_are_not_reported(
+    kept: Kept, global_stores: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert positions_left(kept.folder, BOOT) == {}
+    engine = kept.engines().open_global({"names": PERSISTENT})
+    assert engine is not None
+    for each in global_stores.rglob("*"):
+        os.utime(each, ns=(0, 0))
+    wipe_unused(kept.folder, 1)
+    assert global_stores.exists(), "somebody has them"
+    engine.close()
+    wipe_unused(kept.folder, 1)
+    assert global_stores.exists(), "they were used just now"
+    for each in global_stores.rglob("*"):
+        os.utime(each, ns=(0, 0))
+    with caplog.at_level("INFO"):
+        wipe_unused(kept.folder, 1)
+    assert not global_stores.exists()
+    assert "The global stores of worker 1 are deleted: there has been no such worker for long." in caplog.text
+
+
+def test_everything_but_the_id_of_the_process_is_deleted_on_request(kept: Kept, global_stores: Path) -> None:
     kept.committed().close()
+    assert global_stores.exists()
     for name in ("format.json", "process-id"):
         (kept.folder / name).write_text("{}", encoding="utf-8")
     for _ in range(2):

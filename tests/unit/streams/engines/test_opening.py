@@ -166,7 +166,7 @@ def test_files_that_must_not_be_opened_are_wiped_with_one_warning(
     (warning,) = told(caplog)
     assert f"The store files of task {TASK} in {kept.task} are deleted, because" in warning
     assert why in warning
-    assert "Its stores (counts) are restored from the beginning" in warning
+    assert "The stores (counts) are restored from the beginning" in warning
     assert told(caplog, logging.ERROR) == []
     assert (kept.mark()["openings"], kept.mark()["is_damaged"]) == (1, False)
     engine.close()
@@ -269,7 +269,7 @@ def test_a_wipe_of_stores_without_a_changelog_is_an_error_that_says_so(
 ) -> None:
     kept.kill(kept.committed((PERSISTENT, UNLOGGED)))
     kept.opened((PERSISTENT, UNLOGGED), "boot 2").close()
-    assert told(caplog, logging.ERROR) == [f"Task {TASK} has lost all of unlogged: they have no changelog."]
+    assert told(caplog, logging.ERROR) == [f"All rows of unlogged in task {TASK} are lost: there is no changelog."]
     assert len(told(caplog)) == 1
 
 

@@ -182,7 +182,7 @@ def loads(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
         load(engine, changes, positions, *args)
 
     monkeypatch.setattr(SharedEngine, "load", noted)
-    monkeypatch.setattr(StreamTask, "_saved", lambda _, positions: positions)  # as if the store were on disk
+    monkeypatch.setattr(StreamTask, "saved", lambda _, positions: positions)  # as if the store were on disk
     return found
 
 

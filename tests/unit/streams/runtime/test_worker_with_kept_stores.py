@@ -10,6 +10,8 @@ from unittest.mock import patch
 import lmdb
 import pytest
 
+from kafka_groups import serdes
+from kafka_groups.streams import StreamsBuilder, Topology, stores
 from kafka_groups.streams.engines.generations import Generation
 from kafka_groups.streams.engines.lmdb_engine import LmdbEngine
 from kafka_groups.streams.engines.opening import DiskEngines
@@ -76,8 +78,8 @@ async def counted(process: Process) -> Process:
     return process
 
 
-def kept(process: Process) -> Counter[str]:
-    table = process.worker.tasks[TASK].engine.table("counts")
+def kept(process: Process, store: str = "counts") -> Counter[str]:
+    table = process.worker.tasks[TASK].engine.table(store)
     return Counter({key.decode(): int.from_bytes(value[8:], "big") for key, value in table.scan(b"", None)})
 
 
@@ -131,6 +133,23 @@ async def test_a_standby_that_runs_reads_nothing_again(disk: Disk) -> None:
     await standby.turn_until(lambda: standby.worker.is_running and standby.worker.tasks[TASK].role is TaskRole.ACTIVE)
     assert standby.worker.sensors.restored.total == followed > 0
     assert kept(standby) == Counter(WORDS)
+
+
+def two_stores(*, is_kept: bool) -> Topology:
+    builder = StreamsBuilder()
+    words = builder.stream("words", key=serdes.string, value=serdes.string).group_by_key()
+    words.count(store=stores.key_value("counts", serdes.string, serdes.int64, persistent=True))
+    words.count(store=stores.key_value("others", serdes.string, serdes.int64, persistent=is_kept))
+    return builder.build()
+
+
+async def test_a_store_that_was_on_disk_and_is_in_memory_now_is_restored(disk: Disk) -> None:
+    kafka = with_words()
+    kafka.counts["app-others-changelog"] = 1
+    await (await counted(disk.process(kafka, topology=two_stores(is_kept=True)))).worker.close()
+    again = await counted(disk.process(kafka, topology=two_stores(is_kept=False)))
+    assert kept(again) == kept(again, "others") == Counter(WORDS)
+    assert again.worker.sensors.restored.total == len(set(WORDS))
 
 
 async def test_a_changelog_that_was_emptied_wipes_the_store_and_the_next_commit_has_the_logs_position(

@@ -14,7 +14,7 @@ from kafka_groups.errors import IllegalStateError
 from kafka_groups.net import spawned_process
 from kafka_groups.processes.slot import RestartRule
 from kafka_groups.streams import GroupMembershipOperation, StreamsState
-from kafka_groups.streams.engines.generations import TaskFolder
+from kafka_groups.streams.engines.generations import GenerationsFolder
 from kafka_groups.streams.engines.marks import Mark
 from kafka_groups.streams.runtime.restore_listeners import RestoreListeners
 from kafka_groups.streams.workers.application_state import ApplicationLife
@@ -65,7 +65,9 @@ def test_files_that_a_worker_had_open_which_a_signal_of_damage_has_ended_are_res
 ) -> None:
     monkeypatch.chdir(tmp_path)
     life = ApplicationLife(None)
-    folders = [TaskFolder(tmp_path / "app-app" / "tasks" / task, tmp_path / "trash") for task in ("0_0", "0_1", "0_2")]
+    folders = [
+        GenerationsFolder(tmp_path / "app-app" / "tasks" / task, tmp_path / "trash") for task in ("0_0", "0_1", "0_2")
+    ]
     for folder, is_clean in zip(folders, (False, True, False), strict=True):
         left = folder.prepare()
         left.write(Mark(boot_id="now", stores={}, is_clean=is_clean))
