@@ -1,12 +1,14 @@
 """Functions that read values from Python objects or text; each raises `UnfitError` if a value is invalid."""
 
 import math
+import os
 import re
 from collections.abc import Iterable, Mapping
 
 from kafka_groups.functions import idle_kind
 
 __all__ = [
+    "PATH_ANNOTATION",
     "UnfitError",
     "duration_ms",
     "is_utf8",
@@ -22,6 +24,7 @@ __all__ = [
     "read_not_empty",
     "read_offset_reset",
     "read_part",
+    "read_path",
     "read_tags",
     "read_text",
     "read_upper_case",
@@ -39,6 +42,9 @@ _DURATION = re.compile(
 _SECONDS_OF = {"days": 86_400, "hours": 3_600, "minutes": 60, "seconds": 1}
 _NANOSECONDS = 10**9
 _LONG_MAX = 2**63 - 1
+
+PATH_ANNOTATION = "str | PathLike[str]"
+"""The Python type of what `read_path` takes."""
 
 
 class UnfitError(ValueError):
@@ -109,6 +115,11 @@ def read_not_empty(value: object) -> str:
     if not text:
         raise UnfitError("it is empty")
     return text
+
+
+def read_path(value: object) -> str:
+    """Read the path of a file or directory: text, or an object with a path of text, such as one of `pathlib`."""
+    return read_text(os.fspath(value) if isinstance(value, os.PathLike) else value)
 
 
 def read_list(value: object) -> tuple[str, ...]:

@@ -35,7 +35,11 @@ _TYPES = {
     KeyType.LIST: "Sequence[str]",
     KeyType.PASSWORD: "str",
 }
-_IMPORTED = (("collections.abc", ("Callable", "Mapping", "Sequence")), ("typing", ("Any", "Literal", "TypedDict")))
+_IMPORTED = (
+    ("collections.abc", ("Callable", "Mapping", "Sequence")),
+    ("os", ("PathLike",)),
+    ("typing", ("Any", "Literal", "TypedDict")),
+)
 
 
 def generated() -> Mapping[Path, str]:

@@ -39,8 +39,11 @@ def make(servers: str, tmp_path: Path) -> Iterator[Make]:
     """Make an application."""
     with ExitStack() as stack:
 
-        def made(kind: str, guarantee: Guarantee = AT_LEAST_ONCE) -> MixedApplication:
-            app = MixedApplication(kind, servers, tmp_path, guarantee)
+        def made(
+            kind: str, guarantee: Guarantee = AT_LEAST_ONCE, *, on_disk: bool = False, standbys: int = 0
+        ) -> MixedApplication:
+            app = MixedApplication(kind, servers, tmp_path, guarantee, on_disk=on_disk)
+            app.ask_for_standbys(standbys)
             stack.callback(app.end)
             return app
 
@@ -97,6 +100,38 @@ def test_words_exactly_once(make: Make) -> None:
     app = make("words", EXACTLY_ONCE)
     swap_three_times(app)
     assert app.changelog() == expected("words", app.lines)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("guarantee", [AT_LEAST_ONCE, EXACTLY_ONCE])
+def test_each_side_continues_with_its_standbys_on_disk(
+    make: Make, guarantee: Guarantee, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Each instance has copies of the other's tasks; one in Python that starts again has its own files, too."""
+    app = make("words", guarantee, on_disk=True, standbys=1)
+    app.write(40)
+    app.start_java()
+    app.wait_until_shared()
+    for close, start in ((app.close_java, app.start_java), (app.close_python, app.start_python)):
+        with app.flow():
+            if app.has_no_python:
+                app.start_python()
+            app.wait_until_shared()
+            app.wait_until_each_has_a_standby()
+            close()
+            app.wait_until_shared()
+            start()
+            app.wait_until_shared()
+    app.close_java()
+    app.wait_until_shared()
+    app.wait_for_python_store()
+    app.wait_for_output()
+    app.close_python()
+    app.check_committed()
+    assert app.changelog() == expected("words", app.lines)
+    assert list(tmp_path.rglob("data.mdb"))
+    assert "The store files of task" not in caplog.text  # as all of the warnings of wiped files begin
 
 
 @pytest.mark.long

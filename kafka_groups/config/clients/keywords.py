@@ -6,6 +6,7 @@ Edit those and run it again; do not edit this module.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from os import PathLike
 from typing import Literal, TypedDict
 
 __all__ = ["AdminKeywords", "ClientKeywords", "ShareConsumerKeywords", "StreamsKeywords", "StreamsMemberKeywords"]
@@ -46,19 +47,19 @@ class ClientKeywords(TypedDict, total=False):
     security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
     """`security.protocol`: How to connect: SSL encrypts with TLS, SASL_… also authenticates with SASL."""
 
-    ssl_ca_location: str | None
+    ssl_ca_location: str | PathLike[str] | None
     """`ssl.ca.location`: A PEM file with the certificates to trust; the system's own by default."""
 
     ssl_ca_pem: str | None
     """`ssl.ca.pem`: The certificates to trust, as text instead of a file."""
 
-    ssl_certificate_location: str | None
+    ssl_certificate_location: str | PathLike[str] | None
     """`ssl.certificate.location`: A PEM file with the client's certificate chain."""
 
     ssl_certificate_pem: str | None
     """`ssl.certificate.pem`: The client's certificate chain, as text instead of a file."""
 
-    ssl_key_location: str | None
+    ssl_key_location: str | PathLike[str] | None
     """`ssl.key.location`: A PEM file with the private key of the client's certificate."""
 
     ssl_key_pem: str | None
@@ -116,7 +117,7 @@ class ClientKeywords(TypedDict, total=False):
     """`sasl.oauthbearer.header.urlencode`: Whether client id and secret are URL-encoded before they are sent, as RFC
     6749 asks and few providers need."""
 
-    https_ca_location: str | None
+    https_ca_location: str | PathLike[str] | None
     """`https.ca.location`: A PEM file with the certificates to trust at the token endpoint; the system's own by
     default."""
 
@@ -226,7 +227,7 @@ class StreamsMemberKeywords(ClientKeywords, total=False):
 class StreamsKeywords(StreamsMemberKeywords, total=False):
     """The keyword arguments of a streams application."""
 
-    state_dir: str
+    state_dir: str | PathLike[str]
     """`state.dir`: The directory for local state. Each application has a folder of its id in it, which one process uses
     at a time. It has the id by which the group recognises the process after a restart."""
 

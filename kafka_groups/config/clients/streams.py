@@ -14,11 +14,13 @@ from kafka_groups.config.clients.streams_member import StreamsMemberConfig
 from kafka_groups.config.clients.streams_refusals import streams_advice
 from kafka_groups.config.keys import INT_MAX, LONG_MAX, Key, KeyType
 from kafka_groups.config.readers import (
+    PATH_ANNOTATION,
     UnfitError,
     read_callable,
     read_host_port,
     read_not_empty,
     read_offset_reset,
+    read_path,
     read_text,
 )
 from kafka_groups.config.security import security
@@ -62,6 +64,10 @@ def _read_topic(value: object) -> str:
     return name
 
 
+def _read_directory(value: object) -> str:
+    return read_not_empty(read_path(value))
+
+
 def _optional(name: str, doc: str, form: str, **options: Any) -> Any:
     return setting(Key(name=name, type=KeyType.STRING, default=None, form=form, doc=doc, **options))
 
@@ -77,7 +83,8 @@ class StreamsConfig(StreamsMemberConfig):
             name="state.dir",
             type=KeyType.STRING,
             default="/tmp/kafka-groups",  # noqa: S108, as Kafka Streams has it; shared by design
-            reader=read_not_empty,
+            reader=_read_directory,
+            annotation=PATH_ANNOTATION,
             form="a directory",
             doc="The directory for local state. Each application has a folder of its id in it, which one process uses "
             "at a time. It has the id by which the group recognises the process after a restart.",

@@ -7,8 +7,10 @@ from urllib.parse import urlsplit
 
 from kafka_groups.config.keys import Key, KeyType
 from kafka_groups.config.readers import (
+    PATH_ANNOTATION,
     UnfitError,
     read_endpoint_identification,
+    read_path,
     read_text,
     read_upper_case,
 )
@@ -19,6 +21,7 @@ __all__ = ["SASL_KEYS", "TLS_KEYS", "check_tls", "from_java"]
 
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
 
+_OPTIONAL_PATH = f"{PATH_ANNOTATION} | None"
 _text = functools.partial(Key, type=KeyType.STRING)
 _secret = functools.partial(Key, type=KeyType.PASSWORD, default=None)
 
@@ -81,6 +84,8 @@ SECURITY_PROTOCOL = _text(
 SSL_CA_LOCATION = _text(
     name="ssl.ca.location",
     default=None,
+    reader=read_path,
+    annotation=_OPTIONAL_PATH,
     doc="A PEM file with the certificates to trust; the system's own by default.",
 )
 SSL_CA_PEM = _text(
@@ -92,7 +97,11 @@ SSL_CA_PEM = _text(
     aliases=("ssl.truststore.certificates",),
 )
 SSL_CERTIFICATE_LOCATION = _text(
-    name="ssl.certificate.location", default=None, doc="A PEM file with the client's certificate chain."
+    name="ssl.certificate.location",
+    default=None,
+    reader=read_path,
+    annotation=_OPTIONAL_PATH,
+    doc="A PEM file with the client's certificate chain.",
 )
 SSL_CERTIFICATE_PEM = _text(
     name="ssl.certificate.pem",
@@ -103,7 +112,11 @@ SSL_CERTIFICATE_PEM = _text(
     aliases=("ssl.keystore.certificate.chain",),
 )
 SSL_KEY_LOCATION = _text(
-    name="ssl.key.location", default=None, doc="A PEM file with the private key of the client's certificate."
+    name="ssl.key.location",
+    default=None,
+    reader=read_path,
+    annotation=_OPTIONAL_PATH,
+    doc="A PEM file with the private key of the client's certificate.",
 )
 SSL_KEY_PEM = _secret(
     name="ssl.key.pem",
@@ -197,6 +210,8 @@ SASL_OAUTHBEARER_HEADER_URLENCODE = Key(
 HTTPS_CA_LOCATION = _text(
     name="https.ca.location",
     default=None,
+    reader=read_path,
+    annotation=_OPTIONAL_PATH,
     doc="A PEM file with the certificates to trust at the token endpoint; the system's own by default.",
 )
 

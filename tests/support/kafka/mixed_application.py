@@ -11,7 +11,7 @@ from typing import Literal, TypeVar
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer
 from confluent_kafka import TopicPartition as Position
 
-from kafka_groups.admin import KafkaAdmin
+from kafka_groups.admin import KafkaAdmin, StreamsGroupDescription
 from kafka_groups.librdkafka.topics import create_topics
 from kafka_groups.net.clock import SystemClock
 from kafka_groups.serdes import Window, Windowed
@@ -56,10 +56,12 @@ def python_instance(  # noqa: PLR0917 - what a process is told
     sink: str,
     num_workers: int = 1,
     guarantee: Guarantee = AT_LEAST_ONCE,
+    state_dir: Path | None = None,
 ) -> KafkaStreams:
-    """Return an instance in Python; for other processes."""
+    """Return an instance in Python; for other processes. With a directory, its stores are on disk."""
     return KafkaStreams(
         partial(mixed_topology, kind, source, sink),
+        {} if state_dir is None else {"state.dir": state_dir, "default.dsl.store": "lmdb"},
         application_id=application_id,
         bootstrap_servers=servers,
         commit_interval_ms=100,
@@ -73,13 +75,27 @@ class MixedApplication:
 
     Times of lines go to and fro, and the highest ones come first: an instance that did not take over the times of
     another one would give records lower ones.
+
+    Args:
+        kind: One of `KINDS`.
+        bootstrap_servers: The broker.
+        directory: For programs and state.
+        guarantee: What it promises.
+        on_disk: Whether stores in Python are on disk.
     """
 
     def __init__(
-        self, kind: str, bootstrap_servers: str, directory: Path, guarantee: Guarantee = AT_LEAST_ONCE
+        self,
+        kind: str,
+        bootstrap_servers: str,
+        directory: Path,
+        guarantee: Guarantee = AT_LEAST_ONCE,
+        *,
+        on_disk: bool = False,
     ) -> None:
         self.kind, self.servers, self._directory = kind, bootstrap_servers, directory
         self.guarantee = guarantee
+        self._state_dir = directory / unique("python-state") if on_disk else None
         self.application_id, self.source, self.sink = unique(kind), unique("lines"), unique("results")
         self.lines: list[Line] = []
         self._begun_ms = SystemClock().wall_ms() - _AGE_MS
@@ -89,6 +105,17 @@ class MixedApplication:
         self._java: LineProgram | None = None
         self._python: KafkaStreams | None = None
         create_topics({"bootstrap.servers": bootstrap_servers}, {self.source: PARTITIONS, self.sink: PARTITIONS})
+
+    def ask_for_standbys(self, number: int) -> None:
+        """Set how many copies of each task the group has."""
+        config = {"streams.num.standby.replicas": str(number)}
+        with KafkaAdmin(bootstrap_servers=self.servers) as admin:
+            admin.alter_group_configs({self.application_id: config})
+
+    @property
+    def has_no_python(self) -> bool:
+        """Whether the instance in Python is not there."""
+        return self._python is None
 
     # ------------------------------------------------------------------------------------------ instances
 
@@ -113,7 +140,9 @@ class MixedApplication:
     def start_python(self) -> None:
         """Start the instance in Python."""
         names = (self.application_id, self.source, self.sink)
-        self._python = python_instance(self.kind, self.servers, *names, guarantee=self.guarantee)
+        self._python = python_instance(
+            self.kind, self.servers, *names, guarantee=self.guarantee, state_dir=self._state_dir
+        )
         self._python.start()
 
     def close_python(self) -> None:
@@ -145,14 +174,26 @@ class MixedApplication:
             assert self._python.error is None
             if self._python.state is not StreamsState.RUNNING:
                 return False
-        with KafkaAdmin(bootstrap_servers=self.servers) as admin:
-            group = admin.describe_streams_groups([self.application_id])[self.application_id]
+        group = self._group()
         instances = sum(each is not None for each in (self._java, self._python))
         return (
             group.state == "Stable"
             and len(group.members) == instances
             and all(any(member.assignment.active.values()) for member in group.members)
         )
+
+    def wait_until_each_has_a_standby(self) -> None:
+        """Wait until each instance has a copy of a task of the other one."""
+
+        def both_have() -> bool:
+            members = self._group().members
+            return len(members) > 1 and all(any(each.assignment.standby.values()) for each in members)
+
+        wait_until(both_have, 4 * PATIENCE_S)
+
+    def _group(self) -> StreamsGroupDescription:
+        with KafkaAdmin(bootstrap_servers=self.servers) as admin:
+            return admin.describe_streams_groups([self.application_id])[self.application_id]
 
     # -------------------------------------------------------------------------------------------- records
 

@@ -1,9 +1,18 @@
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_groups.config import readers
 from kafka_groups.config.readers import UnfitError
+
+
+class BytesPath:
+    """A path that is no text."""
+
+    def __fspath__(self) -> bytes:
+        return b"/ca.pem"
 
 
 @pytest.mark.parametrize(
@@ -150,3 +159,13 @@ def test_callables() -> None:
     assert readers.read_callable(bytes.decode) is bytes.decode
     with pytest.raises(UnfitError, match="not a function"):
         readers.read_callable("json.loads")
+
+
+def test_paths_of_text_are_read() -> None:
+    assert readers.read_path(" /ca.pem ") == readers.read_path(Path("/ca.pem")) == "/ca.pem"
+
+
+@pytest.mark.parametrize("value", [b"/ca.pem", BytesPath(), 3])
+def test_other_paths_are_refused(value: object) -> None:
+    with pytest.raises(UnfitError, match="not a string"):
+        readers.read_path(value)

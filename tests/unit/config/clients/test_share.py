@@ -1,5 +1,6 @@
 import json
 from collections.abc import Mapping
+from pathlib import Path
 
 import attrs
 import pytest
@@ -186,6 +187,7 @@ def test_tls_keys_without_tls_are_an_error() -> None:
     assert "nothing would be encrypted; set security_protocol to 'SSL'" in refused(ssl_ca_location="/ca.pem")
     config = share_consumer_config(NEEDED, ssl_ca_location="/ca.pem", security_protocol="SSL")
     assert config.ssl_ca_location == "/ca.pem"
+    assert share_consumer_config(NEEDED, ssl_ca_location=Path("/ca.pem"), security_protocol="SSL") == config
 
 
 def test_client_certificate_needs_both_of_its_files() -> None:

@@ -62,6 +62,12 @@ def java_keys() -> dict[str, str | int | bool | list[str] | None]:
     return found
 
 
+def test_the_state_directory_is_a_path_or_text() -> None:
+    assert streams_config(REQUIRED, state_dir=Path("/var/state")).state_dir == "/var/state"
+    with pytest.raises(ConfigurationError, match=r"for state_dir .*: it is empty"):
+        streams_config(REQUIRED, state_dir=" ")
+
+
 def test_every_key_of_kafka_streams_is_a_key_or_has_a_remedy() -> None:
     ours = {name for key in streams_keys().values() for name in (key.name, *key.aliases)}
     assert set(java_keys()) - ours <= {*REFUSED_BY_STREAMS, *IGNORED_BY_KAFKA}
