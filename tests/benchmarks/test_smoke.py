@@ -185,13 +185,13 @@ def test_memory_and_restoration_of_stores_are_measured(tmp_path: Path) -> None:
 def test_files_and_memory_of_state_on_disk_are_measured(tmp_path: Path) -> None:
     written = tmp_path / "figures.json"
     arguments = ["kept-state", "--fraction=0.01", "--rounds=1", f"--json={written}"]
-    arguments += ["--part=growth", "--part=opening", "--part=files", "--part=memory"]
+    arguments += ["--part=growth", "--part=views", "--part=opening", "--part=files", "--part=memory"]
     result = CliRunner().invoke(main, arguments, catch_exceptions=False)
     assert result.exit_code == 0, result.output
     aims = {each["name"]: each["figure"] for each in json.loads(written.read_text())["kept_state"]}
     assert min(aims.values()) > 0
     assert aims["their files, of keys and values"] > 1
-    assert len(aims) == 6
+    assert len(aims) == 8
 
 
 @pytest.mark.long
@@ -199,12 +199,12 @@ def test_files_and_memory_of_state_on_disk_are_measured(tmp_path: Path) -> None:
 def test_applications_with_state_on_disk_are_measured(tmp_path: Path) -> None:
     written = tmp_path / "figures.json"
     arguments = ["kept-state", "--fraction=0.05", "--rounds=1", "--target=embedded", f"--json={written}"]
-    arguments += ["--part=rates", "--part=restoration"]
+    arguments += ["--part=rates", "--part=restoration", "--part=questions", "--part=beside"]
     result = CliRunner().invoke(main, arguments, catch_exceptions=False)
     assert result.exit_code == 0, result.output
     aims = {each["name"]: each["figure"] for each in json.loads(written.read_text())["kept_state"]}
     assert min(aims.values()) > 0
-    assert len(aims) == 6
+    assert len(aims) == 10
 
 
 @pytest.mark.long

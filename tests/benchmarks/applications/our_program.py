@@ -6,23 +6,34 @@
 import json
 import os
 import sys
+import threading
 import time
 from datetime import timedelta
 from typing import Any
 
 from kafka_groups import serdes
 from kafka_groups.streams import KafkaStreams, StreamsBuilder, TimeWindows, Topology
-from tests.benchmarks.applications.works import IN_MEMORY, JOB_VARIABLE, KEYS, MAP, WINDOW_S, WINDOWS, WINDOWS_CACHED
+from tests.benchmarks.applications.works import (
+    BESIDE,
+    IN_MEMORY,
+    JOB_VARIABLE,
+    KEYS,
+    MAP,
+    WINDOW_S,
+    WINDOWS,
+    WINDOWS_CACHED,
+)
 
 _SIZE = timedelta(seconds=WINDOW_S)
 _TIMEOUT_S = 120.0
+_GETS, _ASKED_KEYS = 100, 1_000
 
 
 def build() -> Topology:
     """Return the topology of the job."""
     job = _job()
     builder = StreamsBuilder()
-    topology = {MAP: _map, WINDOWS: _windows, WINDOWS_CACHED: _windows, KEYS: _keys}[job["work"]]
+    topology = {MAP: _map, WINDOWS: _windows, WINDOWS_CACHED: _windows, KEYS: _keys, BESIDE: _beside}[job["work"]]
     topology(builder, job)
     return builder.build()
 
@@ -41,6 +52,12 @@ def _windows(builder: StreamsBuilder, job: dict[str, Any]) -> None:
 def _keys(builder: StreamsBuilder, job: dict[str, Any]) -> None:
     source = builder.stream(job["source"], key=serdes.string, value=serdes.string)
     source.group_by_key().count(store="counts").to_stream().to(job["target"])
+
+
+def _beside(builder: StreamsBuilder, job: dict[str, Any]) -> None:
+    _windows(builder, job)
+    other = builder.stream(job["other"], key=serdes.string, value=serdes.string)
+    other.group_by_key().count(store="others")
 
 
 def _job() -> dict[str, Any]:
@@ -66,7 +83,28 @@ def main() -> None:
     with app:
         app.wait_until_running(timeout=_TIMEOUT_S)
         print(time.monotonic() - began_s, flush=True)
+        if job["gets_per_second"]:
+            _ask(app, job["gets_per_second"])
         sys.stdin.read()
+
+
+def _ask(app: KafkaStreams, per_second: int) -> None:
+    """Ask the store for keys at a steady pace, until standard input ends. Print how many answers came in a second."""
+    ended = threading.Event()
+
+    def wait_for_end() -> None:
+        sys.stdin.read()
+        ended.set()
+
+    threading.Thread(target=wait_for_end, daemon=True).start()
+    view = app.store("counts")
+    began_s, asked = time.monotonic(), 0
+    while not ended.is_set():
+        for _ in range(_GETS):
+            view.get(f"key-{asked % _ASKED_KEYS}")
+            asked += 1
+        ended.wait(began_s + asked / per_second - time.monotonic())
+    print(asked / (time.monotonic() - began_s), flush=True)
 
 
 if __name__ == "__main__":

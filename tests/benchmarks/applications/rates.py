@@ -11,7 +11,19 @@ from tests.benchmarks.applications.records import PARTITIONS, filled_topic
 from tests.benchmarks.applications.running import OURS, Moment, RunningApplication, StreamsJob, application, new_job
 from tests.benchmarks.applications.works import MAP, WINDOWS, WINDOWS_CACHED
 
-__all__ = ["ENTRIES", "EXACTLY_ONCE", "Contest", "Entry", "Extent", "Rate", "contest", "job_of", "rate_of"]
+__all__ = [
+    "ENTRIES",
+    "EXACTLY_ONCE",
+    "Contest",
+    "Entry",
+    "Extent",
+    "Rate",
+    "contest",
+    "job_of",
+    "rate_between",
+    "rate_in",
+    "rate_of",
+]
 
 _KEYS, _VALUE_BYTES = 1_000, 100
 
@@ -128,7 +140,17 @@ def job_of(servers: str, source: str, entry: Entry, commit_ms: int) -> StreamsJo
 def rate_of(job: StreamsJob, extent: Extent, checkout: Path | None = None) -> Rate:
     """Return the rate of one run, with the package of another checkout if one is given."""
     with application(job, checkout) as running:
-        began, ended = _measured(running, job, extent)
+        return rate_in(running, job, extent)
+
+
+def rate_in(running: RunningApplication, job: StreamsJob, extent: Extent) -> Rate:
+    """Return the rate of an application that has just begun."""
+    began, ended = _measured(running, job, extent)
+    return rate_between(began, ended)
+
+
+def rate_between(began: Moment, ended: Moment) -> Rate:
+    """Return the rate between two moments."""
     return Rate(ended.committed - began.committed, ended.at_s - began.at_s, ended.cpu_s - began.cpu_s)
 
 

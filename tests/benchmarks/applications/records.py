@@ -6,7 +6,7 @@ from confluent_kafka import Producer
 
 from tests.benchmarks.topics import new_topic
 
-__all__ = ["PARTITIONS", "filled_topic"]
+__all__ = ["PARTITIONS", "fill", "filled_topic"]
 
 PARTITIONS = 4
 
@@ -17,9 +17,15 @@ _SPREAD = 7_919
 """A prime number: neighbours have keys that are far apart."""
 
 
-def filled_topic(servers: str, records: int, keys: int, value_bytes: int) -> str:
+def filled_topic(servers: str, records: int, keys: int, value_bytes: int, partitions: int = PARTITIONS) -> str:
     """Write records to a new topic, whose name it returns. Their keys are spread over the partitions."""
-    topic = new_topic(servers, PARTITIONS)
+    topic = new_topic(servers, partitions)
+    fill(servers, topic, records, keys, value_bytes)
+    return topic
+
+
+def fill(servers: str, topic: str, records: int, keys: int, value_bytes: int) -> None:
+    """Write records to a topic."""
     producer = Producer({
         "bootstrap.servers": servers,
         "partitioner": "murmur2_random",
@@ -33,7 +39,6 @@ def filled_topic(servers: str, records: int, keys: int, value_bytes: int) -> str
         if number % _SERVE_EVERY == 0:
             producer.poll(0)
     assert producer.flush(120.0) == 0, "not all records were written"
-    return topic
 
 
 def _produce(producer: Producer, topic: str, key: bytes, value: bytes, timestamp_ms: int) -> None:

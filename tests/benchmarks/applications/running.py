@@ -2,6 +2,7 @@
 
 import json
 import os
+import select
 import sys
 import tempfile
 import time
@@ -50,6 +51,8 @@ class StreamsJob:
         directory: For its state.
         guarantee: What it promises after a failure.
         store: Where the stores of ours are (`default_dsl_store`).
+        gets_per_second: Questions of ours to its own store of counts.
+        other: Another topic that ours reads, in tasks of their own.
     """
 
     client: str
@@ -64,6 +67,8 @@ class StreamsJob:
     directory: str = ""
     guarantee: str = "at_least_once"
     store: str = IN_MEMORY
+    gets_per_second: int = 0
+    other: str = ""
 
 
 @frozen
@@ -86,12 +91,25 @@ class Moment:
 class RunningApplication:
     """An application that runs; made by `application`."""
 
-    def __init__(self, job: StreamsJob, running: Child) -> None:
-        self._job, self._child = job, running
+    def __init__(self, job: StreamsJob, running: Child, watched: str) -> None:
+        self._job, self._child, self._watched = job, running, watched
         self._admin = AdminClient({"bootstrap.servers": job.servers, "log_level": 3})
 
     def seconds_until_running(self) -> float:
         """Wait until all workers of ours are RUNNING; how long that took."""
+        line = self._child.line()
+        if not line:
+            raise self._child.failed("the application failed")
+        return float(line)
+
+    @property
+    def is_running(self) -> bool:
+        """Whether all workers of ours are RUNNING. `seconds_until_running` may be called afterwards."""
+        return bool(select.select([self._child.output], [], [], 0)[0])
+
+    def gets_per_second(self) -> float:
+        """Let it ask no more; how many answers ours had in a second."""
+        self._child.close_input()
         line = self._child.line()
         if not line:
             raise self._child.failed("the application failed")
@@ -133,7 +151,7 @@ class RunningApplication:
         return [first, *first.children(recursive=True)]
 
     def _committed(self) -> int:
-        partitions = [TopicPartition(self._job.source, number) for number in range(self._job.partitions)]
+        partitions = [TopicPartition(self._watched, number) for number in range(self._job.partitions)]
         asked = ConsumerGroupTopicPartitions(self._job.group, partitions)
         deadline_s = time.monotonic() + _TIMEOUT_S
         while True:
@@ -154,13 +172,18 @@ def new_job(client: str, work: str, servers: str, source: str, partitions: int, 
 
 
 @contextmanager
-def application(job: StreamsJob, checkout: Path | None = None) -> Iterator[RunningApplication]:
-    """Run an application; it is killed at the end of the block. Ours is that of another checkout if one is given."""
+def application(
+    job: StreamsJob, checkout: Path | None = None, watched: str | None = None
+) -> Iterator[RunningApplication]:
+    """Run an application; it is killed at the end of the block. Ours is that of another checkout if one is given.
+
+    Its offsets are watched in its source, or in another topic.
+    """
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as directory:
         told = evolve(job, directory=directory)
         with child(_command(job.client), checkout, _environment(told), passes_errors_on=False) as running:
             try:
-                yield RunningApplication(told, running)
+                yield RunningApplication(told, running, watched or job.source)
             finally:
                 running.process.kill()
 

@@ -15,6 +15,9 @@ WINDOWS_CACHED = "windowed count, cached"
 KEYS = "count"
 """Counts of each key, with a cache."""
 
+BESIDE = "windowed count beside a count"
+"""Windowed counts of one topic, and counts of each key of another, in tasks of their own."""
+
 WINDOW_S = 10
 """Size of the windows, in seconds; the grace period is as long."""
 

@@ -1,7 +1,8 @@
 """Figures of whole applications with brokers: their rates and restorations with stores on disk and in memory."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import takewhile
 from statistics import median
 from typing import Final
 
@@ -11,17 +12,20 @@ from confluent_kafka import Consumer, TopicPartition
 from tests.benchmarks.aims import Aim
 from tests.benchmarks.applications import rates
 from tests.benchmarks.applications.rates import Entry, Rate
-from tests.benchmarks.applications.records import PARTITIONS, filled_topic
-from tests.benchmarks.applications.running import OURS, StreamsJob, application
-from tests.benchmarks.applications.works import IN_MEMORY, KEYS, WINDOWS
+from tests.benchmarks.applications.records import PARTITIONS, fill, filled_topic
+from tests.benchmarks.applications.running import OURS, Moment, StreamsJob, application, new_job
+from tests.benchmarks.applications.works import BESIDE, IN_MEMORY, KEYS, WINDOWS
 from tests.benchmarks.output import say
+from tests.benchmarks.topics import new_topic
 
-__all__ = ["Work", "restorations", "windowed_counts"]
+__all__ = ["Work", "beside_a_restoration", "questions", "restorations", "windowed_counts"]
 
 _LMDB: Final = "lmdb"
 _STORES: Final = (IN_MEMORY, _LMDB)
 _VALUE_BYTES: Final = 100
 _TIMEOUT_S: Final = 60.0
+_COMMIT_MS: Final = 200
+_GETS_PER_SECOND: Final = 50_000
 _GUARANTEES: Final = {"at least once": (False, 1_000), "exactly once": (True, 100)}
 """Whether it works exactly once, and how often it commits, in ms: the intervals that are usual with both."""
 
@@ -77,6 +81,71 @@ def restorations(work: Work) -> list[Aim]:
     """Processor time of restored keys in random order, of that in which confluent-kafka reads their records."""
     many, few = _counted(work, work.keys), _counted(work, work.keys // 10)
     return [_restoration(work, many, few, store, limit) for store, limit in ((IN_MEMORY, 3.2), (_LMDB, 4.5))]
+
+
+def questions(work: Work) -> list[Aim]:
+    """The rate of one worker process while its parent asks its store on disk 50,000 times a second, of that without."""
+    source = filled_topic(work.servers, work.records, work.keys, _VALUE_BYTES, 1)
+    extent = rates.Extent(clients=(OURS,), records=work.records, seconds=work.seconds, rounds=1, commit_ms=_COMMIT_MS)
+    ratios, answered = [], []
+    for _ in range(work.rounds):
+        alone, _ = _asked(work, source, extent, 0)
+        asked, gets = _asked(work, source, extent, _GETS_PER_SECOND)
+        say(f"{alone.per_second:,.0f} records/s without questions, {asked.per_second:,.0f} with {gets:,.0f} gets/s")
+        ratios.append(asked.per_second / alone.per_second)
+        answered.append(gets)
+    return [
+        Aim(f"rate beside {_GETS_PER_SECOND:,} gets a second, of that without", median(ratios), 0.9, is_least=True),
+        Aim("gets a second that were answered", median(answered)),
+    ]
+
+
+def _asked(work: Work, source: str, extent: rates.Extent, gets_per_second: int) -> tuple[Rate, float]:
+    # There is one partition for two workers, so that one of them works, on a core beside that of the parent.
+    job = new_job(OURS, KEYS, work.servers, source, 1, workers=2, commit_ms=extent.commit_ms, store=_LMDB,
+                  gets_per_second=gets_per_second)  # fmt: skip
+    with application(job) as running:
+        running.seconds_until_running()
+        rate = rates.rate_in(running, job, extent)
+        return rate, running.gets_per_second() if gets_per_second else 0.0
+
+
+def beside_a_restoration(work: Work) -> list[Aim]:
+    """The rate of tasks whose worker also restores others, of their rate when it has done that."""
+    other = filled_topic(work.servers, work.keys, work.keys, _VALUE_BYTES)
+    return [_beside_a_restoration(work, other, store) for store in _STORES]
+
+
+def _beside_a_restoration(work: Work, other: str, store: str) -> Aim:
+    ratios = [_ratio_beside(work, _restorable(work, other, store)) for _ in range(work.rounds)]
+    return Aim(f"rate beside a restoration, {store}, of that without", median(ratios), 0.7, is_least=True)
+
+
+def _restorable(work: Work, other: str, store: str) -> StreamsJob:
+    """Return the job of an application that has counted all records of one topic, and now has some in the other."""
+    source = new_topic(work.servers, PARTITIONS)
+    job = new_job(OURS, BESIDE, work.servers, source, PARTITIONS, commit_ms=_COMMIT_MS, other=other, store=store)
+    with application(job, watched=other) as running:
+        running.wait_until_committed(work.keys)
+        running.leave()
+    fill(work.servers, source, work.records, 1_000, _VALUE_BYTES)
+    return job
+
+
+def _ratio_beside(work: Work, job: StreamsJob) -> float:
+    with application(job) as running:
+        commits = running.commits()
+        beside = _two_commits(commits, lambda _: running.is_running)
+        alone = _two_commits(commits, lambda moment: moment.committed >= work.records)
+    say(f"{beside.per_second:,.0f} records/s beside the restoration, {alone.per_second:,.0f} without")
+    return beside.per_second / alone.per_second
+
+
+def _two_commits(commits: Iterator[Moment], has_ended: Callable[[Moment], bool]) -> Rate:
+    """Return the rate between the second commit and the last one before something ends."""
+    seen = list(takewhile(lambda moment: not has_ended(moment), commits))
+    assert len(seen) > 2, f"only {len(seen)} commits: ask for more records"
+    return rates.rate_between(seen[1], seen[-1])
 
 
 @frozen

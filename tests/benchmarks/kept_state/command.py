@@ -14,13 +14,21 @@ from attrs import asdict, frozen
 from kafka_groups.cli.output import table
 from tests.benchmarks.aims import Aim
 from tests.benchmarks.brokers import TARGETS, running
-from tests.benchmarks.kept_state.applications import Work, restorations, windowed_counts
+from tests.benchmarks.kept_state.applications import (
+    Work,
+    beside_a_restoration,
+    questions,
+    restorations,
+    windowed_counts,
+)
 from tests.benchmarks.output import console, finish, say
 
 __all__ = ["kept_state"]
 
-_PARTS: Final = ("growth", "opening", "files", "memory", "rates", "restoration")
+_PARTS: Final = ("growth", "views", "opening", "files", "memory", "rates", "restoration", "questions", "beside")
 _OPENED, _UPDATED_KEYS, _VALUE_BYTES = 100, 50_000, 100
+_LEAST_RECORDS: Final = 500_000
+"""An application needs some seconds for them, and commits in between."""
 
 
 @frozen(kw_only=True)
@@ -69,9 +77,13 @@ def _measured(part: str, extent: _Extent, target: str) -> list[Aim]:
             return _with_broker(windowed_counts, extent, target, keys=50_000)
         case "restoration":
             return _with_broker(restorations, extent, target, keys=1_000_000)
+        case "questions":
+            return _with_broker(questions, extent, target, keys=50_000)
+        case "beside":
+            return _with_broker(beside_a_restoration, extent, target, keys=1_000_000)
         case _:
             alone: dict[str, Callable[[_Extent], list[Aim]]] = {
-                "growth": _growth, "opening": _opening, "files": _files, "memory": _memory,
+                "growth": _growth, "views": _views, "opening": _opening, "files": _files, "memory": _memory,
             }  # fmt: skip
             return alone[part](extent)
 
@@ -79,8 +91,8 @@ def _measured(part: str, extent: _Extent, target: str) -> list[Aim]:
 def _with_broker(measure: Callable[[Work], list[Aim]], extent: _Extent, target: str, keys: int) -> list[Aim]:
     with running(target) as servers:
         seconds = max(0.5, 6.0 * extent.fraction)
-        work = Work(servers=servers, records=extent.of(600_000), keys=extent.of(keys), seconds=seconds,
-                    rounds=extent.rounds)  # fmt: skip
+        records = max(_LEAST_RECORDS, extent.of(1_500_000))
+        work = Work(servers=servers, records=records, keys=extent.of(keys), seconds=seconds, rounds=extent.rounds)
         return measure(work)
 
 
@@ -92,6 +104,14 @@ def _growth(extent: _Extent) -> list[Aim]:
         for keys in (extent.of(100_000), extent.of(400_000))
     ]
     return [Aim("a window row restored among 400,000, of one among 100,000", found[1] / found[0], 1.3)]
+
+
+def _views(extent: _Extent) -> list[Aim]:
+    few, many = (_program(extent, "view", rows, 2_000)["get_us"] for rows in (1_000, 100_000))
+    return [
+        Aim("a get from 100,000 window rows, of one from 1,000", many / few, 2),
+        Aim("the get from 1,000 rows, µs", few),
+    ]
 
 
 def _opening(extent: _Extent) -> list[Aim]:

@@ -13,16 +13,22 @@ from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final
+from typing import Any, Final
 
 from kafka_groups.net.clock import SystemClock
 from kafka_groups.streams import StreamsBuilder, TimeWindows, serdes, stores
 from kafka_groups.streams.engines.lmdb_engine import LmdbEngine
 from kafka_groups.streams.engines.machine import boot_id
 from kafka_groups.streams.engines.opening import DiskEngines
-from kafka_groups.streams.state.engine import Engine, KeyedBytes
-from kafka_groups.streams.state.state_store import ChangelogBatch
+from kafka_groups.streams.engines.questions import answers
+from kafka_groups.streams.engines.shared_memory import SharedEngine
+from kafka_groups.streams.queries.committed import committed_view
+from kafka_groups.streams.state.engine import Engine, EngineStatus, KeyedBytes
+from kafka_groups.streams.state.opened_state import open_state
+from kafka_groups.streams.state.state_store import ChangelogBatch, RecordContext, StoreSurroundings
 from kafka_groups.streams.tasks.stream_task import StreamTask
+from kafka_groups.streams.topology.context import open_view
+from kafka_groups.streams.topology.node_graph import TopologyStore
 from kafka_groups.types import TaskId
 from tests.benchmarks.state_program import one_task, resident_bytes
 
@@ -32,6 +38,7 @@ _BATCH: Final = 10_000
 _NOW_MS: Final = 1_790_000_000_000
 _NUMBER: Final = struct.Struct(">q")
 _WINDOW_MS: Final = 10_000
+_HOUR, _DAY = timedelta(hours=1), timedelta(days=1)
 _UPDATES_PER_MS: Final = 10
 _SPREAD: Final = 7_919_317
 """A prime number: keys that come one after the other are far apart."""
@@ -55,6 +62,24 @@ def _opened_ms(folder: Path, tasks: int) -> float:
         engine.commit({"counts": {b"key": _NUMBER.pack(1)}})
         engine.close()
     return took_s / tasks * 1e3
+
+
+def view(rows: int, questions: int) -> Mapping[str, float]:
+    """Microseconds of a `get` by a view of a window store in memory that has so many rows."""
+    store = stores.window("visits", serdes.string, serdes.int64, size=_HOUR, retention=_DAY)
+    engine, record = SharedEngine(), RecordContext()
+    state = open_state(store, StoreSurroundings(topic="t", engine=engine, record=record, is_caching=False))
+    filled: Any = open_view(state, record)
+    for number in range(rows):
+        filled.put(f"key-{number}", number, _NOW_MS)
+    engine.commit(state.changes(), notes=state.notes())
+    engine.set_status(EngineStatus.ACTIVE)
+    having = [(TaskId("0", 0), engine)]
+    asked = committed_view(TopologyStore(definition=store), "app", lambda each: answers(each, store, having, 1))
+    began_s = time.process_time()
+    for number in range(questions):
+        assert asked.get(f"key-{number % rows}", _NOW_MS) == number % rows
+    return {"get_us": (time.process_time() - began_s) / questions * 1e6}
 
 
 def updates(count: int, keys: int) -> Mapping[str, float]:
@@ -122,6 +147,7 @@ def _apply(task: StreamTask, batch: ChangelogBatch) -> None:
 
 PROGRAMS: Final[Mapping[str, Callable[..., Mapping[str, float]]]] = {
     "opening": opening,
+    "view": view,
     "updates": updates,
     "memory": memory,
 }
