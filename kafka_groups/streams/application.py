@@ -230,10 +230,10 @@ class _Application:
         other process as `active`. If the stream that fills the store has a partitioner of its own, that may be wrong
         for a key which does not exist: ask `key_query_metadata` first, and pass the partition that it returns.
 
-        An answer is what a task had committed at one moment; tasks have a moment each. `range`, `all` and `prefix` of a
-        key-value store read 1,000 rows of a task at a time, each thousand at one moment. With several workers, this
-        method and each question block until all of them have answered, which takes a millisecond or two while they
-        work.
+        An answer is what a task had committed at one moment; tasks have a moment each. Iterators read pages of up to
+        1,000 rows, and each page of a task is of one moment. 30 seconds after an iterator has begun, it raises
+        `InvalidStateStoreError`. With several workers, this method and each question block until all of them have
+        answered, which takes a millisecond or two while they work.
 
         Args:
             store: Its definition, which makes the result typed, or its name.

@@ -1,9 +1,10 @@
 """Questions to a store, as they are sent to the process that has its tasks, and the answers of each task."""
 
+import enum
 import os
 from collections.abc import Iterable
-from itertools import count, islice
-from typing import Any, Final
+from itertools import count
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from attrs import frozen
@@ -11,19 +12,50 @@ from attrs import frozen
 from kafka_groups.streams.engines.interface import TaskEngine
 from kafka_groups.streams.errors import StateFilesError, StoreNotAvailableError
 from kafka_groups.streams.state.engine import EngineStatus
-from kafka_groups.streams.state.opened_state import open_state
 from kafka_groups.streams.state.position import inputs_in
-from kafka_groups.streams.state.state_store import RecordContext, StoreSurroundings
+from kafka_groups.streams.state.stored_rows import PageOf, read_page, read_row, read_version
 from kafka_groups.streams.state.stores import StoreDefinition
 from kafka_groups.types import TaskId
 
-__all__ = ["PAGE_ROWS", "StoreQuestion", "TaskAnswer", "answers"]
-
-PAGE_ROWS: Final = 1_000
-"""The most rows of a range in one answer."""
+__all__ = ["About", "OfTask", "RowOf", "StoreQuestion", "TaskAnswer", "VersionOf", "answers"]
 
 _tokens: WeakKeyDictionary[TaskEngine, tuple[int, int]] = WeakKeyDictionary()
 _numbers = count(1)
+
+
+class OfTask(enum.Enum):
+    """Facts about a task that are not rows of the store."""
+
+    EXISTENCE = "existence"
+    INPUTS = "inputs"
+
+
+@frozen
+class RowOf:
+    """A row of a store.
+
+    Attributes:
+        row: Its key in the store.
+    """
+
+    row: bytes
+
+
+@frozen
+class VersionOf:
+    """A version in a versioned store.
+
+    Attributes:
+        key: The key.
+        as_of_ms: The time at which it is valid; None for the newest one.
+    """
+
+    key: bytes
+    as_of_ms: int | None
+
+
+About = RowOf | VersionOf | PageOf | OfTask
+"""The subject of a question."""
 
 
 @frozen
@@ -32,16 +64,13 @@ class StoreQuestion:
 
     Attributes:
         store: The name of the store.
-        method: The method of the store's state in each task; `rows` for a part of a key-value store; `inputs` for the
-            offsets of the next records of the task's inputs; `exists` for nothing but the tasks that have the store.
-        args: Its arguments. All of them can be pickled.
+        about: Its subject, which can be pickled.
         allows_stale: Whether standby tasks and tasks that are being restored answer, too.
         partition: The partition whose task is asked; None for all.
     """
 
     store: str
-    method: str
-    args: tuple[Any, ...] = ()
+    about: About
     allows_stale: bool = False
     partition: int | None = None
 
@@ -53,7 +82,7 @@ class TaskAnswer:
     Attributes:
         task_id: The task.
         token: Another one if the state of the task was closed in between.
-        found: What the method returned, in bytes.
+        found: The bytes of the row or version, or None; the rows of the page; or the offsets of the next input records.
         partitions: The number of partitions of the store in the whole application.
         is_restoring: Whether the task is active and has not everything yet.
     """
@@ -90,16 +119,16 @@ def answers(
 
 
 def _found(question: StoreQuestion, definition: StoreDefinition, engine: TaskEngine) -> Any:
+    # Within the moment, nobody's code is called: it may take long, or ask a store itself, and the worker waits for it.
+    about = question.about
     with engine.moment(question.store, allows_stale=question.allows_stale) as reader:
-        if question.method == "exists":
-            return None
-        if question.method == "inputs":
-            return inputs_in(reader.notes)
-        surroundings = StoreSurroundings(topic="", engine=reader, record=RecordContext(), is_caching=False)
-        if question.method == "rows":
-            low, high, is_reverse = question.args
-            return list(islice(reader.table(question.store).scan(low, high, reverse=is_reverse), PAGE_ROWS))
-        return getattr(open_state(definition, surroundings), question.method)(*question.args)
+        if isinstance(about, RowOf):
+            return read_row(definition, reader, about.row)
+        if isinstance(about, VersionOf):
+            return read_version(definition, reader, about.key, about.as_of_ms)
+        if isinstance(about, PageOf):
+            return read_page(definition, reader, about)
+        return inputs_in(reader.notes) if about is OfTask.INPUTS else None
 
 
 def _is_restoring(engine: TaskEngine) -> bool:

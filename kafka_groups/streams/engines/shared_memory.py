@@ -4,13 +4,17 @@ import threading
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 
+from attrs import frozen
+
 from kafka_groups.streams.engines.readable import check_readable
 from kafka_groups.streams.state.engine import (
     NO_NOTES,
     NO_POSITIONS,
     Changes,
     EngineStatus,
+    KeyedBytes,
     MemoryEngine,
+    MemoryTable,
     Notes,
     Positions,
 )
@@ -81,7 +85,7 @@ class SharedEngine(MemoryEngine):
             super().commit(changes, positions, notes)
 
     @contextmanager
-    def moment(self, store: str, *, allows_stale: bool = False) -> Iterator[MemoryEngine]:
+    def moment(self, store: str, *, allows_stale: bool = False) -> Iterator["_Moment"]:
         """Let the worker wait with its next commit while a query reads.
 
         Raises:
@@ -89,9 +93,44 @@ class SharedEngine(MemoryEngine):
         """
         with self.lock:
             check_readable(self.status, store, allows_stale=allows_stale)
-            yield self
+            yield _Moment(self)
 
     def count(self, store: str) -> int:
         """Return how many rows of a store are committed. Some of them may have expired."""
         with self.lock:
             return sum(len(self.table(name)) for name in (store, *self.tables(f"{store}@")))
+
+
+@frozen
+class _Moment:
+    """A `SharedEngine` that does not change now."""
+
+    _engine: SharedEngine
+
+    @property
+    def notes(self) -> Notes:
+        """The values that were stored with commits."""
+        return self._engine.notes
+
+    def table(self, name: str) -> "_UnchangedTable":
+        """Return a table of the engine."""
+        return _UnchangedTable(self._engine.table(name))
+
+    def tables(self, prefix: str) -> list[str]:
+        """Return the names of the tables with rows that begin with a prefix."""
+        return self._engine.tables(prefix)
+
+
+@frozen
+class _UnchangedTable:
+    """A table that does not change while it is scanned, so that a page of it costs no copy of the rest."""
+
+    _table: MemoryTable
+
+    def get(self, key: bytes) -> bytes | None:
+        """Return the value of a key, or None."""
+        return self._table.get(key)
+
+    def scan(self, low: bytes, high: bytes | None, *, reverse: bool = False) -> Iterator[KeyedBytes]:
+        """Iterate over the pairs with `low` <= key < `high` in the order of their keys. None: to the last key."""
+        return self._table.walk(low, high, reverse=reverse)

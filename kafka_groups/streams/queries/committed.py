@@ -2,14 +2,15 @@
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from heapq import merge
 from itertools import chain
-from typing import Any, Final, Protocol
+from operator import itemgetter
+from typing import Any, Protocol
 
 from attrs import evolve
 
+from kafka_groups.net.clock import Clock, SystemClock
 from kafka_groups.protocol.messages.streams_group_parts import UserEndpoint
-from kafka_groups.streams.engines.questions import PAGE_ROWS, StoreQuestion, TaskAnswer
+from kafka_groups.streams.engines.questions import About, OfTask, RowOf, StoreQuestion, TaskAnswer, VersionOf
 from kafka_groups.streams.engines.readable import migrated
 from kafka_groups.streams.errors import (
     InvalidStateStoreError,
@@ -17,24 +18,24 @@ from kafka_groups.streams.errors import (
     StoreNotAvailableError,
     StreamsError,
 )
+from kafka_groups.streams.queries.paged_rows import PagedRows, rows_of_each
 from kafka_groups.streams.queries.placement import default_partition
 from kafka_groups.streams.state.engine import KeyedBytes, MemoryEngine
-from kafka_groups.streams.state.joined import JoinedStates
 from kafka_groups.streams.state.opened_state import open_state
 from kafka_groups.streams.state.position import Position, position_of
 from kafka_groups.streams.state.rows import FoundValue
+from kafka_groups.streams.state.segments import MAX_MS
+from kafka_groups.streams.state.session_stores import StoredSession
 from kafka_groups.streams.state.state_store import RecordContext, StoreSurroundings
+from kafka_groups.streams.state.stored_rows import KeyPart, PageOf, RowsPart, StorePart, TimePart
+from kafka_groups.streams.state.versioned_stores import StoredVersion
+from kafka_groups.streams.state.window_stores import StoredWindow
 from kafka_groups.streams.topology.context import open_view
 from kafka_groups.streams.topology.internal_topics import changelog_topic
 from kafka_groups.streams.topology.node_graph import TopologyStore
 from kafka_groups.types import TaskId, TopicPartition
 
 __all__ = ["Ask", "committed_view"]
-
-_OF_A_KEY: Final = frozenset({"stored", "fetch", "find", "version"})
-_ASKED: Final = frozenset({"stored", "fetch", "find", "all", "version"})
-"""The methods of states that return bytes. The process that has the tasks calls them."""
-
 
 ActiveOf = Callable[[int], UserEndpoint | None]
 """Returns the `application_server` of the process that has the active task of a partition; None if it is unknown."""
@@ -51,7 +52,7 @@ class Ask(Protocol):
         """
 
 
-def committed_view(
+def committed_view(  # noqa: PLR0913 - all but the first three by keyword
     place: TopologyStore,
     application_id: str,
     ask: Ask,
@@ -59,6 +60,7 @@ def committed_view(
     partition: int | None = None,
     allows_stale: bool = False,
     active_of: ActiveOf = lambda _partition: None,
+    clock: Clock = SystemClock(),  # noqa: B008 - it has no state
 ) -> Any:
     """Return a view of a store, which reads what was committed when it is asked.
 
@@ -72,13 +74,14 @@ def committed_view(
         partition: The partition to read; None for all.
         allows_stale: Whether to read standby tasks and tasks that are being restored, too.
         active_of: Tells which process has a partition.
+        clock: Tells how long iterators have lasted.
 
     Raises:
         StreamsError: It is the buffer of a suppressed table.
         InvalidStateStoreError: No task has the store now.
     """
-    question = StoreQuestion(place.definition.name, "", allows_stale=allows_stale, partition=partition)
-    state = GatheredState(place, changelog_topic(place, application_id), ask, question, active_of)
+    question = StoreQuestion(place.definition.name, OfTask.EXISTENCE, allows_stale=allows_stale, partition=partition)
+    state = GatheredState(place, changelog_topic(place, application_id), ask, question, active_of, clock)
     view = open_view(state, RecordContext())
     state.check()
     return view
@@ -93,20 +96,24 @@ class GatheredState:
         ask: Asks the tasks.
         question: What all its questions have in common.
         active_of: Tells which process has a partition.
+        clock: Tells how long iterators have lasted.
     """
 
     def __init__(
-        self, place: TopologyStore, topic: str, ask: Ask, question: StoreQuestion, active_of: ActiveOf
+        self, place: TopologyStore, topic: str, ask: Ask, question: StoreQuestion, active_of: ActiveOf, clock: Clock
     ) -> None:
         self.definition: Any = place.definition
         self.name = place.definition.name
         self._is_global = place.is_global
+        self._global_topic = place.source_topic if place.is_global else None
         self._ask = ask
         self._question = question
         self._active_of = active_of
+        self._clock = clock
         surroundings = StoreSurroundings(topic=topic, engine=MemoryEngine(), record=RecordContext(), is_caching=False)
         self._codec: Any = open_state(place.definition, surroundings)  # knows serdes and layouts, and has no rows
         self._known: frozenset[tuple[int, int]] = frozenset()
+        self._last_count = 1
         self._lock = threading.Lock()
 
     def __repr__(self) -> str:
@@ -126,7 +133,7 @@ class GatheredState:
         Raises:
             InvalidStateStoreError: There are none.
         """
-        self._asked("exists")
+        self._asked(OfTask.EXISTENCE)
 
     @property
     def position(self) -> Position:
@@ -135,35 +142,94 @@ class GatheredState:
         If a task and a copy of it are read, it is what both have.
         """
         found: dict[TaskId, dict[TopicPartition, int]] = {}
-        for each in self._asked("inputs"):
+        for each in self._asked(OfTask.INPUTS):
             known = found.get(each.task_id, each.found)
             found[each.task_id] = {place: min(known[place], each.found[place]) for place in known.keys() & each.found}
-        return position_of(chain.from_iterable(each.items() for each in found.values()))
+        inputs = chain.from_iterable(each.items() for each in found.values())
+        # All global stores of a worker have one engine, which knows the topics of all of them.
+        return position_of(each for each in inputs if self._global_topic in {None, each[0].topic})
 
     def __getattr__(self, name: str) -> Any:
-        if name not in _ASKED:
-            return getattr(self._codec, name)
+        # Names, serdes and layouts are the same in all tasks.
+        return getattr(self._codec, name)
 
-        def asked(*args: Any) -> Any:
-            answers = self._asked(name, *args)
-            states = [_Answered(self._codec, name, each.found) for each in answers]
-            found = getattr(JoinedStates(states), name)(*args)
-            if not found and name in _OF_A_KEY:
-                key = args[0][: -self._codec.place_bytes] if name == "stored" else args[0]
-                self._check_here(key, answers)
-            return found
-
-        return asked
+    # ------------------------------------------------------------------------------------ reading
 
     def get(self, key: bytes) -> FoundValue | None:
-        """Return value and timestamp of a row, or None."""
-        answers = self._asked("stored", key)
+        """Return value and timestamp of a row of a key-value store, or None."""
+        stored = self._of_key(RowOf(key), key)
+        return None if stored is None else self._codec.decoded(stored)
+
+    def stored(self, row: bytes) -> bytes | None:
+        """Return the bytes that a window or session store has for a row, or None."""
+        return self._of_key(RowOf(row), row[: -self._codec.place_bytes])  # type: ignore[no-any-return]
+
+    def version(self, key: bytes, as_of_ms: int | None = None) -> StoredVersion | None:
+        """Return the version of a key of a versioned store that is valid at a time, or the newest one, or None."""
+        return self._of_key(VersionOf(key, as_of_ms), key)  # type: ignore[no-any-return]
+
+    def scan(
+        self, low: bytes = b"", high: bytes | None = None, *, reverse: bool = False
+    ) -> Iterator[tuple[Any, FoundValue]]:
+        """Iterate over the keys of a key-value store with `low` <= key < `high`, each with value and timestamp."""
+        read_key, decoded = self._codec.read_key, self._codec.decoded
+        rows = self._rows(RowsPart(low, high), reverse=reverse)
+        return ((read_key(key, ()), decoded(stored)) for key, stored in rows)
+
+    def fetch(self, key: bytes, first_ms: int, last_ms: int, *, reverse: bool = False) -> Iterator[StoredWindow]:
+        """Iterate over the rows of a key whose windows start from `first_ms` to `last_ms`, both included."""
+        return self._rows_of_key(KeyPart(key, first_ms, last_ms), reverse=reverse)
+
+    def find(
+        self, key: bytes, earliest_end_ms: int, latest_start_ms: int, *, reverse: bool = False
+    ) -> Iterator[StoredSession]:
+        """Iterate over a key's sessions that end and start within these times, both included."""
+        return self._rows_of_key(KeyPart(key, earliest_end_ms, MAX_MS, latest_start_ms), reverse=reverse)
+
+    def all(self, first_ms: int = 0, last_ms: int = MAX_MS, *, reverse: bool = False) -> Iterator[Any]:
+        """Iterate over all windows or sessions in the order of time and row."""
+        return self._opened(self._rows(TimePart(first_ms, last_ms), reverse=reverse))
+
+    def _of_key(self, about: RowOf | VersionOf, key: bytes) -> Any:
+        """Return what one of the tasks has, or None."""
+        answers = self._asked(about)
         found = next((each.found for each in answers if each.found is not None), None)
         if found is None:
             self._check_here(key, answers)
-            return None
-        decoded: FoundValue = self._codec.decoded(found)
-        return decoded
+        return found
+
+    def _rows_of_key(self, part: KeyPart, *, reverse: bool) -> Iterator[Any]:
+        rows, answers = self._first_pages(part, reverse=reverse)
+        if rows.is_empty:
+            self._check_here(part.key, answers)
+        return self._opened(rows)
+
+    def _rows(self, part: StorePart, *, reverse: bool) -> PagedRows:
+        return self._first_pages(part, reverse=reverse)[0]
+
+    def _first_pages(self, part: StorePart, *, reverse: bool) -> tuple[PagedRows, Sequence[TaskAnswer]]:
+        page = PageOf(part, rows_of_each(self._last_count), reverse=reverse)
+        answers = self._asked(page)
+        order = self._time_and_row if isinstance(part, TimePart) else itemgetter(0)
+        rows = PagedRows(self.name, page, answers, self._next_page, order, self._clock)
+        return rows, [evolve(each, found=None) for each in answers]
+
+    def _next_page(self, first: TaskAnswer, page: PageOf) -> list[KeyedBytes]:
+        question = evolve(self._question, about=page, partition=first.task_id.partition)
+        found = next((each.found for each in self._ask(question) if each.token == first.token), None)
+        if found is None:
+            raise migrated(self.name)
+        rows: list[KeyedBytes] = found
+        return rows
+
+    def _opened(self, rows: PagedRows) -> Iterator[Any]:
+        opened = self._codec.opened
+        return (opened(row, stored) for row, stored in rows)
+
+    def _time_and_row(self, pair: KeyedBytes) -> tuple[int, bytes]:
+        return self._codec.time_in(pair[0]), pair[0]
+
+    # ------------------------------------------------------------------------------------ keys that are elsewhere
 
     def _check_here(self, key: bytes, answers: Sequence[TaskAnswer]) -> None:
         """Check that a key which no task has is not in another process.
@@ -181,7 +247,7 @@ class GatheredState:
 
     def _elsewhere(self, partition: int) -> InvalidStateStoreError:
         store = f"store {self.name!r}"
-        copies = evolve(self._question, method="exists", allows_stale=True, partition=partition)
+        copies = evolve(self._question, about=OfTask.EXISTENCE, allows_stale=True, partition=partition)
         if any(each.is_restoring for each in self._ask(copies)):
             return StoreNotAvailableError(
                 f"The key is in partition {partition} of {store}, whose task is being restored here. Ask again later."
@@ -194,40 +260,10 @@ class GatheredState:
             active,
         )
 
-    def scan(
-        self, low: bytes = b"", high: bytes | None = None, *, reverse: bool = False
-    ) -> Iterator[tuple[Any, FoundValue]]:
-        """Iterate over keys with `low` <= key < `high`, each with value and timestamp.
+    # ------------------------------------------------------------------------------------ asking
 
-        Each 1,000 rows of a task are of one moment.
-        """
-        first = self._asked("rows", low, high, reverse)
-        pages = [self._pages(each, low, high, reverse=reverse) for each in first]
-        read_key, decoded = self._codec._read_key, self._codec.decoded
-        return ((read_key(key, ()), decoded(stored)) for key, stored in merge(*pages, key=_key, reverse=reverse))
-
-    def _pages(self, first: TaskAnswer, low: bytes, high: bytes | None, *, reverse: bool) -> Iterator[KeyedBytes]:
-        found: list[KeyedBytes] = first.found
-        while True:
-            yield from found
-            if len(found) < PAGE_ROWS:
-                return
-            last = found[-1][0]
-            low, high = (low, last) if reverse else (last + b"\0", high)
-            found = self._next_page(first, low, high, reverse=reverse)
-
-    def _next_page(self, first: TaskAnswer, low: bytes, high: bytes | None, *, reverse: bool) -> list[KeyedBytes]:
-        place = first.task_id.partition
-        question = evolve(self._question, method="rows", args=(low, high, reverse), partition=place)
-        found = next((each.found for each in self._ask(question) if each.token == first.token), None)
-        if found is None:
-            raise migrated(self.name)
-        rows: list[KeyedBytes] = found
-        return rows
-
-    def _asked(self, method: str, *args: Any) -> Sequence[TaskAnswer]:
-        question = evolve(self._question, method=method, args=args)
-        return self._checked(self._ask(question))
+    def _asked(self, about: About) -> Sequence[TaskAnswer]:
+        return self._checked(self._ask(evolve(self._question, about=about)))
 
     def _checked(self, answers: Sequence[TaskAnswer]) -> Sequence[TaskAnswer]:
         """Return answers in the order of partitions. A task that was asked before must be among them.
@@ -242,23 +278,9 @@ class GatheredState:
         with self._lock:
             has_lost = not self._known <= now
             self._known |= now
+            self._last_count = len(answers)
         if has_lost:
             raise migrated(self.name)
         if not answers:
             raise StoreNotAvailableError(f"No task of this process has store {self.name!r} now. Ask app.store again.")
         return sorted(answers, key=lambda each: each.task_id)
-
-
-class _Answered:
-    """The state of one task, which answers the question that it was asked already."""
-
-    def __init__(self, codec: Any, method: str, found: Any) -> None:
-        self._codec = codec
-        self._method, self._found = method, found
-
-    def __getattr__(self, name: str) -> Any:
-        return (lambda *_args: self._found) if name == self._method else getattr(self._codec, name)
-
-
-def _key(pair: KeyedBytes) -> bytes:
-    return pair[0]

@@ -123,12 +123,14 @@ class MemoryTable:
 
     def scan(self, low: bytes, high: bytes | None, *, reverse: bool = False) -> Iterator[KeyedBytes]:
         """Iterate over the pairs with `low` <= key < `high` in the order of their keys. None: to the last key."""
-        keys = self._index()
-        first = bisect_left(keys, low)
-        end = len(keys) if high is None else bisect_left(keys, high)
-        values = self._values
-        found = [(key, values[key]) for key in keys[first:end]]
+        found = list(self.walk(low, high))
         return reversed(found) if reverse else iter(found)
+
+    def walk(self, low: bytes, high: bytes | None, *, reverse: bool = False) -> Iterator[KeyedBytes]:
+        """Do the same without a snapshot: nothing may change while it lasts. It reads only what is asked for."""
+        keys, values = self._index(), self._values
+        places = range(bisect_left(keys, low), len(keys) if high is None else bisect_left(keys, high))
+        return ((keys[at], values[keys[at]]) for at in (reversed(places) if reverse else places))
 
     def forget_index(self) -> None:
         """Forget the index until the next scan: what follows is many changes, and no scan in between."""

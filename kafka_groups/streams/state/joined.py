@@ -75,22 +75,26 @@ class JoinedStates:
         found = [row for each in states for row in each.scan(low, high)]
         yield from sorted(found, key=lambda row: states[0].key_bytes(row[0]), reverse=reverse)
 
-    def fetch(self, key: bytes, first_ms: int, last_ms: int) -> list[StoredWindow]:
+    def fetch(self, key: bytes, first_ms: int, last_ms: int, *, reverse: bool = False) -> list[StoredWindow]:
         """Return the rows of a key whose windows start from `first_ms` to `last_ms`, both included, in this order."""
         states: Sequence[WindowState] = self._states
-        return sorted((row for each in states for row in each.fetch(key, first_ms, last_ms)), key=_start_and_row)
+        found = (row for each in states for row in each.fetch(key, first_ms, last_ms))
+        return sorted(found, key=_start_and_row, reverse=reverse)
 
-    def find(self, key: bytes, earliest_end_ms: int, latest_start_ms: int) -> list[StoredSession]:
+    def find(
+        self, key: bytes, earliest_end_ms: int, latest_start_ms: int, *, reverse: bool = False
+    ) -> list[StoredSession]:
         """Return a key's sessions that end and start within these times, both included, in order of their ends."""
         states: Sequence[SessionState] = self._states
         found = (row for each in states for row in each.find(key, earliest_end_ms, latest_start_ms))
-        return sorted(found, key=_end_and_row)
+        return sorted(found, key=_end_and_row, reverse=reverse)
 
-    def all(self, *times_ms: int) -> list[Any]:
+    def all(self, *times_ms: int, reverse: bool = False) -> list[Any]:
         """Return all windows or sessions in order of time and key."""
         found = [row for each in self._states for row in each.all(*times_ms)]
         # Each state is in this order, so that the whole is in the order of one store.
-        return sorted(found, key=_start_and_row if isinstance(self.definition, WindowDefinition) else _end_and_row)
+        by_time = _start_and_row if isinstance(self.definition, WindowDefinition) else _end_and_row
+        return sorted(found, key=by_time, reverse=reverse)
 
 
 def _start_and_row(window: StoredWindow) -> tuple[int, bytes]:

@@ -28,6 +28,9 @@ class KeyValueState(StoreRows):
     Args:
         definition: The store.
         surroundings: What it works with.
+
+    Attributes:
+        read_key: Returns the key with these bytes.
     """
 
     def __init__(self, definition: KeyValueDefinition[Any, Any], surroundings: StoreSurroundings) -> None:
@@ -35,7 +38,7 @@ class KeyValueState(StoreRows):
         super().__init__(definition.name, definition.value, layout, surroundings, caching=definition.caching is True)
         self.definition = definition
         self._write_key = definition.key.serializer(surroundings.topic, is_key=True)
-        self._read_key = definition.key.deserializer(surroundings.topic, is_key=True)
+        self.read_key = definition.key.deserializer(surroundings.topic, is_key=True)
 
     def key_bytes(self, key: Any) -> bytes:
         """Return a key as the store has it."""
@@ -46,7 +49,7 @@ class KeyValueState(StoreRows):
     ) -> Iterator[tuple[Any, FoundValue]]:
         """Iterate over keys with `low` <= key < `high`, each with value and timestamp. A snapshot."""
         found = self._table.scan(low, high)
-        read_key, decoded = self._read_key, self.decoded
+        read_key, decoded = self.read_key, self.decoded
         return ((read_key(key, ()), decoded(stored)) for key, stored in (reversed(found) if reverse else found))
 
 

@@ -2,7 +2,8 @@
 
 import struct
 from collections.abc import Iterator, Mapping
-from heapq import merge
+from heapq import merge, nlargest, nsmallest
+from itertools import islice
 from typing import Final
 
 from kafka_groups.streams.state.engine import Changes, EngineReader, KeyedBytes, Table
@@ -81,6 +82,66 @@ class Segments:
         # a row and its beginning tell whose it is.
         length = len(key) + self.place_bytes
         return [each for rows in found for each in rows if len(each[0]) == length and each[0].startswith(key)]
+
+    def scan_key(
+        self, key: bytes, low: bytes, high: bytes | None, first_ms: int, last_ms: int, *, reverse: bool
+    ) -> Iterator[KeyedBytes]:
+        """Iterate over a key's pairs of these times with `low` <= row < `high`, in the order of rows.
+
+        Both bounds begin with the key.
+        """
+        length = len(key) + self.place_bytes
+        for number in self._numbers(first_ms, last_ms, reverse=reverse):
+            for row, stored in self._tables[number].scan(low, high, reverse=reverse):
+                # Rows of longer keys may lie between those of a key. As both bounds begin with it, the length tells.
+                if len(row) == length:
+                    yield row, stored
+
+    def page_by_time(
+        self, first_ms: int, last_ms: int, after: bytes | None, limit: int, *, reverse: bool
+    ) -> list[KeyedBytes]:
+        """Return up to so many rows of these times, both included, in the order of time and row.
+
+        Args:
+            first_ms: The first time.
+            last_ms: The last one.
+            after: The row after which they begin; before which, if the order is reversed.
+            limit: The most rows.
+            reverse: Whether the order is reversed.
+        """
+        found: list[KeyedBytes] = []
+        if after is not None:
+            # The rest of one time needs no order by time. Where many rows have few times, as in most windows, pages are
+            # then parts of one scan.
+            time_ms = self.time_in(after)
+            found = self._of_time(time_ms, after, limit, reverse=reverse)
+            first_ms, last_ms = (
+                (first_ms, min(last_ms, time_ms - 1)) if reverse else (max(first_ms, time_ms + 1), last_ms)
+            )
+        for number in self._numbers(first_ms, last_ms, reverse=reverse):
+            if len(found) >= limit:
+                break
+            found += self._first_of(number, first_ms, last_ms, limit - len(found), reverse=reverse)
+        return found
+
+    def _numbers(self, first_ms: int, last_ms: int, *, reverse: bool) -> list[int]:
+        first, last = first_ms // self._segment_ms, last_ms // self._segment_ms
+        return sorted((number for number in self._tables if first <= number <= last), reverse=reverse)
+
+    def _of_time(self, time_ms: int, after: bytes, limit: int, *, reverse: bool) -> list[KeyedBytes]:
+        table = self._tables.get(time_ms // self._segment_ms)
+        if table is None:
+            return []
+        rows = table.scan(b"", after, reverse=True) if reverse else table.scan(after + b"\0", None)
+        packed, begin, end = _TIME.pack(time_ms), -self.place_bytes, _TIME.size - self.place_bytes or None
+        return list(islice((each for each in rows if each[0][begin:end] == packed), limit))
+
+    def _first_of(self, number: int, first_ms: int, last_ms: int, limit: int, *, reverse: bool) -> list[KeyedBytes]:
+        """Return the first rows of a segment in the order of time, with one look at each row."""
+        time_in, choose = self.time_in, nlargest if reverse else nsmallest
+        timed = ((time_in(row), row, stored) for row, stored in self._tables[number].scan(b"", None))
+        chosen = choose(limit, (each for each in timed if first_ms <= each[0] <= last_ms))
+        return [(row, stored) for _, row, stored in chosen]
 
     def by_number(self, changed: Rows, first_ms: int, last_ms: int) -> Iterator[Rows]:
         """Iterate over the rows of each segment that may have these times, in the order of segments.

@@ -1,7 +1,7 @@
 """Session stores: the state of one task, and what processors and queries see of it."""
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from kafka_groups.serdes import Window, Windowed
@@ -73,7 +73,9 @@ class SessionState(TimedRows):
         """Return the key of a session's row."""
         return key + _TIMES.pack(window.end_ms, window.start_ms)
 
-    def find(self, key: bytes, earliest_end_ms: int, latest_start_ms: int) -> list[StoredSession]:
+    def find(
+        self, key: bytes, earliest_end_ms: int, latest_start_ms: int, *, reverse: bool = False
+    ) -> list[StoredSession]:
         """Return a key's sessions that end and start within these times, both included, in order of their ends."""
         # Rows are in the order of ends, so those that end too early are never read. Starts are in no order and are
         # looked at one by one (SessionKeySchema in Kafka has the same layout).
@@ -81,8 +83,8 @@ class SessionState(TimedRows):
         length = len(key) + _TIMES.size
         low, high = key + _END.pack(first_ms), key + b"\xff" * (_TIMES.size + 1)
         rows = self._table.of_key(key, low, high, first_ms, MAX_MS)
-        return [
-            self._found(row, stored)
+        found = [
+            self.opened(row, stored)
             for row, stored in rows
             if len(row) == length
             # The upper bound is not exact, as a key may be followed by any bytes: the length and the beginning of a row
@@ -90,17 +92,20 @@ class SessionState(TimedRows):
             and row.startswith(key)
             and _END.unpack_from(row, length - _END.size)[0] <= latest_start_ms
         ]
+        return found[::-1] if reverse else found
 
-    def all(self) -> list[StoredSession]:
+    def all(self, *, reverse: bool = False) -> list[StoredSession]:
         """Return all sessions in order of end, key and start."""
-        return [self._found(*each) for each in self.scan_times(self.oldest_ms, MAX_MS)]
+        found = [self.opened(*each) for each in self.scan_times(self.oldest_ms, MAX_MS)]
+        return found[::-1] if reverse else found
 
     def ended(self, first_ms: int, last_ms: int) -> list[StoredSession]:
         """Return the sessions that end from `first_ms` to `last_ms`, with those that expired since the last commit."""
         # A final result is forwarded when its session has closed, which may be just after its retention has ended.
-        return [self._found(*each) for each in self.scan_closed(first_ms, last_ms)]
+        return [self.opened(*each) for each in self.scan_closed(first_ms, last_ms)]
 
-    def _found(self, row: bytes, stored: bytes) -> StoredSession:
+    def opened(self, row: bytes, stored: bytes) -> StoredSession:
+        """Return a row with the parts of its key."""
         end_ms, start_ms = _TIMES.unpack(row[-_TIMES.size :])
         return StoredSession(row, row[: -_TIMES.size], Window(start_ms, end_ms), stored)
 
@@ -153,8 +158,8 @@ class SessionStore(Generic[K, V]):
 
         They come in the order of their ends.
         """
-        found = self._state.find(self._state.key_bytes(key), earliest_end_ms, latest_start_ms)
-        return self._sessions(found, reverse=reverse)
+        key_bytes = self._state.key_bytes(key)
+        return self._sessions(self._state.find(key_bytes, earliest_end_ms, latest_start_ms, reverse=reverse))
 
     def fetch(self, key: K, *, reverse: bool = False) -> Iterator[tuple[Windowed[K], V]]:
         """Iterate over a key's sessions in the order of their ends."""
@@ -162,9 +167,9 @@ class SessionStore(Generic[K, V]):
 
     def all(self, *, reverse: bool = False) -> Iterator[tuple[Windowed[K], V]]:
         """Iterate over all sessions in order of end and key."""
-        return self._sessions(self._state.all(), reverse=reverse)
+        return self._sessions(self._state.all(reverse=reverse))
 
-    def _sessions(self, found: list[StoredSession], *, reverse: bool) -> Iterator[tuple[Windowed[K], V]]:
+    def _sessions(self, found: Iterable[StoredSession]) -> Iterator[tuple[Windowed[K], V]]:
         state = self._state
-        for each in reversed(found) if reverse else found:
+        for each in found:
             yield Windowed(state.key(each.key), each.window), state.value(each.stored)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from kafka_groups.serdes import Serde
-from kafka_groups.streams.state.engine import Changes, KeyedBytes, Notes
+from kafka_groups.streams.state.engine import Changes, EngineReader, KeyedBytes, Notes
 from kafka_groups.streams.state.formats import ValueFormat
 from kafka_groups.streams.state.rows import StoreRows
 from kafka_groups.streams.state.segments import MAX_MS, SegmentedTable, Segments
@@ -13,10 +13,21 @@ from kafka_groups.streams.state.state_store import ChangelogBatch, StoreSurround
 from kafka_groups.streams.state.time_index import TimeIndex
 from kafka_groups.types import Headers
 
-__all__ = ["MAX_MS", "TimedRows"]
+__all__ = ["MAX_MS", "TimedRows", "oldest_kept"]
 
 EXPIRED = "its row in the store has expired"
 _TIME = struct.Struct(">q")
+
+
+def _note_of(name: str) -> str:
+    return f"{name}#time"
+
+
+def oldest_kept(engine: EngineReader, name: str, retention_ms: int) -> int:
+    """Return the lowest time of a row of a store that has not expired, as it was committed."""
+    kept = engine.notes.get(_note_of(name))
+    oldest_ms: int = -retention_ms if kept is None else _TIME.unpack(kept)[0]
+    return oldest_ms
 
 
 class TimedRows(StoreRows):
@@ -51,9 +62,8 @@ class TimedRows(StoreRows):
         self._segments = segments
         self._retention_ms = retention_ms
         self._dropped = surroundings.dropped
-        self._note_name = f"{name}#time"
-        kept = surroundings.engine.notes.get(self._note_name)
-        self.oldest_ms: int = -retention_ms if kept is None else _TIME.unpack(kept)[0]
+        self._note_name = _note_of(name)
+        self.oldest_ms = oldest_kept(surroundings.engine, name, retention_ms)
         self._kept_ms = self.oldest_ms  # what expires until the next commit can still be forwarded
         self._index: TimeIndex | None = None
 

@@ -5,7 +5,7 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.streams.state.closed_versions import ClosedVersion, ClosedVersions
-from kafka_groups.streams.state.engine import Changes, Notes
+from kafka_groups.streams.state.engine import Changes, EngineReader, Notes
 from kafka_groups.streams.state.formats import TIMESTAMPED
 from kafka_groups.streams.state.position import Position
 from kafka_groups.streams.state.rows import StoreRows
@@ -20,6 +20,8 @@ __all__ = [
     "VersionedKeyValueStore",
     "VersionedRecord",
     "VersionedState",
+    "times_in",
+    "valid_version",
 ]
 
 K = TypeVar("K")
@@ -49,6 +51,40 @@ class StoredVersion(NamedTuple):
     valid_to_ms: int | None
 
 
+def _note_of(name: str) -> str:
+    return f"{name}#time"
+
+
+def times_in(engine: EngineReader, name: str) -> tuple[int, int]:
+    """Return the time of a store, and that of the latest tombstone that ended the versions of a key."""
+    kept = engine.notes.get(_note_of(name))
+    time_ms, deleted_ms = (_NO_TIME, _NO_TIME) if kept is None else _NOTE.unpack(kept)
+    return time_ms, deleted_ms
+
+
+def valid_version(
+    newest: bytes | None, closed: ClosedVersions, oldest_ms: int, key: bytes, as_of_ms: int | None
+) -> StoredVersion | None:
+    """Return the version of a key that is valid at a time, or None. Without a time: the newest one.
+
+    Args:
+        newest: The newest version, as it is stored.
+        closed: The other versions.
+        oldest_ms: The earliest time that may be asked for.
+        key: The key.
+        as_of_ms: The time.
+    """
+    if as_of_ms is None:
+        return None if newest is None else StoredVersion(newest, None)
+    # Even a value that is still valid is not told then, as in Java.
+    if as_of_ms < oldest_ms:
+        return None
+    if newest is not None and _TIME.unpack_from(newest)[0] <= as_of_ms:
+        return StoredVersion(newest, None)
+    found = closed.at(key, as_of_ms)
+    return None if found is None else StoredVersion(_TIME.pack(found.from_ms) + found.value, found.to_ms)
+
+
 class VersionedState(StoreRows):
     """The state of a versioned store. Operators work with it directly; their keys are bytes already.
 
@@ -73,12 +109,8 @@ class VersionedState(StoreRows):
         self._history_ms = definition.history_ms
         self._closed = ClosedVersions(surroundings.engine, definition.name, definition.segment_ms)
         self._changed: dict[tuple[bytes, int], bytes | None] = {}
-        self._note_name = f"{definition.name}#time"
-        kept = surroundings.engine.notes.get(self._note_name)
-        # The second time is that of the latest tombstone that ended the versions of a key.
-        self._time_ms: int
-        self._deleted_ms: int
-        self._time_ms, self._deleted_ms = (_NO_TIME, _NO_TIME) if kept is None else _NOTE.unpack(kept)
+        self._note_name = _note_of(definition.name)
+        self._time_ms, self._deleted_ms = times_in(surroundings.engine, definition.name)
 
     def key_bytes(self, key: Any) -> bytes:
         """Return a key as the store has it."""
@@ -93,16 +125,7 @@ class VersionedState(StoreRows):
 
     def version(self, key: bytes, as_of_ms: int | None = None) -> StoredVersion | None:
         """Return the version of a key that is valid at a time, or None. Without a time: the newest one."""
-        newest = self._table.get(key)
-        if as_of_ms is None:
-            return None if newest is None else StoredVersion(newest, None)
-        # Even a value that is still valid is not told then, as in Java.
-        if as_of_ms < self.oldest_ms:
-            return None
-        if newest is not None and _TIME.unpack_from(newest)[0] <= as_of_ms:
-            return StoredVersion(newest, None)
-        found = self._closed.at(key, as_of_ms)
-        return None if found is None else StoredVersion(_TIME.pack(found.from_ms) + found.value, found.to_ms)
+        return valid_version(self._table.get(key), self._closed, self.oldest_ms, key, as_of_ms)
 
     def put(self, key: bytes, value: Any, timestamp_ms: int, headers: Headers = ()) -> None:
         """Add a version, or replace the one of this time. None: the key has no value from then on.

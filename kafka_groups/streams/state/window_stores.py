@@ -1,7 +1,7 @@
 """Window stores: the state of one task, and what processors and queries see of it."""
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from kafka_groups.serdes import Window, Windowed
@@ -64,8 +64,13 @@ class WindowState(TimedRows):
             surroundings,
             # A cache would keep one of several values of a key and time.
             caching=definition.caching is True and not definition.retain_duplicates,
-            retention_ms=max(definition.retention_ms, 1),  # what was put last is there
+            retention_ms=self.kept_ms(definition),
         )
+
+    @staticmethod
+    def kept_ms(definition: WindowDefinition[Any, Any]) -> int:
+        """Return how long a store keeps its rows."""
+        return max(definition.retention_ms, 1)  # what was put last is there
 
     def key_bytes(self, key: Any) -> bytes:
         """Return a key as the store has it."""
@@ -101,7 +106,7 @@ class WindowState(TimedRows):
         number = {self._number_note: self._last_number.to_bytes(4)} if self.definition.retain_duplicates else {}
         return {**super().notes(), **number}
 
-    def fetch(self, key: bytes, first_ms: int, last_ms: int) -> list[StoredWindow]:
+    def fetch(self, key: bytes, first_ms: int, last_ms: int, *, reverse: bool = False) -> list[StoredWindow]:
         """Return the rows of a key whose windows start from `first_ms` to `last_ms`, both included, in this order."""
         # What has expired is not read, although it may still be there (InMemoryWindowStore.fetch in Kafka). No window
         # starts before 0, whose bytes would come after all others.
@@ -114,18 +119,21 @@ class WindowState(TimedRows):
         # Keys of other lengths may lie between the bounds: what follows the key has a fixed length, so the length of
         # the row tells.
         rows = self._table.of_key(key, low, high, first_ms, last_ms)
-        return [self._found(row, stored) for row, stored in rows if len(row) == length]
+        found = [self.opened(row, stored) for row, stored in rows if len(row) == length]
+        return found[::-1] if reverse else found
 
-    def all(self, first_ms: int = 0, last_ms: int = MAX_MS) -> list[StoredWindow]:
+    def all(self, first_ms: int = 0, last_ms: int = MAX_MS, *, reverse: bool = False) -> list[StoredWindow]:
         """Return the rows of all keys whose windows start from `first_ms` to `last_ms`, in order of start and key."""
-        return [self._found(*each) for each in self.scan_times(max(first_ms, self.oldest_ms), last_ms)]
+        found = [self.opened(*each) for each in self.scan_times(max(first_ms, self.oldest_ms), last_ms)]
+        return found[::-1] if reverse else found
 
     def started(self, first_ms: int, last_ms: int) -> list[StoredWindow]:
         """Return the same as `all`, with windows that have expired since the last commit."""
         # A final result is forwarded when its window has closed, which may be just after its retention has ended.
-        return [self._found(*each) for each in self.scan_closed(first_ms, last_ms)]
+        return [self.opened(*each) for each in self.scan_closed(first_ms, last_ms)]
 
-    def _found(self, row: bytes, stored: bytes) -> StoredWindow:
+    def opened(self, row: bytes, stored: bytes) -> StoredWindow:
+        """Return a row with the parts of its key."""
         return StoredWindow(row, row[: -_PLACE.size], self.time_in(row), stored)
 
 
@@ -173,27 +181,27 @@ class WindowStore(Generic[K, V]):
 
     def fetch(self, key: K, first_ms: int, last_ms: int, *, reverse: bool = False) -> Iterator[tuple[int, V]]:
         """Iterate over a key's windows that start from `first_ms` to `last_ms`, both included: start and value."""
-        found = self._state.fetch(self._state.key_bytes(key), first_ms, last_ms)
-        return ((each.start_ms, self._state.value(each.stored)) for each in (reversed(found) if reverse else found))
+        found = self._state.fetch(self._state.key_bytes(key), first_ms, last_ms, reverse=reverse)
+        return ((each.start_ms, self._state.value(each.stored)) for each in found)
 
     def fetch_all(self, first_ms: int, last_ms: int, *, reverse: bool = False) -> Iterator[tuple[Windowed[K], V]]:
         """Iterate over all windows that start from `first_ms` to `last_ms`, in order of start and key."""
-        return self._windows(self._state.all(first_ms, last_ms), reverse=reverse)
+        return self._windows(self._state.all(first_ms, last_ms, reverse=reverse))
 
     def fetch_range(
         self, low: K, high: K, first_ms: int, last_ms: int, *, reverse: bool = False
     ) -> Iterator[tuple[Windowed[K], V]]:
         """Iterate over the same windows of the keys from `low` to `high`, both included."""
         low_bytes, high_bytes = self._state.key_bytes(low), self._state.key_bytes(high)
-        found = [each for each in self._state.all(first_ms, last_ms) if low_bytes <= each.key <= high_bytes]
-        return self._windows(found, reverse=reverse)
+        found = self._state.all(first_ms, last_ms, reverse=reverse)
+        return self._windows(each for each in found if low_bytes <= each.key <= high_bytes)
 
     def all(self, *, reverse: bool = False) -> Iterator[tuple[Windowed[K], V]]:
         """Iterate over all windows, in order of start and key."""
-        return self._windows(self._state.all(), reverse=reverse)
+        return self._windows(self._state.all(reverse=reverse))
 
-    def _windows(self, found: list[StoredWindow], *, reverse: bool) -> Iterator[tuple[Windowed[K], V]]:
+    def _windows(self, found: Iterable[StoredWindow]) -> Iterator[tuple[Windowed[K], V]]:
         state, size_ms = self._state, self._state.definition.size_ms
-        for each in reversed(found) if reverse else found:
+        for each in found:
             window = Window(each.start_ms, min(each.start_ms + size_ms, MAX_MS))
             yield Windowed(state.key(each.key), window), state.value(each.stored)

@@ -95,7 +95,7 @@ class Deployment:
         """Return a view of what all instances have committed to a store."""
         application = self.configured()
         place = application.settings.tasks.topology.stores[store]
-        return committed_view(place, application.config.application_id, self._answers)
+        return committed_view(place, application.config.application_id, self._answers, clock=self.world.clock)
 
     def _answers(self, question: StoreQuestion) -> list[TaskAnswer]:
         workers = [worker for instance in self.running.values() for worker in instance.workers]

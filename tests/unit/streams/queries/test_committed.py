@@ -19,60 +19,17 @@ from kafka_groups.streams import (
     UserEndpoint,
     stores,
 )
-from kafka_groups.streams.engines.questions import PAGE_ROWS, StoreQuestion, TaskAnswer, answers
+from kafka_groups.streams.engines.questions import StoreQuestion, TaskAnswer, answers
 from kafka_groups.streams.engines.shared_memory import SharedEngine
 from kafka_groups.streams.queries.committed import committed_view
+from kafka_groups.streams.queries.paged_rows import PAGE_ROWS
 from kafka_groups.streams.state.engine import EngineStatus
-from kafka_groups.streams.state.opened_state import open_state
 from kafka_groups.streams.state.position import input_notes
-from kafka_groups.streams.state.state_store import RecordContext, StoreSurroundings
 from kafka_groups.streams.state.stores import StoreDefinition
-from kafka_groups.streams.topology.context import open_view
 from kafka_groups.streams.topology.node_graph import TopologyStore
 from kafka_groups.streams.topology.partitioning import partition_of
 from kafka_groups.types import TaskId, TopicPartition
-from tests.support.committed_states import commit
-
-TEXT = serdes.string
-ROWS = stores.key_value("rows", TEXT, TEXT)
-WINDOWS = stores.window("windows", TEXT, TEXT, size=timedelta(milliseconds=10), retention=timedelta(minutes=1))
-SESSIONS = stores.session("sessions", TEXT, TEXT, retention=timedelta(minutes=1))
-VERSIONS = stores.versioned("versions", TEXT, TEXT, history=timedelta(minutes=1))
-
-
-def filled(
-    definition: StoreDefinition, *fills: Callable[[Any], object], engines: list[SharedEngine] | None = None
-) -> Any:
-    """Return the view of a store that has a task for each of the functions, which fill it."""
-    engines = [] if engines is None else engines
-    for fill in fills:
-        engines.append(filled_engine(definition, fill))
-    return view_of(definition, engines)
-
-
-def view_of(
-    definition: StoreDefinition, engines: list[SharedEngine], *, partitions: int | None = None, **options: Any
-) -> Any:
-    """Return the view of a store in tasks with these engines, of the first partitions of the whole application.
-
-    As a worker does, it leaves out tasks that do not run, unless stale answers are allowed.
-    """
-
-    def ask(question: StoreQuestion) -> list[TaskAnswer]:
-        having = [(TaskId("0", at), engine) for at, engine in enumerate(engines) if engine.is_open]
-        running = [each for each in having if question.allows_stale or each[1].status is EngineStatus.ACTIVE]
-        return answers(question, definition, running, partitions or len(engines))
-
-    return committed_view(TopologyStore(definition=definition), "app", ask, **options)
-
-
-def filled_engine(definition: StoreDefinition, fill: Callable[[Any], object]) -> SharedEngine:
-    engine, record = SharedEngine(), RecordContext()
-    state = open_state(definition, StoreSurroundings(topic="t", engine=engine, record=record, is_caching=False))
-    fill(open_view(state, record))
-    commit(state, engine)
-    engine.set_status(EngineStatus.ACTIVE)
-    return engine
+from tests.unit.streams.queries.views import ROWS, SESSIONS, TEXT, VERSIONS, WINDOWS, filled, filled_engine, view_of
 
 
 def test_keys_of_all_tasks_come_in_order() -> None:
@@ -341,3 +298,14 @@ def test_a_copy_holds_back_the_position_of_a_stale_view() -> None:
     assert view.position == Position({"words": {0: 4}})
     engines.append(filled_engine(ROWS, lambda _: None))
     assert view.position == Position(), "nobody knows what the third one has"
+
+
+def test_a_global_store_has_the_position_of_its_own_topic() -> None:
+    engine = filled_engine(ROWS, lambda _: None)
+    engine.commit({}, notes=input_notes({TopicPartition("names", 1): 3, TopicPartition("others", 0): 9}))
+
+    def ask(question: StoreQuestion) -> list[TaskAnswer]:
+        return answers(question, ROWS, [(TaskId("0", 0), engine)], 0)
+
+    view = committed_view(TopologyStore(definition=ROWS, is_global=True, source_topic="names"), "app", ask)
+    assert view.position == Position({"names": {1: 2}})

@@ -1,0 +1,99 @@
+"""Rows of a store in several tasks, which are asked for page by page while a program iterates over them."""
+
+from collections.abc import Callable, Iterator, Sequence
+from heapq import merge
+from typing import Any, Final
+
+from attrs import evolve
+
+from kafka_groups.net.clock import Clock
+from kafka_groups.streams.engines.questions import TaskAnswer
+from kafka_groups.streams.errors import InvalidStateStoreError
+from kafka_groups.streams.state.engine import KeyedBytes
+from kafka_groups.streams.state.stored_rows import PageOf
+
+__all__ = ["LONGEST_ITERATION_S", "PAGE_ROWS", "PagedRows", "rows_of_each"]
+
+PAGE_ROWS: Final = 1_000
+"""The most rows that an iterator holds, of all tasks together."""
+
+LONGEST_ITERATION_S: Final = 30
+"""The time after which an iterator ends: it would read other and other states of the tasks."""
+
+NextPage = Callable[[TaskAnswer, PageOf], list[KeyedBytes]]
+"""Asks the task that has given an answer for another page."""
+
+
+class PagedRows:
+    """Iterates over the rows of several tasks in one order, and asks for more when it has handed out what it holds.
+
+    Args:
+        store: The name of the store, for errors.
+        page: The first page, which was asked for.
+        answers: The first page of each task. At least one.
+        next_page: Asks for another one.
+        order: Returns by what a row is ordered.
+        clock: Tells the time.
+
+    Attributes:
+        is_empty: Whether no task has had any row.
+    """
+
+    def __init__(
+        self,
+        store: str,
+        page: PageOf,
+        answers: Sequence[TaskAnswer],
+        next_page: NextPage,
+        order: Callable[[KeyedBytes], Any],
+        clock: Clock,
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._until_ms = clock.now_ms() + 1_000 * LONGEST_ITERATION_S
+        self._next_page = next_page
+        self.is_empty = not any(each.found for each in answers)
+        limit = rows_of_each(len(answers))
+        pages = [self._pages(each, page, limit) for each in answers]
+        self._rows: Iterator[KeyedBytes] = merge(*pages, key=order, reverse=page.reverse)
+
+    def __repr__(self) -> str:
+        return f"<PagedRows of {self._store!r}>"
+
+    def __iter__(self) -> Iterator[KeyedBytes]:
+        return self
+
+    def __next__(self) -> KeyedBytes:
+        """Return the next row.
+
+        Raises:
+            InvalidStateStoreError: The iterator is too old, or a task has gone.
+        """
+        if self._clock.now_ms() >= self._until_ms:
+            self.close()
+            raise InvalidStateStoreError(
+                f"The iterator over store {self._store!r} began {LONGEST_ITERATION_S} s ago, and ends. Ask for a "
+                "smaller range, or go on with another iterator from the last key that you got."
+            )
+        return next(self._rows)
+
+    def close(self) -> None:
+        """Hold nothing any more, and return no more rows."""
+        self._rows = iter(())
+
+    def _pages(self, answer: TaskAnswer, page: PageOf, limit: int) -> Iterator[KeyedBytes]:
+        # The first page was asked for before the number of tasks was known.
+        rows: list[KeyedBytes] = answer.found[:limit]
+        is_last = len(answer.found) < min(page.limit, limit + 1)
+        answer = evolve(answer, found=None)
+        while True:
+            yield from rows
+            if is_last:
+                return
+            rows = self._next_page(answer, evolve(page, after=rows[-1][0], limit=limit))
+            is_last = len(rows) < limit
+
+
+def rows_of_each(tasks: int) -> int:
+    """Return how many rows an iterator may hold of each of so many tasks."""
+    return max(PAGE_ROWS // max(tasks, 1), 1)
