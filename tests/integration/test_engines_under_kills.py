@@ -1,5 +1,6 @@
 """Engines on disk whose processes are killed or stopped at any step: nobody loses or overwrites what was committed."""
 
+import shutil
 import signal
 import threading
 from collections.abc import Iterator
@@ -17,7 +18,7 @@ from kafka_groups.testing.clock import ManualClock
 from tests.support.conditions import wait_until
 from tests.support.kept_states import CHANGELOG, DEFINED, TASK, Kept
 from tests.support.planted_defects import Patch, Plant
-from tests.support.state_writers import COMMITS, Writers, state_after
+from tests.support.state_writers import COMMITS, Writers, changes_of, state_after
 
 PATIENCE_MS = 1_000
 LIMIT_MS = 2_000
@@ -112,6 +113,43 @@ def test_a_writer_goes_on_where_it_was_killed_until_it_has_all(writers: Writers,
     engine.close()
 
 
+def sparse(kept: Kept) -> dict[str, dict[bytes, bytes]]:
+    """Leave a file most of which is free, and return what is in it."""
+    engine = kept.opened(DEFINED)
+    rows = {b"%05d" % number: bytes(200) for number in range(2_000)}
+    engine.commit({"a": rows, "b": rows})
+    for number in range(1, COMMITS + 1):
+        engine.commit(changes_of(1, number), {CHANGELOG: number})
+    engine.commit({"a": dict.fromkeys(rows), "b": dict.fromkeys(rows)})
+    state = state_of(engine)
+    engine.close()
+    return state
+
+
+@pytest.mark.slow
+def test_a_process_that_is_killed_while_it_makes_a_compact_copy_loses_nothing(
+    writers: Writers, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    origin = Kept(tmp_path / "app-origin")
+    expected = sparse(origin)
+    found, at, status = set(), 0, -signal.SIGKILL
+    while status:
+        at += 1
+        kept = Kept(tmp_path / f"app-{at}")
+        shutil.copytree(origin.folder, kept.folder)
+        writers.start(kept.folder, act="SIGKILL", at=at, compacted_bytes=1 << 16)
+        status = writers.said("ended")["ended"]
+        assert status in {-signal.SIGKILL, 0}
+        engine = kept.opened(DEFINED)
+        assert (state_of(engine), engine.positions) == (expected, {CHANGELOG: COMMITS}), f"step {at}"
+        kept.kill(engine)
+        found.add(tuple(kept.numbers()))
+        assert list((kept.folder / "trash").glob("*")) == []
+    assert found == {(1,), (2,)}
+    assert at > 15
+    assert caplog.records == []
+
+
 # ------------------------------------------------------------------------------------------------------ stopped owners
 
 
@@ -201,6 +239,28 @@ def test_a_task_whose_owner_was_stopped_runs_again_within_two_seconds_and_the_ti
     assert engine.positions == {CHANGELOG: last}
     engine.close()
     assert PATIENCE_MS <= took_ms <= LIMIT_MS + copied_ms[0]
+
+
+@pytest.mark.slow
+def test_a_worker_that_is_stopped_before_its_copy_counts_goes_on_with_what_the_next_owner_has_committed(
+    writers: Writers, tmp_path: Path
+) -> None:
+    kept = Kept(tmp_path / "app-mine")
+    stopped(writers, kept, "in a transaction")
+    with Writers() as late:
+        late.start(kept.folder, seed=1, act="SIGSTOP", on="before rename", at=1)
+        late.said("stopped")
+        engine = taken_over(kept, ManualClock(), 15.0)
+        engine.commit({"a": {b"ours": b"1"}}, {CHANGELOG: 1_000})
+        expected = state_of(engine)
+        engine.close()
+        late.signal(signal.SIGCONT)
+        assert late.said("opened")["opened"] == 1_000
+        assert late.said("ended") == {"ended": 0}
+    assert kept.numbers() == [1, 2], "the first owner is still there"
+    again = kept.opened(DEFINED)
+    assert (state_of(again), again.positions) == (expected, {CHANGELOG: 1_000})
+    again.close()
 
 
 def opened_in_place(patch: Patch) -> None:

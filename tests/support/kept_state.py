@@ -19,6 +19,7 @@ from kafka_groups.streams.engines.opening import DiskEngines
 from kafka_groups.streams.state.engine import Changes
 from kafka_groups.streams.workers.state_directory import StateDirectory, application_folder
 from kafka_groups.types import TaskId, TopicPartition
+from tests.support.kept_states import NEVER
 
 __all__ = [
     "ROWS",
@@ -100,6 +101,7 @@ def lmdb_folder(state_dir: Path) -> Path:
 
 
 def changed_mark(state_dir: Path, **changes: Any) -> None:
-    """Change the mark of the task's files."""
+    """Change the mark of the task's files. Openings are those without a commit."""
+    never = {"transaction": NEVER} if "openings" in changes else {}
     path = lmdb_folder(state_dir).with_name("mark.json")
-    write_json(path, {**(read_json(path) or {}), **changes})
+    write_json(path, {**(read_json(path) or {}), **never, **changes})

@@ -22,6 +22,8 @@ __all__ = ["BOOT", "CHANGELOG", "DEFINED", "PERSISTENT", "TASK", "Kept"]
 BOOT = "boot 1"
 TASK = TaskId("0", 0)
 CHANGELOG = TopicPartition("app-counts-changelog", 0)
+NEVER = 1 << 40
+"""A transaction that no file has reached."""
 PERSISTENT = stores.key_value("counts", serdes.string, serdes.string, persistent=True)
 DEFINED = tuple(stores.key_value(name, serdes.string, serdes.string, persistent=True) for name in ("a", "b"))
 """Two stores of one task."""
@@ -70,8 +72,8 @@ class Kept:
             owner.disown()
 
     def numbers(self) -> list[int]:
-        """The generations that there are."""
-        return sorted(int(each.name) for each in self.task.iterdir())
+        """The generations that there are, and those that do not count yet."""
+        return sorted(int(each.name.partition(".")[0]) for each in self.task.iterdir())
 
     def mark(self, number: int = 1) -> dict[str, Any]:
         """The mark of a generation, as it is in its file."""
@@ -79,8 +81,9 @@ class Kept:
         return found
 
     def change_mark(self, changes: Mapping[str, object], number: int = 1) -> None:
-        """Write other values into the mark of a generation."""
-        self.write_mark(json.dumps({**self.mark(number), **changes}), number)
+        """Write other values into the mark of a generation. Openings are those without a commit."""
+        never = {"transaction": NEVER} if "openings" in changes else {}
+        self.write_mark(json.dumps({**self.mark(number), **never, **changes}), number)
 
     def write_mark(self, text: str, number: int = 1) -> None:
         """Write a text in place of the mark of a generation."""

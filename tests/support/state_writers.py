@@ -21,11 +21,13 @@ import lmdb
 
 from kafka_groups.net.clock import SystemClock
 from kafka_groups.streams.engines import opening
+from kafka_groups.streams.engines.interface import TaskEngine
 from kafka_groups.streams.engines.lmdb_engine import LmdbEngine
 from kafka_groups.streams.engines.lmdb_rows import LmdbRows
-from kafka_groups.streams.engines.opening import DiskEngines
+from kafka_groups.streams.engines.opening import COMPACTED_BYTES, DiskEngines
 from kafka_groups.streams.engines.owned_engine import DiskEngine
 from kafka_groups.streams.state.engine import Changes
+from tests.support.conditions import wait_until
 from tests.support.kept_states import BOOT, CHANGELOG, DEFINED, TASK
 
 __all__ = ["COMMITS", "Writers", "changes_of", "state_after"]
@@ -188,7 +190,10 @@ def _with_steps(step: _Steps) -> None:
     for owner, name in (
         (os, "fsync"),
         (Path, "replace"),
+        (Path, "rename"),
         (Path, "mkdir"),
+        (LmdbEngine, "copy"),
+        (LmdbEngine, "free_bytes_in"),
         (LmdbRows, "apply"),
         (LmdbEngine, "_put"),
         (LmdbEngine, "_without_rows"),
@@ -207,6 +212,7 @@ def _written(
     boot: str = BOOT,
     commits: int = COMMITS,
     is_trusting: bool = False,
+    compacted_bytes: int = COMPACTED_BYTES,
 ) -> None:
     """Open a task, say what it has, commit and close.
 
@@ -219,12 +225,21 @@ def _written(
         boot: The boot of the machine.
         commits: The last commit.
         is_trusting: Whether it opens what it should not.
+        compacted_bytes: The free space with which it makes a compact copy.
     """
     step = _Steps(act, on, at)
     _with_steps(step)
     if is_trusting:
         setattr(opening, "reason_to_wipe", lambda *_args: None)  # noqa: B010
-    engine = DiskEngines(Path(folder), boot, SystemClock()).open(TASK, DEFINED)
+    engines = DiskEngines(Path(folder), boot, SystemClock(), compacted_bytes=compacted_bytes)
+    opened: list[TaskEngine | None] = []
+
+    def has_opened() -> bool:
+        opened.append(engines.open(TASK, DEFINED))
+        return opened[-1] is not None
+
+    wait_until(has_opened)
+    engine = opened[-1]
     assert isinstance(engine, DiskEngine)
     begun = engine.positions.get(CHANGELOG, 0)
     found = {name: len(list(engine.table(name).scan(b"", None))) for name in engine.tables("")}

@@ -5,13 +5,19 @@ A state is that of a task, or that of the global stores of a worker.
 Two live processes never write to one environment of LMDB. A process that was stopped in a commit would block the next
 one without a limit, or write old rows over new ones. So a process that finds the newest generation in use by another,
 which has lost the task, continues in a copy, the next generation.
+
+A process may be stopped at any step, lose the task to another one, and continue. So the next generation has the number
+of the one that it was made from and one more, and gets it in one step, which succeeds once, and only while nobody has
+opened the one before in the meantime. Until then it has a name that does not count.
 """
 
+import errno
 import os
 import random
 import shutil
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from attrs import evolve
 
@@ -20,6 +26,9 @@ from kafka_groups.streams.engines.posix_locks import has_locked
 from kafka_groups.types import random_uuid
 
 __all__ = ["Generation", "GenerationsFolder"]
+
+_UNFINISHED: Final = "."
+"""The separator of number and random text in the name of a generation that does not count yet."""
 
 
 class Generation:
@@ -44,7 +53,7 @@ class Generation:
     @property
     def number(self) -> int:
         """Its number, from 1."""
-        return int(self.path.name)
+        return int(self.path.name.partition(_UNFINISHED)[0])
 
     def own(self) -> bool:
         """Take it for this process, if no live process has it. Return whether that has succeeded.
@@ -141,19 +150,51 @@ class GenerationsFolder:
         """Return the newest generation that was used; None if there is none."""
         return next((each for each in reversed(self._generations()) if each.mark is not None), None)
 
-    def prepare(self) -> Generation:
-        """Make a generation behind all others, and own it. It has no mark: if the process dies, nothing counts.
+    def prepare(self, source: Generation | None = None) -> Generation:
+        """Make a generation that does not count before it is published, and own it.
+
+        Args:
+            source: The one that it follows. None: there is none.
 
         Raises:
             OSError: It cannot be made.
         """
-        numbers = [each.number for each in self._generations()]
-        path = self.path / str(max(numbers, default=0) + 1)
-        path.mkdir(parents=True)
-        made = Generation(path)
-        if not made.own():
-            raise BlockingIOError(f"Another process has taken {path}")
-        return made
+        numbers = [each.number for each in self._generations()] if source is None else [source.number]
+        made = self.path / f"{max(numbers, default=0) + 1}{_UNFINISHED}{random_uuid(random.SystemRandom())}"
+        made.mkdir(parents=True)
+        generation = Generation(made)
+        if not generation.own():
+            raise BlockingIOError(f"Another process has taken {made}")
+        return generation
+
+    def publish(self, made: Generation, source: Generation | None = None) -> bool:
+        """Let an unfinished generation with a mark count from now on. Return whether that has succeeded.
+
+        It has not if another process was first, or has opened what it was made from: whoever is late has lost the task.
+
+        Args:
+            made: The generation. This process owns it.
+            source: The one that it was made from, with the mark that it had then. None: there was none.
+
+        Raises:
+            OSError: It cannot be renamed.
+        """
+        if source is not None and not _has_owner(source):
+            return False
+        path = self.path / str(made.number)
+        try:
+            made.path.rename(path)  # fails if there is something
+        except OSError as error:
+            if error.errno in {errno.ENOENT, errno.ENOTEMPTY, errno.EEXIST}:
+                return False
+            raise
+        made.path = path
+        return self.is_newest(made)
+
+    def is_newest(self, generation: Generation) -> bool:
+        """Return whether no later generation counts."""
+        newest = self.newest()
+        return newest is not None and newest.number == generation.number
 
     def wipe(self) -> None:
         """Delete all generations.
@@ -161,22 +202,57 @@ class GenerationsFolder:
         Raises:
             OSError: They cannot be moved away.
         """
-        if not self.path.exists():
-            return
+        if self.path.exists():
+            self._throw_away(self.path)
+
+    def wipe_until(self, last: Generation) -> None:
+        """Delete a generation of this process, and those before it. Others may have made later ones since.
+
+        Raises:
+            OSError: They cannot be moved away.
+        """
+        # Beginning with the oldest: if the process dies here, the one that counts is still the one to be deleted.
+        for each in self._generations():
+            if each.number <= last.number:
+                self._throw_away(each.path)
+
+    def drop_unfinished(self) -> None:
+        """Delete generations that do not count yet, also those that other processes still make.
+
+        Raises:
+            OSError: They cannot be moved away.
+        """
+        for each in self.unfinished():
+            with suppress(FileNotFoundError):  # its process has published or deleted it
+                self._throw_away(each.path)
+
+    def unfinished(self) -> list[Generation]:
+        """Return the generations that do not count yet."""
+        named = [(each.name.partition(_UNFINISHED), each) for each in self._found()]
+        return [Generation(path) for (number, dot, _), path in named if dot and number.isdecimal()]
+
+    def forget_before(self, kept: Generation) -> None:
+        """Delete earlier generations that no process has any more, and what is left of a later one without a mark."""
+        for each in self._generations():
+            if (each.number < kept.number or each.mark is None) and each.number != kept.number and each.own():
+                each.delete()
+
+    def _throw_away(self, path: Path) -> None:
         self._trash.mkdir(parents=True, exist_ok=True)
         gone = self._trash / f"{self.path.name}-{random_uuid(random.SystemRandom())}"
         # Renamed first: a process that dies while it deletes must not leave half of a state that somebody opens.
-        self.path.rename(gone)
+        path.rename(gone)
         shutil.rmtree(gone, ignore_errors=True)
 
-    def forget_before(self, kept: Generation) -> None:
-        """Delete what no process has any more, but for one generation."""
-        for each in self._generations():
-            if each.number != kept.number and each.own():
-                each.delete()
-
     def _generations(self) -> list[Generation]:
-        if not self.path.exists():
-            return []
-        found = [each for each in self.path.iterdir() if each.name.isdecimal()]
+        found = [each for each in self._found() if each.name.isdecimal()]
         return [Generation(path) for path in sorted(found, key=lambda each: int(each.name))]
+
+    def _found(self) -> list[Path]:
+        return list(self.path.iterdir()) if self.path.exists() else []
+
+
+def _has_owner(generation: Generation) -> bool:
+    """Return whether nobody has opened a generation since its mark was read."""
+    present = read_mark(generation.path)
+    return present is not None and generation.mark is not None and present.owner == generation.mark.owner

@@ -12,13 +12,14 @@ from attrs import evolve, field, frozen
 
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.errors.texts import named
-from kafka_groups.streams.engines.generations import Generation
+from kafka_groups.streams.engines.commit_counts import counted_since_commit
+from kafka_groups.streams.engines.generations import Generation, GenerationsFolder
 from kafka_groups.streams.engines.left_folders import GLOBAL_FOLDER, TASKS_FOLDER
 from kafka_groups.streams.engines.lock_holders import has_environment_open, holds_lock
 from kafka_groups.streams.engines.machine import boot_id
 from kafka_groups.streams.engines.marks import FORMAT, Mark, read_json
 from kafka_groups.streams.engines.opening_rules import reason_to_wipe
-from kafka_groups.streams.engines.owned_engine import DATA_FOLDER
+from kafka_groups.streams.engines.owned_engine import DATA_FILE, DATA_FOLDER
 from kafka_groups.streams.engines.page_reader import FoundState, StoreSize
 from kafka_groups.streams.engines.reading_process import read_in_process
 from kafka_groups.streams.errors import CorruptedStateError, StateFilesError
@@ -248,7 +249,8 @@ def _task(folder: Path) -> KeptTask:
     try:
         generations = [Generation(each) for each in reversed(_numbered(folder))]
         newest = next((each for each in generations if each.mark is not None), None)
-        others = [_other(each) for each in generations if each is not newest]
+        unfinished = sorted(GenerationsFolder(folder, folder).unfinished(), key=lambda each: each.path)
+        others = [_other(each) for each in (*unfinished, *generations) if each is not newest]
         if newest is not None and newest.mark is not None:
             return evolve(_marked(folder, newest, newest.mark), others=others)
         broken = next((each.path for each in generations if (each.path / "mark.json").exists()), None)
@@ -287,11 +289,12 @@ def _marked(folder: Path, generation: Generation, mark: Mark) -> KeptTask:
 def _health(generation: Generation, mark: Mark) -> tuple[FilesHealth, str | None]:
     """Return whether the files may be opened."""
     # The stores that the topology has now are not known here, so none of them is another one than before.
-    why = reason_to_wipe(mark, mark.stores, boot_id())
+    data = generation.path / DATA_FOLDER / DATA_FILE
+    why = reason_to_wipe(counted_since_commit(mark, data), mark.stores, boot_id())
     if why is not None:
         return FilesHealth.DAMAGED if mark.is_damaged else FilesHealth.TO_BE_RESTORED, why
     # LMDB takes an empty file for none, and starts with a new environment.
-    if not _size(generation.path / DATA_FOLDER / "data.mdb"):
+    if not _size(data):
         return FilesHealth.TO_BE_RESTORED, "they lack data.mdb"
     return FilesHealth.NOT_CHECKED, None
 

@@ -6,11 +6,12 @@ from itertools import chain
 from pathlib import Path
 from typing import Final
 
+from kafka_groups.streams.engines.commit_counts import counted_since_commit
 from kafka_groups.streams.engines.generations import Generation, GenerationsFolder
 from kafka_groups.streams.engines.lmdb_engine import LmdbEngine
 from kafka_groups.streams.engines.marks import Mark
 from kafka_groups.streams.engines.opening_rules import reason_to_wipe
-from kafka_groups.streams.engines.owned_engine import DATA_FOLDER
+from kafka_groups.streams.engines.owned_engine import DATA_FILE, DATA_FOLDER
 from kafka_groups.streams.errors import StateFilesError
 from kafka_groups.types import TaskId
 
@@ -84,16 +85,21 @@ def positions_left(application: Path, boot: str) -> dict[TaskId, int]:
     found: dict[TaskId, int] = {}
     for folder, newest in _left(application, TASKS_FOLDER):
         subtopology, _, partition = folder.path.name.partition("_")
-        mark = newest.mark
+        mark = _counted(newest)
         if mark is not None and reason_to_wipe(mark, {}, boot) is None and partition.isdecimal():
             positions = mark.positions.values() if mark.is_clean else _read_positions(newest, mark)
             found[TaskId(subtopology, int(partition))] = sum(positions)
     return found
 
 
+def _counted(generation: Generation) -> Mark | None:
+    mark = generation.mark
+    return None if mark is None else counted_since_commit(mark, generation.path / DATA_FOLDER / DATA_FILE)
+
+
 def _read_positions(generation: Generation, mark: Mark) -> list[int]:
     # Damaged files can end this process. They must not do so at each start, so that counts as an opening.
-    generation.note(openings=mark.openings + 1)
+    generation.note(openings=mark.openings + 1, transaction=mark.transaction)
     try:
         found = list(LmdbEngine.positions_in(generation.path / DATA_FOLDER).values())
     except StateFilesError as error:

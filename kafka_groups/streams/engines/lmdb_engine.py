@@ -52,6 +52,7 @@ _NOTES = "#notes"
 _PLACE = Struct(">i")
 _POSITION = Struct(">qi")
 _UNKNOWN_EPOCH = -1
+_META_PAGES = 2
 MOST_TABLES: Final = 1_024
 MOST_READERS: Final = 512
 
@@ -315,6 +316,28 @@ class LmdbEngine:
         """Return whether there is an environment in a folder: a process may have been stopped while it made one."""
         data = path / "data.mdb"
         return data.exists() and data.stat().st_size > 0
+
+    @staticmethod
+    def free_bytes_in(folder: Path) -> int:
+        """Return how many bytes of a folder's file nothing uses. Nobody writes to it now.
+
+        Raises:
+            StateFilesError: It cannot be read.
+        """
+        lmdb = lmdb_module()
+        try:
+            with (
+                lmdb.open(str(folder), map_size=MAP_BYTES, readonly=True, max_dbs=MOST_TABLES) as env,
+                env.begin() as txn,
+            ):
+                with txn.cursor() as cursor:
+                    names = [bytes(key) for key in cursor.iternext(keys=True, values=False)]
+                tables = [env.stat(), *(txn.stat(env.open_db(name, txn=txn, create=False)) for name in names)]
+                used = sum(each["branch_pages"] + each["leaf_pages"] + each["overflow_pages"] for each in tables)
+                pages: int = env.info()["last_pgno"] + 1 - _META_PAGES - used
+                return pages * int(env.stat()["psize"])
+        except lmdb.Error as error:
+            raise files_error(lmdb, folder, error) from error
 
     @staticmethod
     def copy(source: Path, target: Path) -> None:

@@ -27,7 +27,10 @@ class Mark:
     Attributes:
         boot_id: The boot of the machine in which they were opened last.
         is_clean: Whether they were closed, with everything on the disk.
-        openings: How often they were opened since the last commit.
+        openings: How often they were opened since the last commit, as far as that was known at the last opening.
+        transaction: LMDB's number of the last commit before that.
+        owner: Another text for each opening.
+        is_compacting: Whether the process that opened them began with a compact copy.
         positions: The positions in changelogs at the clean end, by `topic-partition`.
         stores: How each store is laid out, by its name.
         is_damaged: Whether the process that had them open has died of them.
@@ -39,6 +42,9 @@ class Mark:
     stores: Mapping[str, str] = field(validator=instance_of(dict))
     is_clean: bool = field(default=False, validator=instance_of(bool))
     openings: int = field(default=1, validator=instance_of(int))
+    transaction: int = field(default=0, validator=instance_of(int))
+    owner: str = field(default="", validator=instance_of(str))
+    is_compacting: bool = field(default=False, validator=instance_of(bool))
     positions: Mapping[str, int] = field(factory=dict, validator=instance_of(dict))
     is_damaged: bool = field(default=False, validator=instance_of(bool))
     format: int = FORMAT

@@ -1,7 +1,7 @@
 """Makes the engines of a worker whose application has stores on disk."""
 
 import logging
-import threading
+import random
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Final
@@ -10,24 +10,27 @@ from attrs import evolve, frozen
 
 from kafka_groups.errors.texts import sentences
 from kafka_groups.net.clock import Clock
+from kafka_groups.streams.engines.commit_counts import counted_since_commit
+from kafka_groups.streams.engines.generation_copy import GenerationCopy
 from kafka_groups.streams.engines.generations import Generation, GenerationsFolder
 from kafka_groups.streams.engines.interface import TaskEngine
 from kafka_groups.streams.engines.left_folders import global_folder, positions_left, task_folder, wipe_unused
 from kafka_groups.streams.engines.lmdb_engine import LmdbEngine
 from kafka_groups.streams.engines.marks import Mark
 from kafka_groups.streams.engines.opening_rules import global_layouts, layouts, reason_to_wipe
-from kafka_groups.streams.engines.owned_engine import DATA_FOLDER, DiskEngine
+from kafka_groups.streams.engines.owned_engine import DATA_FILE, DATA_FOLDER, DiskEngine
 from kafka_groups.streams.engines.shared_memory import SharedEngine
 from kafka_groups.streams.engines.split_engine import SplitEngine
-from kafka_groups.streams.errors import CorruptedStateError, StateDiskError
+from kafka_groups.streams.errors import CorruptedStateError, StateDiskError, StateFilesError
 from kafka_groups.streams.state.stores import StoreDefinition
-from kafka_groups.types import TaskId
+from kafka_groups.types import TaskId, random_uuid
 
-__all__ = ["CLEANUP_DELAY_MS", "DiskEngines"]
+__all__ = ["CLEANUP_DELAY_MS", "COMPACTED_BYTES", "DiskEngines"]
 
 _log = logging.getLogger(__name__)
 
 CLEANUP_DELAY_MS: Final = 600_000
+COMPACTED_BYTES: Final = 64 << 20
 _TIDY_MS: Final = 60_000
 _PATIENCE_MS: Final = 1_000
 """The time that a former owner has to close the files of a task. Then the next owner continues in a copy."""
@@ -44,6 +47,8 @@ class DiskEngines:
         clock: Tells the time.
         cleanup_delay_ms: How long the files of a task that has moved away are kept (`state.cleanup.delay.ms`).
         number: Which worker of the process this is, from 1. Each has global stores of its own.
+        compacted_bytes: Files are copied without the space that nothing uses when they are opened, if it is more than
+            this and than half of them.
     """
 
     def __init__(
@@ -53,6 +58,7 @@ class DiskEngines:
         clock: Clock,
         cleanup_delay_ms: int = CLEANUP_DELAY_MS,
         number: int = 1,
+        compacted_bytes: int = COMPACTED_BYTES,
     ) -> None:
         self._folder = folder
         self._boot = boot
@@ -60,6 +66,7 @@ class DiskEngines:
         self._cleanup_delay_ms = cleanup_delay_ms
         self._began_ms, self._tidied_ms = clock.wall_ms(), clock.now_ms()
         self._number = number
+        self._compacted_bytes = compacted_bytes
         self._openings: dict[TaskId | None, _Opening] = {}  # None: the global stores
 
     def __repr__(self) -> str:
@@ -104,7 +111,7 @@ class DiskEngines:
             return SharedEngine()
         opening = self._openings.get(of)
         if opening is None:
-            opening = self._openings[of] = _Opening(wanted, self._boot)
+            opening = self._openings[of] = _Opening(wanted, self._boot, self._compacted_bytes)
         disk = opening.look(self._clock.now_ms())
         if disk is None:
             return None
@@ -187,48 +194,103 @@ class _WantedState:
 
 
 class _Opening:
-    """The opening of one state, which may have to wait for a former owner."""
+    """The opening of one state, which may have to wait for a former owner, or for a copy."""
 
-    def __init__(self, wanted: _WantedState, boot: str) -> None:
+    def __init__(self, wanted: _WantedState, boot: str, compacted_bytes: int) -> None:
         self._wanted = wanted
         self._folder, self._layouts = wanted.folder, wanted.layouts
         self._boot = boot
-        self._waits_until_ms: int | None = None
-        self._copying: _Copying | None = None
+        self._compacted_bytes = compacted_bytes
+        self._waits_for: str | None = None
+        self._waits_until_ms = 0
+        self._copy: GenerationCopy | None = None
+        self._is_compacting = False
 
     def look(self, now_ms: int) -> DiskEngine | None:
         """Return the engine if the files can be opened now."""
         try:
-            return self._copied() if self._copying is not None else self._opened(now_ms)
+            return self._copied() if self._copy is not None else self._opened(now_ms)
         except OSError as error:
             raise _disk_error(self._folder.path, error) from error
 
     def give_up(self) -> None:
         """Leave nothing behind."""
-        if self._copying is not None:
-            self._copying.give_up()
+        if self._copy is not None:
+            self._copy.give_up()
 
     def _opened(self, now_ms: int) -> DiskEngine | None:
         newest = self._folder.newest()
         if newest is None or newest.mark is None:
             if self._folder.has_files():
-                self._wipe(_NO_MARK)
+                self._warn("deleted", _NO_MARK)
+                self._folder.wipe()
             return self._fresh()
-        return self._owned(newest) if newest.own() else self._beside(newest, newest.mark, now_ms)
+        if not newest.own():
+            return self._beside(newest, newest.mark, now_ms)
+        try:
+            return self._owned(newest)
+        except BaseException:
+            newest.disown()
+            raise
 
-    def _owned(self, found: Generation) -> DiskEngine:
+    # ------------------------------------------------------------------------------------ in place
+
+    def _owned(self, found: Generation) -> DiskEngine | None:
         mark = found.mark
-        why = _NO_MARK if mark is None else reason_to_wipe(mark, self._layouts, self._boot)
-        if mark is not None and why is None:
-            return self._in_place(found, mark)
-        found.disown()
-        self._wipe(why or _NO_MARK)
+        if mark is None:
+            return self._wiped(found, _NO_MARK)
+        mark = counted_since_commit(mark, found.path / DATA_FOLDER / DATA_FILE)
+        why = reason_to_wipe(mark, self._layouts, self._boot)
+        return self._wiped(found, why) if why is not None else self._in_place(found, mark)
+
+    def _in_place(self, found: Generation, mark: Mark) -> DiskEngine | None:
+        # A process that was ended while it made a compact copy says nothing about the files. It is not tried twice.
+        was_compacting = mark.is_compacting and not mark.is_clean
+        openings = 1 if mark.is_clean else mark.openings + (not was_compacting)
+        layouts = {**mark.stores, **self._layouts}
+        found.write(self._mark(layouts, openings=openings, transaction=mark.transaction))
+        # In this order: others look whether the mark is as before, and then publish what they have made.
+        self._folder.drop_unfinished()
+        if not self._folder.is_newest(found):
+            found.disown()
+            return None
+        if not was_compacting and self._is_sparse(found):
+            self._compact(found)
+            return None
+        return self._engine(found)
+
+    def _is_sparse(self, found: Generation) -> bool:
+        """Return whether a copy would be much smaller. Files never shrink."""
+        data = found.path / DATA_FOLDER / DATA_FILE
+        size = data.stat().st_size if data.exists() else 0
+        if size <= self._compacted_bytes:
+            return False
+        try:
+            free = LmdbEngine.free_bytes_in(found.path / DATA_FOLDER)
+        except StateFilesError as error:
+            _log.warning("The free space in %s is unknown: %s", data, error)  # the opening tells the rest
+            return False
+        return free > max(self._compacted_bytes, size // 2)
+
+    def _compact(self, found: Generation) -> None:
+        found.note(is_compacting=True)
+        _log.info("The store files of %s in %s are mostly free space, and are copied.", self._wanted.name, found.path)
+        self._copy, self._is_compacting = GenerationCopy(found, self._folder.prepare(found)), True
+
+    def _wiped(self, found: Generation, why: str) -> DiskEngine | None:
+        self._warn("deleted", why)
+        try:
+            self._folder.wipe_until(found)
+        finally:
+            found.disown()
         return self._fresh()
+
+    # ------------------------------------------------------------------------------------ in another generation
 
     def _beside(self, found: Generation, mark: Mark, now_ms: int) -> DiskEngine | None:
         """Wait for the process that has the files open, and then continue without it."""
-        if self._waits_until_ms is None:
-            self._waits_until_ms = now_ms + _PATIENCE_MS
+        if self._waits_for != mark.owner:
+            self._waits_for, self._waits_until_ms = mark.owner, now_ms + _PATIENCE_MS
         if now_ms < self._waits_until_ms:
             return None
         # The openings tell nothing while a process has survived the last of them.
@@ -236,58 +298,80 @@ class _Opening:
         if why is None and not LmdbEngine.has_written(found.path / DATA_FOLDER):
             why = "the process that has them open has written nothing yet"
         if why is not None:
-            self._leave(why)
-            return self._fresh()
+            self._warn("left alone", why)
+            return self._fresh(found)
         _log.warning(
             "Another process still has the stores of %s open in %s, and does not close them. This worker continues in "
             "a copy.",
             self._wanted.name,
             found.path,
         )
-        self._copying = _Copying(found, self._folder.prepare())
+        self._copy, self._is_compacting = GenerationCopy(found, self._folder.prepare(found)), False
         return None
 
     def _copied(self) -> DiskEngine | None:
-        copying = self._copying
-        if copying is None or copying.is_alive:
+        copy = self._copy
+        if copy is None or copy.is_alive:
             return None
-        self._copying = None
+        self._copy = None
         try:
-            made = copying.result()
+            made = copy.result()
         except CorruptedStateError as error:
-            self._leave(str(error))
-            return self._fresh()
-        return self._engine(made, Mark(boot_id=self._boot, stores=self._layouts))
+            if self._is_compacting:
+                return self._wiped(copy.source, str(error))
+            self._warn("left alone", str(error))
+            return self._fresh(copy.source)
+        except (OSError, StateFilesError) as error:
+            if copy.is_dropped:  # somebody who has opened the files has deleted it
+                self._waits_for = None
+                return None
+            if not self._is_compacting:
+                raise
+            _log.warning("The store files in %s stay as large as they are: %s", copy.source.path, error)
+            return self._engine(copy.source)
+        known = {} if copy.source.mark is None else copy.source.mark.stores
+        return self._published(made, copy.source, {**known, **self._layouts})
 
-    def _in_place(self, found: Generation, mark: Mark) -> DiskEngine:
-        openings = 1 if mark.is_clean else mark.openings + 1
-        return self._engine(found, Mark(boot_id=self._boot, stores={**mark.stores, **self._layouts}, openings=openings))
+    def _fresh(self, after: Generation | None = None) -> DiskEngine | None:
+        """Begin without rows, behind the files of a process that has them open, or without any."""
+        if after is None and self._folder.newest() is not None:
+            return None  # somebody has made it since
+        return self._published(self._folder.prepare(after), after, self._layouts)
 
-    def _fresh(self) -> DiskEngine:
-        return self._engine(self._folder.prepare(), Mark(boot_id=self._boot, stores=self._layouts))
-
-    def _engine(self, generation: Generation, mark: Mark) -> DiskEngine:
+    def _published(self, made: Generation, source: Generation | None, layouts: Mapping[str, str]) -> DiskEngine | None:
         try:
-            generation.write(mark)
-            (generation.path / DATA_FOLDER).mkdir(exist_ok=True)
+            made.write(self._mark(layouts))
+            (made.path / DATA_FOLDER).mkdir(exist_ok=True)
+            is_newest = self._folder.publish(made, source)
+        except FileNotFoundError:  # somebody who has opened the files has deleted it
+            is_newest = False
+        except BaseException:
+            made.delete()
+            raise
+        finally:
+            if source is not None:
+                source.disown()
+        if is_newest:
+            return self._engine(made)
+        made.delete()
+        self._waits_for = None
+        return None
+
+    def _engine(self, generation: Generation) -> DiskEngine | None:
+        try:
             engine = DiskEngine(generation)
         except CorruptedStateError as error:
-            generation.disown()
-            self._wipe(str(error))
-            return self._fresh()
+            return self._wiped(generation, str(error))
         except BaseException:
             generation.disown()
             raise
         self._folder.forget_before(generation)
         return engine
 
-    def _wipe(self, why: str) -> None:
-        self._warn("deleted", why)
-        self._folder.wipe()
-
-    def _leave(self, why: str) -> None:
-        """Begin without the files of a process that has them open. It may continue to use them."""
-        self._warn("left alone", why)
+    def _mark(self, layouts: Mapping[str, str], *, openings: int = 1, transaction: int = 0) -> Mark:
+        """Return the mark of files that are opened now."""
+        owner = str(random_uuid(random.SystemRandom()))
+        return Mark(boot_id=self._boot, stores=layouts, openings=openings, transaction=transaction, owner=owner)
 
     def _warn(self, outcome: str, why: str) -> None:
         names = ", ".join(sorted(self._layouts))
@@ -303,54 +387,6 @@ class _Opening:
         if self._wanted.unlogged:
             lost = ", ".join(sorted(self._wanted.unlogged))
             _log.error("All rows of %s in %s are lost: there is no changelog.", lost, self._wanted.name)
-
-
-class _Copying:
-    """Copies a generation into another one in a thread: it may be large, and the worker has other tasks."""
-
-    def __init__(self, source: Generation, target: Generation) -> None:
-        self._source, self._target = source, target
-        self._error: Exception | None = None
-        self._lock = threading.Lock()
-        self._is_done = self._is_given_up = False
-        self._thread = threading.Thread(target=self._main, name=f"copy-{target.path}", daemon=True)
-        self._thread.start()
-
-    @property
-    def is_alive(self) -> bool:
-        """True while it copies."""
-        return self._thread.is_alive()
-
-    def result(self) -> Generation:
-        """Return the copy.
-
-        Raises:
-            OSError: It failed.
-            StateFilesError: It failed.
-        """
-        if self._error is not None:
-            self._target.delete()
-            raise self._error
-        return self._target
-
-    def give_up(self) -> None:
-        """Delete the copy, as soon as it is finished."""
-        with self._lock:
-            self._is_given_up = True
-            if self._is_done:
-                self._target.delete()
-
-    def _main(self) -> None:
-        try:
-            folder = self._target.path / DATA_FOLDER
-            folder.mkdir()
-            LmdbEngine.copy(self._source.path / DATA_FOLDER, folder)
-        except Exception as error:  # the worker's thread raises it
-            self._error = error
-        with self._lock:
-            self._is_done = True
-            if self._is_given_up:
-                self._target.delete()
 
 
 def _wiped(folder: GenerationsFolder) -> None:

@@ -7,14 +7,16 @@ from kafka_groups.streams.engines.generations import Generation
 from kafka_groups.streams.engines.lmdb_engine import LmdbEngine
 from kafka_groups.streams.engines.marks import positions_text
 from kafka_groups.streams.errors import StateDiskError, StateFilesError
-from kafka_groups.streams.state.engine import NO_NOTES, NO_POSITIONS, Changes, Notes, Positions
 
-__all__ = ["DATA_FOLDER", "DiskEngine"]
+__all__ = ["DATA_FILE", "DATA_FOLDER", "DiskEngine"]
 
 _log = logging.getLogger(__name__)
 
 DATA_FOLDER: Final = "lmdb"
 """The folder of a generation with the files of LMDB."""
+
+DATA_FILE: Final = "data.mdb"
+"""The file in it that has the rows."""
 
 
 class DiskEngine(LmdbEngine):
@@ -31,25 +33,6 @@ class DiskEngine(LmdbEngine):
     def __init__(self, generation: Generation) -> None:
         super().__init__(generation.path / DATA_FOLDER)
         self._generation = generation
-        self._has_committed = False
-
-    def commit(self, changes: Changes, positions: Positions = NO_POSITIONS, notes: Notes = NO_NOTES) -> None:
-        """Apply the changes of all tables, positions and notes at once, or nothing of them.
-
-        Raises:
-            StateDiskError: The disk is full, or cannot be written. The engine has what it had before.
-            CorruptedStateError: The files are damaged.
-        """
-        if not self._changes_anything(changes, positions, notes):
-            return  # which tells nothing about the files
-        super().commit(changes, positions, notes)
-        # Openings are counted to find files that end the process. These did not.
-        if not self._has_committed:
-            self._has_committed = True
-            try:
-                self._note(openings=0)
-            except StateDiskError as error:
-                _log.warning("%s", error)  # the commit has succeeded
 
     def close(self) -> None:
         """Give the engine up. The next opening finds it as it is, also after a crash of the machine."""

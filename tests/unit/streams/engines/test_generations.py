@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from attrs import evolve
 
 from kafka_groups.streams.engines.generations import Generation, GenerationsFolder
 from kafka_groups.streams.engines.marks import Mark, read_mark
@@ -18,6 +19,7 @@ def folder(tmp_path: Path) -> GenerationsFolder:
 def marked(folder: GenerationsFolder) -> Generation:
     made = folder.prepare()
     made.write(MARK)
+    assert folder.publish(made)
     return made
 
 
@@ -52,12 +54,13 @@ def test_generations_are_numbered_and_the_newest_with_a_mark_counts(folder: Gene
         numbers.append(made.number)
         made.disown()
     assert numbers == list(range(1, 12))
-    unmarked = folder.prepare()
-    assert unmarked.number == 12
+    unfinished = folder.prepare()
+    unfinished.write(MARK)
+    assert unfinished.number == 12
     newest = folder.newest()
     assert newest is not None
     assert newest.number == 11
-    unmarked.disown()
+    unfinished.disown()
 
 
 def test_other_files_are_not_generations(folder: GenerationsFolder) -> None:
@@ -71,10 +74,13 @@ def test_other_files_are_not_generations(folder: GenerationsFolder) -> None:
 def test_a_folder_without_a_mark_may_be_what_is_left_of_a_state(folder: GenerationsFolder) -> None:
     assert not folder.has_files()
     made = folder.prepare()
-    assert not folder.has_files(), "somebody died before there was any state"
     (made.path / "lmdb").mkdir()
-    assert folder.has_files()
+    assert not folder.has_files(), "it does not count yet"
     made.disown()
+    (folder.path / "1").mkdir()
+    assert not folder.has_files(), "somebody died before there was any state"
+    (folder.path / "1" / "lmdb").mkdir()
+    assert folder.has_files()
 
 
 def test_a_wipe_leaves_nothing_of_a_task_and_of_others_everything(folder: GenerationsFolder, tmp_path: Path) -> None:
@@ -145,3 +151,84 @@ def test_a_folder_that_was_deleted_while_it_was_taken_is_not_owned(
     monkeypatch.undo()
     with pytest.raises(FileNotFoundError):
         found.write(MARK)
+
+
+# ------------------------------------------------------------------------------------------------------- publishing
+
+
+def unfinished(folder: GenerationsFolder, source: Generation | None) -> Generation:
+    made = folder.prepare(source)
+    made.write(MARK)
+    return made
+
+
+def test_one_of_several_that_follow_a_generation_is_published(folder: GenerationsFolder) -> None:
+    source = marked(folder)
+    first, second = unfinished(folder, source), unfinished(folder, source)
+    assert folder.publish(second, source)
+    assert not folder.publish(first, source)
+    newest = folder.newest()
+    assert newest is not None
+    assert (newest.path, newest.number) == (second.path, 2)
+    first.delete()
+    assert sorted(each.name for each in folder.path.iterdir()) == ["1", "2"]
+
+
+def test_one_that_was_dropped_is_not_published(folder: GenerationsFolder, tmp_path: Path) -> None:
+    source = marked(folder)
+    made = unfinished(folder, source)
+    assert folder.unfinished()[0].path == made.path
+    folder.drop_unfinished()
+    folder.drop_unfinished()
+    assert folder.unfinished() == []
+    assert not folder.publish(made, source)
+    assert folder.is_newest(source)
+    assert list((tmp_path / "trash").iterdir()) == []
+
+
+@pytest.mark.parametrize("is_there", [False, True])
+def test_one_whose_source_somebody_has_opened_or_deleted_is_not_published(
+    folder: GenerationsFolder, is_there: bool
+) -> None:
+    source = marked(folder)
+    made = unfinished(folder, folder.newest())
+    seen = folder.newest()
+    assert seen is not None
+    if is_there:
+        source.write(evolve(MARK, owner="another"))
+    else:
+        source.delete()
+    assert not folder.publish(made, seen)
+
+
+def test_one_behind_which_another_one_counts_is_not_published(folder: GenerationsFolder) -> None:
+    source = marked(folder)
+    late = unfinished(folder, source)
+    second = unfinished(folder, source)
+    assert folder.publish(second, source)
+    third = unfinished(folder, second)
+    assert folder.publish(third, second)
+    second.delete()
+    assert not folder.publish(late, source)
+    assert folder.is_newest(third)
+    folder.forget_before(late)
+    assert folder.is_newest(third), "nobody deletes later ones"
+
+
+def test_a_disk_that_refuses_to_publish_is_told(folder: GenerationsFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = unfinished(folder, None)
+
+    def refused(*_args: object) -> None:
+        raise OSError(30, "Read-only file system")
+
+    monkeypatch.setattr(Path, "rename", refused)
+    with pytest.raises(OSError, match="Read-only"):
+        folder.publish(made)
+
+
+def test_a_wipe_until_a_generation_leaves_later_ones(folder: GenerationsFolder) -> None:
+    first, second, third = (marked(folder) for _ in range(3))
+    folder.wipe_until(second)
+    assert [each.name for each in folder.path.iterdir()] == ["3"]
+    for each in (first, second, third):
+        each.disown()

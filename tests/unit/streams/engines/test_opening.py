@@ -2,6 +2,7 @@
 
 import logging
 import os
+import shutil
 import threading
 from collections.abc import Collection
 from datetime import timedelta
@@ -14,14 +15,17 @@ import pytest
 from kafka_groups import serdes
 from kafka_groups.streams import stores
 from kafka_groups.streams.engines import opening
-from kafka_groups.streams.engines.generations import Generation
+from kafka_groups.streams.engines.generation_copy import GenerationCopy
+from kafka_groups.streams.engines.generations import Generation, GenerationsFolder
 from kafka_groups.streams.engines.lmdb_engine import LmdbEngine
+from kafka_groups.streams.engines.marks import Mark
 from kafka_groups.streams.engines.opening import DiskEngines
 from kafka_groups.streams.engines.owned_engine import DATA_FOLDER, DiskEngine
 from kafka_groups.streams.engines.shared_memory import SharedEngine
 from kafka_groups.streams.engines.split_engine import SplitEngine
 from kafka_groups.streams.errors import StateDiskError, StateFilesError
 from kafka_groups.streams.state.stores import StoreDefinition
+from kafka_groups.testing.clock import ManualClock
 from tests.support.conditions import wait_until
 from tests.support.kept_states import BOOT, CHANGELOG, PERSISTENT, TASK, Kept
 
@@ -196,6 +200,23 @@ def test_a_commit_or_a_clean_close_begins_the_count_of_openings_anew(
         kept.opened().close()
     engine = kept.opened()
     assert has_all(engine)
+    assert told(caplog) == []
+    engine.close()
+
+
+def test_kills_after_a_commit_before_anything_else_are_no_openings_without_a_commit(
+    kept: Kept, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """LMDB's file tells of the commit: the process has no time to note it."""
+    kept.committed().close()
+    with monkeypatch.context() as patch:
+        patch.setattr(Generation, "note", lambda *_args, **_changes: None)
+        for number in range(8, 13):
+            engine = kept.opened()
+            engine.commit({"counts": {b"k": b"v"}}, {CHANGELOG: number})
+            kept.kill(engine)
+    engine = kept.opened()
+    assert (rows(engine), engine.positions) == ([(b"k", b"v")], {CHANGELOG: 12})
     assert told(caplog) == []
     engine.close()
 
@@ -463,7 +484,7 @@ def test_an_opening_that_is_given_up_leaves_no_copy(
 ) -> None:
     kept.kill(kept.committed())
     may_end, ended = threading.Event(), threading.Event()
-    copy, main = LmdbEngine.copy, opening._Copying._main
+    copy, main = LmdbEngine.copy, GenerationCopy._main
 
     def slow(source: Path, target: Path) -> None:
         assert may_end.wait(15)
@@ -474,7 +495,7 @@ def test_an_opening_that_is_given_up_leaves_no_copy(
         ended.set()
 
     monkeypatch.setattr(LmdbEngine, "copy", staticmethod(slow))
-    monkeypatch.setattr(opening._Copying, "_main", followed)
+    monkeypatch.setattr(GenerationCopy, "_main", followed)
     with kept.owned_elsewhere():
         engines = kept.engines()
         engines.open(TASK, [PERSISTENT])
@@ -502,6 +523,349 @@ def test_two_workers_do_not_share_a_generation(kept: Kept) -> None:
     assert engine is not None
     assert kept.engines().open(TASK, [PERSISTENT]) is None
     engine.close()
+
+
+# ----------------------------------------------------------------------------------- owners that are late
+
+
+class Late:
+    """A worker that stands still at a step of its opening, while another one gets the task."""
+
+    def __init__(self, kept: Kept, patch: pytest.MonkeyPatch, owner: str, step: str) -> None:
+        self.kept, self.owner = kept, owner
+        self.has_stood = False
+        target, name = STEPS[step]
+        called = getattr(target, name)
+
+        def stopped(*args: Any) -> Any:
+            if not self.has_stood:
+                self.has_stood = True
+                self.meanwhile()
+            return called(*args)
+
+        patch.setattr(target, name, staticmethod(stopped) if name == "copy" else stopped)
+        self.engines = kept.engines(clock=ManualClock())
+
+    def meanwhile(self) -> None:
+        """The former owner is stopped or has ended. The next one gets the task, commits and ends."""
+        kept = self.kept
+        if self.owner == "goes on":
+            engine = opened_in_time(kept, kept.engines())
+        else:
+            self.former.disown()
+            if self.owner == "wipes":
+                kept.engines().wipe(TASK)
+            engine = kept.opened()
+        engine.commit({"counts": {b"k": b"new"}}, {CHANGELOG: 9})
+        engine.close()
+
+    def open(self) -> list[int]:
+        """Open the task as the late worker does, and return the generations before it has continued."""
+        self.former = Generation(self.kept.task / "1")
+        assert self.former.own()
+        found: list[Any] = [self.engines.open(TASK, [PERSISTENT])]
+        clock: Any = self.engines._clock
+        clock.advance(PATIENCE_MS)
+
+        def has_looked() -> bool:
+            found.append(self.engines.open(TASK, [PERSISTENT]))
+            return self.has_stood and found[-1] is not None
+
+        wait_until(has_looked)
+        self.engine = found[-1]
+        self.former.disown()
+        return self.kept.numbers()
+
+
+STEPS: dict[str, tuple[Any, str]] = {
+    "before it looks at the files": (LmdbEngine, "has_written"),
+    "before it makes a generation": (GenerationsFolder, "prepare"),
+    "before it copies": (LmdbEngine, "copy"),
+    "before it writes a mark": (Generation, "write"),
+    "before it publishes": (GenerationsFolder, "publish"),
+    "before it renames": (Path, "rename"),
+}
+
+
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("owner", ["goes on", "opens in place", "wipes"])
+def test_a_worker_that_is_late_makes_no_generation_of_what_the_owner_has_left_behind(
+    kept: Kept, monkeypatch: pytest.MonkeyPatch, owner: str, step: str
+) -> None:
+    kept.kill(kept.committed())
+    with monkeypatch.context() as patch:
+        late = Late(kept, patch, owner, step)
+        late.open()
+    assert late.has_stood
+    assert rows(late.engine) == [(b"k", b"new")], "it has what the owner has committed"
+    assert late.engine.positions == {CHANGELOG: 9}
+    late.engine.close()
+    again = kept.opened()
+    assert (rows(again), again.positions) == ([(b"k", b"new")], {CHANGELOG: 9})
+    again.close()
+
+
+def test_a_worker_that_is_late_waits_anew_for_the_next_owner(kept: Kept) -> None:
+    kept.kill(kept.committed())
+    late, clock = kept.engines(clock=ManualClock()), ManualClock()
+    late._clock = clock
+    with kept.owned_elsewhere():
+        assert late.open(TASK, [PERSISTENT]) is None
+    owner = kept.opened()
+    clock.advance(PATIENCE_MS)
+    assert late.open(TASK, [PERSISTENT]) is None
+    assert kept.numbers() == [1]
+    clock.advance(PATIENCE_MS - 1)
+    assert late.open(TASK, [PERSISTENT]) is None
+    assert kept.numbers() == [1], "the owner has as much time to close them as any other"
+    owner.close()
+    late.give_up(TASK)
+
+
+@pytest.fixture
+def copied_without_lmdb(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process cannot have an environment open twice, so one that stands for two of them copies the file."""
+
+    def copy(source: Path, target: Path) -> None:
+        shutil.copy(source / "data.mdb", target)
+
+    monkeypatch.setattr(LmdbEngine, "copy", staticmethod(copy))
+
+
+@pytest.mark.usefixtures("copied_without_lmdb")
+def test_a_worker_that_is_late_does_not_publish_what_an_owner_who_has_come_since_goes_on_with(
+    kept: Kept,
+) -> None:
+    kept.kill(kept.committed())
+    former = Generation(kept.task / "1")
+    assert former.own()
+    owners: list[DiskEngine] = []
+    prepare = GenerationsFolder.prepare
+
+    def stopped(folder: GenerationsFolder, source: Generation | None = None) -> Generation:
+        former.disown()
+        owners.append(kept.opened())
+        return prepare(folder, source)
+
+    late = kept.engines()
+    late.open(TASK, [PERSISTENT])
+    kept.clock.advance(PATIENCE_MS)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(GenerationsFolder, "prepare", stopped)
+        assert late.open(TASK, [PERSISTENT]) is None
+    copying = late._openings[TASK]._copy
+    assert copying is not None
+    wait_until(lambda: not copying.is_alive)
+    owners[0].commit({"counts": {b"k": b"new"}}, {CHANGELOG: 9})
+    assert late.open(TASK, [PERSISTENT]) is None
+    assert kept.numbers() == [1]
+    assert late.open(TASK, [PERSISTENT]) is None, "it waits for the owner"
+    owners[0].close()
+    engine = late.open(TASK, [PERSISTENT])
+    assert isinstance(engine, DiskEngine)
+    assert engine.positions == {CHANGELOG: 9}
+    engine.close()
+
+
+def test_a_copy_that_is_published_just_when_files_are_opened_in_place_counts(
+    kept: Kept, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept.kill(kept.committed())
+    drop = GenerationsFolder.drop_unfinished
+
+    def late(folder: GenerationsFolder) -> None:
+        monkeypatch.undo()
+        source = folder.newest()
+        made = folder.prepare(source)
+        made.write(Mark(boot_id=BOOT, stores={"counts": "KeyValue"}))
+        (made.path / DATA_FOLDER).mkdir()
+        assert folder.publish(made, source)
+        made.disown()
+        drop(folder)
+
+    monkeypatch.setattr(GenerationsFolder, "drop_unfinished", late)
+    engines = kept.engines()
+    assert engines.open(TASK, [PERSISTENT]) is None
+    engine = engines.open(TASK, [PERSISTENT])
+    assert isinstance(engine, DiskEngine)
+    assert engine._generation.number == 2
+    engine.close()
+
+
+def test_a_worker_that_is_late_does_not_wipe_what_an_owner_has_begun_since(
+    kept: Kept, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept.committed().close()
+    owners: list[LmdbEngine] = []
+    wipe = GenerationsFolder.wipe_until
+
+    def stopped(folder: GenerationsFolder, last: Generation) -> None:
+        monkeypatch.undo()
+        owners.append(opened_in_time(kept, kept.engines(), [WINDOWS]))
+        wipe(folder, last)
+
+    monkeypatch.setattr(GenerationsFolder, "wipe_until", stopped)
+    late = kept.engines()
+    assert late.open(TASK, [WINDOWS]) is None
+    assert kept.numbers() == [2]
+    owners[0].commit({"counts@1": {b"k": b"new"}}, {CHANGELOG: 9})
+    assert late.open(TASK, [WINDOWS]) is None, "it waits for the owner"
+    owners[0].close()
+    engine = late.open(TASK, [WINDOWS])
+    assert isinstance(engine, DiskEngine)
+    assert engine.positions == {CHANGELOG: 9}
+    engine.close()
+
+
+# ------------------------------------------------------------------------------------------------------- compact copies
+
+
+ROWS = {b"%05d" % number: bytes(200) for number in range(2_000)}
+
+
+def sparse(kept: Kept) -> int:
+    """Leave files most of which are free. Return their size."""
+    engine = kept.committed()
+    engine.commit({"counts": ROWS, "counts@1": ROWS})
+    engine.commit({"counts": dict.fromkeys(ROWS), "counts@1": None})
+    engine.commit({"counts": {b"l": b"w"}}, {CHANGELOG: 9})
+    engine.close()
+    return size_of(kept, 1)
+
+
+def size_of(kept: Kept, number: int) -> int:
+    return (kept.task / str(number) / DATA_FOLDER / "data.mdb").stat().st_size
+
+
+def opened_compact(kept: Kept, compacted_bytes: int) -> DiskEngine:
+    engines = DiskEngines(kept.folder, BOOT, kept.clock, compacted_bytes=compacted_bytes)
+    found: list[Any] = []
+
+    def has_opened() -> bool:
+        found.append(engines.open(TASK, [PERSISTENT]))
+        return found[-1] is not None
+
+    wait_until(has_opened)
+    engine = found[-1]
+    assert isinstance(engine, DiskEngine)
+    return engine
+
+
+def is_whole(engine: LmdbEngine) -> bool:
+    return (rows(engine), engine.positions) == ([(b"k", b"v"), (b"l", b"w")], {CHANGELOG: 9})
+
+
+def test_files_that_are_mostly_free_go_on_in_a_compact_copy(kept: Kept, caplog: pytest.LogCaptureFixture) -> None:
+    large = sparse(kept)
+    kept.change_mark({"stores": {"counts": "KeyValue", "other": "KeyValue"}})
+    engine = opened_compact(kept, 1 << 16)
+    assert is_whole(engine)
+    assert kept.numbers() == [2]
+    assert size_of(kept, 2) < large / 10
+    assert kept.mark(2)["stores"] == {"counts": "KeyValue", "other": "KeyValue"}
+    engine.commit({}, {CHANGELOG: 10})
+    engine.close()
+    again = opened_compact(kept, 1 << 16)
+    assert again.positions == {CHANGELOG: 10}
+    assert kept.numbers() == [2], "they are small now"
+    again.close()
+    assert told(caplog) == []
+
+
+def test_files_with_less_free_space_than_the_limit_or_than_half_are_opened_as_they_are(kept: Kept) -> None:
+    large = sparse(kept)
+    engine = opened_compact(kept, large)
+    assert kept.numbers() == [1]
+    engine.commit({"counts": ROWS})
+    engine.close()
+    opened_compact(kept, 1 << 16).close()
+    assert kept.numbers() == [1], "half of it and more is used"
+
+
+def test_the_task_waits_until_the_copy_is_made_and_nobody_else_opens_it(
+    kept: Kept, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sparse(kept)
+    may_end, ended = threading.Event(), threading.Event()
+    copy, main = LmdbEngine.copy, GenerationCopy._main
+
+    def slow(source: Path, target: Path) -> None:
+        assert may_end.wait(15)
+        copy(source, target)
+
+    def followed(copying: Any) -> None:
+        main(copying)
+        ended.set()
+
+    monkeypatch.setattr(LmdbEngine, "copy", staticmethod(slow))
+    monkeypatch.setattr(GenerationCopy, "_main", followed)
+    engines = DiskEngines(kept.folder, BOOT, kept.clock, compacted_bytes=1 << 16)
+    assert engines.open(TASK, [PERSISTENT]) is None
+    assert kept.engines().open(TASK, [PERSISTENT]) is None
+    engines.give_up(TASK)
+    may_end.set()
+    assert ended.wait(15)
+    engine = kept.opened()
+    assert is_whole(engine)
+    assert kept.numbers() == [1]
+    engine.close()
+
+
+def test_a_disk_without_room_for_the_copy_is_told_and_the_files_are_opened_as_they_are(
+    kept: Kept, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    sparse(kept)
+
+    def full(source: Path, _target: Path) -> None:
+        raise StateDiskError(f"No space left on device for {source}")
+
+    with monkeypatch.context() as faults:
+        faults.setattr(LmdbEngine, "copy", staticmethod(full))
+        engine = opened_compact(kept, 1 << 16)
+    assert is_whole(engine)
+    assert kept.numbers() == [1]
+    (warning,) = told(caplog)
+    assert "stay as large as they are: No space left on device" in warning
+    engine.close()
+
+
+def test_damage_that_the_copy_finds_wipes(kept: Kept, caplog: pytest.LogCaptureFixture) -> None:
+    sparse(kept)
+    copy = LmdbEngine.copy
+
+    def damaged(source: Path, target: Path) -> None:
+        (source / "data.mdb").write_bytes(b"garbage " * 4_096)
+        copy(source, target)
+
+    with pytest.MonkeyPatch.context() as faults:
+        faults.setattr(LmdbEngine, "copy", staticmethod(damaged))
+        engine = opened_compact(kept, 1 << 16)
+    assert is_fresh(engine)
+    (warning,) = told(caplog)
+    assert "are deleted, because the store files in " in warning
+    engine.close()
+
+
+def test_a_process_that_is_killed_while_it_copies_is_no_reason_to_wipe(
+    kept: Kept, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It may be killed again before its next commit. The copy is not tried twice in a row."""
+    sparse(kept)
+    with monkeypatch.context() as faults:
+        faults.setattr(LmdbEngine, "copy", staticmethod(lambda *_: None))
+        engines = DiskEngines(kept.folder, BOOT, kept.clock, compacted_bytes=1 << 16)
+        assert engines.open(TASK, [PERSISTENT]) is None
+        copying = engines._openings[TASK]._copy
+        assert copying is not None
+        wait_until(lambda: not copying.is_alive)
+        copying.source.disown()  # the process has ended
+        copying._target.disown()
+    for number in (1, 2):
+        engine = opened_compact(kept, 1 << 16)
+        assert is_whole(engine)
+        assert kept.numbers() == [number]
+        kept.kill(engine)
+    assert told(caplog) == []
 
 
 # ------------------------------------------------------------------------------------------------------------ bad disks

@@ -71,6 +71,7 @@ def test_files_that_a_worker_had_open_which_a_signal_of_damage_has_ended_are_res
     for folder, is_clean in zip(folders, (False, True, False), strict=True):
         left = folder.prepare()
         left.write(Mark(boot_id="now", stores={}, is_clean=is_clean))
+        assert folder.publish(left)
         left.disown()
     alive = folders[2].newest()
     assert alive is not None
