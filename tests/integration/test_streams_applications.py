@@ -280,6 +280,9 @@ def test_the_process_that_has_a_key_is_found(scene: Scene, tmp_path: Path) -> No
     scene.publish(100)
     with at(7001) as first, at(7002, workers=2) as second:
         apps = {7001: first, 7002: second}
+        for app in apps.values():
+            app.wait_until_running(60)
+            app.key_query_metadata(COUNTS, "to")  # known at once, also where workers have to tell their parent
         wait_until(lambda: counted(first, second) == times(100) and counted(first) and counted(second), 60)
 
         def is_told() -> bool:

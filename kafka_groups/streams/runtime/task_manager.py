@@ -301,7 +301,8 @@ class TaskManager:
     async def _follow_growth(self) -> None:
         """Let tasks whose topics have gained partitions begin again after a commit, and global stores read them."""
         globals_ = self._parts.global_stores
-        if not globals_.is_open or not (self.tasks or globals_.states):
+        # A member that is left without tasks tells which process has a key, too.
+        if not globals_.is_open or not (self.tasks or globals_.states or self.is_settled):
             return
         # Growth that was found is kept until it was followed: the commit before may have to wait.
         counts = self._grown_to or await self._watch.counts()

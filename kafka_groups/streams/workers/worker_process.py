@@ -59,7 +59,9 @@ def work(program: bytes, number: int, pipe: Connection, is_paused: bool) -> None
     parent.start()
     life = ApplicationLife(lambda state, _before: _tell(parent, state, life, orders))
     try:
-        worker = _started(pickle.loads(program), number, life, is_paused=is_paused)  # noqa: S301 - from the parent
+        worker = _made(pickle.loads(program), number, life)  # noqa: S301 - from the parent
+        parent.worker = worker
+        _start(worker, life, is_paused=is_paused)
     except Exception as error:  # importing the user's topology may raise anything; the parent must learn of it
         _log.exception("The worker cannot start")
         parent.send(WorkerChanged(StreamsState.ERROR, reason_of(error)))
@@ -76,10 +78,14 @@ class WorkerParent(ParentPipe):
         pipe: The pipe to the parent.
         orders: Gets the orders.
         close_s: How long the process may take to end by itself, in seconds.
+
+    Attributes:
+        worker: The worker, once it is made.
     """
 
     def __init__(self, pipe: Connection, orders: Orders, close_s: float = LONGEST_CLOSE_S) -> None:
         super().__init__(pipe)
+        self.worker: WorkerThread | None = None
         self._orders = orders
         self._close_s = close_s
         self._questions: queue.SimpleQueue[AskStore] = queue.SimpleQueue()
@@ -121,18 +127,20 @@ class WorkerParent(ParentPipe):
             self._leave(_TERMINATED)
 
 
-def _started(program: WorkerProgram, number: int, life: ApplicationLife, *, is_paused: bool) -> WorkerThread:
+def _made(program: WorkerProgram, number: int, life: ApplicationLife) -> WorkerThread:
     log_format = f"%(asctime)s %(levelname)s worker {number} %(name)s: %(message)s"
     logging.basicConfig(level=program.log_level, format=log_format)
     application = configured_application(program.build(), program.mapping, program.keywords, program.listeners)
     name = worker_name(application.config.application_id, number)
     uncaught = UncaughtErrors(application.config.uncaught_exception_handler)
-    worker = WorkerThread(lambda: assembled_worker(application, program.process_id, number), life, name, uncaught)
+    return WorkerThread(lambda: assembled_worker(application, program.process_id, number), life, name, uncaught)
+
+
+def _start(worker: WorkerThread, life: ApplicationLife, *, is_paused: bool) -> None:
     if is_paused:
         worker.pause()
     life.enter(StreamsState.REBALANCING)
     worker.start()
-    return worker
 
 
 def _obey(worker: WorkerThread, orders: Orders, life: ApplicationLife) -> int:
@@ -149,8 +157,12 @@ def _report(worker: WorkerThread, parent: ParentPipe) -> None:
     """Send metrics once a second until the worker or the parent ends."""
     pause = threading.Event()
     while worker.is_alive and not pause.wait(_METRICS_S):
-        if not parent.send(WorkerMeasured(worker.metrics(), worker.replaced, worker.places)):
+        if not parent.send(_measured(worker)):
             return
+
+
+def _measured(worker: WorkerThread) -> WorkerMeasured:
+    return WorkerMeasured(worker.metrics(), worker.replaced, worker.places)
 
 
 def _do(worker: WorkerThread, order: Order) -> None:
@@ -167,8 +179,11 @@ def _do(worker: WorkerThread, order: Order) -> None:
         worker.request_shutdown()
 
 
-def _tell(parent: ParentPipe, state: StreamsState, life: ApplicationLife, orders: Orders) -> None:
+def _tell(parent: WorkerParent, state: StreamsState, life: ApplicationLife, orders: Orders) -> None:
     try:
+        # A program that has waited for RUNNING may ask at once which process has a key.
+        if state is StreamsState.RUNNING and parent.worker is not None:
+            parent.send(_measured(parent.worker))
         parent.send(WorkerChanged(state, None if life.error is None else reason_of(life.error)))
     finally:
         if life.has_ended:

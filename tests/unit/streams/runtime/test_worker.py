@@ -58,6 +58,8 @@ async def test_a_worker_for_which_the_group_has_no_task_is_running() -> None:
     assert not process.worker.is_running
     process.member.is_spare = True
     assert process.worker.is_running
+    await process.turn_until(lambda: process.worker.partition_counts)  # with which it tells who has a key
+    assert process.worker.partition_counts["words"] == 1
 
 
 async def test_a_worker_that_has_lost_its_tasks_is_not_running() -> None:
