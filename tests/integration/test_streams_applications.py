@@ -203,6 +203,41 @@ def test_tasks_go_back_to_the_process_that_has_their_files(scene: Scene, tmp_pat
         assert [listener.reads[partition] for partition in had[name]] == [0] * len(had[name])
 
 
+USERS = stores.key_value("users", serdes.string, serdes.string, persistent=True)
+
+
+def with_users(posts: str) -> Topology:
+    builder = StreamsBuilder()
+    users = builder.global_table(posts, key=serdes.string, value=serdes.string, store=USERS)
+    others = builder.stream(f"{posts}-others", key=serdes.string, value=serdes.string)
+    others.join(users, lambda _, text: text, on=lambda key, _: key).to(f"{posts}-joined", value=serdes.string)
+    return builder.build()
+
+
+def has_users(app: KafkaStreams, count: int) -> bool:
+    return len(list(app.store(USERS).all())) == count
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_global_table_on_disk_is_there_after_a_restart(scene: Scene, tmp_path: Path, workers: int) -> None:
+    create_topics({"bootstrap.servers": scene.servers}, {f"{scene.posts}-others": 1, f"{scene.posts}-joined": 1})
+    for count in (20, 30):
+        scene.publish(count)
+        listener = Reading()
+        app = KafkaStreams(
+            partial(with_users, scene.posts), application_id=f"{scene.posts}-app", bootstrap_servers=scene.servers,
+            num_workers=workers, state_dir=str(tmp_path), state_restore_listener=listener,
+        )  # fmt: skip
+        with app:
+            app.wait_until_running(60)
+            wait_until(partial(has_users, app, count))
+        if workers == 1:
+            assert sum(listener.reads.values()) == count
+        folders = [each.name for each in (next(tmp_path.glob("app-*")) / "global").iterdir()]
+        assert sorted(folders) == [str(number + 1) for number in range(workers)]
+
+
 def partitions_of(app: KafkaStreams) -> list[int]:
     """The partitions of the counts that a process has."""
     found = []
