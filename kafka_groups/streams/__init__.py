@@ -72,6 +72,7 @@ if TYPE_CHECKING:
         StateRestoreListener,
         SuspendReason,
     )
+    from kafka_groups.streams.serving.server import StateServer
     from kafka_groups.streams.state import stores
     from kafka_groups.streams.state.key_value import KeyValueStore, TimestampedKeyValueStore, ValueAndTimestamp
     from kafka_groups.streams.state.position import Position
@@ -139,6 +140,7 @@ __all__ = [
     "SourceRecord",
     "StandbyUpdateListener",
     "StateRestoreListener",
+    "StateServer",
     "StateStoreMigratedError",
     "StatusesChanged",
     "StoreNotAvailableError",
@@ -228,6 +230,7 @@ _MODULES = MappingProxyType({
     "SourceRecord": "topology.records",
     "StandbyUpdateListener": "runtime.restore_listeners",
     "StateRestoreListener": "runtime.restore_listeners",
+    "StateServer": "serving.server",
     "StateStoreMigratedError": "errors",
     "StatusesChanged": "member.rules.member_events",
     "StoreNotAvailableError": "errors",

@@ -284,6 +284,11 @@ class _Application:
                 "other processes have all tasks, ask them."
             ) from error
 
+    @property
+    def stores(self) -> Mapping[str, StoreDefinition]:
+        """The stores of the topology, by their names."""
+        return {name: place.definition for name, place in self._topology.graph.stores.items()}
+
     def key_query_metadata(
         self, store: StoreDefinition | str, key: Any, partitioner: Partitioner | None = None
     ) -> KeyQueryMetadata:

@@ -1,10 +1,12 @@
 """`kafka-groups streams run` on an embedded cluster, as users start and stop it."""
 
+import json
 import os
 import re
 import signal
 import subprocess
 import sys
+import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from kafka_groups.librdkafka.partition_reader import BEGINNING, PartitionReader
 from kafka_groups.testing import FAST_SETTINGS, EmbeddedCluster
 from kafka_groups.types import TopicPartition
 from tests.support.conditions import wait_until
+from tests.support.workers.worker_programs import free_port
 
 COMMAND = [sys.executable, "-W", "error", "-m", "kafka_groups.cli", "streams", "run"]
 PROGRAM = """
@@ -90,10 +93,13 @@ def wait_for(state: str, process: "subprocess.Popen[str]") -> None:
 
 @pytest.mark.parametrize("number", [pytest.param(signal.SIGINT, marks=pytest.mark.slow), signal.SIGTERM])
 def test_an_application_runs_until_a_signal(cluster: EmbeddedCluster, start: Start, number: signal.Signals) -> None:
-    process = start("shop:build", "--workers", "1", "-c", "application.id=shop")
+    port = free_port()
+    process = start("shop:build", "--workers", "1", "-c", "application.id=shop", "--state-address", f"127.0.0.1:{port}")
     wait_for("RUNNING", process)
     cluster.produce("posts", ["a", "b"])
     assert written(cluster, 2) == {b"A", b"B"}
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/stores", timeout=30) as answer:
+        assert json.load(answer) == {"stores": {}, "processes": []}
     process.send_signal(number)
     out, errors = process.communicate(timeout=30)
     assert out.splitlines() == ["PENDING_SHUTDOWN", "NOT_RUNNING"]
@@ -174,6 +180,7 @@ def test_an_error_of_the_topology_is_the_exit_status(cluster: EmbeddedCluster, s
         (["shop:build", "-c", "soon"], "'soon' is not of the form KEY=VALUE"),
         (["shop:build", "--workers", "0"], "--workers"),
         (["shop:build", "--probe-address", "8080"], "Invalid value '8080' for probe.address"),
+        (["shop:build", "--state-address", "8080"], "address='8080': '8080' is not in the form host:port"),
     ],
 )
 def test_a_configuration_that_is_invalid_is_refused(start: Start, arguments: list[str], said: str) -> None:

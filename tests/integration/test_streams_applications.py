@@ -1,8 +1,11 @@
 """Applications end to end, on the embedded broker and a real Kafka: counts go on after restarts, moves and kills."""
 
+import json
 import multiprocessing
 import os
 import signal
+import urllib.error
+import urllib.request
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, suppress
@@ -23,6 +26,7 @@ from kafka_groups.streams import (
     KeyValueStore,
     Position,
     StateRestoreListener,
+    StateServer,
     StateStoreMigratedError,
     StoreNotAvailableError,
     StreamsBuilder,
@@ -39,6 +43,7 @@ from kafka_groups.types import TopicPartition
 from tests.support.conditions import wait_until
 from tests.support.kafka.real_kafka import unique
 from tests.support.members.counted_application import DefaultStore
+from tests.support.workers.worker_programs import free_port
 
 Test = TypeVar("Test", bound=Callable[..., None])
 COUNTS = stores.key_value("counts", serdes.string, serdes.int64)
@@ -276,6 +281,45 @@ def users(posts: str) -> Topology:
     builder = StreamsBuilder()
     builder.stream(posts, key=serdes.string, value=serdes.string).group_by_key().count(store=COUNTS)
     return builder.build()
+
+
+@pytest.mark.slow
+def test_any_process_answers_over_http_whoever_has_the_key(scene: Scene, tmp_path: Path) -> None:
+    ports = free_port(), free_port()
+
+    def at(port: int, workers: int) -> KafkaStreams:
+        return KafkaStreams(
+            partial(word_count, scene.posts), application_id=f"{scene.posts}-app", bootstrap_servers=scene.servers,
+            commit_interval_ms=100, application_server=f"localhost:{port}", num_workers=workers,
+            state_dir=str(tmp_path / str(port)),
+        )  # fmt: skip
+
+    def asked(port: int, word: str) -> tuple[int, object]:
+        try:
+            with urllib.request.urlopen(f"http://localhost:{port}/stores/counts/get?key={word}", timeout=60) as answer:
+                return answer.status, json.load(answer).get("value")
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, None
+
+    scene.publish(100)
+    wanted = {word: (200, count) for word, count in times(100).items()} | {"nowhere": (404, None)}
+    found: dict[int, dict[str, tuple[int, object]]] = {}
+
+    def all_are_right() -> bool:
+        found.update({port: {word: asked(port, word) for word in wanted} for port in ports})
+        return found == dict.fromkeys(ports, wanted)
+
+    with (
+        at(ports[0], 1) as first,
+        at(ports[1], 2) as second,
+        StateServer(first, f"localhost:{ports[0]}"),
+        StateServer(second, f"localhost:{ports[1]}"),
+    ):
+        wait_until(lambda: counted(first) and counted(second) and all_are_right(), 60, lambda: found)
+        second.close(60)
+        wait_until(lambda: {word: asked(ports[0], word) for word in wanted} == wanted, 60)
+        assert asked(ports[1], "be")[0] == 503
 
 
 @pytest.mark.slow

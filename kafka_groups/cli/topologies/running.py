@@ -2,6 +2,7 @@
 
 import logging
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import click
@@ -11,7 +12,7 @@ from kafka_groups.cli.key_value import keys_and_values, refuse_repeated
 from kafka_groups.cli.output import BOOTSTRAP_OPTIONS, say
 from kafka_groups.cli.topologies.loading import load_function, topology_argument
 from kafka_groups.errors import ConfigurationError, KafkaGroupsError
-from kafka_groups.streams import KafkaStreams, StreamsState
+from kafka_groups.streams import KafkaStreams, StateServer, StreamsState
 
 __all__ = ["run_application"]
 
@@ -44,7 +45,13 @@ _LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
     metavar="HOST:PORT",
     help="Where to answer GET /live and GET /ready, for Kubernetes. The same as --set probe.address=HOST:PORT.",
 )
-def run_application(
+@click.option(
+    "--state-address",
+    metavar="HOST:PORT",
+    help="Where to answer questions to the stores over HTTP, without authentication. Needs the extra streams-http. "
+    "Other processes pass questions on to the address in application.server.",
+)
+def run_application(  # noqa: PLR0913 - the command's options
     build: str,
     *,
     bootstrap_servers: str | None,
@@ -52,6 +59,7 @@ def run_application(
     pairs: tuple[str, ...],
     workers: int | None,
     probe_address: str | None,
+    state_address: str | None,
 ) -> None:
     """Run an application until Ctrl-C or SIGTERM, which let it commit and leave its group.
 
@@ -73,7 +81,8 @@ def run_application(
     except ConfigurationError as error:
         raise click.UsageError(str(error)) from error
     try:
-        app.run()
+        with nullcontext() if state_address is None else StateServer(app, state_address):
+            app.run()
     except ConfigurationError as error:
         raise click.UsageError(str(error)) from error
     except KafkaGroupsError as error:
