@@ -42,10 +42,12 @@ def opened(engine: Engine) -> VersionedState:
 def valid_at(model: Versions, newest_ms: int, key: str, as_of_ms: int | None) -> VersionedRecord[str] | None:
     versions = model.get(key, {})
     begun = [each for each in versions if as_of_ms is None or each <= as_of_ms]
-    if not begun or (as_of_ms is not None and as_of_ms < newest_ms - HISTORY_MS):
+    if not begun:
         return None
     value, from_ms = versions[max(begun)], max(begun)
     later = [each for each in versions if each > from_ms]
+    if later and as_of_ms is not None and as_of_ms < newest_ms - HISTORY_MS:
+        return None
     return None if value is None else VersionedRecord(value, from_ms, min(later, default=None))
 
 

@@ -10,12 +10,23 @@ from attrs import evolve
 from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatTopology
 from kafka_groups.streams.processors import foreign_keys
 from kafka_groups.streams.processors.subscriptions import Instruction
+from kafka_groups.streams.state.engine import Changes
+from kafka_groups.streams.state.formats import TIMESTAMPED
+from kafka_groups.streams.state.state_store import ChangelogBatch
 from kafka_groups.streams.state.stores import StoreDefinition, WindowDefinition
+from kafka_groups.streams.state.versioned_stores import NOT_PUT, VersionedState
 from tests.topologies.catalogue import Twin
 from tests.topologies.golden import REAL_CLOCK
 from tests.topologies.scripts import Output, Run
 
-__all__ = ["NOT_COMPARED", "in_order", "javas_subscriptions", "without_real_times", "without_row_numbers"]
+__all__ = [
+    "NOT_COMPARED",
+    "in_order",
+    "javas_subscriptions",
+    "javas_versions",
+    "without_real_times",
+    "without_row_numbers",
+]
 
 _LOST = "A store in memory without a cache drops windows before Java emits them, if a record makes time jump."
 _KEPT = "Java's caches still find sessions and windows that their store has dropped; ours expire them."
@@ -94,4 +105,38 @@ def javas_subscriptions() -> Iterator[None]:
                 yield foreign, instruction
 
     with mock.patch.object(foreign_keys, "_inner_changes", theirs):
+        yield
+
+
+@contextmanager
+def javas_versions() -> Iterator[None]:
+    """Let versioned stores log what they refuse, and forget tombstones while they are restored, as Java's do.
+
+    Java's look at the time of a whole batch, and forget a tombstone that is older than the history then, before they
+    take an older value of its key that came later.
+    """
+    ours = VersionedState.put
+
+    def put(self: VersionedState, key: bytes, value: object, timestamp_ms: int, headers: object = ()) -> None:
+        ours(self, key, value, timestamp_ms)
+        if self.valid_to_ms == NOT_PUT:
+            self._changed[key, timestamp_ms] = None if value is None else self._encode(value, timestamp_ms)
+
+    def restore(self: VersionedState, batch: ChangelogBatch) -> Changes:
+        oldest_ms = max([self._time_ms, *batch.timestamps_ms]) - self._history_ms
+        kept_ms = oldest_ms - oldest_ms % self.definition.segment_ms
+        for key, value, time_ms in zip(batch.keys, batch.values, batch.timestamps_ms, strict=True):
+            if time_ms < self.oldest_ms:
+                continue
+            newest = self.version(key)
+            if value is not None or time_ms >= kept_ms:
+                self._set(key, None if value is None else TIMESTAMPED.join(value, time_ms), time_ms)
+            elif newest is not None and self.decoded(newest.stored)[1] <= time_ms:
+                self._table.put(key, None)
+            self._time_ms = max(self._time_ms, time_ms)
+        changes = self.changes()
+        self.committed()
+        return changes
+
+    with mock.patch.object(VersionedState, "put", put), mock.patch.object(VersionedState, "restore", restore):
         yield

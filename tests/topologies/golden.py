@@ -27,6 +27,7 @@ REAL_CLOCK = frozenset({"timestamps_wall_clock"})
 """Topologies whose records have times of the system's clock, as Java's driver gives its own to punctuators alone."""
 
 _SEED, _RECORDS = 6, 8  # with this seed, records meet the bounds of windows
+_VERSIONED_SEED, _VERSIONED_RECORDS = 7, 36  # with these, joins and groups get versions that are out of order
 _ENCODED = "b64:"
 
 
@@ -60,7 +61,9 @@ def ask(oracle: JavaOracle, name: str) -> Golden:
         description = oracle.describe(name)
     except RefusedTopologyError as refusal:
         return Golden(refused=refusal.chain)
-    script = script_for(name, _SEED, description.inputs, _RECORDS + 4 * len(description.inputs))
+    is_versioned = name.startswith("versioned_")
+    seed, records = (_VERSIONED_SEED, _VERSIONED_RECORDS) if is_versioned else (_SEED, _RECORDS)
+    script = script_for(name, seed, description.inputs, records + 4 * len(description.inputs))
     runs = [_comparable(name, oracle.run(name, script, config)) for config in (UNCACHED, CACHED)]
     return Golden(description=description, script=script, uncached=runs[0], cached=runs[1])
 

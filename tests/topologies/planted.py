@@ -10,8 +10,10 @@ from kafka_groups.streams.dsl.windows import TimeWindows
 from kafka_groups.streams.processors import aggregates, lookup_joins, tables, updates
 from kafka_groups.streams.processors.lookup_joins import JoinSide
 from kafka_groups.streams.processors.stateless import DropNullKeys, PassThrough
+from kafka_groups.streams.state.state_store import RecordContext
 from kafka_groups.streams.state.timed_rows import TimedRows
 from kafka_groups.streams.state.update_cache import Held, UpdateCache
+from kafka_groups.streams.state.versioned_stores import VersionedState
 from kafka_groups.streams.tasks.queues import PartitionQueue
 from kafka_groups.streams.tasks.record_choice import EarliestFirst
 from tests.support.planted_defects import Patch, by_name
@@ -138,6 +140,17 @@ def queues_of_equal_times_take_no_turns(patch: Patch) -> None:
     patch.setattr(EarliestFirst, "poll", lambda self: self._heap.pop(0)[1] if self._heap else None)
 
 
+def versioned_rows_are_those_of_now(patch: Patch) -> None:
+    """A stream finds the newest row of a versioned table, whatever its records' times."""
+    version = VersionedState.version
+    patch.setattr(VersionedState, "version", lambda self, key, _as_of_ms=None: version(self, key))
+
+
+def old_versions_count_as_newest(patch: Patch) -> None:
+    """Joins and groups take every change of a versioned table."""
+    patch.setattr(RecordContext, "is_latest", property(lambda _self: True, lambda _self, _is_latest: None))
+
+
 DEFECTS = by_name(
     given_names_burn_no_index,
     late_limit_is_off_by_one,
@@ -152,4 +165,6 @@ DEFECTS = by_name(
     windows_never_expire,
     null_keys_are_repartitioned,
     queues_of_equal_times_take_no_turns,
+    versioned_rows_are_those_of_now,
+    old_versions_count_as_newest,
 )

@@ -11,11 +11,17 @@ from tests.topologies.shrinking import shrunk, written_out
 from tests.topologies.twin_runs import differences, run_twin
 
 FEW_SEEDS, MANY_SEEDS, RECORDS = 2, 20, 100
+VERSIONED_RECORDS = 500
+"""Late records, tombstones and expiry have to meet in a versioned store."""
 FEW_RESTARTS, MANY_RESTARTS = 1, 10
 NAMES = [name for name in golden_names() if not read_golden(name).refused]
 WITH_STORES = [name for name in NAMES if TWINS[name].build().graph.stores]
 
 pytestmark = [pytest.mark.real_kafka, pytest.mark.slow, pytest.mark.xdist_group("java_topologies")]
+
+
+def records_of(name: str) -> int:
+    return VERSIONED_RECORDS if name.startswith("versioned_") else RECORDS
 
 
 def differing(oracle: JavaOracle, name: str, script: Script, *, is_cached: bool) -> list[str]:
@@ -30,7 +36,7 @@ def differing(oracle: JavaOracle, name: str, script: Script, *, is_cached: bool)
 def test_java_and_python_agree(java_oracle: JavaOracle, name: str, request: pytest.FixtureRequest) -> None:
     inputs = java_oracle.describe(name).inputs
     for seed in range(MANY_SEEDS if request.config.getoption("--long") else FEW_SEEDS):
-        compare(java_oracle, name, script_for(name, seed, inputs, RECORDS), seed)
+        compare(java_oracle, name, script_for(name, seed, inputs, records_of(name)), seed)
 
 
 @pytest.mark.parametrize("name", WITH_STORES)
@@ -39,7 +45,7 @@ def test_java_and_python_agree_after_restarts(
 ) -> None:
     inputs = java_oracle.describe(name).inputs
     for seed in range(MANY_RESTARTS if request.config.getoption("--long") else FEW_RESTARTS):
-        compare(java_oracle, name, with_restarts(seed, script_for(name, seed, inputs, RECORDS)), seed)
+        compare(java_oracle, name, with_restarts(seed, script_for(name, seed, inputs, records_of(name))), seed)
 
 
 def compare(oracle: JavaOracle, name: str, script: Script, seed: int) -> None:

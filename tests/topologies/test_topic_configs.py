@@ -13,6 +13,7 @@ pytestmark = [pytest.mark.real_kafka, pytest.mark.xdist_group("java_topologies")
 GIVEN = {
     "cleanup.policy": "compact",
     "message.timestamp.type": "LogAppendTime",
+    "min.compaction.lag.ms": "3",
     "min.insync.replicas": "2",
     "retention.ms": "7",
     "segment.bytes": "9",
@@ -20,7 +21,15 @@ GIVEN = {
 
 
 @pytest.mark.parametrize(
-    "name", ["words_count", "stream_join_repartitioned", "session_count", "suppress_tumbling", "process_window_store"]
+    "name",
+    [
+        "words_count",
+        "stream_join_repartitioned",
+        "session_count",
+        "suppress_tumbling",
+        "process_window_store",
+        "versioned_table",
+    ],
 )
 def test_the_group_gets_the_same_configs(java_oracle: JavaOracle, name: str) -> None:
     given = {f"topic.{key}": value for key, value in GIVEN.items()}

@@ -2,7 +2,7 @@
 
 import struct
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import nullcontext
+from contextlib import ExitStack
 from datetime import timedelta
 from typing import Any
 
@@ -14,7 +14,7 @@ from kafka_groups.streams.state.session_stores import SessionState
 from kafka_groups.streams.state.window_stores import WindowState
 from kafka_groups.streams.topology.nodes import ProcessorNode, TopologyNode
 from kafka_groups.testing.topology_driver import TopologyTestDriver
-from tests.topologies.allowed import javas_subscriptions
+from tests.topologies.allowed import javas_subscriptions, javas_versions
 from tests.topologies.catalogue import Twin
 from tests.topologies.scripts import Advance, Output, Pipe, Restart, Run, Script, Step, StoreContents
 
@@ -28,7 +28,7 @@ def run_twin(
     is_cached: bool,
     wall_ms: int = 0,
     dead_letter_topic: str | None = None,
-    subscribes_as_java: bool = True,
+    does_as_java: bool = True,
 ) -> Run:
     """Run a script as `JavaOracle.run` does.
 
@@ -38,10 +38,13 @@ def run_twin(
         is_cached: Whether stores have caches.
         wall_ms: Where the wall clock starts.
         dead_letter_topic: The topic to which all records that fail are written, or None.
-        subscribes_as_java: Whether inner foreign-key joins ask for as few answers as Java's, so that the rest can be
-            compared.
+        does_as_java: Whether inner foreign-key joins ask for as few answers as Java's, and versioned stores log and
+            restore what Java's do, so that the rest can be compared.
     """
-    with javas_subscriptions() if subscribes_as_java else nullcontext():
+    with ExitStack() as ways:
+        if does_as_java:
+            ways.enter_context(javas_subscriptions())
+            ways.enter_context(javas_versions())
         return _run(twin, script, is_cached=is_cached, wall_ms=wall_ms, dead_letter_topic=dead_letter_topic)
 
 

@@ -2,16 +2,17 @@
 
 from typing import Any, Protocol
 
+from kafka_groups.streams.dsl.materialized import history_of
 from kafka_groups.streams.dsl.stream_parts import StreamParts
 from kafka_groups.streams.dsl.table_parts import SendOldValues, TableParts
 from kafka_groups.streams.processors.views import TableView
-from kafka_groups.streams.state.stores import KeyValueDefinition, SessionDefinition, WindowDefinition
+from kafka_groups.streams.state.stores import SessionDefinition, TableDefinition, WindowDefinition
 from kafka_groups.streams.topology.node_graph import NodeGraph
 from kafka_groups.streams.topology.nodes import Operator
 
 __all__ = ["Aggregation", "aggregated_table", "sending_old_values"]
 
-StoredRows = KeyValueDefinition[Any, Any] | WindowDefinition[Any, Any] | SessionDefinition[Any, Any]
+StoredRows = TableDefinition[Any, Any] | WindowDefinition[Any, Any] | SessionDefinition[Any, Any]
 
 
 class Aggregation(Operator, Protocol):
@@ -66,4 +67,5 @@ def aggregated_table(
         send_old_values=sending_old_values(operator),
         view=lambda: view,
         store=definition.name if is_named else None,
+        history_ms=history_of(definition),
     )

@@ -14,7 +14,7 @@ from kafka_groups.streams.dsl.repartition import keep_null_keys
 from kafka_groups.streams.dsl.stream import KStream
 from kafka_groups.streams.dsl.stream_parts import StreamParts
 from kafka_groups.streams.dsl.table import KTable, add_table_source
-from kafka_groups.streams.state.stores import Changelog, KeyValueDefinition, StoreDefinition
+from kafka_groups.streams.state.stores import Changelog, KeyValueDefinition, StoreDefinition, TableDefinition
 from kafka_groups.streams.topology.context import Processor
 from kafka_groups.streams.topology.node_graph import NodeGraph
 from kafka_groups.streams.topology.nodes import OffsetReset, SourceNode, TimestampExtractor
@@ -89,7 +89,7 @@ class StreamsBuilder:
         key: Serde[K],
         value: Serde[V],
         name: str | None = None,
-        store: str | KeyValueDefinition[K, V] | None = None,
+        store: str | TableDefinition[K, V] | None = None,
         timestamp: TimestampExtractor | None = None,
         offset_reset: OffsetReset | None = None,
         caching: bool | None = None,

@@ -10,12 +10,11 @@ from kafka_groups.streams import processors
 from kafka_groups.streams.dsl.cogrouping import CogroupAggregator, CogroupedPart, CogroupedStreams
 from kafka_groups.streams.dsl.graph import Missing, Slot
 from kafka_groups.streams.dsl.grouping import Grouping
-from kafka_groups.streams.dsl.materialized import StoreOptions, key_value_store
+from kafka_groups.streams.dsl.materialized import StoreOptions, key_value_store, view_of
 from kafka_groups.streams.dsl.table import KTable
 from kafka_groups.streams.dsl.windowed_cogrouped import SessionWindowedCogroupedKStream, TimeWindowedCogroupedKStream
 from kafka_groups.streams.dsl.windows import SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows
-from kafka_groups.streams.processors.views import stored_view
-from kafka_groups.streams.state.stores import Changelog, KeyValueDefinition
+from kafka_groups.streams.state.stores import Changelog, TableDefinition
 from kafka_groups.streams.topology.functions import check_functions
 from kafka_groups.streams.topology.topology_arguments import check_kind
 
@@ -85,7 +84,7 @@ class CogroupedKStream(Generic[K, A]):
         initializer: Callable[[], A],
         *,
         value: Serde[A] | None = None,
-        store: str | KeyValueDefinition[K, A] | None = None,
+        store: str | TableDefinition[K, A] | None = None,
         name: str | None = None,
         caching: bool | None = None,
         changelog: Changelog | None = None,
@@ -114,7 +113,7 @@ class CogroupedKStream(Generic[K, A]):
             # One operator for each stream, all with the same store: whichever record comes first makes the row of a key
             # (CogroupedStreamAggregateBuilder.build in Kafka).
             lambda aggregator: processors.StreamAggregate(definition.name, initializer, aggregator),
-            stored_view(definition.name),
+            view_of(definition),
             name,
         )
         return KTable(evolve(table, store=None if store is None else definition.name))

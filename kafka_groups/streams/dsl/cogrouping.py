@@ -9,10 +9,11 @@ from kafka_groups.streams import processors
 from kafka_groups.streams.dsl.aggregated_table import sending_old_values
 from kafka_groups.streams.dsl.graph import GraphNode
 from kafka_groups.streams.dsl.grouping import Grouping
+from kafka_groups.streams.dsl.materialized import history_of
 from kafka_groups.streams.dsl.stream_parts import StreamParts
 from kafka_groups.streams.dsl.table_parts import TableParts
 from kafka_groups.streams.processors.views import TableView
-from kafka_groups.streams.state.stores import KeyValueDefinition, SessionDefinition, WindowDefinition
+from kafka_groups.streams.state.stores import SessionDefinition, TableDefinition, WindowDefinition
 from kafka_groups.streams.topology.node_graph import NodeGraph
 
 __all__ = ["CogroupAggregator", "CogroupedPart", "CogroupedStreams"]
@@ -28,7 +29,7 @@ AggregatingOperator: TypeAlias = (
     " | processors.SessionAggregate"
 )
 
-AggregateDefinition = KeyValueDefinition[Any, Any] | WindowDefinition[Any, Any] | SessionDefinition[Any, Any]
+AggregateDefinition = TableDefinition[Any, Any] | WindowDefinition[Any, Any] | SessionDefinition[Any, Any]
 
 _AGGREGATE = "COGROUPKSTREAM-AGGREGATE-"
 
@@ -86,6 +87,7 @@ class CogroupedStreams:
             send_old_values=sending_old_values(*operators),
             view=lambda: view,
             store=None,
+            history_ms=history_of(definition),
         )
 
     def _add(

@@ -124,6 +124,7 @@ def join_by_foreign_key(left: TableParts, right: TableParts, join: ForeignKeyJoi
         join=join,
         views=(left.view(), right.view()),
         sources=(left.sources, right.sources),
+        are_versioned=(left.history_ms is not None, right.history_ms is not None),
         wire=processors.WireSerdes(
             topic=names.subscriptions,
             primary=graph.need(left.key, join.word),
@@ -159,6 +160,7 @@ class _JoinWriter:
     join: ForeignKeyJoin
     views: tuple[TableView, TableView]
     sources: tuple[frozenset[str], frozenset[str]]
+    are_versioned: tuple[bool, bool]
     wire: "processors.WireSerdes"
     responses: "processors.SubscriptionResponseSerde"
     result: "processors.TableMerge"
@@ -178,7 +180,9 @@ class _JoinWriter:
     def _subscribe(self, topology: NodeGraph, left: str) -> None:
         names = self.names
         topology.add_operator(
-            names.subscribe, processors.Subscribe(self.join.on, self.wire, self.join.keeps_unmatched), [left]
+            names.subscribe,
+            processors.Subscribe(self.join.on, self.wire, self.join.keeps_unmatched, self.are_versioned[0]),
+            [left],
         )
         topology.add_repartition_topic(names.subscriptions, None)
         topology.add_node(
@@ -213,7 +217,8 @@ class _JoinWriter:
         )
         topology.add_operator(names.keep, processors.KeepSubscriptions(names.store), [names.subscription_source])
         topology.add_operator(names.look_up, processors.LookUpForeignRow(view, self.wire), [names.keep], view.stores)
-        topology.add_operator(names.answer, processors.AnswerSubscribers(names.store, self.wire), [right])
+        answering = processors.AnswerSubscribers(names.store, self.wire, self.are_versioned[1])
+        topology.add_operator(names.answer, answering, [right])
         topology.add_state_store(_subscription_store(names.store), names.keep, names.answer)
         topology.add_repartition_topic(names.responses, None)
         topology.add_node(

@@ -5,13 +5,14 @@ from typing import Any, Generic, TypeVar
 
 from attrs import evolve
 
+from kafka_groups.errors import ConfigurationError
 from kafka_groups.streams import processors
 from kafka_groups.streams.dsl.graph import Graph, Missing
 from kafka_groups.streams.dsl.materialized import StoreOptions, key_value_store
 from kafka_groups.streams.dsl.stream_parts import StreamParts
 from kafka_groups.streams.member.rules.topology_builder import TopologyError
 from kafka_groups.streams.processors.views import TableView, stored_view
-from kafka_groups.streams.state.stores import StoreDefinition
+from kafka_groups.streams.state.stores import StoreDefinition, VersionedDefinition
 from kafka_groups.streams.topology.functions import check_functions
 from kafka_groups.streams.topology.node_graph import NodeGraph
 from kafka_groups.streams.topology.nodes import Operator, SourceNode
@@ -48,7 +49,16 @@ class GlobalKTable(Generic[K, V]):
 
 
 def add_global_table(graph: Graph, source: SourceNode, options: StoreOptions, name: str | None) -> GlobalKTable[K, V]:
-    """Add a global table of a topic."""
+    """Add a global table of a topic.
+
+    Raises:
+        ConfigurationError: Its store is a versioned one.
+    """
+    if isinstance(options.store, VersionedDefinition):
+        raise ConfigurationError(
+            f"global_table: store={options.store.name!r} is a versioned store, which global tables cannot have. Define "
+            "it with stores.key_value(…)."
+        )
     is_named = options.store is not None
     default_name = "" if is_named else graph.new_store_name(f"{source.topics[0]}-")
     # A global table always has a store, since joins and queries read nothing else of it.

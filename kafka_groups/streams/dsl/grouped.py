@@ -9,14 +9,13 @@ from kafka_groups.streams import processors
 from kafka_groups.streams.dsl.aggregated_table import aggregated_table
 from kafka_groups.streams.dsl.cogrouped import GroupedBy
 from kafka_groups.streams.dsl.graph import Missing, Slot
-from kafka_groups.streams.dsl.materialized import StoreOptions, key_value_store
+from kafka_groups.streams.dsl.materialized import StoreOptions, key_value_store, view_of
 from kafka_groups.streams.dsl.session_windowed import SessionWindowedKStream
 from kafka_groups.streams.dsl.table import KTable
 from kafka_groups.streams.dsl.windowed import TimeWindowedKStream
 from kafka_groups.streams.dsl.windows import SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows
 from kafka_groups.streams.processors.aggregate_function import one_more, zero
-from kafka_groups.streams.processors.views import stored_view
-from kafka_groups.streams.state.stores import Changelog, KeyValueDefinition
+from kafka_groups.streams.state.stores import Changelog, TableDefinition
 from kafka_groups.streams.topology.functions import check_functions
 from kafka_groups.streams.topology.topology_arguments import check_kind
 
@@ -33,7 +32,7 @@ class KGroupedStream(GroupedBy[K, V]):
     def count(
         self,
         *,
-        store: str | KeyValueDefinition[K, int] | None = None,
+        store: str | TableDefinition[K, int] | None = None,
         name: str | None = None,
         caching: bool | None = None,
         changelog: Changelog | None = None,
@@ -55,7 +54,7 @@ class KGroupedStream(GroupedBy[K, V]):
         self,
         reducer: Callable[[V, V], V],
         *,
-        store: str | KeyValueDefinition[K, V] | None = None,
+        store: str | TableDefinition[K, V] | None = None,
         name: str | None = None,
         caching: bool | None = None,
         changelog: Changelog | None = None,
@@ -81,7 +80,7 @@ class KGroupedStream(GroupedBy[K, V]):
         aggregator: Callable[[K, V, A], A],
         *,
         value: Serde[A] | None = None,
-        store: str | KeyValueDefinition[K, A] | None = None,
+        store: str | TableDefinition[K, A] | None = None,
         name: str | None = None,
         caching: bool | None = None,
         changelog: Changelog | None = None,
@@ -134,5 +133,5 @@ class KGroupedStream(GroupedBy[K, V]):
         node_name = graph.named(name, prefix)
         operator = build(definition.name)
         stream = self._grouping.partitioned(word, definition.name)
-        view = stored_view(definition.name)
+        view = view_of(definition)
         return KTable(aggregated_table(stream, node_name, operator, definition, view, is_named=is_named))

@@ -9,12 +9,11 @@ from kafka_groups.streams import processors
 from kafka_groups.streams.dsl.aggregated_table import sending_old_values
 from kafka_groups.streams.dsl.graph import GraphNode, Missing, Slot
 from kafka_groups.streams.dsl.grouping import Grouping
-from kafka_groups.streams.dsl.materialized import StoreOptions, key_value_store
+from kafka_groups.streams.dsl.materialized import StoreOptions, history_of, key_value_store, view_of
 from kafka_groups.streams.dsl.table import KTable
 from kafka_groups.streams.dsl.table_parts import TableParts
 from kafka_groups.streams.processors.aggregate_function import one_more, zero
-from kafka_groups.streams.processors.views import stored_view
-from kafka_groups.streams.state.stores import Changelog, KeyValueDefinition
+from kafka_groups.streams.state.stores import Changelog, TableDefinition
 from kafka_groups.streams.topology.functions import check_functions
 from kafka_groups.streams.topology.node_graph import NodeGraph
 from kafka_groups.streams.topology.nodes import SinkNode, SourceNode
@@ -36,7 +35,7 @@ class KGroupedTable(Generic[K, V]):
     def count(
         self,
         *,
-        store: str | KeyValueDefinition[K, int] | None = None,
+        store: str | TableDefinition[K, int] | None = None,
         name: str | None = None,
         caching: bool | None = None,
         changelog: Changelog | None = None,
@@ -54,7 +53,7 @@ class KGroupedTable(Generic[K, V]):
         adder: Callable[[V, V], V],
         subtractor: Callable[[V, V], V],
         *,
-        store: str | KeyValueDefinition[K, V] | None = None,
+        store: str | TableDefinition[K, V] | None = None,
         name: str | None = None,
         caching: bool | None = None,
         changelog: Changelog | None = None,
@@ -84,7 +83,7 @@ class KGroupedTable(Generic[K, V]):
         subtractor: Callable[[K, V, A], A],
         *,
         value: Serde[A] | None = None,
-        store: str | KeyValueDefinition[K, A] | None = None,
+        store: str | TableDefinition[K, A] | None = None,
         name: str | None = None,
         caching: bool | None = None,
         changelog: Changelog | None = None,
@@ -140,8 +139,9 @@ class KGroupedTable(Generic[K, V]):
                 key=definition.key,
                 value=definition.value,
                 send_old_values=sending_old_values(operator),
-                view=lambda: stored_view(definition.name),
+                view=lambda: view_of(definition),
                 store=None if options.store is None else definition.name,
+                history_ms=history_of(definition),
             )
         )
 

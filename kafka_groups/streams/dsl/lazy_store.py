@@ -5,9 +5,9 @@ from typing import Any
 
 from kafka_groups.streams import processors
 from kafka_groups.streams.dsl.graph import Graph, GraphNode, Slot
+from kafka_groups.streams.dsl.materialized import history_of, view_of
 from kafka_groups.streams.dsl.table_parts import TableParts
-from kafka_groups.streams.processors.views import stored_view
-from kafka_groups.streams.state.stores import KeyValueDefinition
+from kafka_groups.streams.state.stores import TableDefinition
 
 __all__ = ["LazyStore"]
 
@@ -18,13 +18,13 @@ class LazyStore:
     def __init__(
         self,
         operator: "processors.TableSource | processors.TableMerge",
-        define: Callable[[], KeyValueDefinition[Any, Any]],
+        define: Callable[[], TableDefinition[Any, Any]],
     ) -> None:
         self._operator = operator
         self._define = define
-        self.definition: KeyValueDefinition[Any, Any] | None = None
+        self.definition: TableDefinition[Any, Any] | None = None
 
-    def open(self) -> KeyValueDefinition[Any, Any]:
+    def open(self) -> TableDefinition[Any, Any]:
         """Give the table its store."""
         # Most tables of topics are only turned into a stream or filtered, and a store would cost a changelog: the first
         # operator that looks rows up, or needs old values, makes it (KTableSource.materialize in Kafka).
@@ -42,8 +42,10 @@ class LazyStore:
             key=serdes[0],
             value=serdes[1],
             send_old_values=self.send_old_values,
-            view=lambda: stored_view(self.open().name),
+            view=lambda: view_of(self.open()),
             store=self._operator.store,
+            # A versioned store was named by the program, so it is there by now.
+            history_ms=history_of(self.definition),
         )
 
     def send_old_values(self, *, force: bool) -> bool:

@@ -6,12 +6,12 @@ from attrs import evolve, frozen
 
 from kafka_groups.streams import processors
 from kafka_groups.streams.dsl.graph import Graph, Missing, Slot
-from kafka_groups.streams.dsl.materialized import StoreOptions, key_value_store
+from kafka_groups.streams.dsl.materialized import StoreOptions, history_of, key_value_store, view_of
 from kafka_groups.streams.dsl.stream_parts import StreamParts
 from kafka_groups.streams.dsl.table_parts import TableParts
 from kafka_groups.streams.member.rules.topology_builder import TopologyError
-from kafka_groups.streams.processors.views import TableView, stored_view
-from kafka_groups.streams.state.stores import KeyValueDefinition
+from kafka_groups.streams.processors.views import TableView
+from kafka_groups.streams.state.stores import TableDefinition
 from kafka_groups.streams.topology.functions import check_functions
 from kafka_groups.streams.topology.node_graph import NodeGraph
 
@@ -97,12 +97,22 @@ class TablesToJoin:
     @property
     def left_side(self) -> "processors.JoinSide":
         """The left side as its operator sees it."""
-        return processors.JoinSide(is_left=True, needs_own=self.needs_left, needs_other=self.needs_right)
+        return processors.JoinSide(
+            is_left=True,
+            needs_own=self.needs_left,
+            needs_other=self.needs_right,
+            is_versioned=self.left.history_ms is not None,
+        )
 
     @property
     def right_side(self) -> "processors.JoinSide":
         """The right side as its operator sees it."""
-        return processors.JoinSide(is_left=False, needs_own=self.needs_right, needs_other=self.needs_left)
+        return processors.JoinSide(
+            is_left=False,
+            needs_own=self.needs_right,
+            needs_other=self.needs_left,
+            is_versioned=self.right.history_ms is not None,
+        )
 
     def send_old_values(self) -> None:
         """Make both tables tell the old values of their changes."""
@@ -142,6 +152,7 @@ def join_tables(tables: TablesToJoin, options: StoreOptions, value: Slot, name: 
         view=nodes.view,
         store=None if definition is None else definition.name,
         closes_ms=tables.closes_ms,
+        history_ms=history_of(definition),
     )
 
 
@@ -153,7 +164,7 @@ class _JoinNodes:
         tables: TablesToJoin,
         merge_name: str,
         side_names: tuple[str, str],
-        definition: KeyValueDefinition[Any, Any] | None,
+        definition: TableDefinition[Any, Any] | None,
     ) -> None:
         self._tables = tables
         self._merge_name = merge_name
@@ -162,7 +173,7 @@ class _JoinNodes:
         self._views = tables.left.view(), tables.right.view()
         self._this = processors.TableJoin(self._views[1], tables.joiner, tables.left_side)
         self._other = processors.TableJoin(self._views[0], tables.joiner, tables.right_side)
-        self._merge = processors.TableMerge(None if definition is None else definition.name)
+        self._merge = processors.TableMerge(None if definition is None else definition.name, has_old_values=True)
 
     def write(self, topology: NodeGraph, parents: tuple[str, ...]) -> None:
         """Add the nodes to a topology."""
@@ -184,7 +195,7 @@ class _JoinNodes:
     def view(self) -> TableView:
         """Return how to look rows of the result up."""
         if self._definition is not None:
-            return stored_view(self._definition.name)
+            return view_of(self._definition)
         return processors.joined_view(*self._views, self._tables.joiner, self._tables.left_side)
 
 

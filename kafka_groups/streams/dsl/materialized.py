@@ -4,11 +4,20 @@ from typing import Any, Protocol
 
 from attrs import evolve, frozen
 
+from kafka_groups.errors import ConfigurationError
 from kafka_groups.streams.dsl.graph import Graph, Slot
-from kafka_groups.streams.state.stores import Changelog, Configs, KeyValueDefinition, StoreDefinition
+from kafka_groups.streams.processors.views import TableView, stored_view
+from kafka_groups.streams.state.stores import (
+    Changelog,
+    Configs,
+    KeyValueDefinition,
+    StoreDefinition,
+    TableDefinition,
+    VersionedDefinition,
+)
 from kafka_groups.streams.topology.topology_arguments import check_kind
 
-__all__ = ["StoreOptions", "key_value_store", "with_overrides"]
+__all__ = ["StoreOptions", "history_of", "key_value_store", "view_of", "with_overrides"]
 
 
 @frozen
@@ -21,7 +30,7 @@ class StoreOptions:
         changelog: Overrides the definition's. By default there is a changelog.
     """
 
-    store: str | KeyValueDefinition[Any, Any] | None = None
+    store: str | TableDefinition[Any, Any] | None = None
     caching: bool | None = None
     changelog: Changelog | None = None
 
@@ -51,9 +60,32 @@ def with_overrides(
     return caching is not False, True if changelog is None else changelog
 
 
+def history_of(definition: StoreDefinition | None) -> int | None:
+    """Return the history of a versioned store in ms, or None if there is none."""
+    return definition.history_ms if isinstance(definition, VersionedDefinition) else None
+
+
+def view_of(definition: TableDefinition[Any, Any]) -> TableView:
+    """Return the view of a table with a store."""
+    return stored_view(definition.name, is_versioned=isinstance(definition, VersionedDefinition))
+
+
+def _versioned_store(
+    operator: str, store: VersionedDefinition[Any, Any], options: StoreOptions
+) -> VersionedDefinition[Any, Any]:
+    # Java leaves the cache out with a line in the log (KeyValueStoreMaterializer). A cache would keep one of several
+    # versions of a key.
+    if options.caching:
+        raise ConfigurationError(
+            f"{operator}: caching=True with the versioned store {store.name!r}, which cannot be cached. Leave it out."
+        )
+    _, changelog = with_overrides(options, store)
+    return evolve(store, changelog=changelog)
+
+
 def key_value_store(
     graph: Graph, operator: str, options: StoreOptions, default_name: str, serdes: tuple[Slot, Slot]
-) -> KeyValueDefinition[Any, Any]:
+) -> TableDefinition[Any, Any]:
     """Return the definition of an operator's store.
 
     Args:
@@ -62,14 +94,19 @@ def key_value_store(
         options: The operator's keywords.
         default_name: The name where none is given.
         serdes: The serdes of keys and values where no definition has them.
+
+    Raises:
+        ConfigurationError: A versioned store cannot be cached.
     """
     store = options.store
+    if isinstance(store, VersionedDefinition):
+        return _versioned_store(operator, store, options)
     if isinstance(store, KeyValueDefinition):
         caching, changelog = with_overrides(options, store)
         # Operators keep a timestamp with each row, whatever the definition says: the time of results and of late
         # updates depends on it.
         return evolve(store, timestamped=True, caching=caching, changelog=changelog)
-    check_kind(f"{operator}: store", store, str | None, "the name or definition of a key-value store")
+    check_kind(f"{operator}: store", store, str | None, "the name or definition of a key-value or versioned store")
     key, value = (graph.need(slot, operator) for slot in serdes)
     caching, changelog = with_overrides(options, None)
     return KeyValueDefinition(

@@ -20,7 +20,7 @@ from kafka_groups.streams.dsl.stream_parts import StreamParts
 from kafka_groups.streams.dsl.table import KTable, table_of_stream
 from kafka_groups.streams.dsl.used_stores import UsedStores
 from kafka_groups.streams.dsl.windows import JoinWindows
-from kafka_groups.streams.state.stores import Changelog, KeyValueDefinition, StoreDefinition
+from kafka_groups.streams.state.stores import Changelog, StoreDefinition, TableDefinition
 from kafka_groups.streams.topology.context import Processor
 from kafka_groups.streams.topology.fixed_keys import FixedKeyProcessor
 from kafka_groups.streams.topology.functions import check_functions
@@ -262,7 +262,7 @@ class KStream(Generic[K, V]):
         *,
         key: Serde[K] | None = None,
         value: Serde[V] | None = None,
-        store: str | KeyValueDefinition[K, V] | None = None,
+        store: str | TableDefinition[K, V] | None = None,
         name: str | None = None,
         caching: bool | None = None,
         changelog: Changelog | None = None,

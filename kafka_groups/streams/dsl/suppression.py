@@ -99,7 +99,13 @@ def suppress_table(
     Raises:
         TypeError: `suppressed` is not a `Suppressed`.
         TopologyError: It waits until windows close, but the table's keys are not windowed.
+        ConfigurationError: The table is versioned.
     """
+    if table.history_ms is not None:
+        raise ConfigurationError(
+            f"suppress: {table.node.name} is a versioned table (history={table.history_ms} ms), and its updates may be "
+            "older than others. Suppress a table with another store, or call to_stream().to_table(…) first."
+        )
     graph, wait_ms = table.graph, _wait_ms(table, suppressed)
     # The buffer keeps the old value of the first update that waits, to show joins the row as it was.
     table.send_old_values(force=True)

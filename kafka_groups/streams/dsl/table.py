@@ -12,14 +12,20 @@ from kafka_groups.streams.dsl.graph import Graph, GraphNode, Missing, Slot
 from kafka_groups.streams.dsl.grouping import Grouping
 from kafka_groups.streams.dsl.lazy_store import LazyStore
 from kafka_groups.streams.dsl.lookup_joins import TablesToJoin, join_tables, keyed
-from kafka_groups.streams.dsl.materialized import StoreOptions, key_value_store
+from kafka_groups.streams.dsl.materialized import StoreOptions, history_of, key_value_store, view_of
 from kafka_groups.streams.dsl.optimization import Optimization
 from kafka_groups.streams.dsl.stream_parts import StreamParts
 from kafka_groups.streams.dsl.suppression import Suppressed, suppress_table
 from kafka_groups.streams.dsl.table_parts import TableParts
 from kafka_groups.streams.dsl.used_stores import UsedStores
-from kafka_groups.streams.processors.views import TableView, computed_view, stored_view
-from kafka_groups.streams.state.stores import Changelog, KeyValueDefinition, StoreDefinition
+from kafka_groups.streams.processors.views import TableView, computed_view
+from kafka_groups.streams.state.stores import (
+    Changelog,
+    KeyValueDefinition,
+    StoreDefinition,
+    TableDefinition,
+    VersionedDefinition,
+)
 from kafka_groups.streams.topology.functions import check_functions
 from kafka_groups.streams.topology.node_graph import NodeGraph
 from kafka_groups.streams.topology.nodes import Partitioner, SourceNode
@@ -72,7 +78,7 @@ class KTable(Generic[K, V]):
         predicate: Callable[[K, V], bool],
         *,
         name: str | None = None,
-        store: str | KeyValueDefinition[K, V] | None = None,
+        store: str | TableDefinition[K, V] | None = None,
         caching: bool | None = None,
         changelog: Changelog | None = None,
     ) -> "KTable[K, V]":
@@ -84,7 +90,7 @@ class KTable(Generic[K, V]):
         predicate: Callable[[K, V], bool],
         *,
         name: str | None = None,
-        store: str | KeyValueDefinition[K, V] | None = None,
+        store: str | TableDefinition[K, V] | None = None,
         caching: bool | None = None,
         changelog: Changelog | None = None,
     ) -> "KTable[K, V]":
@@ -98,13 +104,13 @@ class KTable(Generic[K, V]):
         with_key: Callable[[K, V], V2] | None = None,
         value: Serde[V2] | None = None,
         name: str | None = None,
-        store: str | KeyValueDefinition[K, V2] | None = None,
+        store: str | TableDefinition[K, V2] | None = None,
         caching: bool | None = None,
         changelog: Changelog | None = None,
     ) -> "KTable[K, V2]":
         """Replace each value by a function of it, or of key and value."""
         slot: Slot = value if value is not None else Missing("map_values", "value")
-        if isinstance(store, KeyValueDefinition):
+        if isinstance(store, KeyValueDefinition | VersionedDefinition):
             slot = store.value
         check_functions("map_values", function=function, with_key=with_key)
         given = function
@@ -127,7 +133,7 @@ class KTable(Generic[K, V]):
         stores: Iterable[StoreDefinition | str] = (),
         value: Serde[V2] | None = None,
         name: str | None = None,
-        store: str | KeyValueDefinition[K, V2] | None = None,
+        store: str | TableDefinition[K, V2] | None = None,
         caching: bool | None = None,
         changelog: Changelog | None = None,
     ) -> "KTable[K, V2]":
@@ -146,7 +152,7 @@ class KTable(Generic[K, V]):
         used = UsedStores("transform_values", stores)
         operator = processors.TableTransformValues(function, used.names)
         slot: Slot = value if value is not None else Missing("transform_values", "value")
-        if isinstance(store, KeyValueDefinition):
+        if isinstance(store, KeyValueDefinition | VersionedDefinition):
             slot = store.value
         options = StoreOptions(store, caching, changelog)
         prefix = "KTABLE-TRANSFORMVALUES-"
@@ -161,7 +167,7 @@ class KTable(Generic[K, V]):
         with_key: Callable[[K, V, V3], V2] | None = None,
         value: Serde[V2] | None = None,
         name: str | None = None,
-        store: str | KeyValueDefinition[K, V2] | None = None,
+        store: str | TableDefinition[K, V2] | None = None,
         caching: bool | None = None,
         changelog: Changelog | None = None,
     ) -> "KTable[K, V2]": ...
@@ -177,7 +183,7 @@ class KTable(Generic[K, V]):
         with_key: Callable[[K, V, V3], V2] | None = None,
         value: Serde[V2] | None = None,
         name: str | None = None,
-        store: str | KeyValueDefinition[K, V2] | None = None,
+        store: str | TableDefinition[K, V2] | None = None,
         caching: bool | None = None,
         changelog: Changelog | None = None,
     ) -> "KTable[K, V2]": ...
@@ -192,7 +198,7 @@ class KTable(Generic[K, V]):
         with_key: Callable[[Any, Any, Any], Any] | None = None,
         value: Serde[Any] | None = None,
         name: str | None = None,
-        store: str | KeyValueDefinition[Any, Any] | None = None,
+        store: str | TableDefinition[Any, Any] | None = None,
         caching: bool | None = None,
         changelog: Changelog | None = None,
     ) -> "KTable[K, Any]":
@@ -231,7 +237,7 @@ class KTable(Generic[K, V]):
         with_key: Callable[[K, V, V3 | None], V2] | None = None,
         value: Serde[V2] | None = None,
         name: str | None = None,
-        store: str | KeyValueDefinition[K, V2] | None = None,
+        store: str | TableDefinition[K, V2] | None = None,
         caching: bool | None = None,
         changelog: Changelog | None = None,
     ) -> "KTable[K, V2]": ...
@@ -247,7 +253,7 @@ class KTable(Generic[K, V]):
         with_key: Callable[[K, V, V3 | None], V2] | None = None,
         value: Serde[V2] | None = None,
         name: str | None = None,
-        store: str | KeyValueDefinition[K, V2] | None = None,
+        store: str | TableDefinition[K, V2] | None = None,
         caching: bool | None = None,
         changelog: Changelog | None = None,
     ) -> "KTable[K, V2]": ...
@@ -262,7 +268,7 @@ class KTable(Generic[K, V]):
         with_key: Callable[[Any, Any, Any], Any] | None = None,
         value: Serde[Any] | None = None,
         name: str | None = None,
-        store: str | KeyValueDefinition[Any, Any] | None = None,
+        store: str | TableDefinition[Any, Any] | None = None,
         caching: bool | None = None,
         changelog: Changelog | None = None,
     ) -> "KTable[K, Any]":
@@ -300,7 +306,7 @@ class KTable(Generic[K, V]):
         with_key: Callable[[K, V | None, V3 | None], V2] | None = None,
         value: Serde[V2] | None = None,
         name: str | None = None,
-        store: str | KeyValueDefinition[K, V2] | None = None,
+        store: str | TableDefinition[K, V2] | None = None,
         caching: bool | None = None,
         changelog: Changelog | None = None,
     ) -> "KTable[K, V2]":
@@ -343,9 +349,10 @@ class KTable(Generic[K, V]):
         # A change takes its old value out of its old group, so the table has to tell it (KTableImpl.groupBy in Kafka).
         self.parts.send_old_values(force=True)
         node_name = self.parts.graph.named(name, "KTABLE-SELECT-")
+        is_versioned = self.parts.history_ms is not None
 
         def write(topology: NodeGraph, parents: tuple[str, ...]) -> None:
-            topology.add_operator(node_name, processors.RegroupTable(function), parents)
+            topology.add_operator(node_name, processors.RegroupTable(function, is_versioned), parents)
 
         rows = evolve(
             self._stream(self.parts.graph.add(node_name, write, self.parts.node)),
@@ -431,7 +438,12 @@ class KTable(Generic[K, V]):
     def _filtered(self, predicate: Any, name: str | None, options: StoreOptions, *, keeps: bool) -> "KTable[K, V]":
         check_functions("filter" if keeps else "filter_not", predicate=predicate)
         # Where old values are free, changes from nothing to nothing are dropped.
-        operator = processors.TableFilter(predicate, keeps=keeps, send_old=self.parts.send_old_values(force=False))
+        operator = processors.TableFilter(
+            predicate,
+            keeps=keeps,
+            send_old=self.parts.send_old_values(force=False),
+            is_versioned=self.parts.history_ms is not None,
+        )
         return self._computed("filter", "KTABLE-FILTER-", operator, self.parts.value, options, name=name)
 
     def _computed(
@@ -468,12 +480,15 @@ class KTable(Generic[K, V]):
 
         def view() -> TableView:
             if definition is not None:
-                return stored_view(definition.name)
+                return view_of(definition)
             return computed_view(self.parts.view(), operator.compute, used.names)
 
         node = graph.add(node_name, write, self.parts.node)
         found = evolve(self.parts, node=node, value=value, send_old_values=send_old_values, view=view)
-        return KTable(evolve(found, store=None if definition is None else definition.name))
+        # Without a store of its own it is as versioned as the table above.
+        history_ms = self.parts.history_ms if definition is None else history_of(definition)
+        store = None if definition is None else definition.name
+        return KTable(evolve(found, store=store, history_ms=history_ms))
 
 
 def table_of_stream(stream: StreamParts, options: StoreOptions, *, name: str | None) -> KTable[Any, Any]:

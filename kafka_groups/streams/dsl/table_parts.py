@@ -32,6 +32,7 @@ class TableParts:
         view: Looks its rows up. It gets a store if it cannot compute them.
         store: The name of the store that queries can read, or None.
         closes_ms: How long after the end of its key's window an update may come, or None if keys have no windows.
+        history_ms: How long before its time the table knows its rows, or None if it is not versioned.
     """
 
     graph: Graph
@@ -43,3 +44,4 @@ class TableParts:
     view: Callable[[], TableView]
     store: str | None
     closes_ms: int | None = None
+    history_ms: int | None = None

@@ -7,6 +7,8 @@ from attrs import define
 
 from kafka_groups.streams.processors.initial_values import own_initial_values
 from kafka_groups.streams.processors.updates import updates
+from kafka_groups.streams.state.rows import StoreRows
+from kafka_groups.streams.state.versioned_stores import VersionedState
 from kafka_groups.streams.topology.nodes import NodeContext, NodeStep
 from kafka_groups.types import Headers
 
@@ -31,6 +33,7 @@ class StreamAggregate:
         initializer, aggregator = own_initial_values(self.initializer, state), self.aggregator
         # As in Java, a new key's first change takes the initial value out.
         update = updates(node, state, send_old=self.send_old, initial=initializer)
+        put = _putting(state)
 
         def step(key: Any, value: Any, timestamp_ms: int, headers: Headers) -> None:
             # A null value is not an addition to the aggregate; deletions exist for tables only
@@ -49,7 +52,7 @@ class StreamAggregate:
                     newest_ms = max(timestamp_ms, old_ms)
                 # A result of None deletes the row, so that the next record begins with the initializer again.
                 aggregate = aggregator(key, value, aggregate)
-                state.put(key_bytes, aggregate, timestamp_ms if aggregate is None else newest_ms)
+                put(key_bytes, aggregate, timestamp_ms, newest_ms)
             except Exception as error:  # the user's functions and serdes may raise anything: the handler decides
                 failed(error, key, value, timestamp_ms, headers)
                 return
@@ -70,7 +73,7 @@ class StreamReduce:
     def open(self, node: NodeContext) -> NodeStep:
         """Return the node's step in one task."""
         state, failed, reducer = node.state(self.store), node.failed, self.reducer
-        update = updates(node, state, send_old=self.send_old)
+        update, put = updates(node, state, send_old=self.send_old), _putting(state)
 
         def step(key: Any, value: Any, timestamp_ms: int, headers: Headers) -> None:
             # The same (KStreamReduce.process in Kafka).
@@ -86,7 +89,7 @@ class StreamReduce:
                 else:
                     old, old_ms = state.decoded(stored)
                     reduced, newest_ms = reducer(old, value), max(timestamp_ms, old_ms)
-                state.put(key_bytes, reduced, timestamp_ms if reduced is None else newest_ms)
+                put(key_bytes, reduced, timestamp_ms, newest_ms)
             except Exception as error:  # the user's functions and serdes may raise anything: the handler decides
                 failed(error, key, value, timestamp_ms, headers)
                 return
@@ -148,12 +151,24 @@ class TableReduce:
         return _regrouped(node, self.store, combine, send_old=self.send_old)
 
 
+def _putting(state: StoreRows) -> Callable[[bytes, Any, int, int], None]:
+    """Return a function of key, result, time of the record and time of the result that puts a result."""
+    put, is_versioned = state.put, isinstance(state, VersionedState)
+
+    def putting(key: bytes, result: Any, timestamp_ms: int, newest_ms: int) -> None:
+        # A deleted row has no time of its own, so its tombstone has that of the record. A version without a value has
+        # one: it follows the versions before it.
+        put(key, result, timestamp_ms if result is None and not is_versioned else newest_ms)
+
+    return putting
+
+
 def _regrouped(
     node: NodeContext, store: str, combine: Callable[[Any, Any, Any, Any], Any], *, send_old: bool
 ) -> NodeStep:
     """Return the step of an aggregation of a table, whose records are changes under new keys."""
     state, failed = node.state(store), node.failed
-    update = updates(node, state, send_old=send_old)
+    update, put = updates(node, state, send_old=send_old), _putting(state)
 
     def step(key: Any, new: Any, old: Any, timestamp_ms: int, headers: Headers) -> None:
         # RegroupTable never forwards a null key, so one comes from another program that writes to the repartition
@@ -170,7 +185,7 @@ def _regrouped(
             # different groups. Between them the result of one group is incomplete, as in Java.
             aggregate = combine(key, new, old, aggregate)
             newest_ms = max(timestamp_ms, stored_ms)
-            state.put(key_bytes, aggregate, timestamp_ms if aggregate is None else newest_ms)
+            put(key_bytes, aggregate, timestamp_ms, newest_ms)
         except Exception as error:  # the user's functions and serdes may raise anything: the handler decides
             failed(error, key, new, timestamp_ms, headers)
             return

@@ -19,20 +19,26 @@ _OLD, _NEW, _BOTH = b"\x00", b"\x01", b"\x02"
 class RegroupTable:
     """Turns each change of a table into changes of the keys that a function of key and value returns.
 
-    The old value goes to its key before the new one goes to its own, or with it if the keys are equal.
+    The old value goes to its key before the new one goes to its own, or with it if the keys are equal. `is_versioned`
+    says whether the table is versioned.
     """
 
     function: Callable[[Any, Any], tuple[Any, Any]]
+    is_versioned: bool = False
     emits_changes: bool = True
 
     def open(self, node: NodeContext) -> NodeStep:
         """Return the node's step in one task."""
         forward, failed, function = node.forward, node.failed, self.function
+        is_versioned, record = self.is_versioned, node.record
 
         def step(key: Any, new: Any, old: Any, timestamp_ms: int, headers: Headers) -> None:
             # Java ends the thread (KTableRepartitionMap.process). Here it is one dropped record.
             if key is None:
                 node.dropped("its key is null")
+                return
+            # Groups have the newest versions. Java does not count such a change as dropped (KTableRepartitionMap).
+            if is_versioned and not record.is_latest:
                 return
             try:
                 # The user's function is not called for a deleted row (KTableRepartitionMap.process).

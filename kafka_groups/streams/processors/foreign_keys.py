@@ -12,6 +12,7 @@ from kafka_groups.streams.processors.subscriptions import (
     SubscriptionResponse,
     subscription_key,
 )
+from kafka_groups.streams.processors.updates import OUT_OF_ORDER
 from kafka_groups.streams.processors.value_hash import murmur3_128
 from kafka_groups.streams.processors.views import TableView
 from kafka_groups.streams.state.formats import after_prefix
@@ -85,11 +86,13 @@ class Subscribe:
         on: The foreign key from key and value of a left row; None for no row.
         serdes: The serdes of what is sent.
         keeps_unmatched: Whether left rows without a right row have results.
+        is_versioned: Whether the left table is versioned, so that only the newest versions of its keys count.
     """
 
     on: Callable[[Any, Any], Any]
     serdes: WireSerdes
     keeps_unmatched: bool
+    is_versioned: bool = False
     emits_changes: bool = False
 
     def open(self, node: NodeContext) -> NodeStep:
@@ -97,6 +100,7 @@ class Subscribe:
         forward, failed, on = node.forward, node.failed, self.on
         wire, changes = _Wire(self.serdes, node), _left_changes if self.keeps_unmatched else _inner_changes
         needs_key = not self.keeps_unmatched
+        is_versioned, record = self.is_versioned, node.record
 
         def foreign_bytes(key: Any, value: Any) -> bytes | None:
             # The user's function is not called for a deleted row.
@@ -104,6 +108,9 @@ class Subscribe:
             return None if found is None else wire.foreign(found)
 
         def step(key: Any, new: Any, old: Any, timestamp_ms: int, headers: Headers) -> None:
+            if is_versioned and not record.is_latest:
+                node.dropped(OUT_OF_ORDER)
+                return
             if key is None:
                 node.dropped("its key is null")
                 return
@@ -241,20 +248,26 @@ class AnswerSubscribers:
     Attributes:
         store: The store of subscriptions.
         serdes: The serdes of what is sent.
+        is_versioned: Whether the right table is versioned, so that only the newest versions of its keys count.
     """
 
     store: str
     serdes: WireSerdes
+    is_versioned: bool = False
     emits_changes: bool = False
 
     def open(self, node: NodeContext) -> NodeStep:
         """Return the node's step in one task."""
         forward, failed, state, wire = node.forward, node.failed, node.state(self.store), _Wire(self.serdes, node)
+        is_versioned, record = self.is_versioned, node.record
 
         def step(key: Any, new: Any, _old: Any, timestamp_ms: int, headers: Headers) -> None:
             # Rows have keys (ForeignTableJoinProcessorSupplier in Kafka drops such a record, too).
             if key is None:
                 node.dropped("its key is null")
+                return
+            if is_versioned and not record.is_latest:
+                node.dropped(OUT_OF_ORDER)
                 return
             try:
                 prefix = subscription_key(wire.foreign(key))

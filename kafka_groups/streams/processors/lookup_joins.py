@@ -5,7 +5,8 @@ from typing import Any
 
 from attrs import define, frozen
 
-from kafka_groups.streams.processors.views import LookUp, TableView
+from kafka_groups.streams.processors.updates import OUT_OF_ORDER
+from kafka_groups.streams.processors.views import LookUp, LookUpAsOf, TableView
 from kafka_groups.streams.topology.nodes import NodeContext, NodeStep
 from kafka_groups.types import Headers
 
@@ -34,7 +35,7 @@ class StreamTableJoin:
 
     def open(self, node: NodeContext) -> NodeStep:
         """Return the node's step in one task."""
-        forward, failed, look_up = node.forward, node.failed, self.view.open(node)
+        forward, failed, look_up = node.forward, node.failed, self._look_up(node)
         joiner, keeps_unmatched, on = self.joiner, self.keeps_unmatched, self.on
 
         def step(key: Any, value: Any, timestamp_ms: int, headers: Headers) -> None:
@@ -49,7 +50,7 @@ class StreamTableJoin:
                 if row_key is None and not keeps_unmatched:
                     node.dropped("the key to join on is null")
                     return
-                row = None if row_key is None else look_up(row_key)
+                row = None if row_key is None else look_up(row_key, timestamp_ms)
                 # The usual case of an inner join without a partner is not a dropped record, and is not counted
                 # (KStreamKTableJoinProcessor.doJoin).
                 if row is None and not keeps_unmatched:
@@ -64,6 +65,13 @@ class StreamTableJoin:
 
         return step
 
+    def _look_up(self, node: NodeContext) -> LookUpAsOf:
+        """Return the function that looks up the row for a record: a versioned table's row as of the record's time."""
+        if self.view.open_as_of is not None:
+            return self.view.open_as_of(node)
+        look_up = self.view.open(node)
+        return lambda key, _as_of_ms: look_up(key)
+
 
 @frozen
 class JoinSide:
@@ -73,11 +81,13 @@ class JoinSide:
         is_left: Whether this is the left side.
         needs_own: Whether there is no result without a row of this side.
         needs_other: Whether there is no result without a row of the other side.
+        is_versioned: Whether its table is versioned, so that changes are dropped that are not the newest of their keys.
     """
 
     is_left: bool
     needs_own: bool
     needs_other: bool
+    is_versioned: bool = False
 
 
 @define
@@ -95,12 +105,17 @@ class TableJoin:
         forward, failed, look_up = node.forward, node.failed, self.view.open(node)
         needs_other, send_old = self.side.needs_other, self.send_old
         combine = _combining(self.joiner, self.side)
+        is_versioned, record = self.side.is_versioned, node.record
 
         def step(key: Any, new: Any, old: Any, timestamp_ms: int, headers: Headers) -> None:
             # Rows have keys, so a change without one cannot be joined (KTableKTableInnerJoin and its siblings in
             # Kafka).
             if key is None:
                 node.dropped("its key is null")
+                return
+            # The other rows are those of now, with which an older version has nothing to do (KIP-914).
+            if is_versioned and not record.is_latest:
+                node.dropped(OUT_OF_ORDER)
                 return
             try:
                 found = look_up(key)

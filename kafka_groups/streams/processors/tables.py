@@ -5,7 +5,8 @@ from typing import Any
 
 from attrs import define, frozen
 
-from kafka_groups.streams.processors.updates import updates
+from kafka_groups.streams.processors.updates import forwarding_versions, updates
+from kafka_groups.streams.state.versioned_stores import VersionedState
 from kafka_groups.streams.topology.context import open_store
 from kafka_groups.streams.topology.nodes import NodeContext, NodeStep
 from kafka_groups.types import Headers
@@ -42,7 +43,7 @@ class TableSource:
             key_bytes = state.key_bytes(key)
             stored = state.stored(key_bytes)
             # The last record by offset wins, also if its timestamp is older: Java only logs a warning about such an
-            # update (KTableSource.process). Only versioned stores, which do not exist here, decide by timestamp.
+            # update (KTableSource.process). Only versioned stores decide by timestamp.
             state.put(key_bytes, value, timestamp_ms)
             update(key_bytes, key, value, stored, timestamp_ms, headers)
 
@@ -81,12 +82,16 @@ class TableToStream:
 
 @define
 class TableFilter:
-    """Keeps the rows for which a predicate is true (or false), and deletes the others from the result."""
+    """Keeps the rows for which a predicate is true (or false), and deletes the others from the result.
+
+    `is_versioned` says whether the table above is versioned.
+    """
 
     predicate: Callable[[Any, Any], Any]
     keeps: bool = True
     store: str | None = None
     send_old: bool = False
+    is_versioned: bool = False
     emits_changes: bool = True
 
     def compute(self, node: NodeContext) -> Callable[[Any, Any], Any]:
@@ -102,7 +107,10 @@ class TableFilter:
 
     def open(self, node: NodeContext) -> NodeStep:
         """Return the node's step in one task."""
-        return _computed(node, self.compute(node), self.store, send_old=self.send_old, skips_nothing=True)
+        # The old value of a versioned table is that of the newest version, and says nothing about an older one
+        # (KTableFilter.process in Kafka).
+        skips_nothing = not self.is_versioned
+        return _computed(node, self.compute(node), self.store, send_old=self.send_old, skips_nothing=skips_nothing)
 
 
 @define
@@ -131,9 +139,13 @@ class TableMapValues:
 
 @define
 class TableMerge:
-    """Forwards the changes of a join, and keeps its rows if it has a store."""
+    """Forwards the changes of a join, and keeps its rows if it has a store.
+
+    `has_old_values` says whether the changes come with their old values, if a child wants them.
+    """
 
     store: str | None = None
+    has_old_values: bool = False
     send_old: bool = False
     emits_changes: bool = True
 
@@ -142,7 +154,24 @@ class TableMerge:
         # Without a store the merge only passes changes on (KTableKTableJoinMerger in Kafka).
         if self.store is None:
             return node.forward
+        state = node.state(self.store)
+        if self.has_old_values and isinstance(state, VersionedState):
+            return self._with_versions(node, state)
         return _stored(node, lambda _key, value: value, self.store, send_old=self.send_old, skips_nothing=False)
+
+    def _with_versions(self, node: NodeContext, state: VersionedState) -> NodeStep:
+        forward, failed, send_old = forwarding_versions(node, state), node.failed, self.send_old
+
+        def step(key: Any, new: Any, old: Any, timestamp_ms: int, headers: Headers) -> None:
+            try:
+                state.put(state.key_bytes(key), new, timestamp_ms)
+            except Exception as error:  # a serde of the user's may raise anything: the handler decides
+                failed(error, key, new, timestamp_ms, headers)
+                return
+            # The newest version may not be the one that the change replaces (KTableKTableJoinMerger in Kafka).
+            forward(key, new, old if send_old else None, timestamp_ms, headers)
+
+        return step
 
 
 @define

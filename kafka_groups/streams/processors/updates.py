@@ -1,14 +1,18 @@
 """Forwarding of operators with a store: each update, or at each flush the last one of each key."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from kafka_groups.streams.state.rows import StoreRows
 from kafka_groups.streams.state.update_cache import Held
-from kafka_groups.streams.topology.nodes import NodeContext
+from kafka_groups.streams.state.versioned_stores import NOT_PUT, VALID_TO_UNDEFINED, VersionedState
+from kafka_groups.streams.topology.nodes import NodeContext, NodeStep
 from kafka_groups.types import Headers
 
-__all__ = ["Update", "updates"]
+__all__ = ["OUT_OF_ORDER", "Update", "forwarding_versions", "updates"]
+
+OUT_OF_ORDER: Final = "it is not the newest version of its key"
+"""The reason for which joins and aggregations drop a change of a versioned table."""
 
 Update = Callable[[bytes, Any, Any, bytes | None, int, Headers], None]
 """`(key_bytes, key, new, stored, timestamp_ms, headers)`, where `stored` is what the store had before."""
@@ -26,19 +30,23 @@ def updates(node: NodeContext, state: StoreRows, *, send_old: bool, initial: Cal
         send_old: Whether a child wants old values.
         initial: Makes the old value of a key that was not there before, for updates that are not held back.
     """
+    if isinstance(state, VersionedState):
+        return _versioned(node, state, initial or _nothing, send_old=send_old)
     # With a cache Java forwards when an entry is evicted or flushed (TimestampedCacheFlushListener), without one at
     # once (TimestampedTupleForwarder.maybeForward).
     if state.is_caching:
         return _held(node, state, send_old=send_old)
-    return _forwarded(node, state, initial or _nothing, send_old=send_old)
+    return _forwarded(node, state, initial or _nothing, send_old=send_old, forward=node.forward)
 
 
 def _nothing() -> None:
     return None
 
 
-def _forwarded(node: NodeContext, state: StoreRows, initial: Callable[[], Any], *, send_old: bool) -> Update:
-    forward, decode, failed = node.forward, state.value, node.failed
+def _forwarded(
+    node: NodeContext, state: StoreRows, initial: Callable[[], Any], *, send_old: bool, forward: NodeStep
+) -> Update:
+    decode, failed = state.value, node.failed
 
     def update(_bytes: bytes, key: Any, new: Any, stored: bytes | None, timestamp_ms: int, headers: Headers) -> None:
         old = None
@@ -51,6 +59,28 @@ def _forwarded(node: NodeContext, state: StoreRows, initial: Callable[[], Any], 
         forward(key, new, old, timestamp_ms, headers)
 
     return update
+
+
+def _versioned(node: NodeContext, state: VersionedState, initial: Callable[[], Any], *, send_old: bool) -> Update:
+    return _forwarded(node, state, initial, send_old=send_old, forward=forwarding_versions(node, state))
+
+
+def forwarding_versions(node: NodeContext, state: VersionedState) -> NodeStep:
+    """Return the function that forwards the change of the last put, and notes whether it is the newest of its key."""
+    forward, record = node.forward, node.record
+
+    def step(key: Any, new: Any, old: Any, timestamp_ms: int, headers: Headers) -> None:
+        # What the store did not take is not forwarded (KTableSource.process in Kafka). Whoever follows decides what a
+        # change means that is not the newest of its key: joins and aggregations drop it (KIP-914).
+        if state.valid_to_ms == NOT_PUT:
+            return
+        above, record.is_latest = record.is_latest, state.valid_to_ms == VALID_TO_UNDEFINED
+        try:
+            forward(key, new, old, timestamp_ms, headers)
+        finally:
+            record.is_latest = above
+
+    return step
 
 
 def _held(node: NodeContext, state: StoreRows, *, send_old: bool) -> Update:

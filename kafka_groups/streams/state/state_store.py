@@ -97,6 +97,7 @@ class RecordContext:
         timestamp_ms: The timestamp of the record that a processor of the user's has.
         headers: The headers of that record.
         raw: The record as its topic has it, or None in a punctuation.
+        is_latest: Whether the change that the versioned table above forwards is the newest of its key (KIP-914).
     """
 
     topic: str | None = None
@@ -105,6 +106,7 @@ class RecordContext:
     timestamp_ms: int = 0
     headers: Headers = ()
     raw: RawRecord | None = None
+    is_latest: bool = True
 
 
 def _uncounted(_store: str, _reason: str) -> None:

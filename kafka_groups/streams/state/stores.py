@@ -17,6 +17,7 @@ __all__ = [
     "SessionDefinition",
     "StoreDefinition",
     "SuppressDefinition",
+    "TableDefinition",
     "TimestampedKeyValueDefinition",
     "VersionedDefinition",
     "WindowDefinition",
@@ -209,6 +210,10 @@ class VersionedDefinition(StoreDefinition, Generic[K, V]):
         # (VersionedChangelogTopicConfig in Kafka).
         lag_ms = min(self.history_ms + _DAY_MS, _MAX_MS)
         return {"cleanup.policy": "compact", "min.compaction.lag.ms": str(lag_ms)}
+
+
+TableDefinition = KeyValueDefinition[K, V] | VersionedDefinition[K, V]
+"""The store of a table: a key-value store, or a versioned one."""
 
 
 @frozen(kw_only=True)

@@ -70,18 +70,17 @@ def valid_version(
     Args:
         newest: The newest version, as it is stored.
         closed: The other versions.
-        oldest_ms: The earliest time that may be asked for.
+        oldest_ms: The earliest time at which the other versions may be asked for.
         key: The key.
         as_of_ms: The time.
     """
     if as_of_ms is None:
         return None if newest is None else StoredVersion(newest, None)
-    # Even a value that is still valid is not told then, as in Java.
-    if as_of_ms < oldest_ms:
-        return None
     if newest is not None and _TIME.unpack_from(newest)[0] <= as_of_ms:
         return StoredVersion(newest, None)
-    found = closed.at(key, as_of_ms)
+    # Versions that ended since then may have been deleted, and none of them is told, as in Java: the answer must not
+    # depend on when they are deleted (RocksDBVersionedStore.get).
+    found = None if as_of_ms < oldest_ms else closed.at(key, as_of_ms)
     return None if found is None else StoredVersion(_TIME.pack(found.from_ms) + found.value, found.to_ms)
 
 
@@ -118,7 +117,7 @@ class VersionedState(StoreRows):
 
     @property
     def oldest_ms(self) -> int:
-        """The earliest time of a version that the store takes, and at which it can be asked."""
+        """The earliest time of a version that the store takes, and at which it can be asked for ended versions."""
         # The store's time is the highest that was put (RocksDBVersionedStore in Kafka, which has a time of its own,
         # too).
         return self._time_ms - self._history_ms
@@ -233,7 +232,7 @@ class VersionedKeyValueStore(Generic[K, V]):
     """A versioned store as processors, queries and tests see it: values by key and time (KIP-889).
 
     Values are copied: changing an object that you put or got does not change the store. The store's time is the highest
-    that was put. It takes and tells versions up to its history before that time.
+    that was put. It takes versions up to its history before that time, and tells what was valid up to then.
     """
 
     def __init__(self, state: VersionedState) -> None:
@@ -270,7 +269,7 @@ class VersionedKeyValueStore(Generic[K, V]):
     def get(self, key: K, as_of_ms: int | None = None) -> VersionedRecord[V] | None:
         """Return the newest version of a key, or the one that was valid at a time. None: it had no value then.
 
-        A time before the history has no answer: it is None, also if the newest version is older.
+        For a time before the history, only the newest version is told, if it is as old: others may have been deleted.
 
         Raises:
             ConfigurationError: The time is negative.

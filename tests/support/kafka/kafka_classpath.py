@@ -27,6 +27,9 @@ LIBS_VARIABLE = "KAFKA_GROUPS_KAFKA_LIBS"
 TOOLS_VERSION = "4.3.1"
 """Release of Kafka's command-line tools and of Kafka Streams: 4.4.0 was published without them."""
 
+_ROCKSDB_VERSION = "10.1.3"
+"""Release of RocksDB that Kafka Streams of that release has its stores on disk in."""
+
 _MAVEN_TIMEOUT_S = 600
 
 
@@ -73,21 +76,22 @@ def streams_classpath() -> str:
 
 
 def driver_classpath() -> str:
-    """All that Java's TopologyTestDriver needs.
+    """All that Java's TopologyTestDriver needs, also for versioned stores, which Java has on disk only.
 
     Raises:
         RealKafkaUnavailableError: The jars cannot be had.
     """
-    return f"{streams_classpath()}:{_jar('kafka-streams-test-utils')}"
+    rocksdb = _jar("rocksdbjni", "org.rocksdb", _ROCKSDB_VERSION)
+    return f"{streams_classpath()}:{_jar('kafka-streams-test-utils')}:{rocksdb}"
 
 
-def _jar(artifact: str) -> Path:
-    name = f"{artifact}-{TOOLS_VERSION}.jar"
+def _jar(artifact: str, group: str = "org.apache.kafka", version: str = TOOLS_VERSION) -> Path:
+    name = f"{artifact}-{version}.jar"
     jar = cache_directory() / name
     if not jar.exists():
         jar.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=jar.parent, prefix=".fetching-") as temporary:
-            _fetch(f"org.apache.kafka:{artifact}:{TOOLS_VERSION}", Path(temporary))
+            _fetch(f"{group}:{artifact}:{version}", Path(temporary))
             shutil.move(Path(temporary) / name, jar)
     return jar
 

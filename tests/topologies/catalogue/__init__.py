@@ -18,6 +18,7 @@ from tests.topologies.catalogue import (
     suppressed,
     table_joins,
     tables,
+    versioned,
     windowed,
 )
 from tests.topologies.catalogue.registry import Twin
@@ -29,7 +30,7 @@ TWINS: Mapping[str, Twin] = MappingProxyType({
     for module in (
         stateless, processing, by_hand, aggregates, windowed, suppressed, tables, stream_joins, table_joins, rewritten,
         failing, null_keys, merged_sources, null_results,
-        copartitioned,
+        copartitioned, versioned,
     )
     for name, twin in module.twins.items()
 })  # fmt: skip

@@ -32,6 +32,7 @@ final class Catalogue {
         MergedSourceTopologies.register(all);
         NullResultTopologies.register(all);
         CopartitionedTopologies.register(all);
+        VersionedTopologies.register(all);
         return all;
     }
 

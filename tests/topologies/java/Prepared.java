@@ -9,6 +9,10 @@ import org.apache.kafka.streams.state.BuiltInDslStoreSuppliers;
 
 /** A topology of the catalogue with its configuration. */
 final class Prepared {
+    // Drivers of several processes must not share their stores on disk.
+    private static final String STATE_DIR = System.getProperty("java.io.tmpdir") + "/kafka-groups-topologies-"
+            + ProcessHandle.current().pid();
+
     private final Catalogue.Entry entry;
     private final Properties properties = new Properties();
 
@@ -16,6 +20,7 @@ final class Prepared {
         this.entry = entry;
         properties.put(StreamsConfig.APPLICATION_ID_CONFIG, "app");
         properties.put(StreamsConfig.BOOTSTRAP_SERVERS_CONFIG, "none:1");
+        properties.put(StreamsConfig.STATE_DIR_CONFIG, STATE_DIR);
         properties.put(StreamsConfig.DEFAULT_KEY_SERDE_CLASS_CONFIG, Serdes.StringSerde.class);
         properties.put(StreamsConfig.DEFAULT_VALUE_SERDE_CLASS_CONFIG, Serdes.StringSerde.class);
         properties.put(StreamsConfig.DSL_STORE_SUPPLIERS_CLASS_CONFIG,

@@ -13,13 +13,14 @@ import org.apache.kafka.streams.processor.StateStore;
 import org.apache.kafka.streams.state.KeyValueIterator;
 import org.apache.kafka.streams.state.KeyValueStore;
 import org.apache.kafka.streams.state.SessionStore;
+import org.apache.kafka.streams.state.VersionedBytesStore;
 import org.apache.kafka.streams.state.WindowStore;
 import org.apache.kafka.streams.state.internals.WrappedStateStore;
 
 /**
  * Bytes of the innermost stores: {"kind": …, "entries": …}, with a list of key and value for each entry of a
- * key-value store, and of key, start, end and value for each of a window or session store. Buffers are left out, and
- * so are the headers that some stores keep in front of their values.
+ * key-value store, and of key, start, end and value for each of a window or session store. Buffers and versioned stores
+ * are left out, and so are the headers that some stores keep in front of their values.
  */
 final class StoreContents {
     private StoreContents() {
@@ -47,6 +48,9 @@ final class StoreContents {
 
     @SuppressWarnings("unchecked")
     private static void write(StateStore store, UnaryOperator<byte[]> shown, ObjectNode answer) {
+        if (store instanceof VersionedBytesStore) {
+            return; // it can be asked about a key only
+        }
         if (store instanceof KeyValueStore<?, ?> values) {
             ArrayNode entries = answer.put("kind", "key_value").putArray("entries");
             try (KeyValueIterator<Bytes, byte[]> all = ((KeyValueStore<Bytes, byte[]>) values).all()) {

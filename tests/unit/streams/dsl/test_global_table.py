@@ -1,10 +1,13 @@
 """Global tables and global stores, as the test driver runs them."""
 
 from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
 
 import pytest
 
 from kafka_groups import serdes
+from kafka_groups.errors import ConfigurationError
 from kafka_groups.streams import (
     KeyValueStore,
     Record,
@@ -148,3 +151,9 @@ def test_the_topic_of_a_read_only_store_is_its_changelog() -> None:
         driver.input_topic("in", TEXT, TEXT).pipe("k", "v", timestamp_ms=0)
         assert driver.output_topic("out", TEXT, TEXT).read().value == "v+ROW"
         assert driver.topics == ("out",)
+
+
+def test_a_global_table_cannot_be_versioned() -> None:
+    kept: Any = stores.versioned("kept", TEXT, TEXT, history=timedelta(seconds=1))
+    with pytest.raises(ConfigurationError, match=r"store='kept' is a versioned store, .* stores\.key_value"):
+        StreamsBuilder().global_table("in", key=TEXT, value=TEXT, store=kept)

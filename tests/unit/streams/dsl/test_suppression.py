@@ -18,6 +18,7 @@ from kafka_groups.streams import (
     TimeWindows,
     TopologyError,
     Windowed,
+    stores,
 )
 from kafka_groups.streams.state.state_store import RecordContext
 from kafka_groups.testing.topology_driver import TopologyTestDriver
@@ -311,3 +312,14 @@ def test_buffers_cannot_be_read() -> None:
 def test_wrong_limits_are_refused(wrong: Callable[[], object], told: str) -> None:
     with pytest.raises(ConfigurationError, match=told):
         wrong()
+
+
+def test_a_versioned_table_is_not_suppressed() -> None:
+    kept = stores.versioned("kept", TEXT, TEXT, history=timedelta(seconds=1))
+    table = StreamsBuilder().table("in", key=TEXT, value=TEXT, store=kept)
+    for each in (table, table.filter(lambda _key, _value: True)):
+        with pytest.raises(ConfigurationError, match=r"a versioned table \(history=1000 ms\).* Suppress a table"):
+            each.suppress(Suppressed.until_time_limit(timedelta(seconds=1)))
+    # What has a store of its own is another table.
+    other = table.filter(lambda _key, _value: True, store="other")
+    other.suppress(Suppressed.until_time_limit(timedelta(seconds=1)))

@@ -119,13 +119,16 @@ def test_put_returns_the_end_of_validity() -> None:
     assert store.get("k", 1_500) is None
 
 
-def test_times_before_the_history_have_no_answer() -> None:
+def test_ended_versions_are_not_told_for_times_before_the_history() -> None:
     store = view(opened(MemoryEngine()))
     store.put("k", "old", 10)
+    store.put("j", "still valid", 10)
+    store.put("k", "next", 1_500)
     store.put("other", "new", 2_000)
-    assert store.get("k") == VersionedRecord("old", 10, None)
-    assert store.get("k", 1_000) == VersionedRecord("old", 10, None)
+    assert store.get("k", 1_000) == VersionedRecord("old", 10, 1_500)
     assert store.get("k", 999) is None
+    assert store.get("j", 999) == store.get("j") == VersionedRecord("still valid", 10, None)
+    assert store.get("j", 9) is None
 
 
 def test_the_changelog_has_each_version_once_and_in_order_of_time() -> None:

@@ -73,8 +73,8 @@ WRONG: dict[str, Callable[[Any], object]] = {
     "windowed_by: windows=5 is not a": lambda five: stream().group_by_key().cogroup(max).windowed_by(five),
     "emit_strategy: strategy=5 is not an EmitStrategy":
         lambda five: stream().group_by_key().windowed_by(WINDOWS).emit_strategy(five),
-    "count: store=5 is not the name or definition of a key-value store": lambda five: stream().group_by_key().count(
-        store=five),
+    "count: store=5 is not the name or definition of a key-value or versioned store":
+        lambda five: stream().group_by_key().count(store=five),
     "count: store=5 is not the name or definition of a window store":
         lambda five: stream().group_by_key().windowed_by(WINDOWS).count(store=five),
     "count: store=5 is not the name or definition of a session store":
