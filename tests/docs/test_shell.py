@@ -14,8 +14,8 @@ from tests.docs.blocks import PAGES, ROOT, commands_of, files_of, picture_of
 
 SHOWING = [page for page in PAGES if any(commands_of(page))]
 TUTORIAL = ROOT / "docs" / "tutorial-streams.md"
-TAKES_LONG = ROOT / "docs" / "tutorial-assignor.md"
-"""Its commands run tests with Hypothesis and an embedded cluster; the assignors of the package are tested anyway."""
+TAKE_LONG = {ROOT / "docs" / "tutorial-assignor.md", ROOT / "docs" / "how-to" / "streams" / "engines.md"}
+"""Their commands run tests. What the package has of the same kind is tested anyway."""
 
 
 class Shell:
@@ -65,12 +65,12 @@ def without_durations(text: str) -> str:
 
 
 def test_there_are_pages_with_commands() -> None:
-    assert {TUTORIAL, TAKES_LONG} <= set(SHOWING)
+    assert {TUTORIAL, *TAKE_LONG} <= set(SHOWING)
 
 
 @pytest.mark.parametrize(
     "page",
-    [pytest.param(page, marks=[pytest.mark.slow] if page == TAKES_LONG else [], id=page.stem) for page in SHOWING],
+    [pytest.param(page, marks=[pytest.mark.slow] if page in TAKE_LONG else [], id=page.stem) for page in SHOWING],
 )
 def test_commands_print_what_the_page_shows(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shell = Shell(tmp_path, monkeypatch)

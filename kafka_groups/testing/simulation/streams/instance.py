@@ -174,7 +174,7 @@ class Instance:
             environment=world.environment(),
         )
         plane = WirePlane(self._plane_options(application, application.transactional_id(process_id, number)))
-        worker = StreamsWorker(settings, plane, AsyncMembership(member), world.clock, KeptEngines(self.disk))
+        worker = StreamsWorker(settings, plane, AsyncMembership(member), world.clock, KeptEngines(self.disk, number))
         made.append(worker)
         return worker, plane
 

@@ -19,9 +19,13 @@ _EVERYTHING: Final = ""
 
 @define(eq=False)
 class SimulatedDisk:
-    """The state that a process has left, by tasks. A process of the same name finds it."""
+    """The state that a process has left. A process of the same name finds it.
 
-    engines: dict[TaskId, SharedEngine] = field(factory=dict)
+    Attributes:
+        engines: Those of tasks, by their ids, and of global stores, by the numbers of their workers.
+    """
+
+    engines: dict[TaskId | int, SharedEngine] = field(factory=dict)
 
 
 class KeptEngines:
@@ -32,29 +36,34 @@ class KeptEngines:
 
     Args:
         disk: The disk of the process.
+        number: Which worker of the process this is.
     """
 
-    def __init__(self, disk: SimulatedDisk) -> None:
+    def __init__(self, disk: SimulatedDisk, number: int = 1) -> None:
         self._disk = disk
+        self._number = number
 
     def __repr__(self) -> str:
-        return f"<KeptEngines of {len(self._disk.engines)} tasks>"
+        return f"<KeptEngines: {len(self._disk.engines)} states>"
 
     def open(self, task_id: TaskId, stores: Collection[StoreDefinition]) -> TaskEngine:
         """Return an engine with what was committed."""
+        return self._opened(task_id, stores)
+
+    def open_global(self, stores: Mapping[str, StoreDefinition]) -> TaskEngine:
+        """Return the engine of the worker's global stores with what was committed."""
+        return self._opened(self._number, stores.values())
+
+    def _opened(self, of: TaskId | int, stores: Collection[StoreDefinition]) -> TaskEngine:
         kept = [store.name for store in stores if store.persistent]
         if not kept:
             return SharedEngine()
         engine = SharedEngine()
-        left = self._disk.engines.get(task_id)
+        left = self._disk.engines.get(of)
         if left is not None:
             engine.load(_rows(left), left.positions, left.notes)
-        self._disk.engines[task_id] = engine
+        self._disk.engines[of] = engine
         return engine if len(kept) == len(stores) else SplitEngine(engine, SharedEngine(), kept)
-
-    def open_global(self, _stores: Mapping[str, StoreDefinition]) -> TaskEngine:
-        """Return an engine without rows: a simulated process fills its global stores at each start."""
-        return SharedEngine()
 
     def give_up(self, _task_id: TaskId) -> None:
         """Forget nothing: each opening succeeds."""
@@ -67,12 +76,13 @@ class KeptEngines:
         self._disk.engines.pop(task_id, None)
 
     def wipe_global(self) -> None:
-        """Delete nothing: global stores end with their process."""
+        """Delete what is there of the global stores."""
+        self._disk.engines.pop(self._number, None)
 
     def positions_left(self) -> dict[TaskId, int]:
         """Return the sum of the positions of each task whose state is there and not open."""
-        closed = {task_id: each for task_id, each in self._disk.engines.items() if not each.is_open}
-        return {task_id: sum(each.positions.values()) for task_id, each in closed.items()}
+        closed = [(of, each) for of, each in self._disk.engines.items() if not each.is_open]
+        return {of: sum(each.positions.values()) for of, each in closed if isinstance(of, TaskId)}
 
     def tidy(self) -> None:
         """Delete nothing: a simulation is too short."""

@@ -588,7 +588,7 @@ STEPS: dict[str, tuple[Any, str]] = {
 
 
 @pytest.mark.parametrize("step", STEPS)
-@pytest.mark.parametrize("owner", ["goes on", "opens in place", "wipes"])
+@pytest.mark.parametrize("owner", [pytest.param("goes on", marks=pytest.mark.slow), "opens in place", "wipes"])
 def test_a_worker_that_is_late_makes_no_generation_of_what_the_owner_has_left_behind(
     kept: Kept, monkeypatch: pytest.MonkeyPatch, owner: str, step: str
 ) -> None:
