@@ -4,6 +4,7 @@ import shutil
 import signal
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 
@@ -62,7 +63,8 @@ def killed(writers: Writers, kept: Kept, seed: int, steps: int) -> int:
         told = writers.said()
         last = told.get("committed", last)
         if is_told and last == told_at and "committed" in told:
-            writers.signal(signal.SIGKILL)
+            with suppress(ProcessLookupError):  # that was its last commit, and it has ended
+                writers.signal(signal.SIGKILL)
         if "ended" in told:
             assert told["ended"] in (-signal.SIGKILL, 0)
             return last

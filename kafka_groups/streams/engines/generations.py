@@ -205,6 +205,24 @@ class GenerationsFolder:
         if self.path.exists():
             self._throw_away(self.path)
 
+    def wipe_unused(self) -> bool:
+        """Delete all generations, unless a process has the one that counts: it has got the task. Return whether it did.
+
+        Raises:
+            OSError: They cannot be moved away.
+        """
+        newest = self.newest()
+        if newest is None:
+            self.wipe()
+            return True
+        if not newest.own():
+            return False
+        try:
+            self.wipe_until(newest)
+        finally:
+            newest.disown()
+        return True
+
     def wipe_until(self, last: Generation) -> None:
         """Delete a generation of this process, and those before it. Others may have made later ones since.
 
@@ -215,6 +233,10 @@ class GenerationsFolder:
         for each in self._generations():
             if each.number <= last.number:
                 self._throw_away(each.path)
+        # In this order: what is made of them from now on is not published, and what may be published now is here.
+        self.drop_unfinished()
+        with suppress(OSError):  # there are others
+            self.path.rmdir()
 
     def drop_unfinished(self) -> None:
         """Delete generations that do not count yet, also those that other processes still make.

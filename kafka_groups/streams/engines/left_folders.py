@@ -122,7 +122,7 @@ def wipe_unused(application: Path, since_wall_ms: int) -> None:
         for folder, newest in _left(application, kind):
             if newest.used_ms() < since_wall_ms:
                 _log.info(text, folder.path.name)
-                folder.wipe()
+                folder.wipe_until(newest)
 
 
 def wipe_all(application: Path) -> None:

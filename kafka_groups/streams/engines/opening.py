@@ -132,7 +132,7 @@ class DiskEngines:
             opening.give_up()
 
     def wipe(self, task_id: TaskId) -> None:
-        """Delete what is there of a task's state. Its engine is closed.
+        """Delete what is there of a task's state. Its engine is closed. Another process that has it keeps it.
 
         Raises:
             StateDiskError: It cannot be deleted.
@@ -391,7 +391,9 @@ class _Opening:
 
 def _wiped(folder: GenerationsFolder) -> None:
     try:
-        folder.wipe()
+        if not folder.wipe_unused():
+            # This process stood still after it had closed the files, and has lost them.
+            _log.warning("The store files in %s are left alone: another process has opened them.", folder.path)
     except OSError as error:
         raise _disk_error(folder.path, error) from error
 

@@ -226,6 +226,24 @@ def test_a_disk_that_refuses_to_publish_is_told(folder: GenerationsFolder, monke
         folder.publish(made)
 
 
+def test_a_wipe_of_what_nobody_has_leaves_nothing(folder: GenerationsFolder) -> None:
+    assert folder.wipe_unused()
+    for _ in range(2):
+        marked(folder).disown()
+    assert folder.wipe_unused()
+    assert not folder.path.exists()
+
+
+def test_a_wipe_of_what_another_process_has_opened_since_does_nothing(folder: GenerationsFolder) -> None:
+    marked(folder).disown()
+    owner = folder.newest()
+    assert owner is not None
+    assert owner.own()
+    assert not folder.wipe_unused()
+    assert folder.is_newest(owner)
+    owner.disown()
+
+
 def test_a_wipe_until_a_generation_leaves_later_ones(folder: GenerationsFolder) -> None:
     first, second, third = (marked(folder) for _ in range(3))
     folder.wipe_until(second)

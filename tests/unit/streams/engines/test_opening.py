@@ -899,6 +899,20 @@ def test_an_opening_that_the_disk_refuses_is_told_and_may_be_repeated(
     again.close()
 
 
+def test_a_wipe_that_comes_too_late_leaves_the_files_to_their_owner(
+    kept: Kept, caplog: pytest.LogCaptureFixture
+) -> None:
+    kept.committed().close()
+    owner = kept.opened()
+    kept.engines().wipe(TASK)
+    (warning,) = told(caplog)
+    assert warning == f"The store files in {kept.task} are left alone: another process has opened them."
+    owner.close()
+    again = kept.opened()
+    assert has_all(again)
+    again.close()
+
+
 def test_a_wipe_that_the_disk_refuses_is_told(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
     kept.committed().close()
 
