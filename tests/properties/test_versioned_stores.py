@@ -83,8 +83,8 @@ class VersionedMachine(RuleBasedStateMachine):
     @rule(key=KEYS, time_ms=TIMES)
     def delete(self, key: str, time_ms: int) -> None:
         before = valid_at(self.model, self.newest_ms, key, time_ms)
-        assert self.store.delete(key, time_ms) == before
-        self._put(key, None, time_ms)
+        found = self.store.delete(key, time_ms)
+        assert found == (None if self._put(key, None, time_ms) == NOT_PUT else before)
 
     def _put(self, key: str, value: str | None, time_ms: int) -> int:
         if time_ms < self.newest_ms - HISTORY_MS:

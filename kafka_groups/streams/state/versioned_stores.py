@@ -282,12 +282,13 @@ class VersionedKeyValueStore(Generic[K, V]):
     def delete(self, key: K, timestamp_ms: int) -> VersionedRecord[V] | None:
         """Put None, and return the version that was valid at that time until now, or None.
 
+        If the time is older than the history, nothing is deleted, and the result is None.
+
         Raises:
             ConfigurationError: The time is negative.
         """
         found = self.get(key, timestamp_ms)
-        self.put(key, None, timestamp_ms)
-        return found
+        return None if self.put(key, None, timestamp_ms) == NOT_PUT else found
 
 
 def _bytes_of(key: bytes, stored: bytes | None) -> int:

@@ -119,6 +119,15 @@ def test_put_returns_the_end_of_validity() -> None:
     assert store.get("k", 1_500) is None
 
 
+def test_a_deletion_before_the_history_deletes_nothing() -> None:
+    store = view(opened(MemoryEngine()))
+    store.put("k", "old", 10)
+    store.put("other", "new", 2_000)
+    assert store.delete("k", 999) is None
+    assert store.get("k") == VersionedRecord("old", 10, None)
+    assert store.delete("k", 1_000) == VersionedRecord("old", 10, None)
+
+
 def test_ended_versions_are_not_told_for_times_before_the_history() -> None:
     store = view(opened(MemoryEngine()))
     store.put("k", "old", 10)
