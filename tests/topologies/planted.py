@@ -10,6 +10,8 @@ from kafka_groups.streams.dsl.windows import TimeWindows
 from kafka_groups.streams.processors import aggregates, lookup_joins, tables, updates
 from kafka_groups.streams.processors.lookup_joins import JoinSide
 from kafka_groups.streams.processors.stateless import DropNullKeys, PassThrough
+from kafka_groups.streams.processors.waiting_joins import WaitingJoin
+from kafka_groups.streams.state.join_buffer import JoinBuffer
 from kafka_groups.streams.state.state_store import RecordContext
 from kafka_groups.streams.state.timed_rows import TimedRows
 from kafka_groups.streams.state.update_cache import Held, UpdateCache
@@ -151,6 +153,17 @@ def old_versions_count_as_newest(patch: Patch) -> None:
     patch.setattr(RecordContext, "is_latest", property(lambda _self: True, lambda _self, _is_latest: None))
 
 
+def joins_with_grace_do_not_wait(patch: Patch) -> None:
+    """Each record is joined when it arrives."""
+    patch.setattr(WaitingJoin, "open", lambda self, node: self.join.open(node))
+
+
+def records_wait_too_long(patch: Patch) -> None:
+    """A record whose grace has just ended waits for the next millisecond."""
+    take = JoinBuffer.take
+    patch.setattr(JoinBuffer, "take", lambda self, last_ms, forward: take(self, last_ms - 1, forward))
+
+
 DEFECTS = by_name(
     given_names_burn_no_index,
     late_limit_is_off_by_one,
@@ -167,4 +180,6 @@ DEFECTS = by_name(
     queues_of_equal_times_take_no_turns,
     versioned_rows_are_those_of_now,
     old_versions_count_as_newest,
+    joins_with_grace_do_not_wait,
+    records_wait_too_long,
 )

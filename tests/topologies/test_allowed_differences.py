@@ -19,12 +19,13 @@ from kafka_groups.streams import (
     Topology,
     TopologyError,
 )
-from tests.topologies.allowed import NOT_COMPARED
+from tests.topologies.allowed import NOT_COMPARED, NOT_RESTARTED
 from tests.topologies.catalogue import TWINS
 from tests.topologies.catalogue.functions import LONG, TEXT, has_a, joined, letter, letter_of, ms, texts
 from tests.topologies.catalogue.processing import HELD, Holding
 from tests.topologies.catalogue.registry import Twin
 from tests.topologies.catalogue.stream_joins import left, right, strict
+from tests.topologies.catalogue.versioned import versioned
 from tests.topologies.oracle import CACHED, UNCACHED, JavaOracle, RefusedTopologyError
 from tests.topologies.scripts import Output, Pipe, Restart, Run, Script, Step, encoded
 from tests.topologies.twin_runs import differences, run_twin
@@ -274,3 +275,28 @@ def test_a_deleted_value_does_not_come_back_with_a_restart(java_oracle: JavaOrac
     # Java looks at the newest time of a batch first, and forgets the tombstone, as its segment is over by then.
     assert java == [(4, b"k=asked+deleted")]
     assert python == [(4, b"k=asked+null")]
+
+
+def test_a_join_with_grace_waits_after_a_restart_too(java_oracle: JavaOracle) -> None:
+    before = [*records("table", ("row", 1_000)), *records("in", ("a", 1_100))]
+    script: list[Step] = [*before, Restart(), *records("in", ("b", 1_120), ("c", 1_300))]
+    name = "versioned_grace_join"
+    assert name in NOT_RESTARTED
+    java, python = both(java_oracle, name, TWINS[name].build(), script)
+    # Java takes bytes of the key for the time of what it restores. Then all others are late, and "a" is never joined.
+    assert java == [(3, b"b+row"), (4, b"c+row")]
+    assert python == [(4, b"a+row"), (4, b"b+row")]
+
+
+def test_a_left_join_with_grace_takes_null_keys(java_oracle: JavaOracle) -> None:
+    script = records("in", ("a", 1_100), key=None)
+    name = "null_keys_of_a_join_with_grace"
+    java = java_oracle.run(name, script, UNCACHED)
+    assert "NullPointerException: key cannot be null" in java.error[-1]
+
+    def build(builder: StreamsBuilder) -> None:
+        joined_rows = texts(builder, "in").left_join(versioned(builder, "table"), joined, grace=ms(60))
+        joined_rows.to("out", value=TEXT)
+
+    python = run_twin(Twin(lambda: of_builder(build)), script, is_cached=False)
+    assert values(python) == [(0, b"a+null")]

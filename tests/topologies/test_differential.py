@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.topologies.allowed import NOT_COMPARED, without_real_times, without_row_numbers
+from tests.topologies.allowed import NOT_COMPARED, NOT_RESTARTED, without_real_times, without_row_numbers
 from tests.topologies.catalogue import TWINS
 from tests.topologies.golden import golden_names, read_golden
 from tests.topologies.oracle import CACHED, UNCACHED, JavaOracle
@@ -15,7 +15,7 @@ VERSIONED_RECORDS = 500
 """Late records, tombstones and expiry have to meet in a versioned store."""
 FEW_RESTARTS, MANY_RESTARTS = 1, 10
 NAMES = [name for name in golden_names() if not read_golden(name).refused]
-WITH_STORES = [name for name in NAMES if TWINS[name].build().graph.stores]
+WITH_STORES = [name for name in NAMES if name not in NOT_RESTARTED and TWINS[name].build().graph.stores]
 
 pytestmark = [pytest.mark.real_kafka, pytest.mark.slow, pytest.mark.xdist_group("java_topologies")]
 

@@ -1,9 +1,11 @@
 """Joins with tables, as the DSL writes them."""
 
+from datetime import timedelta
 from typing import Any
 
 from attrs import evolve, frozen
 
+from kafka_groups.errors import ConfigurationError
 from kafka_groups.streams import processors
 from kafka_groups.streams.dsl.graph import Graph, Missing, Slot
 from kafka_groups.streams.dsl.materialized import StoreOptions, history_of, key_value_store, view_of
@@ -11,11 +13,14 @@ from kafka_groups.streams.dsl.stream_parts import StreamParts
 from kafka_groups.streams.dsl.table_parts import TableParts
 from kafka_groups.streams.member.rules.topology_builder import TopologyError
 from kafka_groups.streams.processors.views import TableView
+from kafka_groups.streams.state.durations import milliseconds
+from kafka_groups.streams.state.join_buffer import JoinBufferDefinition
 from kafka_groups.streams.state.stores import TableDefinition
 from kafka_groups.streams.topology.functions import check_functions
 from kafka_groups.streams.topology.node_graph import NodeGraph
+from kafka_groups.streams.topology.nodes import Operator
 
-__all__ = ["join_stream_with_table", "join_tables", "keyed"]
+__all__ = ["join_stream_with_table", "join_tables", "keyed", "refuse_grace"]
 
 
 def keyed(word: str, joiner: Any, with_key: Any) -> "processors.KeyedJoiner":
@@ -31,13 +36,33 @@ def keyed(word: str, joiner: Any, with_key: Any) -> "processors.KeyedJoiner":
     return found
 
 
+def refuse_grace(word: str, grace: timedelta | None, *, is_for_it: bool) -> None:
+    """Refuse a grace where there is no table, or a global one.
+
+    Raises:
+        TypeError: One was given.
+    """
+    if grace is not None and not is_for_it:
+        raise TypeError(
+            f"{word}: grace={grace!r} is for joins with a versioned table. Leave it out; for a join of streams, "
+            "windows= has a grace."
+        )
+
+
 def join_stream_with_table(
-    stream: StreamParts, table: TableParts, joiner: "processors.KeyedJoiner", *, keeps_unmatched: bool, name: str | None
+    stream: StreamParts,
+    table: TableParts,
+    joiner: "processors.KeyedJoiner",
+    *,
+    keeps_unmatched: bool,
+    name: str | None,
+    grace: timedelta | None = None,
 ) -> StreamParts:
     """Add a join of a stream with a table, and return the stream of its results.
 
     Raises:
         TopologyError: The table is of another builder.
+        ConfigurationError: There is a grace, but the table is not versioned, or its history is shorter.
     """
     word, prefix = ("left_join", "KSTREAM-LEFTJOIN-") if keeps_unmatched else ("join", "KSTREAM-JOIN-")
     graph = stream.graph
@@ -50,16 +75,41 @@ def join_stream_with_table(
     side = stream.partitioned(word, name or graph.unnamed_topic(stream.node.name))
     node_name = graph.named(name, prefix)
     view = table.view()
-    operator = processors.StreamTableJoin(view, joiner, keeps_unmatched)
+    join = processors.StreamTableJoin(view, joiner, keeps_unmatched)
+    operator: Operator = join
     sources = side.sources | table.sources
+    buffer = None
+    if grace is not None:
+        buffer = JoinBufferDefinition(
+            name=f"{node_name}-Buffer", key=graph.need(side.key, word), value=graph.need(side.value, word)
+        )
+        operator = processors.WaitingJoin(join, buffer.name, _grace_ms(word, table, grace))
 
     def write(topology: NodeGraph, parents: tuple[str, ...]) -> None:
         topology.add_operator(node_name, operator, parents, view.stores)
+        if buffer is not None:
+            topology.add_state_store(buffer, node_name)
         topology.copartition(sources)
 
     # Rows are looked up. They do not flow through the join, so the table's operator is not above it.
     node = graph.add(node_name, write, side.node, takes_null_keys=keeps_unmatched)
     return evolve(side, node=node, sources=sources, value=Missing(word, "value"))
+
+
+def _grace_ms(word: str, table: TableParts, grace: timedelta) -> int:
+    grace_ms = milliseconds(f"{word}: grace", grace)
+    # KStreamImpl.doStreamTableJoin and StreamTableJoinNode.writeToTopology in Kafka.
+    if table.history_ms is None:
+        raise ConfigurationError(
+            f"{word}: grace={grace!r} is for versioned tables, and {table.node.name} is not one. Give it "
+            "store=stores.versioned(…), or leave the grace out."
+        )
+    if table.history_ms < grace_ms:
+        raise ConfigurationError(
+            f"{word}: grace={grace!r} is longer than the history of {table.node.name}, which is {table.history_ms} ms. "
+            "Give the store a history of at least that."
+        )
+    return grace_ms
 
 
 @frozen(kw_only=True)

@@ -1,6 +1,7 @@
 """Streams of records, and the operators on them."""
 
 from collections.abc import Callable, Iterable, Mapping
+from datetime import timedelta
 from typing import IO, Any, Generic, TypeVar, overload
 
 from attrs import evolve
@@ -12,7 +13,7 @@ from kafka_groups.streams.dsl.global_table import GlobalKTable, join_stream_with
 from kafka_groups.streams.dsl.graph import Missing, Slot
 from kafka_groups.streams.dsl.grouped import KGroupedStream
 from kafka_groups.streams.dsl.grouping import Grouping
-from kafka_groups.streams.dsl.lookup_joins import join_stream_with_table, keyed
+from kafka_groups.streams.dsl.lookup_joins import join_stream_with_table, keyed, refuse_grace
 from kafka_groups.streams.dsl.materialized import StoreOptions
 from kafka_groups.streams.dsl.repartition import Repartition, add_repartition
 from kafka_groups.streams.dsl.stream_joins import join_streams, refuse_options, stream_join_options
@@ -301,6 +302,7 @@ class KStream(Generic[K, V]):
         with_key: Callable[[K, V, V3], V2] | None = None,
         value: Serde[V2] | None = None,
         name: str | None = None,
+        grace: timedelta | None = None,
     ) -> "KStream[K, V2]": ...
     @overload
     def join(
@@ -325,6 +327,7 @@ class KStream(Generic[K, V]):
         name: str | None = None,
         store: str | None = None,
         changelog: bool | Mapping[str, str] = True,
+        grace: timedelta | None = None,
     ) -> "KStream[K, Any]":
         """Join each record with those of a stream at about the same time, or with a table's row, of the same key.
 
@@ -340,18 +343,21 @@ class KStream(Generic[K, V]):
             name: The node's name, or the beginning of those of streams, and of the repartition topics' names.
             store: The beginning of the names of the stores in which both streams wait for partners.
             changelog: False for stores that are lost with their worker; a mapping gives configs of their topics.
+            grace: How long records wait for late rows of a versioned table, by their own times (KIP-923).
 
         Raises:
             TypeError: There are two joiners or none, or a keyword that is for others than `other`.
+            ConfigurationError: There is a grace, but the table is not versioned, or its history is shorter.
         """
         joined = keyed("join", joiner, with_key)
+        refuse_grace("join", grace, is_for_it=isinstance(other, KTable))
         if isinstance(other, KStream):
             options = stream_join_options(
                 "join", windows=windows, on=on, value=value, name=name, store=store, changelog=changelog
             )
             return KStream(join_streams(self.parts, other.parts, joined, options))
         refuse_options("join", windows=windows, store=store, changelog=changelog)
-        return self._looking_up(other, joined, on, keeps_unmatched=False, value=value, name=name)
+        return self._looking_up(other, joined, on, keeps_unmatched=False, value=value, name=name, grace=grace)
 
     @overload
     def left_join(
@@ -375,6 +381,7 @@ class KStream(Generic[K, V]):
         with_key: Callable[[K, V, V3 | None], V2] | None = None,
         value: Serde[V2] | None = None,
         name: str | None = None,
+        grace: timedelta | None = None,
     ) -> "KStream[K, V2]": ...
     @overload
     def left_join(
@@ -399,6 +406,7 @@ class KStream(Generic[K, V]):
         name: str | None = None,
         store: str | None = None,
         changelog: bool | Mapping[str, str] = True,
+        grace: timedelta | None = None,
     ) -> "KStream[K, Any]":
         """Join records as `join` does, and those that have no partner with None.
 
@@ -414,18 +422,21 @@ class KStream(Generic[K, V]):
             name: The node's name, or the beginning of those of streams, and of the repartition topics' names.
             store: The beginning of the names of the stores in which both streams wait for partners.
             changelog: False for stores that are lost with their worker; a mapping gives configs of their topics.
+            grace: How long records wait for late rows of a versioned table, by their own times (KIP-923).
 
         Raises:
             TypeError: There are two joiners or none, or a keyword that is for others than `other`.
+            ConfigurationError: There is a grace, but the table is not versioned, or its history is shorter.
         """
         joined = keyed("left_join", joiner, with_key)
+        refuse_grace("left_join", grace, is_for_it=isinstance(other, KTable))
         if isinstance(other, KStream):
             options = stream_join_options(
                 "left_join", windows=windows, on=on, value=value, name=name, store=store, changelog=changelog
             )
             return KStream(join_streams(self.parts, other.parts, joined, options))
         refuse_options("left_join", windows=windows, store=store, changelog=changelog)
-        return self._looking_up(other, joined, on, keeps_unmatched=True, value=value, name=name)
+        return self._looking_up(other, joined, on, keeps_unmatched=True, value=value, name=name, grace=grace)
 
     def outer_join(
         self,
@@ -534,6 +545,7 @@ class KStream(Generic[K, V]):
         keeps_unmatched: bool,
         value: Serde[Any] | None,
         name: str | None,
+        grace: timedelta | None,
     ) -> "KStream[K, Any]":
         if isinstance(other, GlobalKTable):
             parts = join_stream_with_global_table(
@@ -547,7 +559,9 @@ class KStream(Generic[K, V]):
             )
         else:
             check_kind("join: other", other, KTable, "a stream or table")
-            parts = join_stream_with_table(self.parts, other.parts, joiner, keeps_unmatched=keeps_unmatched, name=name)
+            parts = join_stream_with_table(
+                self.parts, other.parts, joiner, keeps_unmatched=keeps_unmatched, name=name, grace=grace
+            )
         return KStream(parts if value is None else evolve(parts, value=value))
 
     def _below(

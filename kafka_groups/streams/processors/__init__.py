@@ -59,6 +59,7 @@ if TYPE_CHECKING:
         TableToStream,
         TableTransformValues,
     )
+    from kafka_groups.streams.processors.waiting_joins import WaitingJoin
     from kafka_groups.streams.processors.windowed import WindowedAggregate, windowed_view
 
 __all__ = [
@@ -106,6 +107,7 @@ __all__ = [
     "TableSource",
     "TableToStream",
     "TableTransformValues",
+    "WaitingJoin",
     "WindowedAggregate",
     "WireSerdes",
     "joined_view",
@@ -160,6 +162,7 @@ _MODULES = MappingProxyType({
     "TableSource": "tables",
     "TableToStream": "tables",
     "TableTransformValues": "tables",
+    "WaitingJoin": "waiting_joins",
     "WindowedAggregate": "windowed",
     "WireSerdes": "foreign_keys",
     "joined_view": "lookup_joins",

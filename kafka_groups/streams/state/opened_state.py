@@ -1,5 +1,6 @@
 """Opens the state of a store of any kind."""
 
+from kafka_groups.streams.state.join_buffer import JoinBuffer, JoinBufferDefinition
 from kafka_groups.streams.state.key_value import KeyValueState
 from kafka_groups.streams.state.session_stores import SessionState
 from kafka_groups.streams.state.state_store import StateStore, StoreSurroundings
@@ -32,6 +33,8 @@ def open_state(definition: StoreDefinition, surroundings: StoreSurroundings) -> 
         return SessionState(definition, surroundings)
     if isinstance(definition, VersionedDefinition):
         return VersionedState(definition, surroundings)
+    if isinstance(definition, JoinBufferDefinition):
+        return JoinBuffer(definition, surroundings)
     if isinstance(definition, SuppressDefinition):
         return SuppressBuffer(definition, surroundings)
     raise TypeError(f"{definition!r} is not a kind of store that a task can open")

@@ -11,7 +11,7 @@ from kafka_groups.streams.state.state_store import ENTRY_BYTES, ChangelogBatch, 
 from kafka_groups.streams.state.stores import SuppressDefinition
 from kafka_groups.types import Header, Headers
 
-__all__ = ["BufferedUpdate", "SuppressBuffer"]
+__all__ = ["BufferedUpdate", "SuppressBuffer", "read_update", "update_row"]
 
 _VERSION: Header = ("v", b"\x03")
 _INT, _LONG, _CONTEXT = struct.Struct(">i"), struct.Struct(">q"), struct.Struct(">qq")
@@ -83,7 +83,7 @@ class SuppressBuffer:
         self._write_value = definition.value.serializer(topic, is_key=False)
         self._read_value = definition.value.deserializer(topic, is_key=False)
         for key, stored in self._engine.table(self.name).scan(b"", None):
-            self._set(key, _read(stored))
+            self._set(key, read_update(stored))
 
     def __len__(self) -> int:
         return len(self._updates)
@@ -199,7 +199,7 @@ class SuppressBuffer:
                 # Java also reads versions 0 to 2, of releases up to 2.5. An application of that age is upgraded with
                 # Java first.
                 _check_version(self.name, each)
-                self._set(key, _read(value))
+                self._set(key, read_update(value))
         return {self.name: {key: value for key, (value, _) in last.items()}}
 
     def _note_change(self, key: bytes) -> None:
@@ -211,7 +211,7 @@ class SuppressBuffer:
         """Return what changed since the last commit, as bytes."""
         if self._written is None:
             self._written = {
-                key: None if (update := self._updates.get(key)) is None else _row(update) for key in self._changed
+                key: None if (update := self._updates.get(key)) is None else update_row(update) for key in self._changed
             }
         return self._written
 
@@ -236,7 +236,8 @@ def _check_version(name: str, headers: Headers) -> None:
         )
 
 
-def _row(update: BufferedUpdate) -> bytes:
+def update_row(update: BufferedUpdate) -> bytes:
+    """Return an update as the store and the changelog have it."""
     topic = (update.topic or "").encode()
     context = _CONTEXT.pack(update.timestamp_ms, update.offset) + _sized(topic) + _INT.pack(update.partition)
     headers = b"".join(_sized(key.encode()) + _sized(value) for key, value in update.headers)
@@ -282,7 +283,12 @@ class _UpdateReader:
         return (self.sized() or b"").decode(), self.sized()
 
 
-def _read(data: bytes) -> BufferedUpdate:
+def read_update(data: bytes) -> BufferedUpdate:
+    """Return an update in bytes.
+
+    Raises:
+        DeserializationError: They are cut off or broken.
+    """
     reader = _UpdateReader(data)
     try:
         timestamp_ms, offset = reader.number(_LONG), reader.number(_LONG)
@@ -292,7 +298,7 @@ def _read(data: bytes) -> BufferedUpdate:
         old, new = reader.old(prior), reader.sized()
         due_ms = reader.number(_LONG)
     except (struct.error, UnicodeDecodeError) as error:
-        raise DeserializationError(f"An update of a suppress buffer is cut off or broken: {data!r}.") from error
+        raise DeserializationError(f"An update of a buffer is cut off or broken: {data!r}.") from error
     return BufferedUpdate(
         due_ms=due_ms,
         timestamp_ms=timestamp_ms,

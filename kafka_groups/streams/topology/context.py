@@ -7,6 +7,7 @@ from typing import Any, Generic, Protocol, TypeVar, overload
 
 from kafka_groups.functions import mismatch
 from kafka_groups.streams.errors import StreamsError
+from kafka_groups.streams.state.join_buffer import JoinBufferDefinition
 from kafka_groups.streams.state.key_value import KeyValueStore, TimestampedKeyValueStore
 from kafka_groups.streams.state.session_stores import SessionStore
 from kafka_groups.streams.state.state_store import RecordContext
@@ -257,11 +258,13 @@ def open_view(state: Any, record: RecordContext) -> StoreView:
     """Return a store as queries and tests see it: values without timestamps.
 
     Raises:
-        StreamsError: It is the buffer of a suppressed table.
+        StreamsError: It is the buffer of a suppressed table or of a join.
     """
     # Updates that wait are not a state of the table: nothing below it has seen them.
     if isinstance(state.definition, SuppressDefinition):
         raise StreamsError(f"Store {state.name!r} is the buffer of a suppressed table. Only its table can read it.")
+    if isinstance(state.definition, JoinBufferDefinition):
+        raise StreamsError(f"Store {state.name!r} is the buffer of a join. Only its join can read it.")
     if isinstance(state.definition, WindowDefinition):
         return WindowStore(state, record)
     if isinstance(state.definition, SessionDefinition):

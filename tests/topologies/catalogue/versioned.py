@@ -38,7 +38,7 @@ from tests.topologies.catalogue.registry import Twins
 
 __all__ = ["twins"]
 
-HISTORY, SEGMENT = ms(100), ms(40)
+HISTORY, SEGMENT, GRACE = ms(100), ms(40), ms(60)
 VERSIONS = stores.versioned("versions", TEXT, TEXT, history=HISTORY, segment=SEGMENT)
 
 twins = Twins()
@@ -157,6 +157,37 @@ twins.dsl(
             texts(builder, "other").group_by_key().aggregate(start, added, store=kept("texts")), joined
         )
     ),
+)
+twins.dsl("versioned_grace_join", lambda builder: out(source(builder).join(rows(builder), joined, grace=GRACE)))
+twins.dsl(
+    "versioned_grace_left_join",
+    lambda builder: out(
+        source(builder)
+        .filter(lambda key, _value: key is not None)
+        .left_join(rows(builder).map_values(upper, value=TEXT), with_key=joined_with_key, name="waiting", grace=GRACE)
+    ),
+)
+twins.dsl(
+    "versioned_grace_repartitioned",
+    lambda builder: rows_out(
+        source(builder)
+        .select_key(letter, key=TEXT)
+        .join(rows(builder), joined, value=TEXT, grace=GRACE)
+        .group_by_key()
+        .reduce(concatenated)
+    ),
+)
+twins.dsl(
+    "versioned_grace_none",
+    lambda builder: out(source(builder).join(rows(builder), joined, name="at-once", grace=ms(0))),
+)
+twins.dsl(
+    "versioned_grace_plain",
+    lambda builder: out(source(builder).join(table(builder, "table"), joined, name="waiting", grace=GRACE)),
+)
+twins.dsl(
+    "versioned_grace_long",
+    lambda builder: out(source(builder).join(rows(builder), joined, name="waiting", grace=HISTORY + ms(1))),
 )
 twins.dsl("versioned_join", lambda builder: rows_out(rows(builder).join(other(builder), joined)))
 twins.dsl(

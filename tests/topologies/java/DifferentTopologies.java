@@ -4,6 +4,7 @@ import org.apache.kafka.streams.StreamsBuilder;
 import org.apache.kafka.streams.StreamsConfig;
 import org.apache.kafka.streams.kstream.Consumed;
 import org.apache.kafka.streams.kstream.JoinWindows;
+import org.apache.kafka.streams.kstream.Joined;
 import org.apache.kafka.streams.kstream.KStream;
 import org.apache.kafka.streams.kstream.KTable;
 import org.apache.kafka.streams.kstream.Materialized;
@@ -38,6 +39,10 @@ final class DifferentTopologies {
         });
         different.dsl("foreign_key_join_of_one_stream", DifferentTopologies::foreignKeyJoinOfOneStream);
         different.dsl("suppressed_behind_to_table", DifferentTopologies::suppressedBehindToTable);
+        different.dsl("null_keys_of_a_join_with_grace", builder -> Functions.texts(builder, "in").leftJoin(
+                VersionedTopologies.versioned(builder, "table"), Functions::joined,
+                Joined.<String, String, String>with(Functions.TEXT, Functions.TEXT, null)
+                        .withGracePeriod(Duration.ofMillis(60))).to("out"));
         different.dsl("stream_time_behind_repartition", builder -> {
             builder.addStateStore(ProcessorTopologies.texts("held"));
             Functions.texts(builder, "in").filter(Functions::hasA).repartition()

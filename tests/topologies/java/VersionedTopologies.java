@@ -1,6 +1,7 @@
 import java.time.Duration;
 import org.apache.kafka.streams.StreamsBuilder;
 import org.apache.kafka.streams.kstream.Grouped;
+import org.apache.kafka.streams.kstream.Joined;
 import org.apache.kafka.streams.kstream.KStream;
 import org.apache.kafka.streams.kstream.KTable;
 import org.apache.kafka.streams.kstream.Materialized;
@@ -18,6 +19,7 @@ import org.apache.kafka.streams.state.VersionedRecord;
 /** Versioned stores, and tables that have one. */
 final class VersionedTopologies {
     private static final Duration HISTORY = Duration.ofMillis(100);
+    private static final Duration GRACE = Duration.ofMillis(60);
     private static final Duration SEGMENT = Duration.ofMillis(40);
 
     private VersionedTopologies() {
@@ -26,6 +28,7 @@ final class VersionedTopologies {
     static void register(Catalogue all) {
         tables(all);
         streamJoins(all);
+        graces(all);
         tableJoins(all);
         aggregates(all);
         all.dsl("versioned_process", VersionedTopologies::process);
@@ -73,6 +76,28 @@ final class VersionedTopologies {
                         kept("texts")), Functions::joined).to("out"));
     }
 
+    private static void graces(Catalogue all) {
+        all.dsl("versioned_grace_join", builder -> in(builder).join(versioned(builder, "table"),
+                Functions::joined, Joined.<String, String, String>with(Functions.TEXT, Functions.TEXT, null)
+                        .withGracePeriod(GRACE)).to("out"));
+        all.dsl("versioned_grace_left_join", builder -> in(builder).filter((key, value) -> key != null)
+                .leftJoin(versioned(builder, "table").mapValues(Functions::upper), Functions::joinedWithKey,
+                        Joined.<String, String, String>as("waiting").withGracePeriod(GRACE)).to("out"));
+        all.dsl("versioned_grace_repartitioned", builder -> in(builder).selectKey(Functions::letter)
+                .join(versioned(builder, "table"), Functions::joined,
+                        Joined.<String, String, String>with(Functions.TEXT, Functions.TEXT, null)
+                                .withGracePeriod(GRACE))
+                .groupByKey().reduce(Functions::concatenated).toStream().to("out"));
+        all.dsl("versioned_grace_none", builder -> in(builder).join(versioned(builder, "table"),
+                Functions::joined, Joined.<String, String, String>as("at-once").withGracePeriod(Duration.ZERO))
+                .to("out"));
+        all.dsl("versioned_grace_plain", builder -> in(builder).join(Functions.table(builder, "table"),
+                Functions::joined, Joined.<String, String, String>as("waiting").withGracePeriod(GRACE)).to("out"));
+        all.dsl("versioned_grace_long", builder -> in(builder).join(versioned(builder, "table"),
+                Functions::joined, Joined.<String, String, String>as("waiting")
+                        .withGracePeriod(HISTORY.plusMillis(1))).to("out"));
+    }
+
     private static void tableJoins(Catalogue all) {
         all.dsl("versioned_join", builder -> versioned(builder, "table")
                 .join(other(builder), Functions::joined).toStream().to("out"));
@@ -117,7 +142,7 @@ final class VersionedTopologies {
         return Functions.table(builder, "other-table");
     }
 
-    private static KTable<String, String> versioned(StreamsBuilder builder, String topic) {
+    static KTable<String, String> versioned(StreamsBuilder builder, String topic) {
         return builder.table(topic, kept(topic + "-versions"));
     }
 

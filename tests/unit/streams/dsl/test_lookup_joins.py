@@ -1,11 +1,13 @@
 """Joins with tables, as the test driver runs them."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
 from kafka_groups import serdes
-from kafka_groups.streams import KTable, StreamsBuilder, stores
+from kafka_groups.errors import ConfigurationError
+from kafka_groups.streams import ErrorResponse, JoinWindows, KTable, StreamsBuilder, stores
 from kafka_groups.testing.topology_driver import TopologyTestDriver
 
 TEXT = serdes.string
@@ -150,3 +152,85 @@ def test_the_next_change_that_is_the_newest_is_not_dropped() -> None:
             lefts.pipe("k", value, timestamp_ms=time_ms)
         found = [record.value for record in driver.output_topic("out", TEXT, TEXT).read_all()]
     assert found == ["a+r", "b+r", "c+r"]
+
+
+@pytest.mark.parametrize("word", ["join", "left_join"])
+def test_records_wait_for_rows_that_arrive_within_the_grace(word: str) -> None:
+    builder = StreamsBuilder()
+    rows, stream = versioned(builder, "rows"), builder.stream("in", key=TEXT, value=TEXT)
+    grace = timedelta(milliseconds=100)
+    joined = stream.join(rows, both, grace=grace) if word == "join" else stream.left_join(rows, both, grace=grace)
+    joined.to("out", value=TEXT)
+    with TopologyTestDriver(builder.build()) as driver:
+        row, into = driver.input_topic("rows", TEXT, TEXT), driver.input_topic("in", TEXT, TEXT)
+        out = driver.output_topic("out", TEXT, TEXT)
+        into.pipe("k", "waits", timestamp_ms=1_000, headers=(("x", b"1"),))
+        row.pipe("k", "late", timestamp_ms=900)
+        into.pipe("other", "alone", timestamp_ms=1_099)
+        assert len(out) == 0
+        driver.restart()
+        into.pipe("k", "next", timestamp_ms=1_100)
+        assert [(each.value, each.timestamp_ms, each.headers) for each in out.read_all()] == [
+            ("waits+late", 1_000, (("x", b"1"),))
+        ]
+        into.pipe("k", "too late to wait", timestamp_ms=999)
+        assert [each.value for each in out.read_all()] == ["too late to wait+late"]
+        into.pipe("k", "last", timestamp_ms=2_000)
+        alone = [] if word == "join" else ["alone+None"]
+        assert [each.value for each in out.read_all()] == [*alone, "next+late"]
+
+
+def test_what_cannot_find_a_row_does_not_wait() -> None:
+    builder = StreamsBuilder()
+    stream = builder.stream("in", key=TEXT, value=TEXT)
+    stream.left_join(versioned(builder, "rows"), both, grace=timedelta(seconds=1)).to("out", value=TEXT)
+    with TopologyTestDriver(builder.build()) as driver:
+        into = driver.input_topic("in", TEXT, TEXT)
+        into.pipe(None, "no key", timestamp_ms=1)
+        into.pipe("k", None, timestamp_ms=1)
+        assert [each.value for each in driver.output_topic("out", TEXT, TEXT).read_all()] == ["no key+None"]
+        assert sum(driver.dropped_records.values()) == 1
+
+
+def test_a_grace_needs_a_versioned_table_with_a_history_of_that_length() -> None:
+    builder, second = StreamsBuilder(), timedelta(seconds=1)
+    stream = builder.stream("in", key=TEXT, value=TEXT)
+    plain = builder.table("plain", key=TEXT, value=TEXT)
+    kept = versioned(builder, "rows")
+    stream.join(kept, both, grace=second)
+    with pytest.raises(ConfigurationError, match=r"join: grace=.* is for versioned tables, and KTABLE-\S+ is not one"):
+        stream.join(plain, both, grace=second)
+    with pytest.raises(
+        ConfigurationError, match=r"left_join: grace=.* is longer than the history of .*, which is 1000 ms"
+    ):
+        stream.left_join(kept, both, grace=second + timedelta(milliseconds=1))
+    with pytest.raises(ConfigurationError, match=r"join: grace=.* is too short. Give at least 0 ms"):
+        stream.join(kept, both, grace=-second)
+    unversioned = kept.filter(lambda _key, _value: True, store="filtered")
+    with pytest.raises(ConfigurationError, match="is for versioned tables"):
+        stream.join(unversioned, both, grace=second)
+
+
+def test_a_grace_is_for_tables_that_are_not_global() -> None:
+    builder, second = StreamsBuilder(), timedelta(seconds=1)
+    stream: Any = builder.stream("in", key=TEXT, value=TEXT)
+    rows = builder.global_table("rows", key=TEXT, value=TEXT)
+    with pytest.raises(TypeError, match=r"join: grace=.* is for joins with a versioned table"):
+        stream.join(rows, both, on=lambda key, _value: key, grace=second)
+    with pytest.raises(TypeError, match=r"left_join: grace=.* is for joins with a versioned table"):
+        stream.left_join(stream, both, windows=JoinWindows(before=second, after=second, grace=second), grace=second)
+
+
+def test_a_value_that_cannot_be_written_is_given_to_the_handler() -> None:
+    builder = StreamsBuilder()
+    stream: Any = builder.stream("in", key=TEXT, value=TEXT).map_values(lambda _value: 5, value=TEXT)
+    stream.join(versioned(builder, "rows"), both, grace=timedelta(seconds=1)).to("out", value=TEXT)
+    seen: list[Exception] = []
+
+    def skip(_context: object, _record: object, error: Exception) -> ErrorResponse:
+        seen.append(error)
+        return ErrorResponse.RESUME
+
+    with TopologyTestDriver(builder.build(), processing_exception_handler=skip) as driver:
+        driver.input_topic("in", TEXT, TEXT).pipe("k", "v", timestamp_ms=1)
+    assert len(seen) == 1
