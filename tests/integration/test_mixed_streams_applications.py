@@ -144,6 +144,31 @@ def test_windows(make: Make) -> None:
 
 @pytest.mark.long
 @pytest.mark.timeout(300)
+@pytest.mark.parametrize("on_disk", [False, True], ids=["memory", "disk"])
+def test_versions(make: Make, on_disk: bool) -> None:
+    app = make("versions", on_disk=on_disk)
+    app.write(40)
+    app.start_java()
+    app.wait_until_shared()
+    for start, close in (
+        (app.start_python, app.close_java),
+        (app.start_java, app.close_python),
+        (app.start_python, app.close_java),
+    ):
+        with app.flow():
+            start()
+            app.wait_until_shared()
+            close()
+            app.wait_until_shared()
+    app.wait_for_output()
+    # Whichever side put them: out of order, and restored by the other one.
+    app.wait_for_versions()
+    app.close_python()
+    app.check_committed()
+
+
+@pytest.mark.long
+@pytest.mark.timeout(300)
 def test_sessions(make: Make) -> None:
     app = make("sessions")
     swap_three_times(app)

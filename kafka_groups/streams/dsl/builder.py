@@ -103,7 +103,7 @@ class StreamsBuilder:
             value: The serde of values.
             name: The source's name.
             store: A name or definition of the table's store, to query it. Without one, the table has a store only if
-                an operator needs it.
+                an operator needs it. A versioned one lets streams be joined with the rows as of their records' times.
             timestamp: Overrides the application's timestamp extractor.
             offset_reset: Where to begin in a partition without committed offset: "earliest", "latest", a timedelta
                 to begin so long ago, or "none" to fail. None: as the application says.

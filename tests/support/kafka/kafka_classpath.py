@@ -67,22 +67,22 @@ def tools_classpath() -> str:
 
 
 def streams_classpath() -> str:
-    """All that applications of Kafka Streams need that keep their state in memory.
-
-    Raises:
-        RealKafkaUnavailableError: The jars cannot be had.
-    """
-    return f"{kafka_classpath(kafka_jars(TOOLS_VERSION))}:{_jar('kafka-streams')}"
-
-
-def driver_classpath() -> str:
-    """All that Java's TopologyTestDriver needs, also for versioned stores, which Java has on disk only.
+    """All that applications of Kafka Streams need, also for versioned stores, which Java has on disk only.
 
     Raises:
         RealKafkaUnavailableError: The jars cannot be had.
     """
     rocksdb = _jar("rocksdbjni", "org.rocksdb", _ROCKSDB_VERSION)
-    return f"{streams_classpath()}:{_jar('kafka-streams-test-utils')}:{rocksdb}"
+    return f"{kafka_classpath(kafka_jars(TOOLS_VERSION))}:{_jar('kafka-streams')}:{rocksdb}"
+
+
+def driver_classpath() -> str:
+    """All that Java's TopologyTestDriver needs.
+
+    Raises:
+        RealKafkaUnavailableError: The jars cannot be had.
+    """
+    return f"{streams_classpath()}:{_jar('kafka-streams-test-utils')}"
 
 
 def _jar(artifact: str, group: str = "org.apache.kafka", version: str = TOOLS_VERSION) -> Path:

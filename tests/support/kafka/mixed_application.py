@@ -2,7 +2,7 @@
 
 import struct
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -20,7 +20,15 @@ from kafka_groups.streams.tasks.commit_metadata import read_commit_metadata
 from tests.support.conditions import wait_until
 from tests.support.kafka.java_program import LineProgram, java_command, pairs
 from tests.support.kafka.kafka_classpath import streams_classpath_or_skip
-from tests.support.kafka.mixed_topologies import STORE, Line, Result, expected, mixed_topology, window_name
+from tests.support.kafka.mixed_topologies import (
+    STORE,
+    Line,
+    Result,
+    expected,
+    expected_versions,
+    mixed_topology,
+    window_name,
+)
 from tests.support.kafka.real_kafka import unique
 from tests.support.members.confluent_reader import PATIENCE_S
 
@@ -246,6 +254,19 @@ class MixedApplication:
         """Wait until the store in Python, whose instance has all tasks, has all results."""
         wanted = self.values()
         wait_until(lambda: self._python_store() == wanted, PATIENCE_S)
+
+    def wait_for_versions(self) -> None:
+        """Wait until the versioned store in Python, whose instance has all tasks, has all versions."""
+        wanted = expected_versions(self.lines)
+        wait_until(lambda: self._versions(wanted) == wanted, PATIENCE_S)
+
+    def _versions(self, asked: Iterable[tuple[str, int]]) -> dict[tuple[str, int], object] | None:
+        assert self._python is not None
+        try:
+            store = self._python.store(STORE)
+            return {(word, time_ms): store.get(word, time_ms) for word, time_ms in asked}
+        except StreamsError:
+            return None
 
     def _python_store(self) -> dict[str, str] | None:
         assert self._python is not None

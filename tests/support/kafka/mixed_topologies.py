@@ -20,12 +20,14 @@ from kafka_groups.streams import (
     Suppressed,
     TimeWindows,
     Topology,
+    VersionedRecord,
     serdes,
+    stores,
 )
 
-__all__ = ["KINDS", "STORE", "Line", "Result", "expected", "mixed_topology", "window_name"]
+__all__ = ["KINDS", "STORE", "Line", "Result", "expected", "expected_versions", "mixed_topology", "window_name"]
 
-KINDS = ("words", "windows", "sessions", "held", "join")
+KINDS = ("words", "windows", "sessions", "held", "join", "versions")
 STORE = "lines"
 SIZE, GRACE = timedelta(minutes=1), timedelta(days=1)
 _SIZE_MS = 60_000
@@ -59,6 +61,8 @@ def _result(kind: str, lines: KStream[str, str]) -> KStream[str, str]:
         return _joined(lines)
     if kind == "held":
         return _held(_split(lines))
+    if kind == "versions":
+        return _versions(_split(lines))
     words = _grouped(lines)
     if kind == "words":
         return words.aggregate(str, _with, value=serdes.string, store=STORE).to_stream()
@@ -87,6 +91,13 @@ def _held(words: KStream[str, str]) -> KStream[str, str]:
     inner = words.join(held, lambda line, _: line, value=serdes.string)
     merged = inner.merge(words.left_join(held, lambda line, _: line, value=serdes.string))
     return merged.map(lambda word, line: (f"{word}:{line}", line), key=serdes.string, value=serdes.string)
+
+
+def _versions(words: KStream[str, str]) -> KStream[str, str]:
+    """The lines of each word, as versions of a table that are valid from their times on."""
+    store = stores.versioned(STORE, serdes.string, serdes.string, history=GRACE)
+    found = words.to_table(name="versions", store=store).to_stream()
+    return found.map(lambda word, line: (f"{word}:{line}", line), key=serdes.string, value=serdes.string)
 
 
 def _is_even(line: str) -> bool:
@@ -132,12 +143,23 @@ def expected(kind: str, lines: Iterable[Line]) -> Mapping[str, Result]:
     found = _by_word(lines)
     if kind == "join":
         return {key: result for word, each in found.items() for key, result in _pairs(word, each)}
-    if kind == "held":
+    if kind in {"held", "versions"}:
         return {f"{word}:{each.id}": Result(each.id, each.time_ms) for word, lines in found.items() for each in lines}
     if kind == "words":
         return {word: _summed(each) for word, each in found.items()}
     groups = _windows if kind == "windows" else _sessions
     return {key: _summed(group) for word, each in found.items() for key, group in groups(word, each)}
+
+
+def expected_versions(lines: Iterable[Line]) -> Mapping[tuple[str, int], VersionedRecord[str]]:
+    """Return what the store of "versions" must tell of each word, as of the times of its lines."""
+    found = {}
+    for word, each in _by_word(lines).items():
+        ordered = sorted(each, key=lambda line: line.time_ms)
+        ends = [line.time_ms for line in ordered[1:]]
+        for line, end_ms in zip(ordered, [*ends, None], strict=True):
+            found[word, line.time_ms] = VersionedRecord(line.id, line.time_ms, end_ms)
+    return found
 
 
 def _by_word(lines: Iterable[Line]) -> Mapping[str, list[Line]]:

@@ -26,6 +26,7 @@ import org.apache.kafka.streams.kstream.KGroupedStream;
 import org.apache.kafka.streams.kstream.KStream;
 import org.apache.kafka.streams.kstream.KTable;
 import org.apache.kafka.streams.kstream.Materialized;
+import org.apache.kafka.streams.kstream.Named;
 import org.apache.kafka.streams.kstream.Produced;
 import org.apache.kafka.streams.kstream.SessionWindows;
 import org.apache.kafka.streams.kstream.StreamJoined;
@@ -36,6 +37,7 @@ import org.apache.kafka.streams.state.KeyValueIterator;
 import org.apache.kafka.streams.state.KeyValueStore;
 import org.apache.kafka.streams.state.QueryableStoreTypes;
 import org.apache.kafka.streams.state.ReadOnlySessionStore;
+import org.apache.kafka.streams.state.Stores;
 
 /**
  * Runs one instance of an application whose other instances may be in Python. The first line of standard input is
@@ -44,7 +46,7 @@ import org.apache.kafka.streams.state.ReadOnlySessionStore;
  * open KIND INPUT OUTPUT KEY=VALUE...
  * </pre>
  *
- * and KIND is one of words, windows, sessions, held and join. Later lines are
+ * and KIND is one of words, windows, sessions, held, join and versions. Later lines are
  *
  * <pre>
  * state           prints STATE:ERROR
@@ -106,6 +108,7 @@ public class MixedInstance {
                     .aggregate(() -> "", MixedInstance::with, (word, one, other) -> merged(one, other),
                             Materialized.as("lines")).toStream());
             case "held" -> held(splitted(lines));
+            case "versions" -> versions(splitted(lines));
             default -> joined(lines);
         };
     }
@@ -126,6 +129,13 @@ public class MixedInstance {
                 .suppress(Suppressed.untilTimeLimit(Duration.ofMillis(1), Suppressed.BufferConfig.unbounded()));
         return words.join(held, (id, ids) -> id).merge(words.leftJoin(held, (id, ids) -> id))
                 .map((word, id) -> KeyValue.pair(word + ":" + id, id));
+    }
+
+    /** The lines of each word, as versions of a table that are valid from their times on. */
+    private static KStream<String, String> versions(KStream<String, String> words) {
+        return words.toTable(Named.as("versions"), Materialized.<String, String>as(
+                        Stores.persistentVersionedKeyValueStore("lines", GRACE)).withKeySerde(TEXT).withValueSerde(TEXT))
+                .toStream().map((word, id) -> KeyValue.pair(word + ":" + id, id));
     }
 
     private static boolean isEven(String id) {
