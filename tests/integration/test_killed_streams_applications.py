@@ -149,7 +149,10 @@ class Struck:
     def kill_worker(self) -> None:
         """Kill one of its workers, which it replaces."""
         assert self.process is not None
-        os.kill(max(_workers(self.process.pid)), signal.SIGKILL)
+        process = self.process.pid
+        # What was committed since it was started may be another instance's, while its own workers start.
+        wait_until(lambda: _workers(process), PATIENCE_S)
+        os.kill(max(_workers(process)), signal.SIGKILL)
 
     def stall(self) -> None:
         """Let all of its processes stand still for longer than the session of a member."""
