@@ -92,7 +92,8 @@ class _Application:
         else:
             program = checked_program(topology, config, keywords, restore_listeners)
             directory = partial(claimed_directory, application)
-            self._worker = WorkerSupervisor(program, application.config, directory, self._life)
+            stores = application.settings.tasks.topology.stores
+            self._worker = WorkerSupervisor(program, application.config, directory, self._life, stores=stores)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self._application_id!r}: {self._life.state.name}>"
@@ -232,15 +233,16 @@ class _Application:
 
         An answer is what a task had committed at one moment; tasks have a moment each. Iterators read pages of up to
         1,000 rows, and each page of a task is of one moment. 30 seconds after an iterator has begun, it raises
-        `InvalidStateStoreError`. With several workers, this method and each question block until all of them have
-        answered, which takes a millisecond or two while they work.
+        `InvalidStateStoreError`. With several workers, stores on disk are read from their files. For others, this
+        method and each question block until all workers have answered, which takes a millisecond or two while they
+        work.
 
         Args:
             store: Its definition, which makes the result typed, or its name.
             partition: Read the task of this partition alone: a key that it does not have is not there. None: all tasks
                 of the store.
             allow_stale: Also read standby and warm-up tasks, and tasks that are being restored: they may lack the last
-                changes, or have those of another process.
+                changes, or have those of another process. Of stores on disk, also what a worker has left that has died.
             at_least: Wait until the tasks of this process have committed these input records, such as one that you have
                 just written: `Position({"orders": {partition: offset}})`. With `partition`, only its offset counts. A
                 copy knows only what it had when it was active here.

@@ -8,7 +8,7 @@ import urllib.error
 import urllib.request
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -270,8 +270,15 @@ def test_the_stores_of_worker_processes_are_read(scene: Scene, tmp_path: Path, d
         assert sum(map(len, parts)) == len(times(1))
         with pytest.raises(StoreNotAvailableError, match="for partition 7"):
             app.store(COUNTS, 7)
+        if default_store == "lmdb":
+            with standing_still(app):
+                assert Counter(dict(view.all())) == times(100)
+        stale = app.store(COUNTS, allow_stale=True)
+        assert Counter(dict(stale.all())) == times(100)
         os.kill(worker_of(view), signal.SIGKILL)
         wait_until(lambda: has_gone(view), 60)
+        if default_store == "lmdb":  # from the files of the dead worker, and of the next one
+            assert Counter(dict(stale.all())) == times(100)
         wait_until(lambda: counted(app) == times(100), 60, lambda: counted(app))
     with pytest.raises(InvalidStateStoreError):
         view.get("to")
@@ -405,6 +412,19 @@ def wait_for_all(app: KafkaStreams) -> KeyValueStore[str, int]:
 
     wait_until(is_still, 60)
     return found[-1]
+
+
+@contextmanager
+def standing_still(app: KafkaStreams) -> Iterator[None]:
+    """Let the workers of an application do nothing within the block."""
+    slots: Any = app._worker._slots  # type: ignore[union-attr]
+    for slot in slots:
+        os.kill(slot.process.pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for slot in slots:
+            os.kill(slot.process.pid, signal.SIGCONT)
 
 
 def has_gone(view: KeyValueStore[str, int]) -> bool:

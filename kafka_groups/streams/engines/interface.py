@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Protocol
 
 from kafka_groups.streams.state.engine import Engine, EngineReader, EngineStatus
@@ -21,6 +22,10 @@ class TaskEngine(Engine, Protocol):
     @property
     def status(self) -> EngineStatus:
         """The use that its owner makes of it."""
+
+    @property
+    def place(self) -> tuple[Path, int] | None:
+        """The folder of its environment, and the inode of the file with its status; None if nobody else reads it."""
 
     def moment(self, store: str, *, allows_stale: bool = False) -> AbstractContextManager[EngineReader]:
         """Return what queries of other threads read a store from: what was committed at one moment.

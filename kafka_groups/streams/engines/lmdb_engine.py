@@ -37,6 +37,7 @@ __all__ = [
     "MOST_TABLES",
     "POSITIONS",
     "LmdbEngine",
+    "LmdbSnapshot",
     "files_error",
     "lmdb_module",
     "position_in",
@@ -97,9 +98,9 @@ class LmdbEngine:
         self._gate = threading.RLock()  # scans that are given up end wherever the collector runs
         self._queries = 0
         self._unasked = threading.Condition(self._gate)  # notified when a query has ended
-        self._snapshots: WeakSet[_Snapshot] = WeakSet()
+        self._snapshots: WeakSet[LmdbSnapshot] = WeakSet()
         self._dropped: set[str] = set()  # emptied, and not deleted yet, because something may read them
-        self._reading: _Snapshot | None = None
+        self._reading: LmdbSnapshot | None = None
         self.status = EngineStatus.RESTORING
         self.is_damaged = False
         with self._told():
@@ -120,6 +121,11 @@ class LmdbEngine:
     # ------------------------------------------------------------------------------------ reading
 
     @property
+    def place(self) -> tuple[Path, int] | None:
+        """None: nobody is told where its files are."""
+        return None
+
+    @property
     def is_open(self) -> bool:
         """False when the task has gone."""
         return self.status is not EngineStatus.CLOSED
@@ -137,15 +143,15 @@ class LmdbEngine:
         """Return the rows of a table, or None if it has never had any."""
         return self._tables.get(name)
 
-    def reading(self) -> "_Snapshot":
+    def reading(self) -> "LmdbSnapshot":
         """Return the snapshot that the worker reads until the next commit."""
         if self._reading is None:
             self._reading = self._snapshot()
         return self._reading
 
-    def _snapshot(self) -> "_Snapshot":
+    def _snapshot(self) -> "LmdbSnapshot":
         with self._gate:
-            made = _Snapshot(self._env.begin(), self._tables)
+            made = LmdbSnapshot(self._env.begin(), self._tables)
             self._snapshots.add(made)
         return made
 
@@ -162,13 +168,13 @@ class LmdbEngine:
         return self._scanned(self.reading(), rows, low, high, reverse=reverse)
 
     def _scanned(
-        self, snapshot: "_Snapshot", rows: LmdbRows, low: bytes, high: bytes | None, *, reverse: bool
+        self, snapshot: "LmdbSnapshot", rows: LmdbRows, low: bytes, high: bytes | None, *, reverse: bool
     ) -> Iterator[KeyedBytes]:
         with self._told():
             yield from rows.scan(snapshot.txn, low, high, reverse=reverse)
 
     @contextmanager
-    def moment(self, store: str, *, allows_stale: bool = False) -> Iterator["_Snapshot"]:
+    def moment(self, store: str, *, allows_stale: bool = False) -> Iterator["LmdbSnapshot"]:
         """Read from another thread than the worker's, in a transaction. The files stay open until then.
 
         Raises:
@@ -277,6 +283,12 @@ class LmdbEngine:
         """Wait until no query reads, and let none begin while the gate is held: files may be mapped elsewhere now."""
         while self._queries:
             self._unasked.wait()
+
+    def forget_dead_readers(self) -> None:
+        """Let go of what processes have read that were killed: the file grows as long as they seem to read."""
+        with self._gate, self._told():
+            if self.is_open:
+                self._env.reader_check()
 
     def set_status(self, status: EngineStatus) -> None:
         """Note what the owner does with the engine."""
@@ -428,7 +440,7 @@ def files_error(lmdb: ModuleType, path: Path, error: Exception) -> StateFilesErr
 
 
 @define(eq=False)
-class _Snapshot:
+class LmdbSnapshot:
     """A transaction that reads, and the tables that it sees. It ends with the last reference to it."""
 
     txn: Any

@@ -5,6 +5,7 @@ import random
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Final
+from weakref import WeakSet
 
 from attrs import evolve, frozen
 
@@ -68,6 +69,7 @@ class DiskEngines:
         self._number = number
         self._compacted_bytes = compacted_bytes
         self._openings: dict[TaskId | None, _Opening] = {}  # None: the global stores
+        self._open: WeakSet[DiskEngine] = WeakSet()
 
     def __repr__(self) -> str:
         return f"<DiskEngines in {self._folder}>"
@@ -116,6 +118,7 @@ class DiskEngines:
         if disk is None:
             return None
         del self._openings[of]
+        self._open.add(disk)
         return disk if are_all else SplitEngine(disk, SharedEngine(), wanted.layouts)
 
     def give_up(self, task_id: TaskId) -> None:
@@ -164,6 +167,8 @@ class DiskEngines:
         if now_ms - self._tidied_ms < min(self._cleanup_delay_ms, _TIDY_MS):
             return
         self._tidied_ms = now_ms
+        for engine in tuple(self._open):
+            engine.forget_dead_readers()
         # After a start, the group gets as much time to assign the tasks: those files may be old.
         since_ms = self._clock.wall_ms() - self._cleanup_delay_ms
         if since_ms < self._began_ms:

@@ -3,21 +3,22 @@
 import enum
 import os
 from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from itertools import count
-from typing import Any
+from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
 from attrs import frozen
 
 from kafka_groups.streams.engines.interface import TaskEngine
 from kafka_groups.streams.errors import StateFilesError, StoreNotAvailableError
-from kafka_groups.streams.state.engine import EngineStatus
+from kafka_groups.streams.state.engine import EngineReader, EngineStatus
 from kafka_groups.streams.state.position import inputs_in
 from kafka_groups.streams.state.stored_rows import PageOf, read_page, read_row, read_version
 from kafka_groups.streams.state.stores import StoreDefinition
 from kafka_groups.types import TaskId
 
-__all__ = ["About", "OfTask", "RowOf", "StoreQuestion", "TaskAnswer", "VersionOf", "answers"]
+__all__ = ["About", "OfTask", "RowOf", "StoreQuestion", "TaskAnswer", "VersionOf", "answers", "found_in", "token_of"]
 
 _tokens: WeakKeyDictionary[TaskEngine, tuple[int, int]] = WeakKeyDictionary()
 _numbers = count(1)
@@ -111,14 +112,29 @@ def answers(
     wanted = ((task_id, engine) for task_id, engine in engines if question.partition in {None, task_id.partition})
     try:
         return [
-            TaskAnswer(task_id, _token(engine), _found(question, definition, engine), partitions, _is_restoring(engine))
+            TaskAnswer(
+                task_id, token_of(engine), found_in(question, definition, engine), partitions, _is_restoring(engine)
+            )
             for task_id, engine in wanted
         ]
     except StateFilesError as error:  # the task's worker finds that, too, and lets it begin again
         raise StoreNotAvailableError(str(error)) from error
 
 
-def _found(question: StoreQuestion, definition: StoreDefinition, engine: TaskEngine) -> Any:
+class Readable(Protocol):
+    """The state of a task, to read it."""
+
+    def moment(self, store: str, *, allows_stale: bool = False) -> AbstractContextManager[EngineReader]:
+        """Return what was committed at one moment, as a `TaskEngine` does."""
+
+
+def found_in(question: StoreQuestion, definition: StoreDefinition, engine: Readable) -> Any:
+    """Return what a task has.
+
+    Raises:
+        InvalidStateStoreError: It has just gone.
+        StateFilesError: Its files cannot be read.
+    """
     # Within the moment, nobody's code is called: it may take long, or ask a store itself, and the worker waits for it.
     about = question.about
     with engine.moment(question.store, allows_stale=question.allows_stale) as reader:
@@ -135,6 +151,7 @@ def _is_restoring(engine: TaskEngine) -> bool:
     return engine.status is EngineStatus.RESTORING
 
 
-def _token(engine: TaskEngine) -> tuple[int, int]:
+def token_of(engine: TaskEngine) -> tuple[int, int]:
+    """Return the token of the state of a task of this process."""
     # The state of a task that ends and comes back is another one, also if it has the same rows.
     return _tokens.setdefault(engine, (os.getpid(), next(_numbers)))

@@ -61,9 +61,11 @@ class SharedEngine(MemoryEngine):
     Attributes:
         lock: Held during commits and questions.
         is_damaged: False: nothing in memory is.
+        place: None: it has no files.
     """
 
     is_damaged = False
+    place = None
 
     def __init__(self) -> None:
         super().__init__()

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import TypeVar
 
 from kafka_groups.streams.engines.interface import TaskEngine
@@ -46,6 +47,11 @@ class SplitEngine:
     def status(self) -> EngineStatus:
         """The use that its owner makes of it."""
         return self._disk.status
+
+    @property
+    def place(self) -> tuple[Path, int] | None:
+        """The folder of the files on disk, and the inode of the file with their status."""
+        return self._disk.place
 
     @property
     def is_damaged(self) -> bool:

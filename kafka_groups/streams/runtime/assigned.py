@@ -14,10 +14,11 @@ from kafka_groups.streams.member.rules.task_offsets import TaskPosition
 from kafka_groups.streams.runtime.record_sensors import RecordSensors, measure_records
 from kafka_groups.streams.runtime.task_timeout import TaskTimeout
 from kafka_groups.streams.runtime.worker_sensors import TaskSensors
+from kafka_groups.streams.state.engine import EngineStatus
 from kafka_groups.streams.tasks.stream_task import StreamTask
 from kafka_groups.types import TaskId, TopicPartition
 
-__all__ = ["OwnedTask", "Slice", "TaskPhase", "TaskRole", "noting_failure"]
+__all__ = ["OwnedTask", "Slice", "TaskPhase", "TaskRole", "enter_status", "noting_failure"]
 
 _MOST_RECORDS: Final = 100
 _LONGEST_MS: Final = 50
@@ -155,3 +156,12 @@ def noting_failure(task: OwnedTask) -> Iterator[None]:
     except StateFilesError as error:
         task.failure = error
         raise
+
+
+def enter_status(task: OwnedTask, status: EngineStatus) -> None:
+    """Note what a task does with its engine. If its files cannot be written, it begins again."""
+    try:
+        with noting_failure(task):
+            task.engine.set_status(status)
+    except StateFilesError:
+        return

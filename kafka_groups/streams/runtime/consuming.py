@@ -5,7 +5,7 @@ import logging
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.librdkafka.polled import NOTHING, PolledRecords
 from kafka_groups.net.clock import Clock
-from kafka_groups.streams.runtime.assigned import OwnedTask, TaskPhase
+from kafka_groups.streams.runtime.assigned import OwnedTask, TaskPhase, enter_status
 from kafka_groups.streams.runtime.input_offsets import note_start
 from kafka_groups.streams.runtime.plane import DataPlane
 from kafka_groups.streams.runtime.settings import WorkerSettings
@@ -58,7 +58,7 @@ class Consuming:
         await self._plane.assign(starts)
         note_start(task, starts)
         task.phase = TaskPhase.RUNNING
-        task.engine.set_status(EngineStatus.ACTIVE)
+        enter_status(task, EngineStatus.ACTIVE)
 
     async def stop(self, task: OwnedTask) -> None:
         """Read the sources of a task no more."""

@@ -137,9 +137,13 @@ class GlobalStores:
         if lost:
             self._wipe(engine, lost)
             return
+        try:
+            engine.set_status(EngineStatus.ACTIVE)
+        except StateDiskError as error:
+            self._openings.note("Global stores cannot be opened yet", error)
+            return
         for group in self._groups:
             self._open(group, engine, places[group.number])
-        engine.set_status(EngineStatus.ACTIVE)
         await self._load(self._left_of(bounds), wall_ms)
 
     def _opened(self) -> TaskEngine | None:

@@ -7,7 +7,7 @@ from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.librdkafka.polled import PolledRecords
 from kafka_groups.net.clock import Clock
 from kafka_groups.streams.errors import StateFilesError
-from kafka_groups.streams.runtime.assigned import OwnedTask, TaskPhase, TaskRole, noting_failure
+from kafka_groups.streams.runtime.assigned import OwnedTask, TaskPhase, TaskRole, enter_status, noting_failure
 from kafka_groups.streams.runtime.gathered_records import LOADED_BESIDE, LOADED_RECORDS, GatheredRecords
 from kafka_groups.streams.runtime.lost_changelogs import LostChangelogs
 from kafka_groups.streams.runtime.plane import DataPlane
@@ -86,7 +86,7 @@ class Restoration:
         task.ends = {place: self._end(task, place, *bounds[place]) for place in places}
         self._asked_ms = self._clock.now_ms()
         task.phase = TaskPhase.RESTORING
-        task.engine.set_status(EngineStatus.RESTORING if task.role is TaskRole.ACTIVE else EngineStatus.STANDBY)
+        enter_status(task, EngineStatus.RESTORING if task.role is TaskRole.ACTIVE else EngineStatus.STANDBY)
         starts = {place: task.applied.setdefault(place, kept.get(place, bounds[place][0])) for place in places}
         if task.role is TaskRole.ACTIVE:
             starts = {place: start for place, start in starts.items() if start < task.ends[place]}

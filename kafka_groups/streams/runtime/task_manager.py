@@ -22,13 +22,14 @@ from kafka_groups.streams.member.rules.member_events import (
 from kafka_groups.streams.member.rules.member_tasks import NO_TASKS, MemberTasks
 from kafka_groups.streams.member.rules.states import MembershipState
 from kafka_groups.streams.member.rules.task_offsets import TaskPosition
-from kafka_groups.streams.runtime.assigned import OwnedTask, TaskPhase, TaskRole
+from kafka_groups.streams.runtime.assigned import OwnedTask, TaskPhase, TaskRole, enter_status
 from kafka_groups.streams.runtime.running_watch import MEMBER_OBSTACLES
 from kafka_groups.streams.runtime.statuses import GroupStatuses
 from kafka_groups.streams.runtime.task_openings import TaskOpenings
 from kafka_groups.streams.runtime.task_timeout import TaskTimeout
 from kafka_groups.streams.runtime.topic_watch import TopicWatch
 from kafka_groups.streams.runtime.worker_parts import WorkerParts
+from kafka_groups.streams.state.engine import EngineStatus
 from kafka_groups.streams.tasks.stream_task import StreamTask
 from kafka_groups.streams.topology.checks import check_partition_counts
 from kafka_groups.streams.topology.internal_topics import internal_topics, topic_name
@@ -421,6 +422,10 @@ class TaskManager:
         await self._parts.consuming.stop(task)
         self._parts.plane.forget_written(task.task.changelog_partitions)
         if role is not None:
+            # Now, and not when it begins in its other role: somebody else may be the active one as soon as this is
+            # confirmed.
+            enter_status(task, EngineStatus.RESTORING if role is TaskRole.ACTIVE else EngineStatus.STANDBY)
+        if role is not None and task.failure is None:
             self._kept[task.task_id] = task
         else:
             task.engine.close()

@@ -1,7 +1,7 @@
 """One worker: a member of the streams group and the tasks that it has, stepped one turn at a time."""
 
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from kafka_groups.errors import (
     ApplicationShutdownError,
@@ -14,7 +14,8 @@ from kafka_groups.errors.texts import sentences, text_of
 from kafka_groups.librdkafka.polled import NOTHING, PolledRecords
 from kafka_groups.net.clock import Clock
 from kafka_groups.streams.engines.interface import EngineFactory, TaskEngine
-from kafka_groups.streams.engines.questions import StoreQuestion, TaskAnswer, answers
+from kafka_groups.streams.engines.open_files import OpenFiles
+from kafka_groups.streams.engines.questions import StoreQuestion, TaskAnswer, answers, token_of
 from kafka_groups.streams.engines.shared_memory import MemoryEngines
 from kafka_groups.streams.errors import StateFilesError
 from kafka_groups.streams.member.rules.known_group import is_shutdown
@@ -131,10 +132,24 @@ class StreamsWorker:
         """
         definition = self.stores[question.store].definition
         readable = self._readable(question.store, allows_stale=question.allows_stale)
+        return answers(question, definition, readable, self._partitions(self._having(question.store)))
+
+    def open_files(self) -> tuple[OpenFiles, ...]:
+        """Return the files of the tasks that have stores on disk, for processes that read them."""
+        found = (self._files_of(task) for task in self.tasks.values())
+        return tuple(each for each in found if each is not None)
+
+    def _files_of(self, task: OwnedTask) -> OpenFiles | None:
+        if (place := task.engine.place) is None:
+            return None
+        stores = frozenset(name for name in task.task.states if self.stores[name].definition.persistent)
+        return OpenFiles(task.task_id, *place, stores, self._partitions([task]), token_of(task.engine))
+
+    def _partitions(self, tasks: Iterable[OwnedTask]) -> int:
+        """Return how many partitions the stores of these tasks have."""
         # Topics that are merged may have fewer partitions than others.
-        topics = {place.topic for task in self._having(question.store) for place in task.inputs}
-        partitions = max((self.partition_counts.get(topic, 0) for topic in topics), default=0)
-        return answers(question, definition, readable, partitions)
+        topics = {place.topic for task in tasks for place in task.inputs}
+        return max((self.partition_counts.get(topic, 0) for topic in topics), default=0)
 
     def positions(self) -> dict[TaskId, TaskPosition]:
         """Return the positions of the tasks' stores; for the member's thread.

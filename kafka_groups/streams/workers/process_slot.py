@@ -9,14 +9,22 @@ from attrs import define, field
 
 from kafka_groups.net.spawned_process import SpawnedProcess
 from kafka_groups.processes.slot import ProcessSlot, RestartRule
+from kafka_groups.streams.engines.open_files import OpenFiles
 from kafka_groups.streams.workers.application_metrics import StreamsMetric
 from kafka_groups.streams.workers.application_state import StreamsState
 from kafka_groups.streams.workers.query_places import QueryPlaces
 from kafka_groups.streams.workers.uncaught import worker_restarts
-from kafka_groups.streams.workers.worker_messages import OrderToWorker, StoreAnswered, WorkerChanged, WorkerMeasured
+from kafka_groups.streams.workers.worker_messages import (
+    FilesOpened,
+    OrderToWorker,
+    StoreAnswered,
+    WorkerChanged,
+    WorkerMeasured,
+)
 
 __all__ = ["WorkProgram", "WorkerProcessSlot"]
 
+FromWorker = WorkerChanged | WorkerMeasured | StoreAnswered | FilesOpened
 WorkProgram = Callable[[bytes, int, Connection, bool], None]
 _SILENT_MS = 10_000
 _ENDED = (StreamsState.ERROR, StreamsState.NOT_RUNNING)
@@ -36,6 +44,8 @@ class WorkerProcessSlot(ProcessSlot[OrderToWorker]):
         replaced: How many workers of this process have failed and were replaced.
         places: What the worker knows of the processes of its group.
         answered: The answers to questions that nobody has taken yet.
+        files: The files of tasks that the process has open.
+        left_files: Those that a process before it had open when it died.
     """
 
     log = logging.getLogger(__name__)
@@ -52,6 +62,8 @@ class WorkerProcessSlot(ProcessSlot[OrderToWorker]):
     replaced: int = 0
     places: QueryPlaces = field(factory=QueryPlaces)
     answered: list[StoreAnswered] = field(factory=list)
+    files: tuple[OpenFiles, ...] = ()
+    left_files: tuple[OpenFiles, ...] = ()
 
     @property
     def is_running(self) -> bool:
@@ -93,8 +105,16 @@ class WorkerProcessSlot(ProcessSlot[OrderToWorker]):
                 self.process.pid,
             )
 
-    def _take(self, message: WorkerChanged | WorkerMeasured | StoreAnswered, _now_ms: int) -> None:
-        if isinstance(message, StoreAnswered):
+    def leave_files(self, *, are_readable: bool) -> None:
+        """Note that the process has died. Nobody follows its files any more, and damaged ones must not be read."""
+        known = {each.task_id: each for each in (*self.left_files, *self.files)} if are_readable else {}
+        self.left_files = tuple(known.values())
+        self.files = ()
+
+    def _take(self, message: FromWorker, _now_ms: int) -> None:
+        if isinstance(message, FilesOpened):
+            self.files = message.files
+        elif isinstance(message, StoreAnswered):
             self.answered.append(message)
         elif isinstance(message, WorkerMeasured):
             self.metrics, self.replaced, self.places = message.metrics, message.replaced, message.places

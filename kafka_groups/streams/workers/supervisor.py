@@ -4,7 +4,7 @@ import logging
 import pickle
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from itertools import count
 
@@ -16,8 +16,11 @@ from kafka_groups.net.short_waits import joined
 from kafka_groups.processes.supervisor import ProcessPoolSupervisor
 from kafka_groups.streams.engines.left_folders import condemn_left_open
 from kafka_groups.streams.engines.questions import StoreQuestion, TaskAnswer
+from kafka_groups.streams.engines.state_readers import StateReaders
 from kafka_groups.streams.errors import StoreNotAvailableError, StreamsError, reason_of
 from kafka_groups.streams.member.rules.member_events import GroupMembershipOperation
+from kafka_groups.streams.state.stores import StoreDefinition
+from kafka_groups.streams.topology.node_graph import TopologyStore
 from kafka_groups.streams.workers.application_metrics import StreamsMetric
 from kafka_groups.streams.workers.application_state import ApplicationLife, StreamsState
 from kafka_groups.streams.workers.open_questions import OpenQuestions
@@ -60,18 +63,21 @@ class WorkerSupervisor(ProcessPoolSupervisor[WorkerProcessSlot, _Message]):
         directory: Takes the folder of the application.
         life: Gets the state of the application.
         work: The program of a worker process.
+        stores: The stores of the application, by name.
         exit_s: How long a process may take to exit after its worker has ended, in seconds.
     """
 
     _error_class = StreamsError
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the last two by keyword
         self,
         program: WorkerProgram,
         config: StreamsConfig,
         directory: Callable[[], StateDirectory],
         life: ApplicationLife,
         work: WorkProgram = work,
+        *,
+        stores: Mapping[str, TopologyStore],
         exit_s: float = LONGEST_CLOSE_S,
     ) -> None:
         self._program = program
@@ -83,6 +89,8 @@ class WorkerSupervisor(ProcessPoolSupervisor[WorkerProcessSlot, _Message]):
         self._work = work
         self._sending = threading.Lock()
         self._questions = OpenQuestions()
+        self._stores = stores
+        self._readers = StateReaders()
         self._is_over = False
         self._is_paused = False
         self._failed = 0
@@ -149,12 +157,17 @@ class WorkerSupervisor(ProcessPoolSupervisor[WorkerProcessSlot, _Message]):
         return message.answer
 
     def ask(self, question: StoreQuestion) -> list[TaskAnswer]:
-        """Return what each task answers that has a store. Blocks until all workers have answered.
+        """Return what each task answers that has a store.
+
+        Stores on disk are read from their files. For others, it blocks until all workers have answered.
 
         Raises:
             InvalidStateStoreError: A task has just gone, or a worker does not answer.
             IllegalStateError: The caller is a listener of the state, which would wait for itself.
         """
+        place = self._stores.get(question.store)
+        if place is not None and place.definition.persistent and not place.is_global:
+            return self._read(question, place.definition)
         if threading.current_thread() is self._thread:
             raise IllegalStateError("A store was read by on_state, which must not wait. Use another thread.")
         message = AskWorkers(question, Future())
@@ -166,6 +179,12 @@ class WorkerSupervisor(ProcessPoolSupervisor[WorkerProcessSlot, _Message]):
                 f"A worker has not answered within {_LONGEST_ANSWER_S:g} s what store {question.store!r} has. Its log "
                 "says what it waits for. Ask again later."
             ) from None
+
+    def _read(self, question: StoreQuestion, definition: StoreDefinition) -> list[TaskAnswer]:
+        slots = tuple(self._slots)
+        told = [files for slot in slots for files in slot.files]
+        left = [files for slot in slots for files in slot.left_files]
+        return self._readers.answers(question, definition, told, left)
 
     @property
     def places(self) -> QueryPlaces:
@@ -206,6 +225,7 @@ class WorkerSupervisor(ProcessPoolSupervisor[WorkerProcessSlot, _Message]):
             self._end()
 
     def _end(self) -> None:
+        self._readers.close()  # another process may have the folder from now on
         self._directory.close()
         self._answer_all()
         if self._error is not None:
@@ -227,6 +247,7 @@ class WorkerSupervisor(ProcessPoolSupervisor[WorkerProcessSlot, _Message]):
             answered, slot.answered = slot.answered, []
             for message in answered:
                 self._questions.answered(slot.number, message)
+        self._readers.keep([files for slot in self._slots for files in (*slot.files, *slot.left_files)])
         self._show()
 
     def _spawn(self, slot: WorkerProcessSlot, now_ms: int) -> None:
@@ -285,6 +306,7 @@ class WorkerSupervisor(ProcessPoolSupervisor[WorkerProcessSlot, _Message]):
 
     def _ended(self, slot: WorkerProcessSlot, status: int) -> None:
         self._questions.died(slot.number)
+        slot.leave_files(are_readable=-status not in _DAMAGE)
         if -status in _DAMAGE:
             self._condemn()
         said = slot.said

@@ -5,6 +5,7 @@ from concurrent.futures import Future
 
 from attrs import field, frozen
 
+from kafka_groups.streams.engines.open_files import OpenFiles
 from kafka_groups.streams.engines.questions import StoreQuestion, TaskAnswer
 from kafka_groups.streams.errors import InvalidStateStoreError
 from kafka_groups.streams.member.rules.member_events import GroupMembershipOperation
@@ -17,6 +18,7 @@ __all__ = [
     "AskShutdown",
     "AskStore",
     "AskWorkers",
+    "FilesOpened",
     "LeaveSoon",
     "Order",
     "OrderToWorker",
@@ -68,6 +70,13 @@ class StoreAnswered:
     number: int
     answers: tuple[TaskAnswer, ...] = ()
     error: InvalidStateStoreError | None = None
+
+
+@frozen
+class FilesOpened:
+    """From a worker process: the files of its tasks, whenever other tasks have come or gone."""
+
+    files: tuple[OpenFiles, ...]
 
 
 @frozen

@@ -22,6 +22,7 @@ from kafka_groups.streams.workers.uncaught import UncaughtErrors
 from kafka_groups.streams.workers.worker_messages import (
     AskShutdown,
     AskStore,
+    FilesOpened,
     LeaveSoon,
     Order,
     Orders,
@@ -59,7 +60,7 @@ def work(program: bytes, number: int, pipe: Connection, is_paused: bool) -> None
     parent.start()
     life = ApplicationLife(lambda state, _before: _tell(parent, state, life, orders))
     try:
-        worker = _made(pickle.loads(program), number, life)  # noqa: S301 - from the parent
+        worker = _made(pickle.loads(program), number, life, parent)  # noqa: S301 - from the parent
         parent.worker = worker
         _start(worker, life, is_paused=is_paused)
     except Exception as error:  # importing the user's topology may raise anything; the parent must learn of it
@@ -127,13 +128,19 @@ class WorkerParent(ParentPipe):
             self._leave(_TERMINATED)
 
 
-def _made(program: WorkerProgram, number: int, life: ApplicationLife) -> WorkerThread:
+def _made(program: WorkerProgram, number: int, life: ApplicationLife, parent: WorkerParent) -> WorkerThread:
     log_format = f"%(asctime)s %(levelname)s worker {number} %(name)s: %(message)s"
     logging.basicConfig(level=program.log_level, format=log_format)
     application = configured_application(program.build(), program.mapping, program.keywords, program.listeners)
     name = worker_name(application.config.application_id, number)
     uncaught = UncaughtErrors(application.config.uncaught_exception_handler)
-    return WorkerThread(lambda: assembled_worker(application, program.process_id, number), life, name, uncaught)
+    return WorkerThread(
+        lambda: assembled_worker(application, program.process_id, number),
+        life,
+        name,
+        uncaught,
+        on_files=lambda files: parent.send(FilesOpened(files)),
+    )
 
 
 def _start(worker: WorkerThread, life: ApplicationLife, *, is_paused: bool) -> None:

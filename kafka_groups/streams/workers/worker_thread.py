@@ -15,6 +15,7 @@ from kafka_groups.net.clock import SystemClock
 from kafka_groups.net.short_waits import joined
 from kafka_groups.processes.garbage import fewer_collections
 from kafka_groups.protocol.messages.streams_group_parts import UserEndpoint
+from kafka_groups.streams.engines.open_files import OpenFiles
 from kafka_groups.streams.engines.questions import StoreQuestion, TaskAnswer
 from kafka_groups.streams.errors import StreamsError
 from kafka_groups.streams.member.rules.known_group import EndpointPartitions
@@ -80,6 +81,7 @@ class WorkerThread:
         name: The thread's name.
         uncaught: Decides about errors.
         at_end: Called when the last worker has ended, before the application shows it.
+        on_files: Gets the files of the tasks whenever other tasks have come or gone.
     """
 
     def __init__(
@@ -89,9 +91,12 @@ class WorkerThread:
         name: str,
         uncaught: UncaughtErrors,
         at_end: Callable[[], None] = lambda: None,
+        on_files: Callable[[tuple[OpenFiles, ...]], object] = lambda _files: None,
     ) -> None:
         self._make = make
         self._at_end = at_end
+        self._on_files = on_files
+        self._told_of: object = None
         self._uncaught = uncaught
         self._life = life
         self._stopping = threading.Event()
@@ -269,6 +274,9 @@ class WorkerThread:
             await running.worker.request_shutdown()
         running.worker.is_paused = self._paused.is_set()
         wait_ms = await running.worker.turn()
+        if running.worker.tasks is not self._told_of:
+            self._told_of = running.worker.tasks
+            self._on_files(running.worker.open_files())
         self._life.enter(StreamsState.RUNNING if running.worker.is_running else StreamsState.REBALANCING)
         if wait_ms:
             await running.plane.wait(min(wait_ms, _LONGEST_WAIT_MS))

@@ -922,3 +922,24 @@ def test_a_wipe_that_the_disk_refuses_is_told(kept: Kept, monkeypatch: pytest.Mo
     monkeypatch.setattr(Path, "rename", refused)
     with pytest.raises(StateDiskError, match=r"Read-only file system\. Give a state\.dir that this user may write to"):
         kept.engines().wipe(TASK)
+
+
+def test_dead_readers_are_forgotten_every_minute(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[LmdbEngine] = []
+    forget = LmdbEngine.forget_dead_readers
+
+    def noted(engine: LmdbEngine) -> None:
+        looked.append(engine)
+        forget(engine)
+
+    monkeypatch.setattr(LmdbEngine, "forget_dead_readers", noted)
+    engines = kept.engines()
+    engine = engines.open(TASK, [PERSISTENT])
+    assert engine is not None
+    for passed_ms in (59_999, 1, 59_999, 1):
+        kept.clock.advance(passed_ms)
+        engines.tidy()
+    assert looked == [engine, engine]
+    engine.close()
+    kept.clock.advance(60_000)
+    engines.tidy()  # a closed one has none

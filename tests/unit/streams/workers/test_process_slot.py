@@ -2,12 +2,15 @@
 
 from collections.abc import Iterator
 from multiprocessing.connection import Connection
+from pathlib import Path
 
 import pytest
 
 from kafka_groups.streams import StreamsState
+from kafka_groups.streams.engines.open_files import OpenFiles
 from kafka_groups.streams.workers.process_slot import WorkerProcessSlot
-from kafka_groups.streams.workers.worker_messages import WorkerChanged
+from kafka_groups.streams.workers.worker_messages import FilesOpened, WorkerChanged
+from kafka_groups.types import TaskId
 from tests.support.conditions import wait_until
 
 
@@ -48,3 +51,25 @@ def test_a_process_that_works_is_none(slot: WorkerProcessSlot, caplog: pytest.Lo
     wait_until(has_said, 60)
     slot.warn_if_silent(1_000_000)
     assert not caplog.records
+
+
+def files(task: int, generation: int) -> OpenFiles:
+    folder = Path(f"/state/tasks/0_{task}/{generation}/lmdb")
+    return OpenFiles(TaskId("0", task), folder, generation, frozenset({"counts"}), 2, (generation, task))
+
+
+def test_the_files_of_a_process_are_left_when_it_dies() -> None:
+    slot = WorkerProcessSlot(2, "streams-app-2", exit_ms=0)
+    slot._take(FilesOpened((files(0, 1), files(1, 1))), 0)
+    slot.leave_files(are_readable=True)
+    assert (slot.files, slot.left_files) == ((), (files(0, 1), files(1, 1)))
+    slot._take(FilesOpened((files(0, 2),)), 0)
+    slot.leave_files(are_readable=True)
+    assert set(slot.left_files) == {files(0, 2), files(1, 1)}, "the last ones of each task"
+
+
+def test_files_that_may_be_damaged_are_not_left() -> None:
+    slot = WorkerProcessSlot(2, "streams-app-2", exit_ms=0)
+    slot._take(FilesOpened((files(0, 1),)), 0)
+    slot.leave_files(are_readable=False)
+    assert (slot.files, slot.left_files) == ((), ())

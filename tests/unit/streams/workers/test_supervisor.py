@@ -46,6 +46,7 @@ def supervisor(work: Work, life: ApplicationLife, tmp_path: Path, workers: int =
         partial(StateDirectory, str(tmp_path), "app"),
         life,
         work,
+        stores={},
         exit_s=0.2,
     )
 

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterator
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import pytest
 
@@ -21,6 +21,7 @@ class StubWorker:
 
     is_running = True
     is_paused = False
+    tasks: ClassVar[dict[str, object]] = {}
 
     def __init__(self, error: BaseException | None, calls: list[str]) -> None:
         self.error, self.calls = error, calls
@@ -33,6 +34,9 @@ class StubWorker:
         if self.error is not None:
             raise self.error
         return 1
+
+    def open_files(self) -> tuple[()]:
+        return ()
 
     async def wait(self, _timeout_ms: int) -> None: ...
 
