@@ -9,6 +9,7 @@ import urllib.request
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,6 +20,7 @@ from attrs import frozen
 from kafka_groups.librdkafka.deliveries import OutgoingRecord
 from kafka_groups.librdkafka.record_writer import RecordWriter
 from kafka_groups.librdkafka.topics import create_topics
+from kafka_groups.net.clock import SystemClock
 from kafka_groups.streams import (
     GroupMembershipOperation,
     InvalidStateStoreError,
@@ -34,6 +36,7 @@ from kafka_groups.streams import (
     StreamsState,
     Topology,
     UserEndpoint,
+    VersionedRecord,
     serdes,
     stores,
 )
@@ -241,6 +244,53 @@ def test_a_global_table_on_disk_is_there_after_a_restart(scene: Scene, tmp_path:
             assert sum(listener.reads.values()) == count
         folders = [each.name for each in (next(tmp_path.glob("app-*")) / "global").iterdir()]
         assert sorted(folders) == [str(number + 1) for number in range(workers)]
+
+
+PRICES = stores.versioned("prices", serdes.string, serdes.string, history=timedelta(hours=1), persistent=True)
+
+
+def with_prices(posts: str) -> Topology:
+    builder = StreamsBuilder()
+    prices = builder.table(posts, key=serdes.string, value=serdes.string, store=PRICES)
+    orders = builder.stream(f"{posts}-others", key=serdes.string, value=serdes.string)
+    orders.join(prices, lambda order, price: f"{order}+{price}").to(f"{posts}-joined", value=serdes.string)
+    return builder.build()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_versioned_table_on_disk_is_there_after_a_restart(scene: Scene, tmp_path: Path, workers: int) -> None:
+    topics = {f"{scene.posts}-others": 2, f"{scene.posts}-joined": 2}
+    create_topics({"bootstrap.servers": scene.servers}, topics)
+    base_ms = SystemClock().wall_ms() - 100_000
+    writer = RecordWriter({"bootstrap.servers": scene.servers})
+    for value, age_ms in (("new", 5_000), ("old", 3_000), ("oldest", 1_000)):
+        writer.write(OutgoingRecord(scene.posts, b"tea", value.encode(), timestamp_ms=base_ms + age_ms))
+    writer.flush(30)
+    reads = []
+    for _ in range(2):
+        listener = Reading()
+        app = KafkaStreams(
+            partial(with_prices, scene.posts), application_id=f"{scene.posts}-app", bootstrap_servers=scene.servers,
+            num_workers=workers, state_dir=str(tmp_path), state_restore_listener=listener, commit_interval_ms=100,
+        )  # fmt: skip
+        with app:
+            app.wait_until_running(60)
+            first = VersionedRecord("oldest", base_ms + 1_000, base_ms + 3_000)
+            wait_until(partial(has_version, app, base_ms + 1_500, first))
+            prices = app.store(PRICES)
+            assert prices.get("tea", base_ms + 4_999) == VersionedRecord("old", base_ms + 3_000, base_ms + 5_000)
+            assert prices.get("tea") == VersionedRecord("new", base_ms + 5_000, None)
+            assert prices.get("tea", base_ms + 999) is None
+        reads.append(sum(listener.reads.values()))
+    if workers == 1:  # worker processes have listeners of their own
+        assert reads == [0, 0]
+
+
+def has_version(app: KafkaStreams, as_of_ms: int, wanted: VersionedRecord[str]) -> bool:
+    with suppress(InvalidStateStoreError):
+        return app.store(PRICES).get("tea", as_of_ms) == wanted
+    return False
 
 
 def partitions_of(app: KafkaStreams) -> list[int]:
