@@ -4,7 +4,7 @@ from bisect import bisect_left, insort
 from collections.abc import Iterator
 from heapq import merge
 
-from kafka_groups.streams.state.engine import KeyedBytes, Table
+from kafka_groups.streams.state.engine import KeyedBytes, MemoryTable, Table
 
 __all__ = ["LayeredTable"]
 
@@ -21,6 +21,8 @@ class LayeredTable:
     def __init__(self, committed: Table) -> None:
         self._committed = committed
         self._get_committed = committed.get
+        # A scan of a table in memory is a copy of what it finds; others read on.
+        self._walk_committed = committed.walk if isinstance(committed, MemoryTable) else committed.scan
         self.changes: dict[bytes, bytes | None] = {}
         self._ordered: list[bytes] | None = None  # the keys of changes, from the first scan on
 
@@ -43,12 +45,14 @@ class LayeredTable:
 
     def walk(self, low: bytes, high: bytes, *, reverse: bool = False) -> Iterator[KeyedBytes]:
         """Iterate over the same pairs, and read no more of them than are asked for. Put nothing while it lasts."""
-        committed = self._committed.scan(low, high, reverse=reverse)
+        committed = self._walk_committed(low, high, reverse=reverse)
         if not self.changes:
             return committed
-        changes, keys = self.changes, self._changed(low, high)
+        changes, ordered = self.changes, self._order()
+        first, end = bisect_left(ordered, low), bisect_left(ordered, high)
+        places = range(end - 1, first - 1, -1) if reverse else range(first, end)
         kept = (pair for pair in committed if pair[0] not in changes)
-        put = ((key, value) for key in (reversed(keys) if reverse else keys) if (value := changes[key]) is not None)
+        put = ((ordered[at], value) for at in places if (value := changes[ordered[at]]) is not None)
         return merge(kept, put, reverse=reverse)
 
     def _with_changes(self, committed: list[KeyedBytes], low: bytes, high: bytes | None) -> list[KeyedBytes]:
@@ -59,12 +63,16 @@ class LayeredTable:
 
     def _changed(self, low: bytes, high: bytes | None) -> list[bytes]:
         """Return the keys of changes with `low` <= key < `high`, in their order."""
+        ordered = self._order()
+        return ordered[bisect_left(ordered, low) : None if high is None else bisect_left(ordered, high)]
+
+    def _order(self) -> list[bytes]:
+        """Return the keys of all changes in their order."""
         # Few stores are scanned between two commits, so the order of the changes is made at the first scan, and kept up
         # from then on.
         if self._ordered is None:
             self._ordered = sorted(self.changes)
-        ordered = self._ordered
-        return ordered[bisect_left(ordered, low) : None if high is None else bisect_left(ordered, high)]
+        return self._ordered
 
     def forget(self, key: bytes) -> None:
         """Drop the change of one key."""

@@ -35,6 +35,9 @@ def test_reads_and_scans_see_what_a_dictionary_would(steps: list[tuple[str, byte
             case "scan":
                 expected = sorted((k, v) for k, v in current.items() if key <= k and (other is None or k < other))
                 assert table.scan(key, other) == expected
+                if other is not None:
+                    assert list(table.walk(key, other)) == expected
+                    assert list(table.walk(key, other, reverse=True)) == expected[::-1]
             case "forget" if key in table.changes:
                 table.forget(key)
                 current = {k: v for k, v in current.items() if k != key}

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
@@ -260,3 +261,24 @@ def test_processors_and_drivers_see_a_versioned_store() -> None:
         assert driver.store(PRICES).get("k", 2_500) == VersionedRecord("b", 2_000, 3_000)
         driver.restart()
         assert driver.store(PRICES).get("k", 2_500) == VersionedRecord("b", 2_000, 3_000)
+
+
+@pytest.mark.parametrize("versions", [10, 1_000])
+def test_a_table_in_memory_is_not_copied_for_a_question_or_a_late_version(versions: int) -> None:
+    walk, read = MemoryTable.walk, 0
+
+    def counted(self: MemoryTable, low: bytes, high: bytes | None, *, reverse: bool = False) -> Iterator[KeyedBytes]:
+        nonlocal read
+        for pair in walk(self, low, high, reverse=reverse):
+            read += 1
+            yield pair
+
+    with patch.object(MemoryTable, "walk", counted), patch.object(MemoryTable, "scan", side_effect=AssertionError):
+        store = filled(MemoryEngine(), versions)
+        middle_ms = 5_000 + HISTORY_MS // 2
+        found = store.get("k", middle_ms)
+        assert found is not None
+        assert read <= HISTORY_MS // SEGMENT_MS + 1
+        read = 0
+        assert store.put("k", "late", middle_ms) == found.valid_to_ms
+        assert read <= 2 * (HISTORY_MS // SEGMENT_MS + 1)
