@@ -36,6 +36,7 @@ Changelog = bool | Mapping[str, str]
 
 _DAY_MS = 86_400_000
 _MAX_MS = 2**63 - 1
+_MOST_SEGMENTS = 100
 
 Configs = tuple[tuple[str, str], ...]
 
@@ -377,22 +378,29 @@ def versioned(  # noqa: PLR0913, keywords
         value: The serde of its values.
         history: How long versions are kept that are not the newest of their keys, by the highest time that was put.
             Older versions cannot be put or asked for.
-        segment: The span of time of the parts in which old versions are deleted. None: half of the history, and at
-            least a minute.
+        segment: The span of time of the parts in which old versions are deleted, at least a hundredth of the history.
+            None: half of the history, and at least a minute.
         persistent: Whether to keep the store on disk, in `state_dir`, so that a restart continues with what is there.
             None: operators of the DSL follow `default_dsl_store`, and a store for processors is in memory.
         changelog: False for a store that is lost with its worker; a mapping gives configs of the changelog topic.
 
     Raises:
-        ConfigurationError: A duration is not positive.
+        ConfigurationError: A duration is not positive, or the history has too many segments.
     """
     history_ms = milliseconds("history", history, minimum=1)
+    segment_ms = default_segment_ms(history_ms) if segment is None else milliseconds("segment", segment, minimum=1)
+    # Each is a table of its own, of which files on disk have a limited number, and which questions look at one by one.
+    if history_ms > _MOST_SEGMENTS * segment_ms:
+        raise ConfigurationError(
+            f"segment={segment!r} divides history={history!r} into more than {_MOST_SEGMENTS} segments. Give at least "
+            f"{-(-history_ms // _MOST_SEGMENTS)} ms."
+        )
     return VersionedDefinition(
         name=name,
         key=key,
         value=value,
         history_ms=history_ms,
-        segment_ms=default_segment_ms(history_ms) if segment is None else milliseconds("segment", segment, minimum=1),
+        segment_ms=segment_ms,
         persistent=persistent,
         changelog=changelog,
         caching=False,

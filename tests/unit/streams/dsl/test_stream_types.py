@@ -21,7 +21,8 @@ from kafka_groups.serdes import Windowed
 from kafka_groups.streams import (
     EmitStrategy, ErrorContext, ErrorResponse, GlobalKTable, JoinWindows, KeyValueStore, KGroupedStream, KStream,
     KTable, Processor, ProcessorContext, PunctuationType, Record, SessionStore, SessionWindows, SlidingWindows,
-    StreamsBuilder, Suppressed, TimestampedKeyValueStore, TimeWindows, Topology, UnlimitedWindows, WindowStore, stores,
+    StreamsBuilder, Suppressed, TimestampedKeyValueStore, TimeWindows, Topology, UnlimitedWindows,
+    VersionedKeyValueStore, WindowStore, stores,
 )
 from kafka_groups.testing.topology_driver import TopologyTestDriver
 
@@ -80,6 +81,7 @@ COUNTS = stores.key_value("counts", serdes.string, serdes.int64)
 SEEN = stores.key_value("seen", serdes.string, serdes.int64)
 LATEST = stores.timestamped_key_value("latest", serdes.string, order_serde)
 RECENT = stores.window("recent", serdes.string, serdes.int64, size=timedelta(minutes=5), retention=timedelta(hours=1))
+NAMES = stores.versioned("names", serdes.string, serdes.json(Customer), history=timedelta(hours=1))
 VISITS = stores.session("visits", serdes.string, serdes.json(Visit), retention=timedelta(hours=1))
 
 builder = StreamsBuilder()
@@ -188,11 +190,19 @@ def opened(context: ProcessorContext[str, Order]) -> None:
     assert_type(context.store(LATEST), TimestampedKeyValueStore[str, Order])
     assert_type(context.store(RECENT), WindowStore[str, int])
     assert_type(context.store(VISITS), SessionStore[str, Visit])
+    assert_type(context.store(NAMES), VersionedKeyValueStore[str, Customer])
 
 def on_error(context: ErrorContext, record: Record[object, object], error: Exception) -> ErrorResponse:
     return ErrorResponse.RESUME if isinstance(error, ValueError) else ErrorResponse.FAIL
 
 driver = TopologyTestDriver(builder.build(), processing_exception_handler=on_error)
+assert_type(driver.store(NAMES), VersionedKeyValueStore[str, Customer])
+known_names = builder.table("names", key=serdes.string, value=serdes.json(Customer), store=NAMES)
+assert_type(known_names, KTable[str, Customer])
+assert_type(
+    orders.join(known_names, lambda order, customer: Enriched(order, customer), grace=timedelta(minutes=1)),
+    KStream[str, Enriched],
+)
 """
 
 WRONG = {

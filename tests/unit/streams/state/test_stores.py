@@ -53,3 +53,12 @@ def test_versioned_stores_have_a_history_and_segments_of_whole_milliseconds(give
     with pytest.raises(ConfigurationError, match=r"segment="):
         stores.versioned("seen", TEXT, TEXT, history=timedelta(hours=1), segment=given)
     assert stores.versioned("seen", TEXT, TEXT, history=timedelta(hours=1)).segment_ms == 30 * 60_000
+
+
+def test_the_history_of_a_versioned_store_has_at_most_a_hundred_segments() -> None:
+    hour = timedelta(hours=1)
+    assert stores.versioned("seen", TEXT, TEXT, history=hour, segment=hour / 100).segment_ms == 36_000
+    with pytest.raises(
+        ConfigurationError, match=r"segment=.* divides history=.* into more than 100 .* at least 36001 ms"
+    ):
+        stores.versioned("seen", TEXT, TEXT, history=hour + timedelta(milliseconds=1), segment=hour / 100)
