@@ -68,7 +68,9 @@ def _answers(process: SpawnedProcess) -> Iterator[FoundState | StateFilesError]:
     while process.is_connected:
         wait(process.watched)
         yield from process.received()
-    wait(process.watched)  # its end
+    # Its end. The system closes what the process had open a moment before it tells the status.
+    while process.exit_status is None:
+        wait(process.watched)
 
 
 def _end(process: SpawnedProcess) -> None:

@@ -4,10 +4,12 @@ import os
 import signal
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import lmdb
 import pytest
 
+from kafka_groups.net.spawned_process import SpawnedProcess
 from kafka_groups.streams.engines import reading_process
 from kafka_groups.streams.engines.page_reader import FoundState, found_state
 from kafka_groups.streams.engines.reading_process import read_in_process
@@ -49,6 +51,19 @@ def test_a_signal_of_damage_is_damage_of_one_folder(name: str) -> None:
     assert (before, after) == (NOTHING, NOTHING)
     assert isinstance(damaged, CorruptedStateError)
     assert str(damaged) == f"the store files in {name} are damaged: {name} has ended the process that read them"
+
+
+def test_a_status_that_comes_a_moment_after_the_end_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    status: Any = SpawnedProcess.exit_status
+    early = [None, None, None]
+
+    def late(process: SpawnedProcess) -> int | None:
+        return early.pop() if early and not process.is_connected else status.fget(process)
+
+    monkeypatch.setattr(SpawnedProcess, "exit_status", property(late))
+    (damaged,) = read(["SIGSEGV"])
+    assert isinstance(damaged, CorruptedStateError)
+    assert not early
 
 
 @pytest.mark.parametrize("is_open", [False, True])
