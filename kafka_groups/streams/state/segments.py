@@ -1,8 +1,9 @@
 """Rows that have a time, in segments: a table of the engine for each span of time."""
 
 import struct
+from collections import Counter
 from collections.abc import Iterator, Mapping
-from heapq import merge, nlargest, nsmallest
+from heapq import merge
 from itertools import islice
 from typing import Final
 
@@ -133,15 +134,31 @@ class Segments:
         if table is None:
             return []
         rows = table.scan(b"", after, reverse=True) if reverse else table.scan(after + b"\0", None)
-        packed, begin, end = _TIME.pack(time_ms), -self.place_bytes, _TIME.size - self.place_bytes or None
+        packed, begin, end = _TIME.pack(time_ms), *self._time_bytes
         return list(islice((each for each in rows if each[0][begin:end] == packed), limit))
 
     def _first_of(self, number: int, first_ms: int, last_ms: int, limit: int, *, reverse: bool) -> list[KeyedBytes]:
-        """Return the first rows of a segment in the order of time, with one look at each row."""
-        time_in, choose = self.time_in, nlargest if reverse else nsmallest
-        timed = ((time_in(row), row, stored) for row, stored in self._tables[number].scan(b"", None))
-        chosen = choose(limit, (each for each in timed if first_ms <= each[0] <= last_ms))
-        return [(row, stored) for _, row, stored in chosen]
+        """Return the first rows of a segment in the order of time and row."""
+        table, begin, end = self._tables[number], *self._time_bytes
+        first, last = _TIME.pack(first_ms), _TIME.pack(last_ms)
+        # The rows are counted by their times first, so that only those of the first times are sorted.
+        counts = Counter([row[begin:end] for row, _ in table.scan(b"", None)])
+        wanted, count = set(), 0
+        for time in sorted((each for each in counts if first <= each <= last), reverse=reverse):
+            wanted.add(time)
+            count += counts[time]
+            if count >= limit:
+                break
+        rows = (each for each in table.scan(b"", None, reverse=reverse) if each[0][begin:end] in wanted)
+        if len(wanted) == 1:  # they are in order, and the rest need not be looked at
+            return list(islice(rows, limit))
+        # Rows of one time are in order already, and stay so.
+        return sorted(rows, key=lambda each: each[0][begin:end], reverse=reverse)[:limit]
+
+    @property
+    def _time_bytes(self) -> tuple[int, int | None]:
+        """The place of the time in a row, as bytes that are in the order of times."""
+        return -self.place_bytes, _TIME.size - self.place_bytes or None
 
     def by_number(self, changed: Rows, first_ms: int, last_ms: int) -> Iterator[Rows]:
         """Iterate over the rows of each segment that may have these times, in the order of segments.
