@@ -4,10 +4,13 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
+from kafka_groups.streams.engines import shared_memory
+from kafka_groups.streams.engines.split_engine import SplitEngine
 from kafka_groups.streams.runtime.assigned import OwnedTask
 from kafka_groups.streams.runtime.commits import offsets_of
 from kafka_groups.streams.runtime.restoration import Restoration
 from kafka_groups.streams.runtime.transactional_commits import TransactionalCommits
+from kafka_groups.streams.runtime.worker import StreamsWorker
 from kafka_groups.streams.tasks.stream_task import StreamTask
 from kafka_groups.testing.simulation.streams.kept_engines import KeptEngines
 from kafka_groups.testing.simulation.streams.plane import WirePlane
@@ -24,7 +27,7 @@ from tests.support.exactly_once_defects import (
 )
 from tests.support.planted_defects import Patch, by_name
 
-__all__ = ["KEPT_MUTANTS", "MUTANTS", "SLOW_MUTANTS"]
+__all__ = ["KEPT_MUTANTS", "MUTANTS", "QUERY_MUTANTS", "SLOW_MUTANTS"]
 
 
 def offsets_are_outside_of_the_transaction(patch: Patch) -> None:
@@ -106,10 +109,40 @@ def positions_outlast_rows(patch: Patch) -> None:
 
     def forgetful(self: KeptEngines, task_id: TaskId, stores: Any) -> Any:
         engine = opened(self, task_id, stores)
-        engine._tables.clear()  # type: ignore[attr-defined]
+        kept: Any = engine._disk if isinstance(engine, SplitEngine) else engine
+        kept._tables.clear()
         return engine
 
     patch.setattr(KeptEngines, "open", forgetful)
+
+
+def copies_answer_as_if_they_were_tasks(patch: Patch) -> None:
+    """Standby tasks and tasks that are being restored answer queries."""
+    readable = StreamsWorker._readable
+
+    def everything(self: StreamsWorker, store: str, *, allows_stale: bool) -> Any:
+        del allows_stale
+        return readable(self, store, allows_stale=True)
+
+    patch.setattr(StreamsWorker, "_readable", everything)
+    patch.setattr(shared_memory, "check_readable", lambda *_args, **_allowed: None)
+
+
+def restored_stores_keep_their_old_offsets(patch: Patch) -> None:
+    """A store that is restored has the rows of its changelog, and the input offsets of before."""
+    patch.setattr(StreamTask, "begin_at", lambda _self, _inputs: None)
+
+
+def offsets_are_noted_before_the_rows(patch: Patch) -> None:
+    """The input offsets are there a turn before the rows that belong to them."""
+    logged = StreamTask.log
+
+    def noting(self: StreamTask, changelogs: Any) -> None:
+        logged(self, changelogs)
+        inputs = {queue.partition: queue.position for queue in self.queues.values() if queue.position is not None}
+        self.begin_at(inputs)
+
+    patch.setattr(StreamTask, "log", noting)
 
 
 MUTANTS = by_name(
@@ -129,6 +162,15 @@ MUTANTS = by_name(
 
 KEPT_MUTANTS = by_name(stores_are_committed_before_the_transaction, positions_outlast_rows)
 """Those of stores on disk, for runs that have them."""
+
+QUERY_MUTANTS = by_name(
+    copies_answer_as_if_they_were_tasks,
+    offsets_are_noted_before_the_rows,
+    positions_outlast_rows,
+    restored_stores_keep_their_old_offsets,
+    stores_are_committed_before_the_transaction,
+)
+"""Those that queries see."""
 
 SLOW_MUTANTS = frozenset({"markers_are_lost", "tasks_go_on_after_a_failure"})
 """Those that it takes minutes to catch."""

@@ -98,8 +98,7 @@ class Deployment:
         return committed_view(place, application.config.application_id, self._answers, clock=self.world.clock)
 
     def _answers(self, question: StoreQuestion) -> list[TaskAnswer]:
-        workers = [worker for instance in self.running.values() for worker in instance.workers]
-        return [answer for worker in workers for answer in worker.answers(question)]
+        return [answer for instance in self.running.values() for answer in instance.answers(question)]
 
 
 @define(eq=False)
@@ -120,6 +119,14 @@ class Instance:
     def engines(self, store: str) -> list[TaskEngine]:
         """Return the engines of the running tasks that have a store."""
         return [engine for worker in self.workers for engine in worker.engines(store)]
+
+    def answers(self, question: StoreQuestion) -> list[TaskAnswer]:
+        """Return what each task of this process answers that has a store.
+
+        Raises:
+            InvalidStateStoreError: A task has just gone.
+        """
+        return [answer for worker in self.workers for answer in worker.answers(question)]
 
     async def run(self) -> None:
         """Run the workers. When the process is stopped, they finish in good order."""

@@ -1,7 +1,7 @@
 """Runs a streams application in a simulated world: inputs flow, faults strike, and the end is looked at."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar, Unpack
 
 from attrs import define, field, frozen
@@ -44,6 +44,10 @@ _SETTINGS: Mapping[str, object] = {
 }
 
 
+Watch = Callable[[Deployment, asyncio.Event], Awaitable[Iterable[str]]]
+"""Looks at a deployment until the event is set, and returns what was wrong."""
+
+
 @frozen
 class StreamsSimulation:
     """The end of a simulated application: what it has committed.
@@ -78,6 +82,7 @@ def simulate_streams(  # noqa: PLR0913 - all but the first three by keyword
     brokers: int = 3,
     settings: Mapping[str, object] | None = None,
     write_event: Callable[[str], object] = lambda _line: None,
+    watch: Watch | None = None,
     **keywords: Unpack[StreamsKeywords],
 ) -> StreamsSimulation:
     """Run a streams application in virtual time, with a cluster and faults drawn from a seed.
@@ -101,6 +106,7 @@ def simulate_streams(  # noqa: PLR0913 - all but the first three by keyword
         brokers: The number of brokers.
         settings: The brokers' settings, by Kafka's dotted names.
         write_event: Called with a line for each event, such as `sys.stderr.write`.
+        watch: Looks at the instances while they run.
         **keywords: The application's configuration, such as `processing_guarantee`.
 
     Returns:
@@ -113,7 +119,7 @@ def simulate_streams(  # noqa: PLR0913 - all but the first three by keyword
         Exception: An error that ended one of the processes.
     """
     keywords.setdefault("application_id", _APPLICATION_ID)
-    play = _Play(build, inputs, faults.seconds, instances, workers, partitions, keywords)
+    play = _Play(build, inputs, faults.seconds, instances, workers, partitions, keywords, watch)
     trace: list[str] = []
 
     def note(line: str) -> None:
@@ -136,6 +142,7 @@ class _Play:
     workers: int
     partitions: int | Mapping[str, int]
     keywords: StreamsKeywords
+    watch: Watch | None = None
     topics: dict[str, tuple[CapturedRecord, ...]] = field(factory=dict)
     stores: dict[str, dict[Any, Any]] = field(factory=dict)
 
@@ -149,10 +156,15 @@ class _Play:
         self._create_topics(world, topology)
         names = [f"instance-{number + 1}" for number in range(self.instances)]
         processes = [world.start(deployment.run, name, name=name) for name in names]
+        over = asyncio.Event()
+        watching = None if self.watch is None else asyncio.ensure_future(self.watch(deployment, over))
         await feed(world, inputs.values(), self.seconds)
         await world.settle()
         world.violations.extend(await self._progress(world, topology).until_done(_SETTLING_S))
         world.violations.extend(await deployment.until_running(self.instances, _RUNNING_S))
+        over.set()
+        if watching is not None:
+            world.violations.extend(await watching)
         self.stores = _stores(deployment, topology)
         for process in processes:
             await process.stop()
