@@ -44,7 +44,7 @@ _SETTINGS: Mapping[str, object] = {
 }
 
 
-Watch = Callable[[Deployment, asyncio.Event], Awaitable[Iterable[str]]]
+DeploymentWatch = Callable[[Deployment, asyncio.Event], Awaitable[Iterable[str]]]
 """Looks at a deployment until the event is set, and returns what was wrong."""
 
 
@@ -82,7 +82,7 @@ def simulate_streams(  # noqa: PLR0913 - all but the first three by keyword
     brokers: int = 3,
     settings: Mapping[str, object] | None = None,
     write_event: Callable[[str], object] = lambda _line: None,
-    watch: Watch | None = None,
+    watch: DeploymentWatch | None = None,
     **keywords: Unpack[StreamsKeywords],
 ) -> StreamsSimulation:
     """Run a streams application in virtual time, with a cluster and faults drawn from a seed.
@@ -142,7 +142,7 @@ class _Play:
     workers: int
     partitions: int | Mapping[str, int]
     keywords: StreamsKeywords
-    watch: Watch | None = None
+    watch: DeploymentWatch | None = None
     topics: dict[str, tuple[CapturedRecord, ...]] = field(factory=dict)
     stores: dict[str, dict[Any, Any]] = field(factory=dict)
 
