@@ -1,4 +1,5 @@
 import com.fasterxml.jackson.databind.JsonNode;
+import java.io.File;
 import java.util.Properties;
 import org.apache.kafka.common.serialization.Serdes;
 import org.apache.kafka.streams.StreamsBuilder;
@@ -12,6 +13,10 @@ final class Prepared {
     // Drivers of several processes must not share their stores on disk.
     private static final String STATE_DIR = System.getProperty("java.io.tmpdir") + "/kafka-groups-topologies-"
             + ProcessHandle.current().pid();
+
+    static {
+        new File(STATE_DIR).deleteOnExit(); // drivers delete what is in it
+    }
 
     private final Catalogue.Entry entry;
     private final Properties properties = new Properties();
