@@ -36,6 +36,8 @@ class EnvironmentReader:
         self._is_closed = False
         self._unasked = threading.Condition(self._gate)
         self._tables: dict[str, LmdbRows] = {}
+        self._seen = -1  # the last commit, and the tables that there were then
+        self._rows: dict[str, LmdbRows] = {}
         with self._told():
             self._status = self._opened_status(files)
             try:
@@ -78,7 +80,7 @@ class EnvironmentReader:
             InvalidStateStoreError: The task has gone, or runs elsewhere and only has a copy here.
             StateFilesError: The files cannot be read.
         """
-        with self._told():
+        try:
             before = self._read_status()
             check_readable(before[1], store, allows_stale=allows_stale)
             snapshot = self._begun()
@@ -92,6 +94,8 @@ class EnvironmentReader:
             # The status was the same when the transaction began, so it is that of its moment.
             if not allows_stale and self._read_status() != before:
                 raise migrated(store)
+        except (OSError, self._lmdb.Error) as error:
+            raise self._error(error) from error
 
     def close(self) -> None:
         """Let the files go. Waits until nobody reads them."""
@@ -129,11 +133,13 @@ class EnvironmentReader:
     def _snapshot(self) -> LmdbSnapshot | None:
         """Return a transaction with the tables that it sees; None if some of them have not been opened."""
         txn = self._env.begin()
-        names = _names(txn)
-        if not self._tables.keys() >= names:
-            txn.abort()
-            return None
-        return LmdbSnapshot(txn, {name: self._tables[name] for name in names})
+        if txn.id() != self._seen:  # tables come and go with commits
+            names = _names(txn)
+            if not self._tables.keys() >= names:
+                txn.abort()
+                return None
+            self._seen, self._rows = txn.id(), {name: self._tables[name] for name in names}
+        return LmdbSnapshot(txn, self._rows)
 
     def _open_tables(self) -> None:
         """Open the tables that are new. No transaction may be begun in the meantime."""

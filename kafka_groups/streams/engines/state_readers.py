@@ -47,27 +47,30 @@ class StateReaders:
             if question.allows_stale:
                 here = {each.task_id for each in having}
                 others = [each for each in newest(left) if each.task_id not in here and _is_asked(question, each)]
-                answers += [each for each in (self._of_dead(question, definition, one) for one in others) if each]
+                answers += [self._answer(question, definition, each, is_left=True) for each in others]
         except StateFilesError as error:  # the task's worker finds that, too, and lets it begin again
             raise StoreNotAvailableError(str(error)) from error
         return [each for each in answers if each is not None]
 
-    def _answer(self, question: StoreQuestion, definition: StoreDefinition, files: OpenFiles) -> TaskAnswer | None:
-        reader = self._reader(files)
-        status = reader.status
-        # A task that is not restored, or has gone, is left out, as a worker does. A view that has read it notices that.
-        if status is EngineStatus.CLOSED or not (question.allows_stale or status is EngineStatus.ACTIVE):
-            return None
-        found = found_in(question, definition, reader)
-        # A view that takes copies goes on with what a worker has left, and with the next worker.
-        token = (0, files.inode) if question.allows_stale else files.token
-        return TaskAnswer(files.task_id, token, found, files.partitions, status is EngineStatus.RESTORING)
+    def _answer(
+        self, question: StoreQuestion, definition: StoreDefinition, files: OpenFiles, *, is_left: bool = False
+    ) -> TaskAnswer | None:
+        """Return the answer of a task; None if it has just gone, or is not restored.
 
-    def _of_dead(self, question: StoreQuestion, definition: StoreDefinition, files: OpenFiles) -> TaskAnswer | None:
+        A worker leaves such tasks out, too. A view that has read one notices that.
+        """
         try:
-            return self._answer(question, definition, files) if self._reader(files).is_there else None
-        except StateStoreMigratedError:
-            return None  # they have been deleted
+            reader = self._reader(files)
+            if is_left and not reader.is_there:
+                return None
+            found = found_in(question, definition, reader)
+        except (StateStoreMigratedError, StoreNotAvailableError):
+            return None
+        if not question.allows_stale:
+            return TaskAnswer(files.task_id, files.token, found, files.partitions)
+        # A view that takes copies goes on with what a worker has left, and with the next worker.
+        is_restoring = reader.status is EngineStatus.RESTORING
+        return TaskAnswer(files.task_id, (0, files.inode), found, files.partitions, is_restoring)
 
     def _reader(self, files: OpenFiles) -> EnvironmentReader:
         with self._lock:

@@ -263,7 +263,8 @@ class GatheredState:
     # ------------------------------------------------------------------------------------ asking
 
     def _asked(self, about: About) -> Sequence[TaskAnswer]:
-        return self._checked(self._ask(evolve(self._question, about=about)))
+        common = self._question
+        return self._checked(self._ask(StoreQuestion(self.name, about, common.allows_stale, common.partition)))
 
     def _checked(self, answers: Sequence[TaskAnswer]) -> Sequence[TaskAnswer]:
         """Return answers in the order of partitions. A task that was asked before must be among them.

@@ -123,8 +123,9 @@ def test_files_in_the_same_folder_are_others(readers: StateReaders, kept: Kept) 
     now = left(kept, value=b"w")
     assert before.folder == now.folder
     assert asked(readers, [now])[0].found == b"w"
+    assert asked(readers, [before]) == []
     with pytest.raises(StateStoreMigratedError, match="not there any more"):
-        asked(readers, [before])
+        EnvironmentReader(before)
 
 
 def test_only_the_last_generation_counts(kept: Kept) -> None:
