@@ -22,6 +22,8 @@ from tests.support.planted_defects import Patch, Plant
 from tests.support.state_writers import COMMITS, Writers, changes_of, state_after
 
 PATIENCE_MS = 1_000
+SPREAD = 0.618
+"""By this part of all steps the kills of two seeds in a row are apart, so that those of a few seeds are everywhere."""
 LIMIT_MS = 2_000
 """The time until a task runs again whose owner was stopped, without that of the copy."""
 
@@ -54,8 +56,8 @@ def is_prefix(engine: LmdbEngine, seed: int) -> bool:
 
 def killed(writers: Writers, kept: Kept, seed: int, steps: int) -> int:
     """Kill a writer: at a step, or just when it says that it has committed. Return the last commit that it told."""
-    is_told = seed % 4 == 3
-    at = 1 + (seed * 37 + Random(seed).randrange(37)) % steps
+    is_told = seed % 5 == 4
+    at = 1 + (int(seed * SPREAD * steps) + Random(seed).randrange(5)) % steps
     writers.start(kept.folder, seed=seed, act=None if is_told else "SIGKILL", at=at)
     last: int = 0
     told_at = Random(seed).randrange(1, COMMITS + 1)

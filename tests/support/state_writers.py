@@ -256,12 +256,12 @@ def _forked(order: Mapping[str, Any]) -> None:
     pid = os.fork()
     if not pid:
         try:
+            _say(pid=os.getpid())  # before anything else, so not by its parent
             _written(**order)
         except BaseException:  # whatever it is, this process must not go on as its parent
             traceback.print_exc()
             os._exit(1)
         os._exit(0)
-    _say(pid=pid)
     while True:
         _, status = os.waitpid(pid, os.WUNTRACED)
         if not os.WIFSTOPPED(status):
