@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from kafka_groups.errors import (
     BootstrapError,
@@ -23,8 +23,27 @@ _PATIENCE_MS = 10_000
 
 @frozen
 class _FailedAttempts:
+    """Attempts that failed one after the other, while the server may have been a wrong one.
+
+    Attributes:
+        error: The last error.
+        since_ms: When the first of them began.
+        attempts: How many there were.
+    """
+
     error: KafkaGroupsError
-    attempts: int
+    since_ms: int
+    attempts: int = 1
+
+    @property
+    def may_be_wrong(self) -> bool:
+        """True if nothing tells that there is no server just now."""
+        return isinstance(self.error, (WrongProtocolError, OperationTimeoutError))
+
+    @property
+    def is_suspect(self) -> bool:
+        """True if the server is probably no broker, or one with other settings."""
+        return isinstance(self.error, WrongProtocolError)
 
 
 @define
@@ -45,6 +64,7 @@ class Reachability:
     last_answer_ms: int | None = None
     _failures: dict[Address, _FailedAttempts] = field(factory=dict, init=False)
     _tries: dict[Address, str] = field(factory=dict, init=False)
+    _began_ms: dict[Address, int] = field(factory=dict, init=False)
     _first_try_ms: int | None = field(default=None, init=False)
     _proven: set[Address] = field(factory=set, init=False)
     _reported_ms: int | None = field(default=None, init=False)
@@ -60,6 +80,7 @@ class Reachability:
         # When a broker has answered once, the first attempt is over for good.
         if self.last_answer_ms is None:
             self._tries[address] = so_far
+            self._began_ms.setdefault(address, now_ms)
             self._first_try_ms = now_ms if self._first_try_ms is None else self._first_try_ms
 
     @property
@@ -72,6 +93,7 @@ class Reachability:
         """Note that a broker answered a request."""
         self.last_answer_ms = now_ms
         self._tries.clear()
+        self._began_ms.clear()
         self._proven.add(address)
         if self.unreachable_since_ms is not None or self._failures:
             self.unreachable_since_ms = self._reported_ms = None
@@ -91,10 +113,14 @@ class Reachability:
             another_works: Whether there is an open connection to a broker that has answered on it.
         """
         before = self._failures.get(address)
-        if before is not None and isinstance(before.error, WrongProtocolError):
+        if before is not None and before.is_suspect:
             # A timeout says less than the server's earlier behaviour, and does not contradict it.
             error = before.error if isinstance(error, OperationTimeoutError) else error
-        self._failures[address] = _FailedAttempts(error, 1 if before is None else before.attempts + 1)
+        found = _FailedAttempts(error, self._began_ms.pop(address, now_ms))
+        # A server that refused connections in between has been started again: it gets the same patience once more.
+        if before is not None and before.may_be_wrong and found.may_be_wrong:
+            found = evolve(found, since_ms=before.since_ms, attempts=before.attempts + 1)
+        self._failures[address] = found
         if not another_works and self.unreachable_since_ms is None:
             self.unreachable_since_ms = now_ms
 
@@ -102,7 +128,7 @@ class Reachability:
         """Return how long until `take_error` may return an error; None if that does not depend on time."""
         if not self.may_report or self.last_answer_ms is not None:
             return None
-        ends = (self._patience_end_ms(), self._timeout_end_ms())
+        ends = (*map(self._patience_end_ms, self._suspects), self._timeout_end_ms())
         return min((end_ms - now_ms for end_ms in ends if end_ms > now_ms), default=None)
 
     def take_error(self, addresses: Iterable[Address], now_ms: int) -> KafkaGroupsError | None:
@@ -138,18 +164,22 @@ class Reachability:
         # Such as a failed authentication or a certificate that does not fit: no retry changes it.
         return next((f.error for f in self._failures.values() if not is_retriable(f.error)), None)
 
+    @property
+    def _suspects(self) -> list[_FailedAttempts]:
+        return [failed for failed in self._failures.values() if failed.is_suspect]
+
     def _suspected(self, now_ms: int) -> KafkaGroupsError | None:
-        if self.last_answer_ms is not None or now_ms < self._patience_end_ms():
+        if self.last_answer_ms is not None:
             return None
         # At least twice, as a server that is just starting may close one connection.
-        found = (f.error for f in self._failures.values() if isinstance(f.error, WrongProtocolError) and f.attempts > 1)
+        found = (f.error for f in self._suspects if f.attempts > 1 and now_ms >= self._patience_end_ms(f))
         return next(found, None)
 
     def _forget(self, error: KafkaGroupsError) -> None:
         self._failures = {address: f for address, f in self._failures.items() if f.error is not error}
 
-    def _patience_end_ms(self) -> int:
-        return self._start_ms() + min(_PATIENCE_MS, self.timeout_ms)
+    def _patience_end_ms(self, failed: _FailedAttempts) -> int:
+        return failed.since_ms + min(_PATIENCE_MS, self.timeout_ms)
 
     def _timeout_end_ms(self) -> int:
         return (self._start_ms() if self._reported_ms is None else self._reported_ms) + self.timeout_ms

@@ -86,6 +86,21 @@ def test_a_time_out_does_not_hide_a_likely_reason_but_another_error_does() -> No
         assert way.take_error((ONE,), 11_000) is told
 
 
+def test_a_server_that_is_started_again_and_dies_once_more_is_not_suspect() -> None:
+    """A broker that is killed while a client starts: it refuses connections, takes one, and is gone again."""
+    closed, refused = WrongProtocolError("probably TLS", is_certain=False), NetworkError("refused")
+    way = Reachability(60_000)
+    for now_ms, error in ((0, refused), (15_000, refused), (20_000, closed), (20_500, refused)):
+        failed(way, ONE, error=error, now_ms=now_ms)
+        assert way.take_error((ONE,), now_ms) is None
+    failed(way, ONE, error=closed, now_ms=30_000)
+    assert way.take_error((ONE,), 30_000) is None
+    assert way.remaining_ms(30_000) == 10_000
+    failed(way, ONE, error=closed, now_ms=39_999)
+    assert way.take_error((ONE,), 39_999) is None
+    assert way.take_error((ONE,), 40_000) is closed
+
+
 def test_a_broker_among_others_that_work_is_not_the_applications_matter() -> None:
     way = Reachability(60_000)
     way.answered(ONE, 500)
