@@ -170,7 +170,7 @@ class GenerationsFolder:
     def publish(self, made: Generation, source: Generation | None = None) -> bool:
         """Let an unfinished generation with a mark count from now on. Return whether that has succeeded.
 
-        It has not if another process was first, or has opened what it was made from: whoever is late has lost the task.
+        It has not if another process was first, or has opened what it was made from: the later process has lost the task.
 
         Args:
             made: The generation. This process owns it.
@@ -254,7 +254,7 @@ class GenerationsFolder:
         return [Generation(path) for (number, dot, _), path in named if dot and number.isdecimal()]
 
     def forget_before(self, kept: Generation) -> None:
-        """Delete earlier generations that no process has any more, and what is left of a later one without a mark."""
+        """Delete earlier generations that no process has any more, and the rest of a later one without a mark."""
         for each in self._generations():
             if (each.number < kept.number or each.mark is None) and each.number != kept.number and each.own():
                 each.delete()

@@ -181,7 +181,7 @@ class DiskEngines:
 
 @frozen(kw_only=True)
 class _WantedState:
-    """The state of a task or of global stores, which is to be opened.
+    """The state of a task or of global stores that a worker opens.
 
     Attributes:
         name: Whose it is, for texts.

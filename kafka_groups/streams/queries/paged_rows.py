@@ -73,7 +73,7 @@ class PagedRows:
             self.close()
             raise InvalidStateStoreError(
                 f"The iterator over store {self._store!r} began {LONGEST_ITERATION_S} s ago, and ends. Ask for a "
-                "smaller range, or go on with another iterator from the last key that you got."
+                "smaller range, or continue with another iterator from the last key that you got."
             )
         return next(self._rows)
 

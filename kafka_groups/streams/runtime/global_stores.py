@@ -162,9 +162,9 @@ class GlobalStores:
         return self._engine
 
     def _wipe(self, engine: TaskEngine, lost: Sequence[TopicPartition]) -> None:
-        """Begin without what there is: rows that were deleted in the meantime would stay for ever."""
+        """Begin without what there is: rows that were deleted in the meantime would stay forever."""
         _log.warning(
-            "%s: the records after those that the global stores have were deleted, or the topic was made anew. The "
+            "%s: the records after those that the global stores have were deleted, or the topic was created again. The "
             "global stores are emptied and filled from what there is.",
             ", ".join(map(str, sorted(lost))),
         )

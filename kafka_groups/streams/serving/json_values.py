@@ -32,7 +32,7 @@ def read_key(text: str, serde: Serde[Any], parameter: str) -> Any:
         key = _decoded(text, serde)
         serde.serializer("", is_key=True)(key, [])
     except Exception as error:  # a serde may be the user's, and raise anything about a key that does not fit
-        what = f"{parameter}={text[:200]!r} is no key of this store: {named(error)}"
+        what = f"{parameter}={text[:200]!r} is not a key of this store: {named(error)}"
         remedy = "Write texts as they are, bytes in base64, and all other keys as JSON, such as 7"
         raise ConfigurationError(sentences(what, remedy)) from error
     return key

@@ -269,7 +269,7 @@ class VersionedKeyValueStore(Generic[K, V]):
     def get(self, key: K, as_of_ms: int | None = None) -> VersionedRecord[V] | None:
         """Return the newest version of a key, or the one that was valid at a time. None: it had no value then.
 
-        For a time before the history, only the newest version is told, if it is as old: others may have been deleted.
+        For a time before the history, it returns the newest version if that is as old: others may have been deleted.
 
         Raises:
             ConfigurationError: The time is negative.

@@ -36,7 +36,7 @@ def test_keys_are_read(text: str, serde: Serde[Any], key: object) -> None:
     [("seven", serdes.int64), ("1.5", serdes.int64), ("~", serdes.bytes_), (str(2**63), serdes.int64)],
 )
 def test_a_text_that_is_no_key_is_refused(text: str, serde: Serde[Any]) -> None:
-    with pytest.raises(ConfigurationError, match=r"^low='.*' is no key of this store: .* Write texts as they are"):
+    with pytest.raises(ConfigurationError, match=r"^low='.*' is not a key of this store: .* Write texts as they are"):
         read_key(text, serde, "low")
 
 
