@@ -130,11 +130,16 @@ def test_a_changelog_that_is_deleted_while_the_application_runs_is_a_warning_tha
         wait_until(lambda: has_counted(app), 60)
         admin = AdminClient({"bootstrap.servers": servers})
         admin.delete_topics([changelog])[changelog].result(30)
-        wait_until(lambda: "had the records before offset" in caplog.text, 60)
-    told = next(each for each in caplog.records if "had the records before offset" in each.message)
+        # If the coordinator has made a new changelog before it takes the task away, the task need not begin again.
+        told_by = (
+            "The changelog of store 'counts' was deleted",
+            f"Changelog {changelog}-0 had the records before offset",
+        )
+        wait_until(lambda: any(text in caplog.text for text in told_by), 60)
+    told = next(each for each in caplog.records if any(text in each.message for text in told_by))
     assert told.levelno == logging.WARNING
-    assert f"Changelog {changelog}-0 had" in told.message
-    assert "has lost the rows of store 'counts'" in told.message
+    assert "store 'counts'" in told.message
+    assert "lost" in told.message
 
 
 def has_counted(app: KafkaStreams) -> bool:

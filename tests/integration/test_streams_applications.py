@@ -367,12 +367,9 @@ def test_any_process_answers_over_http_whoever_has_the_key(scene: Scene, tmp_pat
         found.update({port: {word: asked(port, word) for word in wanted} for port in ports})
         return found == dict.fromkeys(ports, wanted)
 
-    with (
-        at(ports[0], 1) as first,
-        at(ports[1], 2) as second,
-        StateServer(first, f"localhost:{ports[0]}"),
-        StateServer(second, f"localhost:{ports[1]}"),
-    ):
+    first, second = at(ports[0], 1), at(ports[1], 2)
+    # They listen before the applications open connections, which might get one of the ports.
+    with StateServer(first, f"localhost:{ports[0]}"), StateServer(second, f"localhost:{ports[1]}"), first, second:
         wait_until(lambda: counted(first) and counted(second) and all_are_right(), 60, lambda: found)
         second.close(60)
         wait_until(lambda: {word: asked(ports[0], word) for word in wanted} == wanted, 60)

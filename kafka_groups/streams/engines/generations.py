@@ -170,7 +170,8 @@ class GenerationsFolder:
     def publish(self, made: Generation, source: Generation | None = None) -> bool:
         """Let an unfinished generation with a mark count from now on. Return whether that has succeeded.
 
-        It has not if another process was first, or has opened what it was made from: the later process has lost the task.
+        It has not if another process was first, or has opened what it was made from. The later process has lost the
+        task.
 
         Args:
             made: The generation. This process owns it.

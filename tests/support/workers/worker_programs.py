@@ -1,6 +1,7 @@
 """Programs with a worker that tests start by the command, or as scripts, in a directory of their own."""
 
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -8,6 +9,7 @@ import sys
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
 
@@ -191,10 +193,11 @@ def start_worker(
 
 
 def free_port() -> int:
-    """Return a port that nothing uses now."""
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        port: int = listening.getsockname()[1]
-        return port
+    """Return a port that nothing uses now, below those that the system gives to connections of clients."""
+    while True:
+        port = random.SystemRandom().randrange(20_000, 32_000)
+        with suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
 
 
 def is_alive(pid: int) -> bool:
