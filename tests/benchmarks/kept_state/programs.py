@@ -37,7 +37,7 @@ __all__ = ["PROGRAMS"]
 _BATCH: Final = 10_000
 _NOW_MS: Final = 1_790_000_000_000
 _NUMBER: Final = struct.Struct(">q")
-_WINDOW_MS: Final = 10_000
+_WINDOW_MS: Final = 600_000  # longer than the shortest segment, which would decide otherwise
 _HOUR, _DAY = timedelta(hours=1), timedelta(days=1)
 _UPDATES_PER_MS: Final = 10
 _SPREAD: Final = 7_919_317
