@@ -1,6 +1,6 @@
 """The file next to a task's files that tells other processes what their owner does with them.
 
-It is apart from LMDB's file: a status is written where a disk is full, too, and is no commit of the task's, by whose
+It is apart from LMDB's file: a status is written where a disk is full, too, and is not a commit of the task's, by whose
 number damaged files are found (`commit_counts`).
 """
 

@@ -7,20 +7,17 @@ from kafka_groups.streams.serving.reading import MOST_ROWS
 
 __all__ = ["DESCRIPTION"]
 
-_KEY: Final = (
-    "A key: texts as they are, bytes in base64, all others as JSON, such as 7.",
-    {"type": "string"},
-)
-_TIME: Final = ("Milliseconds since 1970.", {"type": "integer"})
+_TEXT: Final = {"type": "string"}
+_NUMBER: Final = {"type": "integer"}
 _FLAG: Final = {"type": "boolean", "default": False}
 _PARAMETERS: Final[Mapping[str, tuple[str, Mapping[str, object]]]] = {
-    "key": _KEY,
-    "low": ("The first key; without it, the range begins with the first row.", {"type": "string"}),
-    "high": ("The last key, included; without it, the range ends with the last row.", {"type": "string"}),
-    "start_ms": ("The start of a window, in milliseconds since 1970.", {"type": "integer"}),
-    "as_of_ms": ("Versioned stores: the time for which the value is wanted. Without it, the newest.", _TIME[1]),
-    "first_ms": ("Window stores: the first start of a window, in milliseconds since 1970.", _TIME[1]),
-    "last_ms": ("Window stores: the last start of a window, included.", _TIME[1]),
+    "key": ("A key: texts as they are, bytes in base64, all others as JSON, such as 7.", _TEXT),
+    "low": ("The first key; without it, the range begins with the first row.", _TEXT),
+    "high": ("The last key, included; without it, the range ends with the last row.", _TEXT),
+    "start_ms": ("The start of a window, in milliseconds since 1970.", _NUMBER),
+    "as_of_ms": ("Versioned stores: the time for which the value is wanted. Without it, the newest.", _NUMBER),
+    "first_ms": ("Window stores: the first start of a window, in milliseconds since 1970.", _NUMBER),
+    "last_ms": ("Window stores: the last start of a window, included.", _NUMBER),
     "reverse": ("Whether the last rows come first.", _FLAG),
     "limit": ("The most rows.", {"type": "integer", "default": 1_000, "minimum": 1, "maximum": MOST_ROWS}),
     "partition": ("The partition to read. Without it, all that this process has.", {"type": "integer", "minimum": 0}),
@@ -40,7 +37,7 @@ _STATUSES: Final = {
 def _of_store(summary: str, required: tuple[str, ...], optional: tuple[str, ...]) -> dict[str, Any]:
     named = [(name, name in required) for name in (*required, *optional, *_ALWAYS)]
     parameters = [
-        {"name": "store", "in": "path", "required": True, "schema": {"type": "string"}},
+        {"name": "store", "in": "path", "required": True, "schema": _TEXT},
         *(
             {"name": name, "in": "query", "required": is_required, "description": _PARAMETERS[name][0],
              "schema": _PARAMETERS[name][1]}

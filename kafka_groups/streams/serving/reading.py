@@ -113,19 +113,21 @@ def read(view: Any, asked: Asked) -> Shown:
 
 
 def _get(view: Any, asked: Asked) -> Shown:
-    value = view.get(asked.key())
-    return None if value is None else {"key": asked.key(), "value": value}
+    key = asked.key()
+    value = view.get(key)
+    return None if value is None else {"key": key, "value": value}
 
 
 def _get_version(view: Any, asked: Asked) -> Shown:
-    found = view.get(asked.key(), asked.number_or_none("as_of_ms"))
-    return None if found is None else {"key": asked.key(), **found._asdict()}
+    key = asked.key()
+    found = view.get(key, asked.number_or_none("as_of_ms"))
+    return None if found is None else {"key": key, **found._asdict()}
 
 
 def _get_window(view: Any, asked: Asked) -> Shown:
-    start_ms = asked.number("start_ms")
-    value = view.get(asked.key(), start_ms)
-    return None if value is None else {"key": asked.key(), "start_ms": start_ms, "value": value}
+    start_ms, key = asked.number("start_ms"), asked.key()
+    value = view.get(key, start_ms)
+    return None if value is None else {"key": key, "start_ms": start_ms, "value": value}
 
 
 def _range(view: Any, asked: Asked) -> Shown:
