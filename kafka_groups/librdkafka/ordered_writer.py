@@ -13,8 +13,8 @@ from kafka_groups.errors.texts import counted
 from kafka_groups.librdkafka.configuration import producer_config
 from kafka_groups.librdkafka.deliveries import EARLIEST_MS, new_producer
 from kafka_groups.librdkafka.failures import error_in, failure_of, fatal_error_in
-from kafka_groups.librdkafka.unwritten import UnwrittenRecord
 from kafka_groups.net.clock import Clock, SystemClock
+from kafka_groups.records.interface import UnwrittenRecord
 from kafka_groups.types import Headers, TopicPartition
 
 __all__ = ["DeliveryReport", "OrderedWriter"]

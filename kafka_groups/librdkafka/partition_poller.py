@@ -11,7 +11,7 @@ from kafka_groups.librdkafka.client_log import process_log
 from kafka_groups.librdkafka.configuration import reader_config
 from kafka_groups.librdkafka.failures import error_in, failure_of, fetch_failure
 from kafka_groups.librdkafka.offset_queries import bounds_of, offsets_at
-from kafka_groups.librdkafka.polled import NOTHING, PolledRecords
+from kafka_groups.records.interface import NOTHING, PolledRecords
 from kafka_groups.types import FetchedRecord, TopicPartition
 
 __all__ = ["PartitionPoller"]

@@ -5,10 +5,9 @@ from collections.abc import Iterable, Mapping
 
 from kafka_groups.librdkafka.ordered_writer import OrderedWriter
 from kafka_groups.librdkafka.partition_poller import PartitionPoller
-from kafka_groups.librdkafka.polled import NOTHING, PolledRecords
 from kafka_groups.librdkafka.topics import delete_records
 from kafka_groups.librdkafka.transactional_writer import TransactionalWriter
-from kafka_groups.librdkafka.unwritten import UnwrittenRecord
+from kafka_groups.records.interface import NOTHING, PolledRecords, UnwrittenRecord
 from kafka_groups.types import OffsetAndMetadata, TopicPartition
 
 __all__ = ["LibrdkafkaPlane"]

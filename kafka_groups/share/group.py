@@ -9,8 +9,9 @@ from kafka_groups.admin.rules.config_questions import TopicConfigValues, describ
 from kafka_groups.admin.rules.group_configs import describe_configs
 from kafka_groups.admin.rules.share_groups import describe_groups
 from kafka_groups.admin.rules.share_offsets import describe_offsets
-from kafka_groups.admin.rules.topics import LATEST, offsets_at, partitions_of_topics
+from kafka_groups.admin.rules.topics import partitions_of_topics
 from kafka_groups.client.calls.client import AdminClient
+from kafka_groups.client.calls.partition_offsets import LATEST, offsets_at
 from kafka_groups.client.calls.questions import Asking
 from kafka_groups.share.group_progress import GroupProgress
 from kafka_groups.types import TopicPartition

@@ -12,9 +12,8 @@ from kafka_groups.errors import (
     TasksLostError,
     TransactionFailedError,
 )
-from kafka_groups.librdkafka.polled import NOTHING, PolledRecords
-from kafka_groups.librdkafka.unwritten import UnwrittenRecord
 from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatStatus, StreamsStatus
+from kafka_groups.records.interface import NOTHING, PolledRecords, UnwrittenRecord
 from kafka_groups.streams import GroupMembershipOperation, MemberTasks, TaskId, TasksAssigned, TasksLost, TasksRevoked
 from kafka_groups.streams.member.rules.known_group import asks_for_shutdown
 from kafka_groups.streams.member.rules.member_events import StatusesChanged, StreamsMembershipEvent

@@ -8,11 +8,11 @@ from unittest import mock
 from attrs import evolve
 
 from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatTopology
+from kafka_groups.records.changelog_batch import ChangelogBatch
 from kafka_groups.streams.processors import foreign_keys
 from kafka_groups.streams.processors.subscriptions import Instruction
 from kafka_groups.streams.state.engine import Changes
 from kafka_groups.streams.state.formats import TIMESTAMPED
-from kafka_groups.streams.state.state_store import ChangelogBatch
 from kafka_groups.streams.state.stores import StoreDefinition, WindowDefinition
 from kafka_groups.streams.state.versioned_stores import NOT_PUT, VersionedState
 from tests.topologies.catalogue import Twin

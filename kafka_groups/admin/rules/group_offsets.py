@@ -8,16 +8,14 @@ members.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
-from attrs import frozen
-
-from kafka_groups.admin.rules.topics import by_topic
+from kafka_groups.client.calls.partition_offsets import by_topic
 from kafka_groups.client.calls.questions import COORDINATORS, Answer, Question, finished_or_not, gathered, told
 from kafka_groups.client.calls.results import Results
+from kafka_groups.client.membership.group_metadata import NOBODY, AsMember
 from kafka_groups.errors import UnsupportedVersionError, error_for
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.offset_commit import (
-    NO_GENERATION,
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
@@ -41,8 +39,6 @@ from kafka_groups.protocol.messages.offset_fetch import (
 from kafka_groups.types import OffsetAndMetadata, TopicPartition
 
 __all__ = [
-    "NOBODY",
-    "AsMember",
     "Committed",
     "FetchedOffsets",
     "commit_question",
@@ -57,25 +53,6 @@ FetchedOffsets = Results[TopicPartition, OffsetAndMetadata | None]
 _NEWEST_WITH_NAMES: Final = 9
 """Newer versions want topic ids, which say nothing more about a topic that the caller knows by its name."""
 _NO_LEADER_EPOCH: Final = -1
-
-
-@frozen
-class AsMember:
-    """The member that commits or fetches offsets.
-
-    Attributes:
-        member_id: The member, or an empty string for nobody in the group.
-        epoch: Its epoch.
-        instance_id: The id of a static member, or None.
-    """
-
-    member_id: str = ""
-    epoch: int = NO_GENERATION
-    instance_id: str | None = None
-
-
-NOBODY: Final = AsMember()
-"""Somebody who is not in the group."""
 
 
 def commit_question(

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from kafka_groups.admin.rules.returned_values import ShareOffset
-from kafka_groups.admin.rules.topics import by_topic, offsets_at_or_ends
+from kafka_groups.client.calls.partition_offsets import by_topic, offsets_at_or_ends
 from kafka_groups.client.calls.questions import COORDINATORS, Answer, Asking, Question, finished_or_not, gathered, told
 from kafka_groups.client.calls.results import Results
 from kafka_groups.errors import error_for

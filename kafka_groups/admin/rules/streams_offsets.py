@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping
 from kafka_groups.admin.rules.group_offsets import FetchedOffsets, commit_question, delete_question, fetch_all_question
 from kafka_groups.admin.rules.streams_descriptions import described_streams_groups
 from kafka_groups.admin.rules.streams_values import StreamsGroupDescription, StreamsGroupOffset
-from kafka_groups.admin.rules.topics import EARLIEST, LATEST, offsets_at, partitions_of_topics
+from kafka_groups.admin.rules.topics import partitions_of_topics
+from kafka_groups.client.calls.partition_offsets import EARLIEST, LATEST, offsets_at
 from kafka_groups.client.calls.questions import Asking, gathered
 from kafka_groups.client.calls.results import Results
 from kafka_groups.errors import (

@@ -11,14 +11,8 @@ from kafka_groups.admin.rules.group_offsets import FetchedOffsets, fetch_all_que
 from kafka_groups.admin.rules.reset_targets import AtCommitted, AtOffset, AtOffsets, AtTime, ResetTarget, ShiftedBy
 from kafka_groups.admin.rules.streams_offsets import stored_offsets, without_members
 from kafka_groups.admin.rules.streams_values import StreamsGroupDescription
-from kafka_groups.admin.rules.topics import (
-    EARLIEST,
-    LATEST,
-    delete_topics,
-    offsets_at,
-    offsets_at_or_ends,
-    partitions_of_topics,
-)
+from kafka_groups.admin.rules.topics import delete_topics, partitions_of_topics
+from kafka_groups.client.calls.partition_offsets import EARLIEST, LATEST, offsets_at, offsets_at_or_ends
 from kafka_groups.client.calls.questions import Asking, gathered
 from kafka_groups.client.calls.results import Results
 from kafka_groups.errors import ConfigurationError, IllegalStateError, KafkaGroupsError

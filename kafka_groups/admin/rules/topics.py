@@ -1,9 +1,8 @@
-"""Questions about the cluster and its topics: brokers, partitions, offsets by time."""
+"""Questions about the cluster and its topics: brokers, partitions, deletion."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
 from kafka_groups.client.calls.questions import (
-    LEADERS,
     Answer,
     Asking,
     Question,
@@ -14,25 +13,12 @@ from kafka_groups.client.calls.questions import (
 from kafka_groups.client.calls.results import Results
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse, DeleteTopicState
-from kafka_groups.protocol.messages.list_offsets import (
-    EARLIEST,
-    LATEST,
-    ListOffsetsPartition,
-    ListOffsetsRequest,
-    ListOffsetsResponse,
-    ListOffsetsTopic,
-)
 from kafka_groups.protocol.messages.metadata import MetadataResponse
 from kafka_groups.types import TopicPartition
 
 __all__ = [
-    "EARLIEST",
-    "LATEST",
     "brokers_of_cluster",
-    "by_topic",
     "delete_topics",
-    "offsets_at",
-    "offsets_at_or_ends",
     "partitions_of_topics",
 ]
 
@@ -71,56 +57,6 @@ def _partitions(_keys: Sequence[str], response: MetadataResponse) -> Mapping[str
     return {**found, **refused}
 
 
-async def offsets_at(
-    ask: Asking, partitions: Iterable[TopicPartition], timestamp: int, *, committed: bool = False
-) -> Results[TopicPartition, int]:
-    """Return the offset of the first record at or after a time in each partition.
-
-    Args:
-        ask: Asks the brokers.
-        partitions: The partitions.
-        timestamp: Milliseconds since the epoch, or `EARLIEST` or `LATEST`.
-        committed: Whether an open transaction ends a partition (`read_committed`).
-
-    Returns:
-        The offsets; -1 in a partition that has no such record.
-    """
-
-    def build(keys: Sequence[TopicPartition], _version: int) -> ListOffsetsRequest:
-        topics = tuple(
-            ListOffsetsTopic(
-                name=topic,
-                partitions=tuple(ListOffsetsPartition(partition_index=each, timestamp=timestamp) for each in numbers),
-            )
-            for topic, numbers in by_topic(keys).items()
-        )
-        return ListOffsetsRequest(isolation_level=int(committed), topics=topics)
-
-    keys = tuple(dict.fromkeys(partitions))
-    return await ask(Question("find an offset", ApiKey.LIST_OFFSETS, keys, build, _offsets, LEADERS))
-
-
-def _offsets(_keys: Sequence[TopicPartition], response: ListOffsetsResponse) -> Mapping[TopicPartition, Answer[int]]:
-    return {
-        (key := TopicPartition(topic.name, each.partition_index)): told(
-            each.error_code, f"{each.error_code.name}: {key}", each.offset
-        )
-        for topic in response.topics
-        for each in topic.partitions
-    }
-
-
-async def offsets_at_or_ends(
-    ask: Asking, partitions: Iterable[TopicPartition], timestamp: int
-) -> Results[TopicPartition, int]:
-    """Return the offset of the first record at or after a time in each partition, or the end if there is none."""
-    found = await offsets_at(ask, partitions, timestamp)
-    # The leader answers -1 if all records are older.
-    ends = await offsets_at(ask, [key for key, offset in found.values.items() if offset < 0], LATEST)
-    values = {key: ends.values.get(key, offset) for key, offset in found.values.items() if key not in ends.errors}
-    return Results(values, {**found.errors, **ends.errors})
-
-
 async def delete_topics(ask: Asking, topics: Iterable[str]) -> Results[str, None]:
     """Have the controller delete topics."""
 
@@ -138,11 +74,3 @@ def _deleted(_keys: Sequence[str], response: DeleteTopicsResponse) -> Mapping[st
         each.name or "": told(each.error_code, each.error_message or f"{each.error_code.name}: {each.name}", None)
         for each in response.responses
     }
-
-
-def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
-    """Return the numbers of partitions by topic."""
-    grouped: dict[str, list[int]] = {}
-    for each in partitions:
-        grouped.setdefault(each.topic, []).append(each.partition)
-    return grouped

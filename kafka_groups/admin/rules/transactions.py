@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from attrs import frozen
 
-from kafka_groups.admin.rules.topics import brokers_of_cluster, by_topic
+from kafka_groups.admin.rules.topics import brokers_of_cluster
 from kafka_groups.admin.rules.transaction_values import (
     FencedProducer,
     PartitionProducer,
@@ -12,6 +12,7 @@ from kafka_groups.admin.rules.transaction_values import (
     TransactionList,
     TransactionListing,
 )
+from kafka_groups.client.calls.partition_offsets import by_topic
 from kafka_groups.client.calls.questions import LEADERS, TRANSACTION_COORDINATORS, Answer, Asking, Question, told
 from kafka_groups.client.calls.results import Results
 from kafka_groups.errors import ConfigurationError, InvalidTxnStateError, UnsupportedVersionError

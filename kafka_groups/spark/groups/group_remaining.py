@@ -7,7 +7,8 @@ from attrs import evolve
 from kafka_groups.admin.rules.group_configs import describe_configs
 from kafka_groups.admin.rules.returned_values import ShareOffset
 from kafka_groups.admin.rules.share_offsets import describe_offsets
-from kafka_groups.admin.rules.topics import EARLIEST, LATEST, offsets_at, offsets_at_or_ends, partitions_of_topics
+from kafka_groups.admin.rules.topics import partitions_of_topics
+from kafka_groups.client.calls.partition_offsets import EARLIEST, LATEST, offsets_at, offsets_at_or_ends
 from kafka_groups.client.calls.questions import Asking
 from kafka_groups.config.clients.share import ShareConsumerConfig
 from kafka_groups.config.readers import offset_reset_duration_ms

@@ -7,8 +7,9 @@ from types import MappingProxyType
 
 from kafka_groups.admin.rules.returned_values import total_lag
 from kafka_groups.admin.rules.share_offsets import describe_offsets
-from kafka_groups.admin.rules.topics import EARLIEST, LATEST, offsets_at, partitions_of_topics
+from kafka_groups.admin.rules.topics import partitions_of_topics
 from kafka_groups.client.assembly import Environment
+from kafka_groups.client.calls.partition_offsets import EARLIEST, LATEST, offsets_at
 from kafka_groups.client.calls.questions import Asking
 from kafka_groups.config.clients.share import ShareConsumerConfig
 from kafka_groups.errors import KafkaGroupsError, is_retriable

@@ -13,6 +13,7 @@ from kafka_groups.client.background import BackgroundErrors
 from kafka_groups.client.call_guard import CallGuard
 from kafka_groups.client.calls.client import admin_client
 from kafka_groups.client.event_loop import check_loop
+from kafka_groups.client.membership.group_metadata import group_metadata_bytes
 from kafka_groups.client.requests import NEVER_MS
 from kafka_groups.config.clients.connection import config_of
 from kafka_groups.config.clients.keywords import StreamsMemberKeywords
@@ -35,7 +36,6 @@ from kafka_groups.errors import (
 from kafka_groups.streams.member.client import StreamsClient, TaskPositions
 from kafka_groups.streams.member.member_arguments import check_operation, checked_commit, described
 from kafka_groups.streams.member.member_view import _MemberView
-from kafka_groups.streams.member.rules.group_metadata import group_metadata_bytes
 from kafka_groups.streams.member.rules.group_topology import GroupTopology
 from kafka_groups.streams.member.rules.member_events import (
     GroupMembershipOperation,

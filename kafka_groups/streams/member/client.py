@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
-from kafka_groups.admin.rules.group_offsets import AsMember, commit_question, fetch_question
+from kafka_groups.admin.rules.group_offsets import commit_question, fetch_question
 from kafka_groups.client.assembly import Assembly
 from kafka_groups.client.backoff import BackoffTimer
 from kafka_groups.client.calls.call import Call, CallSettings
@@ -16,6 +16,7 @@ from kafka_groups.client.calls.questions import Question
 from kafka_groups.client.calls.results import Results
 from kafka_groups.client.group_configs import GroupConfigsManager, GroupNumbers
 from kafka_groups.client.loggers import GROUP_LOG, write_event
+from kafka_groups.client.membership.group_metadata import AsMember
 from kafka_groups.client.membership.metrics import values_of
 from kafka_groups.client.requests import NEVER_MS
 from kafka_groups.config.clients.streams_member import StreamsMemberConfig

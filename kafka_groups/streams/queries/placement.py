@@ -6,13 +6,14 @@ from typing import Any, Final
 from attrs import frozen
 
 from kafka_groups.protocol.messages.streams_group_parts import UserEndpoint
+from kafka_groups.records.partitioning import partition_of
 from kafka_groups.serdes import Serde
 from kafka_groups.serdes.windowed import WindowedSerde
 from kafka_groups.streams.errors import StoreNotAvailableError, StreamsError
 from kafka_groups.streams.topology.internal_topics import changelog_topic, topic_name
 from kafka_groups.streams.topology.node_graph import NodeGraph, TopologyStore
 from kafka_groups.streams.topology.nodes import Partitioner
-from kafka_groups.streams.topology.partitioning import check_partition, chosen_partitions, partition_of
+from kafka_groups.streams.topology.partitioning import check_partition, chosen_partitions
 from kafka_groups.streams.topology.subtopologies import node_groups
 from kafka_groups.streams.workers.query_places import QueryPlaces
 from kafka_groups.types import TopicPartition

@@ -11,10 +11,10 @@ from kafka_groups.errors import (
     TransactionFailedError,
 )
 from kafka_groups.net.clock import Clock
+from kafka_groups.records.interface import DataPlane
 from kafka_groups.streams.errors import StateFilesError
 from kafka_groups.streams.runtime.assigned import OwnedTask, noting_failure
 from kafka_groups.streams.runtime.output import WorkerOutput
-from kafka_groups.streams.runtime.plane import DataPlane
 from kafka_groups.streams.runtime.task_timeout import TaskTimeout
 from kafka_groups.streams.runtime.worker_membership import WorkerMembership
 from kafka_groups.streams.tasks.commit_metadata import bounded_metadata

@@ -3,11 +3,10 @@
 import logging
 
 from kafka_groups.errors import KafkaGroupsError
-from kafka_groups.librdkafka.polled import NOTHING, PolledRecords
 from kafka_groups.net.clock import Clock
+from kafka_groups.records.interface import NOTHING, DataPlane, PolledRecords
 from kafka_groups.streams.runtime.assigned import OwnedTask, TaskPhase, enter_status
 from kafka_groups.streams.runtime.input_offsets import note_start
-from kafka_groups.streams.runtime.plane import DataPlane
 from kafka_groups.streams.runtime.settings import WorkerSettings
 from kafka_groups.streams.runtime.start_offsets import OffsetResets, reset_offsets
 from kafka_groups.streams.runtime.task_timeout import TaskTimeout

@@ -10,12 +10,11 @@ from contextlib import ExitStack
 from typing import Final
 
 from kafka_groups.errors import KafkaGroupsError
-from kafka_groups.librdkafka.polled import PolledRecords
 from kafka_groups.net.clock import Clock
+from kafka_groups.records.interface import DataPlane, PolledRecords
 from kafka_groups.streams.engines.interface import EngineFactory, TaskEngine
 from kafka_groups.streams.errors import StateDiskError, StreamsError
 from kafka_groups.streams.runtime.output import WorkerOutput
-from kafka_groups.streams.runtime.plane import DataPlane
 from kafka_groups.streams.runtime.restore_listeners import RestoreEvents
 from kafka_groups.streams.runtime.restore_progress import RestoreProgress
 from kafka_groups.streams.runtime.settings import WorkerSettings

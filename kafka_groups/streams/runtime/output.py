@@ -6,10 +6,9 @@ from typing import cast
 from attrs import frozen
 
 from kafka_groups.errors import KafkaGroupsError, UnknownTopicOrPartitionError
-from kafka_groups.librdkafka.unwritten import UnwrittenRecord
 from kafka_groups.net.clock import Clock
+from kafka_groups.records.interface import DataPlane, UnwrittenRecord
 from kafka_groups.streams.processors.compile import LaterRefusal
-from kafka_groups.streams.runtime.plane import DataPlane
 from kafka_groups.streams.runtime.refused_batches import refused_together
 from kafka_groups.streams.runtime.task_timeout import TaskTimeout
 from kafka_groups.streams.state.state_store import ChangelogRecord

@@ -4,8 +4,8 @@ import logging
 from collections.abc import Iterable
 
 from kafka_groups.errors import KafkaGroupsError
+from kafka_groups.records.interface import DataPlane
 from kafka_groups.streams.runtime.assigned import OwnedTask
-from kafka_groups.streams.runtime.plane import DataPlane
 from kafka_groups.types import TopicPartition
 
 __all__ = ["Purging"]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from kafka_groups.errors import InvalidRecordError, InvalidTimestampError, KafkaGroupsError, MessageTooLargeError
 from kafka_groups.errors.texts import counted, sentences
-from kafka_groups.librdkafka.unwritten import UnwrittenRecord
+from kafka_groups.records.interface import UnwrittenRecord
 
 __all__ = ["refused_together"]
 

@@ -4,19 +4,18 @@ import logging
 from collections.abc import Mapping
 
 from kafka_groups.errors import KafkaGroupsError
-from kafka_groups.librdkafka.polled import PolledRecords
 from kafka_groups.net.clock import Clock
+from kafka_groups.records.changelog_batch import ChangelogBatch
+from kafka_groups.records.interface import DataPlane, PolledRecords
 from kafka_groups.streams.errors import StateFilesError
 from kafka_groups.streams.runtime.assigned import OwnedTask, TaskPhase, TaskRole, enter_status, noting_failure
 from kafka_groups.streams.runtime.gathered_records import LOADED_BESIDE, LOADED_RECORDS, GatheredRecords
 from kafka_groups.streams.runtime.lost_changelogs import LostChangelogs
-from kafka_groups.streams.runtime.plane import DataPlane
 from kafka_groups.streams.runtime.restore_listeners import RestoreEvents, SuspendReason
 from kafka_groups.streams.runtime.restore_progress import RestoreProgress
 from kafka_groups.streams.runtime.task_timeout import TaskTimeout
 from kafka_groups.streams.runtime.worker_membership import WorkerMembership
 from kafka_groups.streams.state.engine import EngineStatus
-from kafka_groups.streams.state.state_store import ChangelogBatch
 from kafka_groups.streams.tasks.commit_metadata import read_commit_metadata
 from kafka_groups.types import FetchedRecord, OffsetAndMetadata, TopicPartition
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
 
+from kafka_groups.records.interface import DataPlane
 from kafka_groups.streams.errors import StreamsError
-from kafka_groups.streams.runtime.plane import DataPlane
 from kafka_groups.streams.topology.internal_topics import topic_name
 from kafka_groups.streams.topology.node_graph import NodeGraph
 from kafka_groups.types import TopicPartition

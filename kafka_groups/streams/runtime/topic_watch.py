@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.net.clock import Clock
-from kafka_groups.streams.runtime.plane import DataPlane
+from kafka_groups.records.interface import DataPlane
 from kafka_groups.streams.runtime.task_timeout import TaskTimeout
 from kafka_groups.streams.runtime.worker_membership import WorkerMembership
 

@@ -24,11 +24,11 @@ from kafka_groups.errors import (
 )
 from kafka_groups.errors.texts import counted, sentences
 from kafka_groups.net.clock import Clock
+from kafka_groups.records.interface import DataPlane
 from kafka_groups.streams.errors import StreamsError
 from kafka_groups.streams.runtime.assigned import OwnedTask, TaskRole
 from kafka_groups.streams.runtime.commits import Commits, offsets_of, positions_of
 from kafka_groups.streams.runtime.output import WorkerOutput
-from kafka_groups.streams.runtime.plane import DataPlane
 from kafka_groups.streams.runtime.task_timeout import TaskTimeout
 from kafka_groups.streams.runtime.worker_membership import WorkerMembership
 

@@ -11,8 +11,8 @@ from kafka_groups.errors import (
     TransactionFailedError,
 )
 from kafka_groups.errors.texts import sentences, text_of
-from kafka_groups.librdkafka.polled import NOTHING, PolledRecords
 from kafka_groups.net.clock import Clock
+from kafka_groups.records.interface import NOTHING, DataPlane, PolledRecords
 from kafka_groups.streams.engines.interface import EngineFactory, TaskEngine
 from kafka_groups.streams.engines.open_files import OpenFiles
 from kafka_groups.streams.engines.questions import StoreQuestion, TaskAnswer, answers, token_of
@@ -23,7 +23,6 @@ from kafka_groups.streams.member.rules.member_events import GroupMembershipOpera
 from kafka_groups.streams.member.rules.task_offsets import TaskPosition
 from kafka_groups.streams.runtime.assigned import OwnedTask, TaskPhase, TaskRole, noting_failure
 from kafka_groups.streams.runtime.commits import Commits, may_begin_again
-from kafka_groups.streams.runtime.plane import DataPlane
 from kafka_groups.streams.runtime.purge import Purging
 from kafka_groups.streams.runtime.running_watch import RunningWatch
 from kafka_groups.streams.runtime.settings import WorkerSettings

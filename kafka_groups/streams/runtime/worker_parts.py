@@ -3,12 +3,12 @@
 from attrs import field, frozen
 
 from kafka_groups.net.clock import Clock
+from kafka_groups.records.interface import DataPlane
 from kafka_groups.streams.engines.interface import EngineFactory
 from kafka_groups.streams.engines.shared_memory import MemoryEngines
 from kafka_groups.streams.runtime.consuming import Consuming
 from kafka_groups.streams.runtime.global_stores import GlobalStores
 from kafka_groups.streams.runtime.output import WorkerOutput
-from kafka_groups.streams.runtime.plane import DataPlane
 from kafka_groups.streams.runtime.restoration import Restoration
 from kafka_groups.streams.runtime.restore_listeners import RestoreEvents
 from kafka_groups.streams.runtime.restore_progress import RestoreProgress

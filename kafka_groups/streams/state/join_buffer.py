@@ -6,12 +6,13 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from attrs import field, frozen
 
+from kafka_groups.records.changelog_batch import ChangelogBatch
 from kafka_groups.serdes import Serde, bytes_
 from kafka_groups.streams.state.engine import Changes, Notes
 from kafka_groups.streams.state.formats import PLAIN
 from kafka_groups.streams.state.rows import StoreRows
 from kafka_groups.streams.state.segments import MAX_MS
-from kafka_groups.streams.state.state_store import ChangelogBatch, ChangelogRecord, StoreSurroundings
+from kafka_groups.streams.state.state_store import ChangelogRecord, StoreSurroundings
 from kafka_groups.streams.state.stores import StoreDefinition
 from kafka_groups.streams.state.suppress_buffer import BufferedUpdate, read_update, update_row
 from kafka_groups.types import Headers

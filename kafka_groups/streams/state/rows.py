@@ -3,12 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
+from kafka_groups.records.changelog_batch import ChangelogBatch
 from kafka_groups.serdes import Serde
 from kafka_groups.streams.state.engine import NO_NOTES, Changes, Notes
 from kafka_groups.streams.state.formats import ValueFormat, decoder, encoder, value_reader
 from kafka_groups.streams.state.layered import LayeredTable
 from kafka_groups.streams.state.position import Position, inputs_in, position_of
-from kafka_groups.streams.state.state_store import ENTRY_BYTES, ChangelogBatch, ChangelogRecord, StoreSurroundings
+from kafka_groups.streams.state.state_store import ENTRY_BYTES, ChangelogRecord, StoreSurroundings
 from kafka_groups.streams.state.update_cache import UpdateCache
 from kafka_groups.types import Header, Headers, TopicPartition
 

@@ -1,17 +1,17 @@
 """The interface between tasks and stores of every kind."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import NamedTuple, Protocol
 
 from attrs import define, frozen
 
+from kafka_groups.records.changelog_batch import ChangelogBatch
 from kafka_groups.streams.state.engine import Changes, EngineReader, Notes
 from kafka_groups.streams.state.formats import NO_TIMESTAMP
 from kafka_groups.types import Headers
 
 __all__ = [
     "ENTRY_BYTES",
-    "ChangelogBatch",
     "ChangelogRecord",
     "RawRecord",
     "RecordContext",
@@ -38,28 +38,6 @@ class ChangelogRecord(NamedTuple):
     value: bytes | None
     timestamp_ms: int | None
     headers: Headers = ()
-
-
-@frozen
-class ChangelogBatch:
-    """Records of one partition of a changelog, by columns. Records without a key, which no row has, are left out.
-
-    Attributes:
-        offsets: Their offsets, ascending.
-        keys: Their keys.
-        values: Their values; None deletes the key.
-        timestamps_ms: Their timestamps.
-        headers: Their headers. None: no record has any.
-    """
-
-    offsets: Sequence[int]
-    keys: Sequence[bytes]
-    values: Sequence[bytes | None]
-    timestamps_ms: Sequence[int]
-    headers: Sequence[Headers] | None = None
-
-    def __len__(self) -> int:
-        return len(self.keys)
 
 
 def batch_of(records: Iterable[ChangelogRecord]) -> ChangelogBatch:

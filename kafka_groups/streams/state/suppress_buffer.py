@@ -6,8 +6,9 @@ from itertools import repeat
 from typing import Any, NamedTuple
 
 from kafka_groups.errors import DeserializationError
+from kafka_groups.records.changelog_batch import ChangelogBatch
 from kafka_groups.streams.state.engine import NO_NOTES, Changes, Notes
-from kafka_groups.streams.state.state_store import ENTRY_BYTES, ChangelogBatch, ChangelogRecord, StoreSurroundings
+from kafka_groups.streams.state.state_store import ENTRY_BYTES, ChangelogRecord, StoreSurroundings
 from kafka_groups.streams.state.stores import SuppressDefinition
 from kafka_groups.types import Header, Headers
 

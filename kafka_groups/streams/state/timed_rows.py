@@ -4,12 +4,13 @@ import struct
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
+from kafka_groups.records.changelog_batch import ChangelogBatch
 from kafka_groups.serdes import Serde
 from kafka_groups.streams.state.engine import Changes, EngineReader, KeyedBytes, Notes
 from kafka_groups.streams.state.formats import ValueFormat
 from kafka_groups.streams.state.rows import StoreRows
 from kafka_groups.streams.state.segments import MAX_MS, SegmentedTable, Segments
-from kafka_groups.streams.state.state_store import ChangelogBatch, StoreSurroundings
+from kafka_groups.streams.state.state_store import StoreSurroundings
 from kafka_groups.streams.state.time_index import TimeIndex
 from kafka_groups.types import Headers
 

@@ -7,11 +7,12 @@ from typing import Any, NamedTuple
 
 from attrs import frozen
 
+from kafka_groups.records.changelog_batch import ChangelogBatch
 from kafka_groups.serdes import Serde, bytes_
 from kafka_groups.streams.state.engine import Changes
 from kafka_groups.streams.state.key_value import KeyValueState
 from kafka_groups.streams.state.rows import no_headers
-from kafka_groups.streams.state.state_store import ChangelogBatch, StoreSurroundings
+from kafka_groups.streams.state.state_store import StoreSurroundings
 from kafka_groups.streams.state.stores import KeyValueDefinition
 from kafka_groups.streams.state.timed_rows import MAX_MS
 

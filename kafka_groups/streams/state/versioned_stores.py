@@ -4,12 +4,13 @@ import struct
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from kafka_groups.errors import ConfigurationError
+from kafka_groups.records.changelog_batch import ChangelogBatch
 from kafka_groups.streams.state.closed_versions import ClosedVersion, ClosedVersions
 from kafka_groups.streams.state.engine import Changes, EngineReader, Notes
 from kafka_groups.streams.state.formats import TIMESTAMPED
 from kafka_groups.streams.state.position import Position
 from kafka_groups.streams.state.rows import StoreRows
-from kafka_groups.streams.state.state_store import ENTRY_BYTES, ChangelogBatch, ChangelogRecord, StoreSurroundings
+from kafka_groups.streams.state.state_store import ENTRY_BYTES, ChangelogRecord, StoreSurroundings
 from kafka_groups.streams.state.stores import VersionedDefinition
 from kafka_groups.types import Headers
 

@@ -4,11 +4,12 @@ import struct
 from collections.abc import Iterable, Iterator
 from typing import Any, Generic, NamedTuple, TypeVar
 
+from kafka_groups.records.changelog_batch import ChangelogBatch
 from kafka_groups.serdes import Window, Windowed
 from kafka_groups.streams.state.engine import Changes, Notes
 from kafka_groups.streams.state.formats import PLAIN, TIMESTAMPED
 from kafka_groups.streams.state.position import Position
-from kafka_groups.streams.state.state_store import ChangelogBatch, RecordContext, StoreSurroundings
+from kafka_groups.streams.state.state_store import RecordContext, StoreSurroundings
 from kafka_groups.streams.state.stores import WindowDefinition
 from kafka_groups.streams.state.timed_rows import MAX_MS, TimedRows
 

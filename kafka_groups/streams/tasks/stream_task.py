@@ -7,13 +7,13 @@ from typing import Any, Protocol
 
 from attrs import frozen
 
+from kafka_groups.records.changelog_batch import ChangelogBatch
 from kafka_groups.streams.errors import StreamsError
 from kafka_groups.streams.processors.compile import Collector, Surroundings, compile_group
 from kafka_groups.streams.state.engine import NO_POSITIONS, Engine, Positions
 from kafka_groups.streams.state.opened_state import open_state
 from kafka_groups.streams.state.position import input_notes
 from kafka_groups.streams.state.state_store import (
-    ChangelogBatch,
     ChangelogRecord,
     RecordContext,
     StateStore,

@@ -15,12 +15,12 @@ from kafka_groups.net.clock import SystemClock
 from kafka_groups.net.short_waits import joined
 from kafka_groups.processes.garbage import fewer_collections
 from kafka_groups.protocol.messages.streams_group_parts import UserEndpoint
+from kafka_groups.records.interface import DataPlane
 from kafka_groups.streams.engines.open_files import OpenFiles
 from kafka_groups.streams.engines.questions import StoreQuestion, TaskAnswer
 from kafka_groups.streams.errors import StreamsError
 from kafka_groups.streams.member.rules.known_group import EndpointPartitions
 from kafka_groups.streams.member.rules.member_events import GroupMembershipOperation
-from kafka_groups.streams.runtime.plane import DataPlane
 from kafka_groups.streams.runtime.worker import StreamsWorker
 from kafka_groups.streams.tasks.error_context import UncaughtErrorResponse
 from kafka_groups.streams.workers.application_metrics import StreamsMetric, WorkerSources, worker_metrics

@@ -8,6 +8,7 @@ from functools import partial
 from types import TracebackType
 from typing import Any, Self, TypeVar, overload
 
+from kafka_groups.records.partitioning import partition_of
 from kafka_groups.serdes import Serde
 from kafka_groups.streams.errors import StreamsError
 from kafka_groups.streams.member.rules.topology_builder import TopologyError
@@ -33,7 +34,7 @@ from kafka_groups.streams.topology.context import open_view
 from kafka_groups.streams.topology.functions import check_functions
 from kafka_groups.streams.topology.internal_topics import topic_name
 from kafka_groups.streams.topology.nodes import TimestampExtractor
-from kafka_groups.streams.topology.partitioning import check_partition, partition_of
+from kafka_groups.streams.topology.partitioning import check_partition
 from kafka_groups.streams.topology.subtopologies import NodeGroup, node_groups
 from kafka_groups.streams.topology.topology import Topology
 from kafka_groups.testing.topology_driver.partition_counts import DrivenPartitions

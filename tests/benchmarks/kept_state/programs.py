@@ -16,6 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from kafka_groups.net.clock import SystemClock
+from kafka_groups.records.changelog_batch import ChangelogBatch
 from kafka_groups.streams import StreamsBuilder, TimeWindows, serdes, stores
 from kafka_groups.streams.engines.lmdb_engine import LmdbEngine
 from kafka_groups.streams.engines.machine import boot_id
@@ -25,7 +26,7 @@ from kafka_groups.streams.engines.shared_memory import SharedEngine
 from kafka_groups.streams.queries.committed import committed_view
 from kafka_groups.streams.state.engine import Engine, EngineStatus, KeyedBytes
 from kafka_groups.streams.state.opened_state import open_state
-from kafka_groups.streams.state.state_store import ChangelogBatch, RecordContext, StoreSurroundings
+from kafka_groups.streams.state.state_store import RecordContext, StoreSurroundings
 from kafka_groups.streams.tasks.stream_task import StreamTask
 from kafka_groups.streams.topology.context import open_view
 from kafka_groups.streams.topology.node_graph import TopologyStore

@@ -9,7 +9,7 @@ from attrs import field, frozen
 from kafka_groups.admin.rules.group_configs import GroupConfigValues, describe_configs
 from kafka_groups.admin.rules.streams_descriptions import described_streams_groups
 from kafka_groups.admin.rules.streams_values import StreamsGroupDescription, StreamsTopologyDescription
-from kafka_groups.admin.rules.topics import EARLIEST, LATEST, offsets_at
+from kafka_groups.client.calls.partition_offsets import EARLIEST, LATEST, offsets_at
 from kafka_groups.client.calls.questions import Answer, Asking, Question, errors_of_topics, metadata_request
 from kafka_groups.client.calls.results import Results
 from kafka_groups.errors import IllegalStateError, KafkaGroupsError

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from kafka_groups.admin.rules.group_offsets import AsMember
+from kafka_groups.client.membership.group_metadata import AsMember
 from kafka_groups.errors import IllegalStateError, KafkaGroupsError, TasksLostError
 from kafka_groups.protocol.messages.streams_group_heartbeat import JOIN_GROUP_EPOCH
 from kafka_groups.streams.member.rules.group_topology import GroupTopology

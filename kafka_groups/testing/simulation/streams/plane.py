@@ -9,20 +9,18 @@ from collections.abc import Callable, Iterable, Mapping
 from attrs import frozen
 from typing_extensions import override
 
-from kafka_groups.admin.rules.topics import offsets_at
 from kafka_groups.client.assembly import Environment
 from kafka_groups.client.calls.client import AdminClient, admin_client
+from kafka_groups.client.calls.partition_offsets import offsets_at
 from kafka_groups.client.calls.questions import Question
+from kafka_groups.client.membership.group_metadata import read_group_metadata
 from kafka_groups.config.clients.admin import admin_config
-from kafka_groups.librdkafka.polled import NOTHING, PolledRecords
-from kafka_groups.librdkafka.unwritten import UnwrittenRecord
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.messages.list_offsets import EARLIEST, LATEST
 from kafka_groups.protocol.messages.metadata import MetadataRequest
-from kafka_groups.streams.member.rules.group_metadata import read_group_metadata
-from kafka_groups.streams.runtime.plane import DataPlane
+from kafka_groups.records.asking import deleting
+from kafka_groups.records.interface import NOTHING, DataPlane, PolledRecords, UnwrittenRecord
 from kafka_groups.testing.simulation.streams.reader import WireReader
-from kafka_groups.testing.simulation.streams.requests import deleting
 from kafka_groups.testing.simulation.streams.writer import WireWriter, WriterOptions
 from kafka_groups.types import Headers, OffsetAndMetadata, TopicPartition
 

@@ -6,11 +6,11 @@ from contextlib import suppress
 
 from kafka_groups.client.calls.client import AdminClient
 from kafka_groups.errors import KafkaGroupsError, OffsetOutOfRangeError
-from kafka_groups.librdkafka.polled import NOTHING, PolledRecords
 from kafka_groups.net.clock import Clock
 from kafka_groups.protocol.messages.fetch import READ_COMMITTED, PartitionData
 from kafka_groups.protocol.record_batch import DecodedRecord, RecordBatch, iter_batches
-from kafka_groups.testing.simulation.streams.requests import fetching
+from kafka_groups.records.asking import fetching
+from kafka_groups.records.interface import NOTHING, PolledRecords
 from kafka_groups.types import FetchedRecord, TopicPartition
 
 __all__ = ["WireReader"]

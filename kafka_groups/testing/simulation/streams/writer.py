@@ -12,9 +12,9 @@ from typing import NamedTuple, TypeVar
 
 from attrs import define, field, frozen
 
-from kafka_groups.broker.log.entries import Producer
 from kafka_groups.client.calls.client import AdminClient
 from kafka_groups.client.calls.questions import Question
+from kafka_groups.client.membership.group_metadata import GroupMetadata
 from kafka_groups.errors import (
     BrokerError,
     DeliveryFailedError,
@@ -24,24 +24,23 @@ from kafka_groups.errors import (
     UnknownTopicOrPartitionError,
 )
 from kafka_groups.errors.texts import counted
-from kafka_groups.librdkafka.unwritten import UnwrittenRecord
 from kafka_groups.net.clock import Clock
 from kafka_groups.protocol.record_builder import BatchOptions, NewRecord, build_batch
-from kafka_groups.streams.member.rules.group_metadata import GroupMetadata
-from kafka_groups.streams.topology.partitioning import partition_of
-from kafka_groups.testing.simulation.streams.requests import (
+from kafka_groups.records.asking import (
     ending,
     initialising,
     producing,
     storing_offsets,
 )
+from kafka_groups.records.interface import UnwrittenRecord
+from kafka_groups.records.partitioning import partition_of
+from kafka_groups.records.producing.producer_ids import NO_PRODUCER, ProducerIdAndEpoch
 from kafka_groups.types import Headers, OffsetAndMetadata, TopicPartition
 
 __all__ = ["WireWriter", "WriterOptions"]
 
 V = TypeVar("V")
 
-_NO_PRODUCER = Producer(-1, -1)
 _BATCH_RECORDS, _QUEUE_RECORDS = 100, 10_000
 _LINGER_S = (0.0, 0.05)
 _STEP_MS, _ABORT_MS = 1_000, 1_000
@@ -88,7 +87,7 @@ class _Batch:
 class ProducerSession:
     """The records of one producer epoch."""
 
-    producer: Producer = _NO_PRODUCER
+    producer: ProducerIdAndEpoch = NO_PRODUCER
     is_open: bool = False
     has_offsets: bool = False
     failure: KafkaGroupsError | None = None
@@ -234,7 +233,7 @@ class WireWriter:
     async def _send(self, session: ProducerSession, timeout_ms: int) -> None:
         """Send the next batch of each partition, and wait for the answers. What is not answered stays queued."""
         async with session.sending:
-            if session.producer == _NO_PRODUCER and not await self._has_id(session, timeout_ms):
+            if session.producer == NO_PRODUCER and not await self._has_id(session, timeout_ms):
                 return
             batches = session.batches(is_transactional=self._is_transactional)
             if not batches or session.failure is not None:
@@ -295,7 +294,7 @@ class WireWriter:
             KafkaGroupsError: The coordinator did not answer in time, or refused.
         """
         session, transactional_id = self._session, self._options.transactional_id
-        if transactional_id is None or session.producer != _NO_PRODUCER:
+        if transactional_id is None or session.producer != NO_PRODUCER:
             return
         ask = self._options.client.within(timeout_ms)
         session.producer = (await ask(initialising(transactional_id, self._options.timeout_ms)))[transactional_id]
@@ -332,7 +331,7 @@ class WireWriter:
         """Abort an open transaction, if the coordinator answers soon, and drop what is queued."""
         session, transactional_id = self._session, self._options.transactional_id
         self._drop(session)
-        if transactional_id is not None and session.is_open and session.producer != _NO_PRODUCER:
+        if transactional_id is not None and session.is_open and session.producer != NO_PRODUCER:
             await self._options.client.within(_ABORT_MS)(ending(transactional_id, session.producer, committed=False))
 
     async def _transacted(self, session: ProducerSession, question: Question[str, V], timeout_ms: int) -> V:
@@ -347,7 +346,7 @@ class WireWriter:
             raise TransactionFailedError(f"The transaction failed: {error}") from error
 
     @staticmethod
-    def _begin_next(session: ProducerSession, producer: Producer) -> None:
+    def _begin_next(session: ProducerSession, producer: ProducerIdAndEpoch) -> None:
         if producer != session.producer:
             session.sequences.clear()
         session.producer = producer

@@ -2,9 +2,10 @@
 
 import pytest
 
-from kafka_groups.admin.rules.group_offsets import AsMember, commit_question, fetch_question
+from kafka_groups.admin.rules.group_offsets import commit_question, fetch_question
 from kafka_groups.client.calls.questions import Unfinished
 from kafka_groups.client.calls.results import Results
+from kafka_groups.client.membership.group_metadata import AsMember
 from kafka_groups.errors import (
     CoordinatorLoadInProgressError,
     StaleMemberEpochError,

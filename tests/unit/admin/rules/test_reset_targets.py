@@ -13,7 +13,7 @@ from kafka_groups.admin.rules.reset_targets import (
     ShiftedBy,
     checked_target,
 )
-from kafka_groups.admin.rules.topics import EARLIEST, LATEST
+from kafka_groups.client.calls.partition_offsets import EARLIEST, LATEST
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.types import TopicPartition
 

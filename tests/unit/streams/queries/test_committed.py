@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from kafka_groups import serdes
+from kafka_groups.records.partitioning import partition_of
 from kafka_groups.serdes import Window, Windowed
 from kafka_groups.streams import (
     InvalidStateStoreError,
@@ -27,7 +28,6 @@ from kafka_groups.streams.state.engine import EngineStatus
 from kafka_groups.streams.state.position import input_notes
 from kafka_groups.streams.state.stores import StoreDefinition
 from kafka_groups.streams.topology.node_graph import TopologyStore
-from kafka_groups.streams.topology.partitioning import partition_of
 from kafka_groups.types import TaskId, TopicPartition
 from tests.unit.streams.queries.views import ROWS, SESSIONS, TEXT, VERSIONS, WINDOWS, filled, filled_engine, view_of
 

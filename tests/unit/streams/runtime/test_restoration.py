@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from kafka_groups.errors import NetworkError, TopicAuthorizationFailedError
-from kafka_groups.librdkafka.polled import PolledRecords
+from kafka_groups.records.interface import PolledRecords
 from kafka_groups.streams import MemberTasks, TasksRevoked
 from kafka_groups.streams.engines.shared_memory import SharedEngine
 from kafka_groups.streams.member.rules.task_offsets import TaskPosition

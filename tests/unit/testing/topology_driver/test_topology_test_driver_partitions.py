@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from kafka_groups import serdes
+from kafka_groups.records.partitioning import partition_of
 from kafka_groups.streams import (
     SessionWindows,
     StreamsBuilder,
@@ -16,7 +17,6 @@ from kafka_groups.streams import (
     stores,
 )
 from kafka_groups.streams.processors.extractors import fail_on_invalid
-from kafka_groups.streams.topology.partitioning import partition_of
 from kafka_groups.testing.topology_driver import TopologyTestDriver
 
 TEXT = serdes.string

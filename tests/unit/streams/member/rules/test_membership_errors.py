@@ -2,7 +2,7 @@
 
 import pytest
 
-from kafka_groups.admin.rules.group_offsets import AsMember
+from kafka_groups.client.membership.group_metadata import AsMember
 from kafka_groups.client.requests import NEVER_MS
 from kafka_groups.errors import (
     BrokerError,

@@ -1,13 +1,67 @@
 """The interface of a worker to the records. Real clients and fakes have these methods."""
 
 from collections.abc import Iterable, Mapping
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
-from kafka_groups.librdkafka.polled import PolledRecords
-from kafka_groups.librdkafka.unwritten import UnwrittenRecord
-from kafka_groups.types import Headers, OffsetAndMetadata, TopicPartition
+from attrs import frozen
 
-__all__ = ["DataPlane"]
+from kafka_groups.errors import KafkaGroupsError
+from kafka_groups.types import FetchedRecord, Headers, OffsetAndMetadata, TopicPartition
+
+__all__ = ["NOTHING", "DataPlane", "PolledRecords", "UnwrittenRecord"]
+
+
+@frozen
+class PolledRecords:
+    """Records of several partitions, and what else happened to those.
+
+    Attributes:
+        batches: Records by partition, in the order of their offsets.
+        ends: Where the log ends, for each partition that was read to its end after these records. Markers of
+            transactions count, so the end may be behind the last record by more than one.
+        out_of_range: Partitions whose log does not have the next offset. They are not read until they are assigned
+            again.
+    """
+
+    batches: Mapping[TopicPartition, list[FetchedRecord]]
+    ends: Mapping[TopicPartition, int]
+    out_of_range: tuple[TopicPartition, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.batches or self.ends or self.out_of_range)
+
+    @property
+    def count(self) -> int:
+        """The number of records."""
+        return sum(map(len, self.batches.values()))
+
+
+NOTHING = PolledRecords({}, {})
+"""A poll without news."""
+
+
+class UnwrittenRecord(NamedTuple):
+    """A record that was not written.
+
+    Attributes:
+        topic: Its topic.
+        key: Its key.
+        value: Its value.
+        timestamp_ms: Its timestamp.
+        headers: Its headers.
+        partition: The partition, or None if none was chosen yet.
+        error: Why.
+        origin: What the writer of the record gave with it.
+    """
+
+    topic: str
+    key: bytes | None
+    value: bytes | None
+    timestamp_ms: int
+    headers: Headers
+    partition: int | None
+    error: KafkaGroupsError
+    origin: object
 
 
 class DataPlane(Protocol):

@@ -4,9 +4,8 @@ from contextlib import closing
 
 from confluent_kafka import Consumer
 
-from kafka_groups.admin.rules.group_offsets import AsMember
 from kafka_groups.broker.cluster import EmbeddedCluster
-from kafka_groups.streams.member.rules.group_metadata import group_metadata_bytes
+from kafka_groups.client.membership.group_metadata import AsMember, group_metadata_bytes
 from tests.support.conditions import wait_until
 
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from kafka_groups.admin.rules.topics import by_topic
-from kafka_groups.broker.log.entries import Producer
+from kafka_groups.client.calls.partition_offsets import by_topic
 from kafka_groups.client.calls.questions import COORDINATORS, LEADERS, TRANSACTION_COORDINATORS, Answer, Question, told
+from kafka_groups.client.membership.group_metadata import GroupMetadata
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.messages.delete_records import (
     DeleteRecordsPartition,
@@ -28,7 +28,7 @@ from kafka_groups.protocol.messages.txn_offset_commit import (
     TxnOffsetCommitRequestTopic,
     TxnOffsetCommitResponse,
 )
-from kafka_groups.streams.member.rules.group_metadata import GroupMetadata
+from kafka_groups.records.producing.producer_ids import ProducerIdAndEpoch
 from kafka_groups.types import OffsetAndMetadata, TopicPartition
 
 __all__ = ["deleting", "ending", "fetching", "initialising", "producing", "storing_offsets"]
@@ -145,12 +145,12 @@ def _produced(_keys: Sequence[TopicPartition], response: ProduceResponse) -> Map
 # ---------------------------------------------------------------------------------------------- transactions
 
 
-def initialising(transactional_id: str | None, timeout_ms: int) -> Question[str, Producer]:
+def initialising(transactional_id: str | None, timeout_ms: int) -> Question[str, ProducerIdAndEpoch]:
     """Ask for an id and an epoch, which fences those before. Without transactional id, any broker gives a new id."""
     request = InitProducerIdRequest(transactional_id=transactional_id, transaction_timeout_ms=timeout_ms)
 
-    def read(keys: Sequence[str], response: InitProducerIdResponse) -> Mapping[str, Answer[Producer]]:
-        producer = Producer(response.producer_id, response.producer_epoch)
+    def read(keys: Sequence[str], response: InitProducerIdResponse) -> Mapping[str, Answer[ProducerIdAndEpoch]]:
+        producer = ProducerIdAndEpoch(response.producer_id, response.producer_epoch)
         return {key: told(response.error_code, None, producer) for key in keys}
 
     return Question(
@@ -165,7 +165,7 @@ def initialising(transactional_id: str | None, timeout_ms: int) -> Question[str,
 
 def storing_offsets(
     transactional_id: str,
-    producer: Producer,
+    producer: ProducerIdAndEpoch,
     offsets: Mapping[TopicPartition, OffsetAndMetadata],
     who: GroupMetadata,
 ) -> Question[str, None]:
@@ -209,7 +209,9 @@ def _offset_topics(offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> Itera
         yield TxnOffsetCommitRequestTopic(name=topic, partitions=tuple(partitions))
 
 
-def ending(transactional_id: str, producer: Producer, *, committed: bool) -> Question[str, Producer]:
+def ending(
+    transactional_id: str, producer: ProducerIdAndEpoch, *, committed: bool
+) -> Question[str, ProducerIdAndEpoch]:
     """End the transaction. The answer is the producer of the next one (KIP-890)."""
     request = EndTxnRequest(
         transactional_id=transactional_id,
@@ -218,8 +220,8 @@ def ending(transactional_id: str, producer: Producer, *, committed: bool) -> Que
         committed=committed,
     )
 
-    def read(keys: Sequence[str], response: EndTxnResponse) -> Mapping[str, Answer[Producer]]:
-        following = Producer(response.producer_id, response.producer_epoch)
+    def read(keys: Sequence[str], response: EndTxnResponse) -> Mapping[str, Answer[ProducerIdAndEpoch]]:
+        following = ProducerIdAndEpoch(response.producer_id, response.producer_epoch)
         return {key: told(response.error_code, None, following) for key in keys}
 
     return Question(

@@ -10,13 +10,32 @@ from typing import Final
 
 from attrs import frozen
 
-from kafka_groups.admin.rules.group_offsets import AsMember
+from kafka_groups.protocol.messages.offset_commit import NO_GENERATION
 
-__all__ = ["GroupMetadata", "group_metadata_bytes", "read_group_metadata"]
+__all__ = ["NOBODY", "AsMember", "GroupMetadata", "group_metadata_bytes", "read_group_metadata"]
 
 _MAGIC: Final = b"CGMDv2:"
 _EPOCH: Final = struct.Struct("=i")
 """In the byte order of the machine: librdkafka copies the number as it is."""
+
+
+@frozen
+class AsMember:
+    """The member that commits or fetches offsets.
+
+    Attributes:
+        member_id: The member, or an empty string for nobody in the group.
+        epoch: Its epoch.
+        instance_id: The id of a static member, or None.
+    """
+
+    member_id: str = ""
+    epoch: int = NO_GENERATION
+    instance_id: str | None = None
+
+
+NOBODY: Final = AsMember()
+"""Somebody who is not in the group."""
 
 
 @frozen
