@@ -1,4 +1,4 @@
-"""Decompression of record batches: Kafka's five codecs, each with a limit on the decompressed size.
+"""Compression of record batches: Kafka's five codecs, each with a limit on the decompressed size.
 
 A batch of a few bytes can announce gigabytes. Memory is therefore never allocated by an announced size, and a batch
 that expands beyond the limit raises an error.
@@ -13,7 +13,7 @@ import cramjam
 
 from kafka_groups.errors import CorruptRecordError
 
-__all__ = ["MAX_DECOMPRESSED_BYTES", "Buffer", "Compression", "decompress"]
+__all__ = ["MAX_DECOMPRESSED_BYTES", "Buffer", "Compression", "compress", "decompress"]
 
 Buffer = bytes | bytearray | memoryview
 
@@ -22,8 +22,11 @@ MAX_DECOMPRESSED_BYTES = 128 * 1024 * 1024
 
 _XERIAL_MAGIC = b"\x82SNAPPY\x00"
 _XERIAL_HEADER_BYTES = 16  # the magic, a version, and the oldest compatible version
+_XERIAL_HEADER = _XERIAL_MAGIC + struct.pack(">ii", 1, 1)
+_XERIAL_BLOCK_BYTES = 32 * 1024  # as Java's SnappyOutputStream by default
 _BLOCK_LENGTH = struct.Struct(">i")
 _GZIP_WINDOW_BITS = 31
+_GZIP_LEVEL, _LZ4_LEVEL, _ZSTD_LEVEL = 6, 1, 3
 _FIRST_GUESS_BYTES = 16 * 1024
 _GROWTH = 8
 
@@ -36,6 +39,46 @@ class Compression(enum.IntEnum):
     SNAPPY = 2
     LZ4 = 3
     ZSTD = 4
+
+
+def compress(compression: Compression, data: Buffer, level: int | None = None) -> Buffer:
+    """Compress data in the form that Java's clients write.
+
+    Args:
+        compression: The codec.
+        data: The data.
+        level: The level of gzip, lz4 or zstd, as their libraries have them. None: the default of Kafka's clients.
+    """
+    return data if compression is Compression.NONE else _COMPRESS[compression](data, level)
+
+
+def _to_gzip(data: Buffer, level: int | None) -> Buffer:
+    compressor = zlib.compressobj(_GZIP_LEVEL if level is None else level, wbits=_GZIP_WINDOW_BITS)
+    return compressor.compress(data) + compressor.flush()
+
+
+def _to_snappy(data: Buffer, _level: int | None) -> Buffer:
+    # Blocks instead of raw snappy: all clients read them, and those before Kafka 0.8.2 nothing else.
+    parts: list[Buffer] = [_XERIAL_HEADER]
+    view = memoryview(data)
+    for start in range(0, len(view), _XERIAL_BLOCK_BYTES):
+        block = memoryview(cramjam.snappy.compress_raw(view[start : start + _XERIAL_BLOCK_BYTES]))
+        parts += (_BLOCK_LENGTH.pack(len(block)), block)
+    return b"".join(parts)
+
+
+def _to_lz4(data: Buffer, level: int | None) -> Buffer:
+    # Kafka's brokers refuse frames with linked blocks (KafkaLZ4BlockInputStream). Without a level, Java uses the fast
+    # compressor, although its configuration calls that level 9 (KafkaLZ4BlockOutputStream).
+    compressor = cramjam.lz4.Compressor(
+        level=_LZ4_LEVEL if level is None else level, content_checksum=False, block_linked=False
+    )
+    compressor.compress(bytes(data))  # takes nothing else
+    return memoryview(compressor.finish())
+
+
+def _to_zstd(data: Buffer, level: int | None) -> Buffer:
+    return memoryview(cramjam.zstd.compress(data, level=_ZSTD_LEVEL if level is None else level))
 
 
 def decompress(compression: Compression, data: Buffer, *, max_bytes: int = MAX_DECOMPRESSED_BYTES) -> Buffer:
@@ -118,4 +161,11 @@ _DECOMPRESS: Mapping[Compression, Callable[[Buffer, int], Buffer]] = {
     Compression.SNAPPY: _snappy,
     Compression.LZ4: _growing(cramjam.lz4.decompress_into),
     Compression.ZSTD: _growing(cramjam.zstd.decompress_into),
+}
+
+_COMPRESS: Mapping[Compression, Callable[[Buffer, int | None], Buffer]] = {
+    Compression.GZIP: _to_gzip,
+    Compression.SNAPPY: _to_snappy,
+    Compression.LZ4: _to_lz4,
+    Compression.ZSTD: _to_zstd,
 }

@@ -6,7 +6,7 @@ import cramjam
 import pytest
 
 from kafka_groups.errors import CorruptRecordError
-from kafka_groups.protocol.compression import Compression, decompress
+from kafka_groups.protocol.compression import Compression, compress, decompress
 
 TEXT = b"a share group is no consumer group " * 500
 XERIAL_HEADER = b"\x82SNAPPY\x00" + struct.pack(">ii", 1, 1)
@@ -74,3 +74,21 @@ def test_a_bomb_is_stopped_early() -> None:
     assert len(data) < 400_000
     with pytest.raises(CorruptRecordError, match="expand to more than"):
         decompress(Compression.GZIP, data)
+
+
+@pytest.mark.parametrize("codec", Compression)
+@pytest.mark.parametrize("size", [0, 1, 32 * 1024, 100_000])
+def test_what_is_compressed_comes_back(codec: Compression, size: int) -> None:
+    data = (TEXT * 10)[:size]
+    for level in (None, 1, 9):
+        assert bytes(decompress(codec, compress(codec, memoryview(data), level))) == data
+
+
+def test_snappy_has_the_blocks_of_java() -> None:
+    assert bytes(compress(Compression.SNAPPY, TEXT)) == xerial(TEXT, 32 * 1024)
+
+
+def test_the_blocks_of_lz4_are_independent() -> None:
+    """Kafka's brokers refuse frames with linked blocks."""
+    frame = bytes(compress(Compression.LZ4, TEXT))
+    assert frame[4] & 0x20
