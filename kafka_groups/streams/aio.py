@@ -121,7 +121,7 @@ class AsyncKafkaStreams(_Application):
     async def clean_up(self) -> None:
         """Delete the stores on disk of this process: the next start restores them from their changelogs.
 
-        Call it before `start` or after `close`, as after `kafka-groups streams-groups reset`. It returns when that
+        Call it before `start` or after `close`, as after `kafka-groups streams offsets reset`. It returns when that
         is done.
 
         Raises:

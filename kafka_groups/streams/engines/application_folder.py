@@ -66,8 +66,9 @@ def claim(folder: Path, application_id: str, fingerprint: str) -> None:
         write_json(folder / _NAME, mine)
         return
     remedy = (
-        "Use the release and the topology that wrote them, or reset the application: `kafka-groups streams-groups "
-        f"reset {application_id}`, and `rm -r '{folder}'`."
+        "Use the release and the topology that wrote them, or reset the application: `kafka-groups streams offsets "
+        f"reset {application_id} --to-earliest --all-input-topics --delete-all-internal-topics --execute`, and "
+        f"`rm -r '{folder}'`."
     )
     if found.get("format") != FORMAT:
         raise ConfigurationError(

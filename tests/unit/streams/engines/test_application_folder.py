@@ -74,7 +74,7 @@ def test_a_folder_of_others_is_refused_and_stays_as_it_is(
         claim(tmp_path, "mine", "f")
     told = str(caught.value)
     assert [each for each in [*named, str(tmp_path)] if each not in told] == []
-    assert "`kafka-groups streams-groups reset mine`" in told
+    assert "`kafka-groups streams offsets reset mine --to-earliest --all-input-topics " in told
     assert f"`rm -r '{tmp_path}'`" in told
     assert (tmp_path / "format.json").read_text(encoding="utf-8") == text
 
