@@ -15,6 +15,7 @@ from kafka_groups.broker.requests.services import BrokerServices
 from kafka_groups.broker.runtime.scheduling.cooperative_yield import CHEAP, CooperativeYield
 from kafka_groups.broker.security import ANONYMOUS, Authentication
 from kafka_groups.errors import MalformedFrameError, UnknownApiError
+from kafka_groups.errors.log_tracebacks import cut_tracebacks
 from kafka_groups.net.certificate_subject import certificate_subject
 from kafka_groups.net.network import FrameTransport, Listener, Network
 from kafka_groups.protocol.apis import ApiKey, VersionRange
@@ -29,6 +30,7 @@ from kafka_groups.protocol.codec import (
 __all__ = ["BrokerServer"]
 
 _log = logging.getLogger(__name__)
+cut_tracebacks(_log)
 
 # If a client has this many requests waiting, the broker reads no more from it until they are handled.
 _MOST_QUEUED = 32

@@ -11,8 +11,8 @@ from rich.table import Table
 from kafka_groups.cli.choices import AnyCase
 from kafka_groups.cli.imports import imported_module, told
 from kafka_groups.cli.output import console_for_people
-from kafka_groups.client.log_tracebacks import cut_tracebacks
 from kafka_groups.errors import ConfigurationError, KafkaGroupsError
+from kafka_groups.errors.log_tracebacks import cut_tracebacks
 from kafka_groups.share.workers.running.handler_checks import HandlerCheck
 from kafka_groups.share.workers.worker import Worker, has_handled
 

@@ -6,6 +6,7 @@ The names of the loggers are documented, because programs set levels and handler
 import logging
 
 from kafka_groups.client.events import Area, Event
+from kafka_groups.errors.log_tracebacks import cut_tracebacks
 from kafka_groups.net.rate_limited_log import RateLimitedLog
 
 __all__ = ["GROUP_LOG", "NETWORK_LOG", "RECORDS_LOG", "REQUESTS_LOG", "write_event"]
@@ -18,6 +19,7 @@ RECORDS_LOG = logging.getLogger("kafka_groups.records")
 """Records that lost their lock or cannot be decoded."""
 REQUESTS_LOG = logging.getLogger("kafka_groups.requests")
 """Every request and its response."""
+cut_tracebacks(REQUESTS_LOG)
 
 _AREA_LOGS = {Area.GROUP: GROUP_LOG, Area.RECORDS: RECORDS_LOG}
 

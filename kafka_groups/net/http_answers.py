@@ -13,6 +13,7 @@ from typing import Any
 from attrs import frozen
 
 from kafka_groups.errors import ConfigurationError
+from kafka_groups.errors.log_tracebacks import cut_tracebacks
 from kafka_groups.errors.texts import sentences
 from kafka_groups.net.clock import SystemClock
 from kafka_groups.net.short_waits import joined
@@ -20,6 +21,7 @@ from kafka_groups.net.short_waits import joined
 __all__ = ["HttpAnswer", "HttpAnswers", "plain_answer"]
 
 _log = logging.getLogger(__name__)
+cut_tracebacks(_log)
 
 _LOOK_S = 0.2
 """The longest time that `close` waits for the thread."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from kafka_groups.config.readers import UnfitError, read_host_port
 from kafka_groups.errors import ConfigurationError
+from kafka_groups.errors.log_tracebacks import cut_tracebacks
 from kafka_groups.errors.texts import sentences
 from kafka_groups.net.short_waits import joined
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["StateServer"]
 
 _log = logging.getLogger(__name__)
+cut_tracebacks(_log)
 
 _CLOSE_S = 5
 _MOST_QUESTIONS = 200

@@ -5,12 +5,14 @@ import logging
 import threading
 from collections.abc import Callable
 
+from kafka_groups.errors.log_tracebacks import cut_tracebacks
 from kafka_groups.net.clock import SystemClock
 from kafka_groups.net.wake_up import WakeUp
 
 __all__ = ["ApplicationLife", "StreamsState"]
 
 _log = logging.getLogger(__name__)
+cut_tracebacks(_log)
 
 
 class StreamsState(enum.Enum):

@@ -12,6 +12,7 @@ from attrs import evolve
 
 from kafka_groups.config.clients.streams import StreamsConfig
 from kafka_groups.errors import IllegalStateError
+from kafka_groups.errors.log_tracebacks import cut_tracebacks
 from kafka_groups.net.short_waits import joined
 from kafka_groups.processes.supervisor import ProcessPoolSupervisor
 from kafka_groups.streams.engines.left_folders import condemn_left_open
@@ -45,6 +46,7 @@ from kafka_groups.streams.workers.worker_thread import worker_name
 __all__ = ["WorkerSupervisor"]
 
 _log = logging.getLogger(__name__)
+cut_tracebacks(_log)
 
 _LONGEST_ANSWER_S = 30.0
 _DAMAGE = frozenset({signal.SIGABRT, signal.SIGBUS, signal.SIGSEGV})

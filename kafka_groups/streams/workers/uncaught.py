@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable
 from functools import partial
 
+from kafka_groups.errors.log_tracebacks import cut_tracebacks
 from kafka_groups.errors.texts import named, represented, sentences
 from kafka_groups.net.clock import Clock, SystemClock
 from kafka_groups.processes.slot import RestartRule
@@ -13,6 +14,7 @@ from kafka_groups.streams.tasks.error_context import UncaughtErrorResponse
 __all__ = ["UncaughtErrors", "worker_restarts"]
 
 _log = logging.getLogger(__name__)
+cut_tracebacks(_log)
 
 worker_restarts = partial(RestartRule, first_wait_ms=200, most_deaths=5)
 """The rule for workers that fail, and for worker processes that die: the sixth death in ten minutes ends all."""

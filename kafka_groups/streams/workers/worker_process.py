@@ -9,6 +9,7 @@ import threading
 from multiprocessing.connection import Connection
 from types import FrameType
 
+from kafka_groups.errors.log_tracebacks import cut_tracebacks
 from kafka_groups.net.repeated_signals import RepeatedSignals
 from kafka_groups.net.short_waits import taken
 from kafka_groups.processes.parent import ParentPipe, exit_at_the_latest
@@ -39,6 +40,7 @@ from kafka_groups.streams.workers.worker_thread import WorkerThread, worker_name
 __all__ = ["LONGEST_CLOSE_S", "work"]
 
 _log = logging.getLogger(__name__)
+cut_tracebacks(_log)
 
 LONGEST_CLOSE_S = 10.0
 """The longest time that a worker process takes to end after its parent has ended, or after SIGTERM."""

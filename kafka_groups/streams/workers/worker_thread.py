@@ -9,8 +9,8 @@ from typing import Any
 
 from attrs import frozen
 
-from kafka_groups.client.log_tracebacks import cut_tracebacks
 from kafka_groups.errors import ApplicationShutdownError
+from kafka_groups.errors.log_tracebacks import cut_tracebacks
 from kafka_groups.net.clock import SystemClock
 from kafka_groups.net.short_waits import joined
 from kafka_groups.processes.garbage import fewer_collections

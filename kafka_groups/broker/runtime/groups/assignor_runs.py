@@ -16,11 +16,13 @@ from kafka_groups.assignment.application.assignor_run import Computed, computed
 from kafka_groups.broker.coordinators.groups.streams.assigning.target import SLOW_ASSIGNOR_MS
 from kafka_groups.broker.coordinators.groups.streams.effects import ComputeAssignment
 from kafka_groups.broker.runtime.running_aside import RunAside
+from kafka_groups.errors.log_tracebacks import cut_tracebacks
 from kafka_groups.net.clock import Clock
 
 __all__ = ["AssignorRuns"]
 
 _log = logging.getLogger(__name__)
+cut_tracebacks(_log)
 
 Told = Callable[[Computed | Exception], None]
 """Takes the result of an assignor, or the error."""

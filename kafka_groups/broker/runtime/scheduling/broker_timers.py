@@ -4,9 +4,12 @@ import asyncio
 import logging
 from collections.abc import Callable
 
+from kafka_groups.errors.log_tracebacks import cut_tracebacks
+
 __all__ = ["BrokerTimers"]
 
 _log = logging.getLogger(__name__)
+cut_tracebacks(_log)
 
 
 class BrokerTimers:

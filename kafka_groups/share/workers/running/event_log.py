@@ -2,7 +2,7 @@
 
 import logging
 
-from kafka_groups.client.log_tracebacks import cut_tracebacks
+from kafka_groups.errors.log_tracebacks import cut_tracebacks
 from kafka_groups.errors.texts import counted, named, sentences, shown
 from kafka_groups.net.rate_limited_log import RateLimitedLog
 from kafka_groups.share.workers.handlers import HandlerSpec

@@ -10,6 +10,7 @@ from attrs import define
 from kafka_groups.client.assembly import Environment
 from kafka_groups.config.clients.share import share_consumer_config
 from kafka_groups.errors import ConfigurationError
+from kafka_groups.errors.log_tracebacks import cut_tracebacks
 from kafka_groups.net.rate_limited_log import RateLimitedLog
 from kafka_groups.share.aio import AsyncKafkaShareConsumer, hooks_of
 from kafka_groups.share.delivery.records import AnyRecord
@@ -35,6 +36,7 @@ from kafka_groups.telemetry.workers import WorkerTelemetry
 __all__ = ["WorkerConsumer", "WorkerRuntime", "handling_rules", "worker_consumer"]
 
 _LOG = logging.getLogger("kafka_groups.worker")
+cut_tracebacks(_LOG)
 
 WorkerConsumer = AsyncKafkaShareConsumer[bytes, bytes]
 

@@ -12,11 +12,13 @@ from kafka_groups.assignment.application.assignor_run import Computed
 from kafka_groups.broker.coordinators.groups.streams.effects import ComputeAssignment
 from kafka_groups.broker.coordinators.groups.streams.group import StreamsGroup
 from kafka_groups.errors import IllegalStateError, UnknownServerError
+from kafka_groups.errors.log_tracebacks import cut_tracebacks
 from kafka_groups.errors.texts import text_of
 
 __all__ = ["AssignmentComputation", "is_wanted", "note_failure"]
 
 _log = logging.getLogger(__name__)
+cut_tracebacks(_log)
 
 _SHORTEST_WAIT_MS = 100
 _LONGEST_WAIT_MS = 30_000

@@ -37,6 +37,7 @@ from kafka_groups.broker.coordinators.groups.streams.topologies.configured_topol
 from kafka_groups.broker.coordinators.groups.topics_image import TopicsImage
 from kafka_groups.config.cluster.streams_group import StreamsGroupConfig
 from kafka_groups.errors import ConfigurationError, UnknownServerError
+from kafka_groups.errors.log_tracebacks import cut_tracebacks
 from kafka_groups.errors.texts import text_of
 from kafka_groups.protocol.coordinator_records.group_record import TargetEpoch
 from kafka_groups.protocol.coordinator_records.streams_group import (
@@ -60,6 +61,7 @@ __all__ = [
 ]
 
 _log = logging.getLogger(__name__)
+cut_tracebacks(_log)
 
 _NUM_STANDBY_REPLICAS, _RACK_TAGS = "num.standby.replicas", "rack.aware.assignment.tags"
 _NOTHING = StreamsTarget()

@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from kafka_groups.client.log_tracebacks import cut_tracebacks
+from kafka_groups.errors.log_tracebacks import cut_tracebacks
 
 
 def test_a_traceback_is_cut_once_and_the_error_is_kept(caplog: pytest.LogCaptureFixture) -> None:
