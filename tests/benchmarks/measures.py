@@ -18,7 +18,7 @@ BEFORE = "before"
 
 
 @frozen
-class Figures:
+class ClientRounds:
     """What one client took, over all rounds of one case."""
 
     outcomes: list[Outcome] = field(factory=list)
@@ -56,13 +56,13 @@ class Comparison:
     target: str
     batches: str
     mode: str
-    ours: Figures = field(factory=Figures)
-    theirs: Figures = field(factory=Figures)
+    ours: ClientRounds = field(factory=ClientRounds)
+    theirs: ClientRounds = field(factory=ClientRounds)
 
     def __str__(self) -> str:
         return f"{self.target} {self.batches} {self.mode}"
 
-    def of(self, client: str) -> Figures:
+    def of(self, client: str) -> ClientRounds:
         """The figures of one of the two clients."""
         return self.ours if client == "ours" else self.theirs
 

@@ -7,7 +7,7 @@ from typing import Any
 from rich.table import Table
 
 from kafka_groups.cli.output import table
-from tests.benchmarks.measures import Comparison, Figures, Memory
+from tests.benchmarks.measures import ClientRounds, Comparison, Memory
 from tests.benchmarks.pauses import Pause
 from tests.benchmarks.sharing import SIZES, Shared
 from tests.benchmarks.versions import VERSIONS, Compared
@@ -96,20 +96,20 @@ def comparison_as_json(case: Comparison) -> dict[str, Any]:
         "mode": case.mode,
         "rate_ratio": case.rate_ratio,
         "cpu_ratio": case.cpu_ratio,
-        "ours": _figures_as_json(case.ours),
-        "theirs": _figures_as_json(case.theirs),
+        "ours": _rounds_as_json(case.ours),
+        "theirs": _rounds_as_json(case.theirs),
     }
 
 
-def _figures_as_json(figures: Figures) -> dict[str, Any]:
+def _rounds_as_json(rounds: ClientRounds) -> dict[str, Any]:
     return {
-        "records_per_second": figures.records_per_second,
-        "cpu_us_per_record": figures.cpu_us_per_record,
-        "poll_p50_ms": figures.poll_p50_ms,
-        "poll_p99_ms": figures.poll_p99_ms,
-        "records_per_poll": figures.records_per_poll,
-        "records_per_second_by_round": [o.records / o.seconds for o in figures.outcomes],
-        "cpu_us_per_record_by_round": [o.cpu_seconds / o.records * 1e6 for o in figures.outcomes],
+        "records_per_second": rounds.records_per_second,
+        "cpu_us_per_record": rounds.cpu_us_per_record,
+        "poll_p50_ms": rounds.poll_p50_ms,
+        "poll_p99_ms": rounds.poll_p99_ms,
+        "records_per_poll": rounds.records_per_poll,
+        "records_per_second_by_round": [o.records / o.seconds for o in rounds.outcomes],
+        "cpu_us_per_record_by_round": [o.cpu_seconds / o.records * 1e6 for o in rounds.outcomes],
     }
 
 

@@ -107,7 +107,7 @@ async def test_42_a_frame_that_never_ends_holds_nobody_up(target: Target, announ
         await writer.wait_closed()
 
 
-class Witness:
+class OutcomeWatcher:
     """Handler of a connection that only sees whether something comes, or the end."""
 
     def __init__(self) -> None:
@@ -126,15 +126,15 @@ class Witness:
 
 async def answer_to(target: Target, payload: bytes) -> bytes | None:
     """What comes back for a frame; None when the connection is closed instead."""
-    witness = Witness()
-    transport: FrameTransport = await target.network.connect(target.host, target.port, witness)
+    watcher = OutcomeWatcher()
+    transport: FrameTransport = await target.network.connect(target.host, target.port, watcher)
     transport.send(payload)
     try:
         async with asyncio.timeout(PATIENCE_S):
-            return await witness.outcome
+            return await watcher.outcome
     finally:
         transport.abort()
-        await witness.lost.wait()
+        await watcher.lost.wait()
 
 
 async def fate_of_frame(target: Target, payload: bytes) -> str:

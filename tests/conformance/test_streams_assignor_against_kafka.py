@@ -29,7 +29,7 @@ pytestmark = [pytest.mark.real_kafka, pytest.mark.timeout(900)]
 
 
 @frozen
-class Figures:
+class AssignmentCosts:
     """What an assignment is worth.
 
     Attributes:
@@ -55,8 +55,8 @@ class Step:
 
     chain: int
     number: int
-    ours: Figures
-    kafkas: Figures
+    ours: AssignmentCosts
+    kafkas: AssignmentCosts
 
 
 @pytest.fixture(
@@ -76,17 +76,17 @@ def _chain(chain: int, kafka: KafkaStreamsAssignor) -> Iterator[Step]:
         spec = group.spec()
         ours, kafkas = (assignor.assign(spec, group.topology) for assignor in (StickyGroupAssignor(), kafka))
         check_assignment(ours, spec, group.topology)
-        yield Step(chain, number, _figures(group, ours), _figures(group, kafkas))
+        yield Step(chain, number, _costs(group, ours), _costs(group, kafkas))
         group.take(kafkas, rng)
         group.change(rng)
 
 
-def _figures(group: ChangingGroup, assignment: MemberAssignments) -> Figures:
+def _costs(group: ChangingGroup, assignment: MemberAssignments) -> AssignmentCosts:
     members, process_of = assignment.members, group.process_of
     before, now = _owners(group.assigned), _owners(members)
     moved = [(before[task], owner) for task, owner in now.items() if before.get(task, owner) != owner]
     loads = [_count(mine.active_tasks) for mine in members.values()]
-    return Figures(
+    return AssignmentCosts(
         sum(process_of[former] != process_of[owner] for former, owner in moved),
         len(moved),
         max(loads) - min(loads),

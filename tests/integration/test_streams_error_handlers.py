@@ -38,7 +38,7 @@ def numbers() -> Topology:
     return builder.build()
 
 
-def bury(_context: ErrorContext, _record: Record[Any, Any], _error: Exception) -> ErrorResponse:
+def to_dead_letter(_context: ErrorContext, _record: Record[Any, Any], _error: Exception) -> ErrorResponse:
     return ErrorResponse.DEAD_LETTER
 
 
@@ -55,7 +55,7 @@ def test_a_bad_record_is_written_to_the_dead_letter_topic(handler: str, bad: byt
         for topic in ("in", "out", "dead"):
             cluster.create_topic(topic)
         cluster.produce("in", [b"1", bad, b"3"], keys=[b"k"] * 3)
-        config: dict[str, Any] = {handler: bury}
+        config: dict[str, Any] = {handler: to_dead_letter}
         with KafkaStreams(
             numbers(),
             application_id="app",

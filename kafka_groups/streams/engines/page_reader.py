@@ -30,7 +30,7 @@ from kafka_groups.types import TopicPartition
 
 __all__ = ["FoundState", "StoreSize", "found_state"]
 
-_PORTION_BYTES: Final = 64 << 20
+_PART_BYTES: Final = 64 << 20
 """The most that one transaction reads: the file of an application grows while somebody reads what it had before."""
 _ROW_BYTES: Final = 100
 """The cost of a row in addition to its bytes."""
@@ -195,15 +195,15 @@ def _positions(txn: Any, tables: Mapping[str, Any]) -> dict[TopicPartition, int]
 
 
 def _read_table(env: Any, name: str, table: Any) -> None:
-    """Read all rows of a table in portions, each in a transaction."""
+    """Read all rows of a table in parts, each in a transaction."""
     after: bytes | None = b""
     with _unless_dropped():
         while after is not None:
             with env.begin() as txn:
-                after = _read_portion(txn, name, table, after)
+                after = _read_part(txn, name, table, after)
 
 
-def _read_portion(txn: Any, name: str, table: Any, after: bytes) -> bytes | None:
+def _read_part(txn: Any, name: str, table: Any, after: bytes) -> bytes | None:
     """Read rows behind a key. Return the last one's key, or None if no row follows."""
     last, count, size = after, 0, 0
     key: bytes
@@ -217,7 +217,7 @@ def _read_portion(txn: Any, name: str, table: Any, after: bytes) -> bytes | None
             if key <= last:
                 raise CorruptedStateError(f"the rows of table {name!r} are not in the order of their keys")
             last, count, size = key, count + 1, size + len(key) + len(value) + _ROW_BYTES
-            if size >= _PORTION_BYTES:
+            if size >= _PART_BYTES:
                 return last
     if not after and count != (known := txn.stat(table)["entries"]):
         raise CorruptedStateError(f"{counted(known, 'row')} should be in table {name!r}, and {count:,} were read")

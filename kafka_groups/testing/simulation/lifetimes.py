@@ -100,7 +100,7 @@ class LifetimeStep:
         self._arguments = arguments
 
     def __repr__(self) -> str:
-        return f"<LifeStep {self._callback!r}>"
+        return f"<LifetimeStep {self._callback!r}>"
 
     def __call__(self) -> None:
         """Call the function: not if its life is over, and later if that stands still."""

@@ -10,7 +10,7 @@ from kafka_groups.share.workers.rules.dead_letter_headers import LAST_DELIVERIES
 from kafka_groups.testing.simulation import SimulatedWorld
 from kafka_groups.testing.simulation.checks.ledger import shown
 from kafka_groups.types import Header, RecordId, TopicIdPartition
-from tests.simulation.workers.life import Life
+from tests.simulation.workers.lifetime import WorkerLifetime
 
 __all__ = ["DeadLetterLog", "UnreliableDeadLetterProducer"]
 
@@ -35,25 +35,25 @@ class DeadLetterLog:
     """
 
     violations: list[str]
-    judge: Callable[[Life, RecordId, str, int], None]
+    judge: Callable[[WorkerLifetime, RecordId, str, int], None]
     is_strict: bool
-    confirmed: set[tuple[Life, RecordId]] = field(factory=set)
+    confirmed: set[tuple[WorkerLifetime, RecordId]] = field(factory=set)
     written: Counter[RecordId] = field(factory=Counter)
     refused: set[RecordId] = field(factory=set)
     down_until_ms: int = 0
 
-    def wrote(self, life: Life, place: RecordId, headers: dict[str, str], *, is_confirmed: bool) -> None:
+    def wrote(self, lifetime: WorkerLifetime, place: RecordId, headers: dict[str, str], *, is_confirmed: bool) -> None:
         """Note a letter."""
-        if (life, place) in self.confirmed:
-            self.violations.append(f"{life.name}: copied {shown(place)} again, and its copy was confirmed before")
+        if (lifetime, place) in self.confirmed:
+            self.violations.append(f"{lifetime.name}: copied {shown(place)} again, and its copy was confirmed before")
         if self.is_strict and self.written[place] and _DUPLICATE not in headers:
-            self.violations.append(f"{life.name}: copied {shown(place)} again, and did not say so")
+            self.violations.append(f"{lifetime.name}: copied {shown(place)} again, and did not say so")
         self.written[place] += 1
         reason = headers[_PLACE.format("message")]
         if reason not in _BEFORE:
-            self.judge(life, place, reason, int(headers[_PLACE.format("delivery.count")]))
+            self.judge(lifetime, place, reason, int(headers[_PLACE.format("delivery.count")]))
         if is_confirmed:
-            self.confirmed.add((life, place))
+            self.confirmed.add((lifetime, place))
 
     def is_copied(self, place: RecordId) -> bool:
         """Return whether a record has a letter that was confirmed."""
@@ -66,20 +66,20 @@ class UnreliableDeadLetterProducer:
 
     Attributes:
         world: Where the topic is.
-        life: The process.
+        lifetime: The process.
         book: Notes what is written.
         partition_of: Returns a partition of a topic.
     """
 
     world: SimulatedWorld
-    life: Life
+    lifetime: WorkerLifetime
     book: DeadLetterLog
     partition_of: Callable[[str, int], TopicIdPartition]
     _queued: list[tuple[bytes | None, bytes | None, list[Header]]] = field(factory=list)
 
     def produce(self, topic: str, *, key: bytes | None, value: bytes | None, headers: list[Header]) -> None:
         """Queue a letter."""
-        assert topic == self.life.plan.letters
+        assert topic == self.lifetime.plan.letters
         self._queued.append((key, value, headers))
 
     def flush(self, timeout_s: float) -> None:
@@ -91,7 +91,7 @@ class UnreliableDeadLetterProducer:
         del timeout_s
         queued, self._queued = self._queued, []
         is_down = self.book.down_until_ms > self.world.clock.now_ms() or not self.world._has_leaders(
-            self.life.plan.letters
+            self.lifetime.plan.letters
         )
         if is_down or self._strikes("letter refused", _REFUSED):
             self.book.refused.update(self._place(headers) for _, _, headers in queued)
@@ -103,21 +103,21 @@ class UnreliableDeadLetterProducer:
             raise DeliveryFailedError("no answer", failed=0, unanswered=len(queued))
 
     def _strikes(self, name: str, probability: float) -> bool:
-        return self.world._stage.draws.strikes(self.life.rng, name, probability)
+        return self.world._stage.draws.strikes(self.lifetime.rng, name, probability)
 
     def _write(self, key: bytes | None, value: bytes | None, headers: list[Header], *, is_confirmed: bool) -> None:
         texts, place = _texts(headers), self._place(headers)
         if not is_confirmed:
             self.book.refused.add(place)
-        self.world.note(self.life.name, "copied", place[0].partition, place[1], is_confirmed)
+        self.world.note(self.lifetime.name, "copied", place[0].partition, place[1], is_confirmed)
         self.world.cluster.produce(
-            self.life.plan.letters, [value], keys=[key], headers=[(name, text or b"") for name, text in headers]
+            self.lifetime.plan.letters, [value], keys=[key], headers=[(name, text or b"") for name, text in headers]
         )
-        self.book.wrote(self.life, place, texts, is_confirmed=is_confirmed)
+        self.book.wrote(self.lifetime, place, texts, is_confirmed=is_confirmed)
 
     def _place(self, headers: list[Header]) -> RecordId:
         texts = _texts(headers)
-        partition = self.partition_of(self.life.plan.topic, int(texts[_PLACE.format("partition")]))
+        partition = self.partition_of(self.lifetime.plan.topic, int(texts[_PLACE.format("partition")]))
         return partition, int(texts[_PLACE.format("offset")])
 
 

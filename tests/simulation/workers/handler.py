@@ -24,7 +24,7 @@ from tests.simulation.workers.jobs import (
     WorthlessError,
 )
 from tests.simulation.workers.journal import HandlerJournal, JobAttempt
-from tests.simulation.workers.life import Life
+from tests.simulation.workers.lifetime import WorkerLifetime
 
 __all__ = ["SimulatedHandler", "Sink"]
 
@@ -59,11 +59,11 @@ class Sink:
 
 @define(eq=False)
 class SimulatedHandler:
-    """The handler of one life of a process.
+    """The handler of one lifetime of a process.
 
     Attributes:
         world: Where it runs.
-        life: The life.
+        lifetime: The lifetime.
         journal: Notes what it does.
         sink: Where the results go.
         is_mended: Returns whether poison is good now.
@@ -71,11 +71,11 @@ class SimulatedHandler:
     """
 
     world: SimulatedWorld
-    life: Life
+    lifetime: WorkerLifetime
     journal: HandlerJournal
     sink: Sink
     is_mended: Callable[[], bool]
-    kill: Callable[[Life], None]
+    kill: Callable[[WorkerLifetime], None]
 
     async def single(self, value: bytes, record: AnyRecord) -> None:
         """Handle a record."""
@@ -122,13 +122,13 @@ class SimulatedHandler:
 
     def _began(self, record: AnyRecord) -> JobAttempt:
         number = current_attempt().number
-        self.world.note(self.life.name, "began", record.partition, record.offset, record.delivery_count, number)
-        return self.journal.began(self.life, record, number)
+        self.world.note(self.lifetime.name, "began", record.partition, record.offset, record.delivery_count, number)
+        return self.journal.began(self.lifetime, record, number)
 
     def _ended(self, attempt: JobAttempt, error: BaseException | None = None) -> None:
         result = "success" if error is None else type(error).__name__
         partition, offset = attempt.place
-        self.world.note(self.life.name, "ended", partition.partition, offset, result)
+        self.world.note(self.lifetime.name, "ended", partition.partition, offset, result)
         is_accepted = error is None or isinstance(error, HarmlessError)
         self.journal.ended(attempt, result, is_accepted=is_accepted)
 
@@ -136,16 +136,16 @@ class SimulatedHandler:
 
     async def _spend(self, job: Job, record: AnyRecord) -> None:
         """Take some time, or the process down."""
-        rng = self.life.rng
+        rng = self.lifetime.rng
         if job.kind is JobKind.KILLER and record.delivery_count <= job.number:
             await asyncio.sleep(rng.choice(_PACES_S))
-            self.kill(self.life)
+            self.kill(self.lifetime)
             await asyncio.Event().wait()
         elif job.kind is JobKind.SLOW:
             await asyncio.sleep(rng.uniform(*_SLOW_S))
         elif job.kind is JobKind.STUBBORN:
-            await self._ignore_cancelling(rng.uniform(_STUBBORN_S, self.life.options.most_stubborn_s))
-        elif job.kind is JobKind.HANGING and self.life.options.timeout is not None and not self.is_mended():
+            await self._ignore_cancelling(rng.uniform(_STUBBORN_S, self.lifetime.options.most_stubborn_s))
+        elif job.kind is JobKind.HANGING and self.lifetime.options.timeout is not None and not self.is_mended():
             await asyncio.sleep(_FOR_EVER_S)
         elif pace_s := rng.choice(_PACES_S):
             await asyncio.sleep(pace_s)
@@ -156,7 +156,7 @@ class SimulatedHandler:
             try:
                 await asyncio.sleep(left_ms / 1000)
             except asyncio.CancelledError:
-                self.world.note(self.life.name, "ignores cancelling")
+                self.world.note(self.lifetime.name, "ignores cancelling")
 
     def _error_of(self, job: Job, record: AnyRecord) -> Exception | None:
         errors: dict[JobKind, Any] = {

@@ -12,7 +12,7 @@ from kafka_groups.share.workers.rules.policy import DeliveryPolicy
 from kafka_groups.share.workers.rules.suspects import LONGEST_ALONE_MS
 from kafka_groups.testing.simulation.checks.ledger import shown
 from kafka_groups.types import RecordId, TopicIdPartition
-from tests.simulation.workers.life import Life
+from tests.simulation.workers.lifetime import WorkerLifetime
 from tests.simulation.workers.plan import Plan, Profile
 
 __all__ = ["HandlerJournal", "JobAttempt"]
@@ -42,7 +42,7 @@ class JobAttempt:
     """One call of a handler for a record.
 
     Attributes:
-        life: Where.
+        lifetime: Where.
         place: The record.
         number: 1 for the first attempt of its delivery.
         delivery_count: The record's.
@@ -51,7 +51,7 @@ class JobAttempt:
         is_single: Whether it is a suspect that runs alone.
     """
 
-    life: Life
+    lifetime: WorkerLifetime
     place: RecordId
     number: int
     delivery_count: int
@@ -62,7 +62,7 @@ class JobAttempt:
 
 @define(eq=False)
 class HandlerJournal:
-    """The attempts of all lives.
+    """The attempts of all lifetimes.
 
     Attributes:
         plan: The run.
@@ -78,41 +78,41 @@ class HandlerJournal:
     now_ms: Callable[[], int]
     violations: list[str]
     sent: KnownDeliveries
-    succeeded: set[tuple[Life, RecordId]] = field(factory=set)
-    last: dict[tuple[Life, RecordId], str] = field(factory=dict)
+    succeeded: set[tuple[WorkerLifetime, RecordId]] = field(factory=set)
+    last: dict[tuple[WorkerLifetime, RecordId], str] = field(factory=dict)
     failures: defaultdict[RecordId, int] = field(factory=lambda: defaultdict(int))
-    _running: defaultdict[Life, dict[RecordId, JobAttempt]] = field(factory=lambda: defaultdict(dict))
-    _mixed_ms: dict[Life, int] = field(factory=dict)
-    _begun: dict[tuple[Life, TopicIdPartition, bytes], int] = field(factory=dict)
+    _running: defaultdict[WorkerLifetime, dict[RecordId, JobAttempt]] = field(factory=lambda: defaultdict(dict))
+    _mixed_ms: dict[WorkerLifetime, int] = field(factory=dict)
+    _begun: dict[tuple[WorkerLifetime, TopicIdPartition, bytes], int] = field(factory=dict)
 
-    def began(self, life: Life, record: AnyRecord, number: int) -> JobAttempt:
+    def began(self, lifetime: WorkerLifetime, record: AnyRecord, number: int) -> JobAttempt:
         """Note that a handler begins, and check that it may."""
-        attempt = self._attempt(life, record, number)
+        attempt = self._attempt(lifetime, record, number)
         self._check_twice(attempt)
         self._check_lock(attempt, record)
         self._check_keys(attempt)
         self._check_suspects(attempt)
         self._check_copies(attempt)
-        self._running[life][attempt.place] = attempt
+        self._running[lifetime][attempt.place] = attempt
         return attempt
 
-    def _attempt(self, life: Life, record: AnyRecord, number: int) -> JobAttempt:
+    def _attempt(self, lifetime: WorkerLifetime, record: AnyRecord, number: int) -> JobAttempt:
         singles_from = DeliveryPolicy(self.plan.delivery_limit).singles_from
-        is_single = record.delivery_count >= singles_from and number == 1 and not life.breaker_is_open
+        is_single = record.delivery_count >= singles_from and number == 1 and not lifetime.breaker_is_open
         return JobAttempt(
-            life,
+            lifetime,
             record_id(record),
             number,
             record.delivery_count,
             record.raw_key,
-            was_probe=life.breaker_is_open,
+            was_probe=lifetime.breaker_is_open,
             is_single=is_single,
         )
 
     def ended(self, attempt: JobAttempt, result: str, *, is_accepted: bool = False) -> None:
         """Note that a handler has ended."""
-        known = attempt.life, attempt.place
-        del self._running[attempt.life][attempt.place]
+        known = attempt.lifetime, attempt.place
+        del self._running[attempt.lifetime][attempt.place]
         self.last[known] = result
         if is_accepted:
             self.succeeded.add(known)
@@ -122,23 +122,23 @@ class HandlerJournal:
     # ---------------------------------------------------------------------------------------------- checks
 
     def _check_twice(self, attempt: JobAttempt) -> None:
-        if attempt.place in self._running[attempt.life]:
+        if attempt.place in self._running[attempt.lifetime]:
             self._violation(attempt, "has two handlers at once in one process")
 
     def _check_lock(self, attempt: JobAttempt, record: AnyRecord) -> None:
         """No handler begins for a record whose lock has ended, but for one right after its process stood still."""
         late_ms = self.now_ms() - delivery_of(record).lock_deadline_ms
-        if late_ms > _LATE_MS and attempt.life.stalled_until_ms + _LATE_MS < self.now_ms():
+        if late_ms > _LATE_MS and attempt.lifetime.stalled_until_ms + _LATE_MS < self.now_ms():
             self._violation(attempt, f"began {late_ms} ms after its lock had ended")
 
     def _check_keys(self, attempt: JobAttempt) -> None:
         key = attempt.key
         if not self.plan.keeps_order or key is None:
             return
-        for other in self._running[attempt.life].values():
+        for other in self._running[attempt.lifetime].values():
             if other.key == key and other.place != attempt.place:
                 self._violation(attempt, f"began while {shown(other.place)} of the same key runs")
-        (partition, offset), by_key = attempt.place, (attempt.life, attempt.place[0], key)
+        (partition, offset), by_key = attempt.place, (attempt.lifetime, attempt.place[0], key)
         if self.sent.delivered(attempt.place) == 1:
             if offset < self._begun.get(by_key, -1):
                 self._violation(attempt, f"began after {self._begun[by_key]} of the same key in {partition}")
@@ -146,10 +146,15 @@ class HandlerJournal:
 
     def _check_suspects(self, attempt: JobAttempt) -> None:
         """Records on one of their last deliveries have the process to themselves, unless suspects waited for long."""
-        lives = attempt.life.in_process if self.plan.keeps_locks else (attempt.life,)
-        others = [other for life in lives for other in self._running[life].values() if other.place != attempt.place]
-        have_waited = [self._has_waited(life) for life in lives]  # each of them, as it notes the time
-        if any(have_waited) or any(life.is_stopping for life in attempt.life.others):
+        lifetimes = attempt.lifetime.in_process if self.plan.keeps_locks else (attempt.lifetime,)
+        others = [
+            other
+            for lifetime in lifetimes
+            for other in self._running[lifetime].values()
+            if other.place != attempt.place
+        ]
+        have_waited = [self._has_waited(lifetime) for lifetime in lifetimes]  # each of them, as it notes the time
+        if any(have_waited) or any(lifetime.is_stopping for lifetime in attempt.lifetime.others):
             return
         if attempt.is_single and others:
             self._violation(attempt, f"is a suspect on delivery {attempt.delivery_count}, and is not alone")
@@ -163,16 +168,16 @@ class HandlerJournal:
         A loss of their locks ends that, so it is known only where locks are kept.
         """
         began_before_ms = self.now_ms() - _LATE_MS
-        for other in attempt.life.others:
+        for other in attempt.lifetime.others:
             if self.plan.profile is Profile.KILLS and any(ms < began_before_ms for ms in other.copying_since_ms):
                 self._violation(attempt, f"began while {other.name} copied last deliveries")
 
-    def _has_waited(self, life: Life) -> bool:
+    def _has_waited(self, lifetime: WorkerLifetime) -> bool:
         """Return whether suspects of a process have waited for so long that they run beside others."""
-        since_ms = self.sent.oldest_suspect_ms(life.member_id)
+        since_ms = self.sent.oldest_suspect_ms(lifetime.member_id)
         if since_ms is not None and self.now_ms() - since_ms >= LONGEST_ALONE_MS:
-            self._mixed_ms[life] = self.now_ms()
-        return self.now_ms() - self._mixed_ms.get(life, 0) < 2 * LONGEST_ALONE_MS
+            self._mixed_ms[lifetime] = self.now_ms()
+        return self.now_ms() - self._mixed_ms.get(lifetime, 0) < 2 * LONGEST_ALONE_MS
 
     def _violation(self, attempt: JobAttempt, what: str) -> None:
-        self.violations.append(f"{attempt.life.name}: {shown(attempt.place)} {what}")
+        self.violations.append(f"{attempt.lifetime.name}: {shown(attempt.place)} {what}")

@@ -15,7 +15,7 @@ from kafka_groups.share.workers.rules.limits import BatchSizes
 from kafka_groups.testing.simulation import SeededFaults
 from tests.simulation.workers.jobs import ERROR_RULES, Job
 
-__all__ = ["FAULTY_S", "LOCK_MS", "LifeOptions", "Plan", "Profile"]
+__all__ = ["FAULTY_S", "LOCK_MS", "LifetimeOptions", "Plan", "Profile"]
 
 LOCK_MS = 5_000
 FAULTY_S = 150
@@ -32,7 +32,7 @@ class Profile(enum.Enum):
     KILLS = "kills"
     """Processes are killed and stopped. Brokers and network work, so that each spent delivery is accounted for."""
     LOCKS = "locks"
-    """The only process lives on, but loses locks: leaders move, connections break, and it stands still."""
+    """The only process lifetimes on, but loses locks: leaders move, connections break, and it stands still."""
     OUTAGES = "outages"
     """Only the sink and the topic for dead letters are down at times: nothing may spend a delivery."""
 
@@ -158,7 +158,7 @@ class Plan:
 
     @property
     def keeps_locks(self) -> bool:
-        """Whether no process loses a lock while it lives."""
+        """Whether no process loses a lock while it lifetimes."""
         return self.profile in {Profile.KILLS, Profile.OUTAGES}
 
     @property
@@ -186,8 +186,8 @@ class Plan:
 
 
 @frozen(kw_only=True)
-class LifeOptions:
-    """The options of the handler in one life of a process.
+class LifetimeOptions:
+    """The options of the handler in one lifetime of a process.
 
     Attributes:
         concurrency: Attempts at once.
@@ -207,7 +207,7 @@ class LifeOptions:
 
     @classmethod
     def drawn(cls, plan: Plan, rng: random.Random) -> Self:
-        """Draw the options of a life."""
+        """Draw the options of a lifetime."""
         batch = checked_batch(rng.choice((2, 5, 20)), rng.choice((0.1, 1.0)))
         is_patient = plan.profile is Profile.LOCKS
         return cls(

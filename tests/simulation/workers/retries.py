@@ -16,7 +16,7 @@ from kafka_groups.share.workers.rules.steps import FailedRecord, InvokeHandler
 from kafka_groups.testing.simulation.checks.ledger import shown
 from kafka_groups.types import RecordId
 from tests.simulation.workers.jobs import ERROR_RULES, FLAKY, FlakyError
-from tests.simulation.workers.life import Life
+from tests.simulation.workers.lifetime import WorkerLifetime
 
 __all__ = ["RetryBook"]
 
@@ -80,16 +80,16 @@ class RetryBook:
         """Return whether others have succeeded between two failures of a record."""
         return self._first_failed[key] < self._successes[key[0]]
 
-    def judge(self, life: Life, place: RecordId, reason: str, delivery_count: int) -> None:
+    def judge(self, lifetime: WorkerLifetime, place: RecordId, reason: str, delivery_count: int) -> None:
         """Check that a record that was given up has used all its retries."""
-        key = id(None if life.handling is None else life.handling.runs), place, delivery_count
+        key = id(None if lifetime.handling is None else lifetime.handling.runs), place, delivery_count
         error = self._errors.get(key)
-        if life.options.batch is not None or isinstance(error, Reject) or reason.startswith("it has held back"):
+        if lifetime.options.batch is not None or isinstance(error, Reject) or reason.startswith("it has held back"):
             return
-        times = (FLAKY if isinstance(error, FlakyError) else life.options.retries).times
+        times = (FLAKY if isinstance(error, FlakyError) else lifetime.options.retries).times
         if self._counted[key] <= times:
             self.violations.append(
-                f"{life.name}: gave up {shown(place)} after {self._counted[key]} failures that count, and {times}"
+                f"{lifetime.name}: gave up {shown(place)} after {self._counted[key]} failures that count, and {times}"
                 f" retries: {reason}"
             )
 

@@ -14,7 +14,7 @@ from kafka_groups.testing.simulation.checks.ledger import GroupLedger, SentReque
 from kafka_groups.types import AcknowledgeType, RecordId, TopicIdPartition
 from tests.simulation.workers.dead_letter_topic import DeadLetterLog
 from tests.simulation.workers.journal import HandlerJournal
-from tests.simulation.workers.life import Life
+from tests.simulation.workers.lifetime import WorkerLifetime
 from tests.simulation.workers.plan import Plan, Profile
 
 __all__ = ["SentAcknowledgements", "watch_acknowledgements"]
@@ -28,7 +28,7 @@ class SentAcknowledgements:
         plan: The run.
         ledger: Follows the same frames.
         violations: Receives what must not happen.
-        lives: By member id.
+        lifetimes: By member id.
         deliveries: How often each record was delivered.
         spent: The deliveries of each record that ended with a release or the end of a process: member and count.
         unseen: Kills of members whose fetch had no response yet. It may have acquired records that nobody saw.
@@ -40,7 +40,7 @@ class SentAcknowledgements:
     journal: HandlerJournal = field(init=False)
     letters: DeadLetterLog = field(init=False)
     now_ms: Any = field(kw_only=True)
-    lives: dict[str, Life] = field(factory=dict)
+    lifetimes: dict[str, WorkerLifetime] = field(factory=dict)
     deliveries: Counter[RecordId] = field(factory=Counter)
     spent: defaultdict[RecordId, set[tuple[str, int]]] = field(factory=lambda: defaultdict(set))
     unseen: int = 0
@@ -77,7 +77,7 @@ class SentAcknowledgements:
             if kind is AcknowledgeType.RELEASE:
                 self._spend(place, member_id)
             elif kind in (AcknowledgeType.ACCEPT, AcknowledgeType.REJECT):
-                self._judge(self.lives[member_id], place, kind)
+                self._judge(self.lifetimes[member_id], place, kind)
 
     def answered(self, sent: SentRequest, response: Any) -> None:
         """Note deliveries."""
@@ -108,20 +108,24 @@ class SentAcknowledgements:
 
     # -------------------------------------------------------------------------------------------- what is due
 
-    def _judge(self, life: Life, place: RecordId, kind: AcknowledgeType) -> None:
-        is_due = (life, place) in self.journal.succeeded if kind is AcknowledgeType.ACCEPT else self._may(life, place)
+    def _judge(self, lifetime: WorkerLifetime, place: RecordId, kind: AcknowledgeType) -> None:
+        is_due = (
+            (lifetime, place) in self.journal.succeeded
+            if kind is AcknowledgeType.ACCEPT
+            else self._may(lifetime, place)
+        )
         if not is_due:
-            last = self.journal.last.get((life, place), "nothing")
-            self._violation(place, f"{kind.name} by {life.name}, where {last} was the last result")
+            last = self.journal.last.get((lifetime, place), "nothing")
+            self._violation(place, f"{kind.name} by {lifetime.name}, where {last} was the last result")
 
-    def _may(self, life: Life, place: RecordId) -> bool:
+    def _may(self, lifetime: WorkerLifetime, place: RecordId) -> bool:
         """Return whether a process may reject a record."""
-        last = self.journal.last.get((life, place))
-        if (life, place) in self.letters.confirmed or last == "WorthlessError":
+        last = self.journal.last.get((lifetime, place))
+        if (lifetime, place) in self.letters.confirmed or last == "WorthlessError":
             return True
-        has_failed = last is not None and (life, place) not in self.journal.succeeded
-        is_blocking = life.plan.on_blocked is OnError.REJECT and has_failed
-        return is_blocking or (not life.plan.has_letters and last == "Reject")
+        has_failed = last is not None and (lifetime, place) not in self.journal.succeeded
+        is_blocking = lifetime.plan.on_blocked is OnError.REJECT and has_failed
+        return is_blocking or (not lifetime.plan.has_letters and last == "Reject")
 
     def _violation(self, place: RecordId, what: str) -> None:
         self.violations.append(f"{shown(place)}: {what}")

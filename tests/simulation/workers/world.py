@@ -26,8 +26,8 @@ from tests.simulation.workers.dead_letter_topic import DeadLetterLog, Unreliable
 from tests.simulation.workers.handler import SimulatedHandler, Sink
 from tests.simulation.workers.jobs import FatalError, Job, JobKind
 from tests.simulation.workers.journal import HandlerJournal
-from tests.simulation.workers.life import Life
-from tests.simulation.workers.plan import FAULTY_S, LifeOptions, Plan
+from tests.simulation.workers.lifetime import WorkerLifetime
+from tests.simulation.workers.plan import FAULTY_S, LifetimeOptions, Plan
 from tests.simulation.workers.retries import RetryBook
 from tests.simulation.workers.sent_acknowledgements import SentAcknowledgements, watch_acknowledgements
 from tests.simulation.workers.verdict import judge_results
@@ -64,7 +64,7 @@ class WorkersRun:
         letters: What was copied.
         retries: Which failures used a retry.
         sink: Where results go.
-        lives: All lives of the first handler of all processes. The last one of a process is the current one.
+        lifetimes: All lifetimes of the first handler of all processes. The last one of a process is the current one.
     """
 
     world: SimulatedWorld
@@ -74,7 +74,7 @@ class WorkersRun:
     letters: DeadLetterLog
     retries: RetryBook
     sink: Sink = field(factory=Sink)
-    lives: list[Life] = field(factory=list)
+    lifetimes: list[WorkerLifetime] = field(factory=list)
     processes: dict[str, SimulatedProcess] = field(factory=dict)
 
     @classmethod
@@ -93,16 +93,16 @@ class WorkersRun:
         """Source of all randomness."""
         return self.world.rng
 
-    def current(self, process: SimulatedProcess) -> Life | None:
-        """Return the life of a process that began last."""
-        return next((life for life in reversed(self.lives) if life.process is process), None)
+    def current(self, process: SimulatedProcess) -> WorkerLifetime | None:
+        """Return the lifetime of a process that began last."""
+        return next((lifetime for lifetime in reversed(self.lifetimes) if lifetime.process is process), None)
 
-    def kill(self, life: Life) -> None:
-        """Kill the process of a life."""
-        self.world.note(life.name, "killed")
-        for each in life.in_process:
+    def kill(self, lifetime: WorkerLifetime) -> None:
+        """Kill the process of a lifetime."""
+        self.world.note(lifetime.name, "killed")
+        for each in lifetime.in_process:
             self.sent.killed(each.member_id)
-        life.process.kill()
+        lifetime.process.kill()
 
     def is_mended(self, plan: Plan) -> bool:
         """Return whether poison of a handler is good by now, because nothing else would end it."""
@@ -158,35 +158,37 @@ async def _play(run: WorkersRun) -> None:
 
 
 async def _live(run: WorkersRun, name: str) -> None:
-    """One life of a worker process."""
+    """One lifetime of a worker process."""
     await asyncio.sleep(0)  # until `start` has returned
     rng = random.Random(run.rng.random())
-    lives = _lives(run, run.processes[name], rng)
-    life = lives[0]
-    run.lives.append(life)
-    run.world.note(life.name, "begins", *(each.options for each in lives))
-    runtime = _runtime(run, life)
+    lifetimes = _lifetimes(run, run.processes[name], rng)
+    lifetime = lifetimes[0]
+    run.lifetimes.append(lifetime)
+    run.world.note(lifetime.name, "begins", *(each.options for each in lifetimes))
+    runtime = _runtime(run, lifetime)
     try:
         await runtime.start()
     except ConfigurationError as error:
-        run.world.violations.append(f"{life.name}: refuses to start: {error}")
+        run.world.violations.append(f"{lifetime.name}: refuses to start: {error}")
         raise
-    for each in lives:
+    for each in lifetimes:
         each.has_started(runtime)
-        run.sent.lives[each.member_id] = each
-    await _until_stopped(run, life, runtime)
+        run.sent.lifetimes[each.member_id] = each
+    await _until_stopped(run, lifetime, runtime)
 
 
-def _lives(run: WorkersRun, process: SimulatedProcess, rng: random.Random) -> Sequence[Life]:
+def _lifetimes(run: WorkersRun, process: SimulatedProcess, rng: random.Random) -> Sequence[WorkerLifetime]:
     """Return the handlers of a process that begins."""
-    number = len(run.lives)
-    lives = [Life(number, process, plan, LifeOptions.drawn(plan, rng), rng) for plan in run.plan.by_handler]
-    for life in lives:
-        life.others = [other for other in lives if other is not life]
-    return lives
+    number = len(run.lifetimes)
+    lifetimes = [
+        WorkerLifetime(number, process, plan, LifetimeOptions.drawn(plan, rng), rng) for plan in run.plan.by_handler
+    ]
+    for lifetime in lifetimes:
+        lifetime.others = [other for other in lifetimes if other is not lifetime]
+    return lifetimes
 
 
-async def _until_stopped(run: WorkersRun, life: Life, runtime: WorkerRuntime) -> None:
+async def _until_stopped(run: WorkersRun, lifetime: WorkerLifetime, runtime: WorkerRuntime) -> None:
     waiting = asyncio.create_task(runtime.wait())
     try:
         await asyncio.shield(waiting)
@@ -195,53 +197,55 @@ async def _until_stopped(run: WorkersRun, life: Life, runtime: WorkerRuntime) ->
         runtime.stop(round(1000 * SHUTDOWN_S))
         await asyncio.wait([waiting])
         took_s = (run.world.clock.now_ms() - began_ms) / 1000
-        run.world.note(life.name, "stopped", took_s)
+        run.world.note(lifetime.name, "stopped", took_s)
         if took_s > SHUTDOWN_S + CLOSE_S:
-            run.world.violations.append(f"{life.name}: took {took_s:.1f} s to stop")
+            run.world.violations.append(f"{lifetime.name}: took {took_s:.1f} s to stop")
         if waiting.exception() is None:
             raise
 
 
-def _runtime(run: WorkersRun, life: Life) -> WorkerRuntime:
+def _runtime(run: WorkersRun, lifetime: WorkerLifetime) -> WorkerRuntime:
     settings = RuntimeSettings(
         group_id=GROUP,
         given={
             "bootstrap_servers": run.world.cluster.bootstrap_servers,
-            "client_id": life.name,
+            "client_id": lifetime.name,
             "fetch_max_wait_ms": 2_000,
             "request_timeout_ms": 6_000,
             "default_api_timeout_ms": 20_000,
         },
         environment=run.world.environment(),
         shutdown_ms=round(1000 * SHUTDOWN_S),
-        letters=partial(_letters, run, life),
+        letters=partial(_letters, run, lifetime),
         timer=lambda: run.world.clock.now_ms() / 1000,
     )
-    return WorkerRuntime(settings, [_spec(run, each) for each in life.in_process], None, WorkerTelemetry(GROUP))
+    return WorkerRuntime(settings, [_spec(run, each) for each in lifetime.in_process], None, WorkerTelemetry(GROUP))
 
 
-def _spec(run: WorkersRun, life: Life) -> HandlerSpec:
-    handler = SimulatedHandler(run.world, life, run.journal, run.sink, partial(run.is_mended, life.plan), run.kill)
-    function: Callable[..., object] = handler.batch if life.plan.is_batch else handler.single
+def _spec(run: WorkersRun, lifetime: WorkerLifetime) -> HandlerSpec:
+    handler = SimulatedHandler(
+        run.world, lifetime, run.journal, run.sink, partial(run.is_mended, lifetime.plan), run.kill
+    )
+    function: Callable[..., object] = handler.batch if lifetime.plan.is_batch else handler.single
     return checked_handler(
-        function, life.plan.topic, batch=life.options.batch, options=life.options.keywords(life.plan)
+        function, lifetime.plan.topic, batch=lifetime.options.batch, options=lifetime.options.keywords(lifetime.plan)
     )
 
 
-def _letters(run: WorkersRun, first: Life, topic: str) -> DeadLetterWriting:
-    life = next(each for each in first.in_process if each.plan.letters == topic)
+def _letters(run: WorkersRun, first: WorkerLifetime, topic: str) -> DeadLetterWriting:
+    lifetime = next(each for each in first.in_process if each.plan.letters == topic)
 
     async def later(write: WritePending, letters: Sequence[PendingDeadLetter]) -> Exception | None:
         began_ms = run.world.clock.now_ms()
         is_early = any(letter.reason == "before processing" and not letter.is_repeated for letter in letters)
         if is_early:
-            life.copying_since_ms.append(began_ms)
-        await asyncio.sleep(life.rng.choice(_LETTER_S))
+            lifetime.copying_since_ms.append(began_ms)
+        await asyncio.sleep(lifetime.rng.choice(_LETTER_S))
         if is_early:
-            life.copying_since_ms.remove(began_ms)
+            lifetime.copying_since_ms.remove(began_ms)
         return write(letters)
 
-    producer = UnreliableDeadLetterProducer(run.world, life, run.letters, run.partition)
+    producer = UnreliableDeadLetterProducer(run.world, lifetime, run.letters, run.partition)
     return HandlerDeadLetterWriter(topic, GROUP, {}, producer, later)
 
 
@@ -258,22 +262,22 @@ async def _restart_killed(run: WorkersRun) -> None:
 
 
 async def _kill_any(run: WorkersRun) -> None:
-    life = _any(run)
-    if life is not None:
+    lifetime = _any(run)
+    if lifetime is not None:
         run.world.struck["process_killed"] += 1
-        run.kill(life)
+        run.kill(lifetime)
 
 
 async def _stall_any(run: WorkersRun) -> None:
-    life = _any(run)
-    if life is not None:
+    lifetime = _any(run)
+    if lifetime is not None:
         run.world.struck["process_stalled"] += 1
-        await life.process.stall(run.rng.uniform(0.1, 20))
-        for each in life.in_process:
+        await lifetime.process.stall(run.rng.uniform(0.1, 20))
+        for each in lifetime.in_process:
             each.stalled_until_ms = run.world.clock.now_ms()
 
 
-def _any(run: WorkersRun) -> Life | None:
+def _any(run: WorkersRun) -> WorkerLifetime | None:
     running = [process for process in run.processes.values() if process.is_running]
     return run.current(run.rng.choice(running)) if running else None
 

@@ -228,9 +228,9 @@ def test_held_records_are_logged_less_and_less_often(caplog: pytest.LogCaptureFi
 # ------------------------------------------------------------------------------------ while the sink is away
 
 
-def away_for(desk_clock: Callable[[], ManualClock], until_ms: int) -> Callable[[ShareBatch], None]:
+def away_for(outage_clock: Callable[[], ManualClock], until_ms: int) -> Callable[[ShareBatch], None]:
     def process(batch: ShareBatch) -> None:
-        if desk_clock().now_ms() < until_ms:
+        if outage_clock().now_ms() < until_ms:
             raise ConnectionError("the sink is away")
 
     return process

@@ -100,9 +100,9 @@ def test_a_lost_table_of_empty_keys_is_damage(folder: Path) -> None:
         found_state(folder, check=False)
 
 
-@pytest.mark.parametrize("portion", [1 << 30, 1_000])
-def test_rows_out_of_order_are_found_by_a_check(folder: Path, monkeypatch: pytest.MonkeyPatch, portion: int) -> None:
-    monkeypatch.setattr(page_reader, "_PORTION_BYTES", portion)
+@pytest.mark.parametrize("part", [1 << 30, 1_000])
+def test_rows_out_of_order_are_found_by_a_check(folder: Path, monkeypatch: pytest.MonkeyPatch, part: int) -> None:
+    monkeypatch.setattr(page_reader, "_PART_BYTES", part)
     assert found_state(folder, check=True).stores["counts"].rows == len(ROWS)
     replace(folder, b"key04997", b"key00001")
     assert found_state(folder, check=False).stores["counts"].rows == len(ROWS)

@@ -25,7 +25,7 @@ def with_two_handlers(world: WorkerWorld) -> Worker:
             raise KeyError("no such tenant")
 
     @worker.handler(DEAD)
-    async def bury(value: bytes) -> None: ...
+    async def invoice(value: bytes) -> None: ...
 
     return worker
 
@@ -48,7 +48,7 @@ def test_a_worker_that_an_error_of_its_own_stopped_is_not_live_and_has_logged_th
         run = HandlerDriver.run
 
         async def crash(driver: HandlerDriver) -> None:
-            if "bury" in repr(driver):
+            if "invoice" in repr(driver):
                 raise ZeroDivisionError("a defect")
             await run(driver)
 
@@ -56,10 +56,10 @@ def test_a_worker_that_an_error_of_its_own_stopped_is_not_live_and_has_logged_th
         runtime = world.runtime(with_two_handlers(world))
         await runtime.start()
         health = await reach_not_live(runtime)
-        reason = "handler bury: the worker was stopped by ZeroDivisionError: a defect"
+        reason = "handler invoice: the worker was stopped by ZeroDivisionError: a defect"
         assert health == Health(is_live=False, is_ready=False, reasons=(reason,))
         [logged] = errors_of(caplog)
-        assert logged.getMessage() == "Handler bury: the worker stops because of an error"
+        assert logged.getMessage() == "Handler invoice: the worker stops because of an error"
         assert logged.exc_info is not None
         assert isinstance(logged.exc_info[1], ZeroDivisionError)
         with pytest.raises(ZeroDivisionError):

@@ -1,4 +1,4 @@
-"""Random lives of clients, brokers and logs: what must always hold for a classic group, and that it always recovers."""
+"""Random actions of clients, brokers and logs: what must hold for a classic group, and that it always recovers."""
 
 import random
 
@@ -28,7 +28,7 @@ SUBSCRIPTIONS = (
 """All have both protocols. After loading, members only support the chosen one, as in Kafka."""
 
 
-class Life:
+class ReactingClient:
     """A client that reacts to responses as a consumer does."""
 
     def __init__(self, cluster: Cluster, chance: random.Random, instance: str | None) -> None:
@@ -97,22 +97,22 @@ class World:
     def __init__(self, seed: int) -> None:
         self.chance = random.Random(seed)
         self.cluster = Cluster()
-        self.lives = [Life(self.cluster, self.chance, instance) for instance in INSTANCES]
+        self.clients = [ReactingClient(self.cluster, self.chance, instance) for instance in INSTANCES]
 
     def step(self) -> None:
         """Let something happen."""
-        life = self.chance.choice(self.lives)
+        client = self.chance.choice(self.clients)
         what = self.chance.random()
         try:
             if what < 0.70:
-                life.act()
+                client.act()
             elif what < 0.80:
                 self.cluster.advance(self.chance.choice((1, 500, 3_000, 11_000, REBALANCE_MS)))
             elif what < 0.90:
-                life.start()
-            elif what < 0.94 and life.client.member_id:
-                life.client.leave()
-                life.start()
+                client.start()
+            elif what < 0.94 and client.client.member_id:
+                client.client.leave()
+                client.start()
             elif what < 0.96:
                 self.move()
             elif what < 0.98:
@@ -127,8 +127,8 @@ class World:
 
     def disconnect(self) -> None:
         """Nobody gets the responses that were outstanding."""
-        for life in self.lives:
-            life.disconnected()
+        for client in self.clients:
+            client.disconnected()
 
 
 def check(cluster: Cluster) -> None:
@@ -188,14 +188,14 @@ def test_a_group_stays_consistent_and_becomes_stable_when_the_trouble_is_over(se
         check(world.cluster)
     world.cluster.refuses = False
     for _ in range(QUIET_STEPS):
-        for life in world.lives:
-            life.act()
+        for client in world.clients:
+            client.act()
         world.cluster.advance(500)
         check(world.cluster)
     cluster = world.cluster
     assert cluster.state == "Stable"
-    assert {life.phase for life in world.lives} == {"in"}
-    assert set(cluster.group.members) == {life.client.member_id for life in world.lives}
+    assert {client.phase for client in world.clients} == {"in"}
+    assert set(cluster.group.members) == {client.client.member_id for client in world.clients}
     assert cluster.group.static_members.keys() == {instance for instance in INSTANCES if instance is not None}
     world.move()
-    assert {life.client.heartbeat() for life in world.lives} == {NONE}
+    assert {client.client.heartbeat() for client in world.clients} == {NONE}

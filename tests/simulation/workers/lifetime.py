@@ -1,4 +1,4 @@
-"""One life of a simulated worker process, and of each handler in it."""
+"""One lifetime of a simulated worker process, and of each handler in it."""
 
 import random
 from collections.abc import Sequence
@@ -8,17 +8,17 @@ from attrs import define, field
 from kafka_groups.share.workers.rules.handling import RecordHandling
 from kafka_groups.share.workers.running.runtime import WorkerRuntime
 from kafka_groups.testing.simulation import SimulatedProcess
-from tests.simulation.workers.plan import LifeOptions, Plan
+from tests.simulation.workers.plan import LifetimeOptions, Plan
 
-__all__ = ["Life"]
+__all__ = ["WorkerLifetime"]
 
 
 @define(eq=False)
-class Life:
+class WorkerLifetime:
     """A handler from a start of its process to the end.
 
     Attributes:
-        number: Counts the lives of the processes of a run. All handlers of a process have the same.
+        number: Counts the lifetimes of the processes of a run. All handlers of a process have the same.
         process: The process.
         plan: Of the handler.
         options: Of the handler.
@@ -33,12 +33,12 @@ class Life:
     number: int
     process: SimulatedProcess
     plan: Plan
-    options: LifeOptions
+    options: LifetimeOptions
     rng: random.Random
     member_id: str = ""
     stalled_until_ms: int = 0
     handling: "RecordHandling[object] | None" = field(default=None, repr=False)
-    others: "Sequence[Life]" = field(default=(), repr=False)
+    others: "Sequence[WorkerLifetime]" = field(default=(), repr=False)
     copying_since_ms: list[int] = field(factory=list)
 
     @property
@@ -47,7 +47,7 @@ class Life:
         return f"{self.process.name}.{self.number}" + (f"/{self.plan.handler}" if self.plan.handlers > 1 else "")
 
     @property
-    def in_process(self) -> "Sequence[Life]":
+    def in_process(self) -> "Sequence[WorkerLifetime]":
         """All handlers of the process."""
         return (self, *self.others)
 
