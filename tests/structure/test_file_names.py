@@ -20,10 +20,12 @@ CHECKED = {
     "cli": ("demo",),
     "client": (),
     "config": (),
+    "errors": (),
     "librdkafka": (),
     "net": (),
     "processes": (),
     "protocol": (),
+    "records": (),
     "serdes": (),
     "share": (),
     "spark": (),
@@ -47,6 +49,10 @@ def doubles(part: Path, alike: Collection[str] = ()) -> dict[str, set[str]]:
 def singular(name: str) -> str:
     """A name whose words have lost their last s."""
     return "_".join(word.removesuffix("s") for word in name.split("_"))
+
+
+def test_every_part_is_checked() -> None:
+    assert CHECKED.keys() == {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
 
 
 @pytest.mark.parametrize("part", CHECKED)

@@ -1,12 +1,13 @@
 """Definitions of windows: how records fall into spans of time."""
 
 import functools
+import inspect
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Concatenate, ParamSpec, TypeVar
 
 from kafka_groups.errors import ConfigurationError
-from kafka_groups.errors.texts import sentences
+from kafka_groups.errors.texts import counted, sentences
 from kafka_groups.serdes import Window
 from kafka_groups.streams.state.durations import milliseconds
 from kafka_groups.streams.state.timed_rows import MAX_MS
@@ -19,9 +20,18 @@ _W = TypeVar("_W")
 
 def _needs_grace(init: Callable[Concatenate[_W, _P], None]) -> Callable[Concatenate[_W, _P], None]:
     """Explain the grace to a caller that leaves it out, together with what is wrong with the other durations."""
+    _self, *parameters = inspect.signature(init).parameters.values()
+    named = [each.name for each in parameters if each.kind is inspect.Parameter.KEYWORD_ONLY]
+    positions = len(parameters) - len(named)
 
     @functools.wraps(init)
     def checked(windows: _W, /, *args: _P.args, **given: _P.kwargs) -> None:
+        # Python would count the object itself, and the grace that is added below.
+        if len(args) > positions:
+            raise TypeError(
+                f"{type(windows).__name__} got {counted(len(args), 'argument')} without a name and takes {positions}. "
+                f"Give the others by name: {', '.join(f'{name}=' for name in named)}"
+            )
         if "grace" in given:
             return init(windows, *args, **given)
         problem = ""

@@ -20,13 +20,13 @@ from kafka_groups.streams.errors import (
 )
 from kafka_groups.streams.queries.paged_rows import PagedRows, rows_of_each
 from kafka_groups.streams.queries.placement import default_partition
-from kafka_groups.streams.state.engine import KeyedBytes, MemoryEngine
-from kafka_groups.streams.state.opened_state import open_state
+from kafka_groups.streams.state.engine import KeyedBytes
+from kafka_groups.streams.state.opened_state import rowless_state
 from kafka_groups.streams.state.position import Position, position_of
 from kafka_groups.streams.state.rows import FoundValue
 from kafka_groups.streams.state.segments import MAX_MS
 from kafka_groups.streams.state.session_stores import StoredSession
-from kafka_groups.streams.state.state_store import RecordContext, StoreSurroundings
+from kafka_groups.streams.state.state_store import RecordContext
 from kafka_groups.streams.state.stored_rows import KeyPart, PageOf, RowsPart, StorePart, TimePart
 from kafka_groups.streams.state.versioned_stores import StoredVersion
 from kafka_groups.streams.state.window_stores import StoredWindow
@@ -110,8 +110,7 @@ class GatheredState:
         self._question = question
         self._active_of = active_of
         self._clock = clock
-        surroundings = StoreSurroundings(topic=topic, engine=MemoryEngine(), record=RecordContext(), is_caching=False)
-        self._codec: Any = open_state(place.definition, surroundings)  # knows serdes and layouts, and has no rows
+        self._codec: Any = rowless_state(place.definition, topic)
         self._known: frozenset[tuple[int, int]] = frozenset()
         self._last_count = 1
         self._lock = threading.Lock()

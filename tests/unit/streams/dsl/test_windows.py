@@ -104,3 +104,16 @@ def test_windows_without_a_grace_are_refused() -> None:
     make = TimeWindows
     with pytest.raises(TypeError, match=r"missing 1 required .*'size'"):
         make(grace=ZERO)
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "told"),
+    [
+        (JoinWindows, (5,), "got 1 argument without a name and takes 0.*: before=, after=, grace=$"),
+        (TimeWindows, (SECOND, SECOND), "got 2 arguments without a name and takes 1.*: advance=, grace=$"),
+        (SessionWindows, (SECOND, ZERO), "got 2 arguments without a name and takes 1.*: grace=$"),
+    ],
+)
+def test_durations_without_their_names_are_refused(kind: Any, given: tuple[object, ...], told: str) -> None:
+    with pytest.raises(TypeError, match=f"^{kind.__name__} {told}"):
+        kind(*given)
