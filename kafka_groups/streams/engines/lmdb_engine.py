@@ -1,8 +1,9 @@
 """The committed state of a task on disk: one LMDB environment, which one process writes to."""
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from shutil import disk_usage
 from struct import Struct
@@ -214,7 +215,7 @@ class LmdbEngine:
         if not self._changes_anything(changes, positions, notes):
             return
         self._reading = None
-        with self._told():
+        with self._told(partial(_bytes_of, changes)):
             while True:
                 try:
                     self._write(changes, positions, notes)
@@ -410,20 +411,27 @@ class LmdbEngine:
     # ------------------------------------------------------------------------------------ errors
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _told(self, needed: Callable[[], int] | None = None) -> Iterator[None]:
         try:
             yield
         except (OSError, self._lmdb.Error) as error:
-            raise self._error(error) from error
+            raise self._error(error, None if needed is None else needed()) from error
 
-    def _error(self, error: Exception) -> StateFilesError:
-        told = files_error(self._lmdb, self._path, error)
+    def _error(self, error: Exception, needed: int | None = None) -> StateFilesError:
+        told = files_error(self._lmdb, self._path, error, needed)
         self.is_damaged |= isinstance(told, CorruptedStateError)
         return told
 
 
-def files_error(lmdb: ModuleType, path: Path, error: Exception) -> StateFilesError:
-    """Return an error of LMDB or the operating system as one that tells damage from a disk that cannot be used."""
+def files_error(lmdb: ModuleType, path: Path, error: Exception, needed: int | None = None) -> StateFilesError:
+    """Return an error of LMDB or the operating system as one that tells damage from a disk that cannot be used.
+
+    Args:
+        lmdb: The package.
+        path: The folder of the files.
+        error: The error.
+        needed: The bytes of what could not be written; None if nothing was written.
+    """
     damage = (
         lmdb.CorruptedError,
         lmdb.PageNotFoundError,
@@ -436,7 +444,9 @@ def files_error(lmdb: ModuleType, path: Path, error: Exception) -> StateFilesErr
         return CorruptedStateError(f"the store files in {path} are damaged: {error}")
     free = disk_usage(path).free if path.exists() else 0
     text = f"The store files in {path} cannot be used: {error}"
-    return StateDiskError(sentences(text, f"{free:,} bytes are free there", "Free some space, or check the disk"))
+    # Pages that change are written anew, so that a commit takes more room than what it changes.
+    more = "" if needed is None else f", and the commit needs more than {needed:,}"
+    return StateDiskError(sentences(text, f"{free:,} bytes are free there{more}", "Free some space, or check the disk"))
 
 
 @define(eq=False)
@@ -494,6 +504,12 @@ class SnapshotTable:
     def scan(self, low: bytes, high: bytes | None, *, reverse: bool = False) -> Iterator[KeyedBytes]:
         """Iterate over the pairs with `low` <= key < `high` in the order of their keys. None: to the last key."""
         return iter(()) if self._rows is None else self._rows.scan(self._txn, low, high, reverse=reverse)
+
+
+def _bytes_of(changes: Changes) -> int:
+    """Return the bytes of the keys and values of changes."""
+    rows = (row for changed in changes.values() if changed is not None for row in changed.items())
+    return sum(len(key) + len(value or b"") for key, value in rows)
 
 
 def _place_bytes(place: TopicPartition) -> bytes:

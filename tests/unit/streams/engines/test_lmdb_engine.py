@@ -457,7 +457,8 @@ def test_a_commit_that_the_disk_refuses_leaves_what_there_was(
         (engine.load if is_load else engine.commit)({"s": {b"a": b"2"}, "t": ROWS}, {PLACE: 2}, {"s#time": b"2"})
     told = str(caught.value)
     assert f"The store files in {tmp_path} cannot be used: {error}. " in told
-    assert " bytes are free there. Free some space, or check the disk." in told
+    needed = 2 + sum(len(key) + len(value) for key, value in ROWS.items())
+    assert f" bytes are free there, and the commit needs more than {needed:,}. Free some space, or" in told
     assert caught.value.retriable
     assert not engine.is_damaged
     engine._env = env

@@ -11,7 +11,7 @@ import lmdb
 import pytest
 
 from kafka_groups import serdes
-from kafka_groups.streams import StreamsBuilder, Topology, stores
+from kafka_groups.streams import Optimization, StreamsBuilder, Topology, stores
 from kafka_groups.streams.engines.generations import Generation
 from kafka_groups.streams.engines.lmdb_engine import LmdbEngine
 from kafka_groups.streams.engines.opening import DiskEngines
@@ -150,6 +150,28 @@ async def test_a_store_that_was_on_disk_and_is_in_memory_now_is_restored(disk: D
     again = await counted(disk.process(kafka, topology=two_stores(is_kept=False)))
     assert kept(again) == kept(again, "others") == Counter(WORDS)
     assert again.worker.sensors.restored.total == len(set(WORDS))
+
+
+@BOTH_GUARANTEES
+async def test_a_source_that_serves_as_changelog_continues_at_the_committed_offset(
+    disk: Disk, is_exactly_once: bool
+) -> None:
+    builder = StreamsBuilder(optimization=Optimization.SOURCE_TOPICS_AS_CHANGELOGS)
+    rows = stores.timestamped_key_value("rows", serdes.string, serdes.string, persistent=True)
+    builder.table("words", key=serdes.string, value=serdes.string, store=rows)
+    topology, kafka = builder.build(), with_words()
+    settings: Any = {"topology": topology, "is_exactly_once": is_exactly_once}
+    first = await counted(disk.process(kafka, **settings))
+    assert first.worker.tasks[TASK].engine.positions == {INPUT: len(WORDS)}
+    await first.worker.close()
+    kafka.produce("words", "is", "new")
+    second = await counted(disk.process(kafka, **settings))
+    assert second.worker.sensors.restored.total == 0
+    task = second.worker.tasks[TASK]
+    assert task.engine.positions == {INPUT: len(WORDS) + 1}
+    assert [key for key, _ in task.engine.table("rows").scan(b"", None)] == sorted(
+        word.encode() for word in {*WORDS, "is"}
+    )
 
 
 async def test_a_changelog_that_was_emptied_wipes_the_store_and_the_next_commit_has_the_logs_position(
