@@ -81,6 +81,14 @@ def test_other_errors_end_the_member(code: ErrorCode) -> None:
     assert member.quiet_ms() == NEVER_MS
 
 
+def test_a_group_that_vanished_says_what_happened_and_what_to_do() -> None:
+    member = Member().joined(A)
+    member.refuse(member.heartbeat(), ErrorCode.GROUP_ID_NOT_FOUND)
+    error = str(member.errors.fatal)
+    for told in ("'app' does not exist any more", "deleted it", "lost their data", "offset_reset"):
+        assert told in error
+
+
 def test_a_broker_without_streams_groups_ends_the_member() -> None:
     member = Member().started()
     member.membership.on_failure(member.send(), UnsupportedVersionError("too old"), member.now_ms)
