@@ -235,7 +235,7 @@ class _Application:
         1,000 rows, and each page of a task is of one moment. 30 seconds after an iterator has begun, it raises
         `InvalidStateStoreError`. With several workers, stores on disk are read from their files. For others, this
         method and each question block until all workers have answered, which takes a millisecond or two while they
-        work.
+        work. A view and this method block in a program of asyncio, too: ask in a thread there (`asyncio.to_thread`).
 
         Args:
             store: Its definition, which makes the result typed, or its name.

@@ -19,10 +19,10 @@ from typing import assert_type
 from kafka_groups import serdes
 from kafka_groups.serdes import Windowed
 from kafka_groups.streams import (
-    EmitStrategy, ErrorContext, ErrorResponse, GlobalKTable, JoinWindows, KeyValueStore, KGroupedStream, KStream,
-    KTable, Processor, ProcessorContext, PunctuationType, Record, SessionStore, SessionWindows, SlidingWindows,
-    StreamsBuilder, Suppressed, TimestampedKeyValueStore, TimeWindows, Topology, UnlimitedWindows,
-    VersionedKeyValueStore, WindowStore, stores,
+    AsyncKafkaStreams, EmitStrategy, ErrorContext, ErrorResponse, GlobalKTable, JoinWindows, KafkaStreams,
+    KeyValueStore, KGroupedStream, KStream, KTable, Position, Processor, ProcessorContext, PunctuationType, Record,
+    SessionStore, SessionWindows, SlidingWindows, StreamsBuilder, Suppressed, TimestampedKeyValueStore, TimeWindows,
+    Topology, UnlimitedWindows, VersionedKeyValueStore, WindowStore, stores,
 )
 from kafka_groups.testing.topology_driver import TopologyTestDriver
 
@@ -191,6 +191,14 @@ def opened(context: ProcessorContext[str, Order]) -> None:
     assert_type(context.store(RECENT), WindowStore[str, int])
     assert_type(context.store(VISITS), SessionStore[str, Visit])
     assert_type(context.store(NAMES), VersionedKeyValueStore[str, Customer])
+
+def asked(app: KafkaStreams, other: AsyncKafkaStreams) -> None:
+    assert_type(app.store(COUNTS).get("to"), int | None)
+    assert_type(app.store(LATEST, 0, allow_stale=True), KeyValueStore[str, Order])
+    assert_type(app.store(RECENT), WindowStore[str, int])
+    assert_type(app.store(VISITS, timeout=1), SessionStore[str, Visit])
+    assert_type(app.store(NAMES, at_least=Position({"names": {0: 1}})), VersionedKeyValueStore[str, Customer])
+    assert_type(other.store(COUNTS), KeyValueStore[str, int])
 
 def on_error(context: ErrorContext, record: Record[object, object], error: Exception) -> ErrorResponse:
     return ErrorResponse.RESUME if isinstance(error, ValueError) else ErrorResponse.FAIL
