@@ -58,6 +58,51 @@ def test_an_application_whose_directory_cannot_be_used_ends_with_an_error(tmp_pa
     assert app.close()
 
 
+def on_disk(kind: Any, state_dir: Path) -> Any:
+    return kind(
+        counting,
+        application_id="counts",
+        bootstrap_servers="localhost:1",
+        state_dir=state_dir,
+        default_dsl_store="lmdb",
+    )
+
+
+def left_files(state_dir: Path) -> Path:
+    """The files of a task that a process before has left."""
+    left = state_dir / "app-counts" / "tasks" / "0_0" / "1" / "mark.json"
+    left.parent.mkdir(parents=True, exist_ok=True)
+    left.touch()
+    return left
+
+
+def test_files_are_deleted_on_request_unless_an_application_uses_them(tmp_path: Path) -> None:
+    app, other = on_disk(KafkaStreams, tmp_path), on_disk(KafkaStreams, tmp_path)
+    left = left_files(tmp_path)
+    app.clean_up()
+    assert not left.exists()
+    left_files(tmp_path)
+    with app:
+        with pytest.raises(IllegalStateError, match=r"uses its stores\. Call clean_up before start, or after close"):
+            app.clean_up()
+        with pytest.raises(ConfigurationError, match="Another process of the application uses"):
+            other.clean_up()
+        assert left.exists()
+    app.clean_up()
+    assert not left.exists()
+
+
+async def test_files_are_deleted_on_request_for_asyncio(tmp_path: Path) -> None:
+    app = on_disk(AsyncKafkaStreams, tmp_path)
+    left = left_files(tmp_path)
+    async with app:
+        with pytest.raises(IllegalStateError, match="uses its stores"):
+            await app.clean_up()
+        assert left.exists()
+    await app.clean_up()
+    assert not left.exists()
+
+
 def free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port: int = probe.getsockname()[1]
