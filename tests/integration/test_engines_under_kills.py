@@ -13,7 +13,8 @@ import pytest
 
 from kafka_groups.net.clock import Clock, SystemClock
 from kafka_groups.streams.engines.generations import Generation
-from kafka_groups.streams.engines.lmdb_engine import MAP_BYTES, LmdbEngine
+from kafka_groups.streams.engines.lmdb_engine import LmdbEngine
+from kafka_groups.streams.engines.mapped_files import MAP_BYTES
 from kafka_groups.streams.engines.owned_engine import DATA_FOLDER, DiskEngine
 from kafka_groups.testing.clock import ManualClock
 from tests.support.conditions import wait_until

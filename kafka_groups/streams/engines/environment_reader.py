@@ -6,8 +6,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from kafka_groups.streams.engines.lmdb_engine import MAP_BYTES, MOST_TABLES, LmdbSnapshot, files_error, lmdb_module
+from kafka_groups.streams.engines.lmdb_engine import MOST_TABLES, LmdbSnapshot, files_error, lmdb_module
 from kafka_groups.streams.engines.lmdb_rows import EMPTY_KEYS, LmdbRows
+from kafka_groups.streams.engines.mapped_files import opened_environment
 from kafka_groups.streams.engines.open_files import OpenFiles
 from kafka_groups.streams.engines.readable import check_readable, migrated
 from kafka_groups.streams.engines.status_file import StatusReader
@@ -168,9 +169,8 @@ class EnvironmentReader:
         return found
 
     def _opened(self) -> Any:
-        return self._lmdb.open(
-            str(self._path), map_size=MAP_BYTES, max_dbs=MOST_TABLES, readonly=True, create=False, readahead=False
-        )
+        settings = {"max_dbs": MOST_TABLES, "readonly": True, "create": False, "readahead": False}
+        return opened_environment(self._lmdb, self._path, **settings)
 
     @contextmanager
     def _told(self) -> Iterator[None]:

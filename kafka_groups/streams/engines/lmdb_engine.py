@@ -15,6 +15,7 @@ from attrs import define
 
 from kafka_groups.errors.texts import sentences
 from kafka_groups.streams.engines.lmdb_rows import EMPTY_KEYS, LmdbRows
+from kafka_groups.streams.engines.mapped_files import MAP_BYTES, opened_environment
 from kafka_groups.streams.engines.readable import check_readable
 from kafka_groups.streams.errors import (
     CorruptedStateError,
@@ -33,7 +34,6 @@ from kafka_groups.streams.state.engine import (
 from kafka_groups.types import TopicPartition
 
 __all__ = [
-    "MAP_BYTES",
     "MOST_READERS",
     "MOST_TABLES",
     "POSITIONS",
@@ -43,9 +43,6 @@ __all__ = [
     "lmdb_module",
     "position_in",
 ]
-
-MAP_BYTES: Final = 64 << 30
-"""The address space of an environment. Its file is as large as what it has."""
 
 POSITIONS: Final = "#positions"
 """The table of the positions in changelogs."""
@@ -317,7 +314,7 @@ class LmdbEngine:
         """
         lmdb = lmdb_module()
         try:
-            with lmdb.open(str(folder), map_size=MAP_BYTES, readonly=True, max_dbs=1) as env, env.begin() as txn:
+            with opened_environment(lmdb, folder, readonly=True, max_dbs=1) as env, env.begin() as txn:
                 table = env.open_db(POSITIONS.encode(), txn=txn, create=False)
                 with txn.cursor(table) as cursor:
                     return {_place_in(key): _POSITION.unpack(value)[0] for key, value in cursor.iternext()}
@@ -340,7 +337,7 @@ class LmdbEngine:
         lmdb = lmdb_module()
         try:
             with (
-                lmdb.open(str(folder), map_size=MAP_BYTES, readonly=True, max_dbs=MOST_TABLES) as env,
+                opened_environment(lmdb, folder, readonly=True, max_dbs=MOST_TABLES) as env,
                 env.begin() as txn,
             ):
                 with txn.cursor() as cursor:
@@ -362,7 +359,7 @@ class LmdbEngine:
         """
         lmdb = lmdb_module()
         try:
-            with lmdb.open(str(source), map_size=MAP_BYTES, readonly=True, max_dbs=0) as env:
+            with opened_environment(lmdb, source, readonly=True, max_dbs=0) as env:
                 # Without compact=True, lmdb takes the writer's lock, which a stopped process may hold.
                 env.copy(str(target), compact=True)
         except lmdb.Error as error:
@@ -371,9 +368,10 @@ class LmdbEngine:
     # ------------------------------------------------------------------------------------ opening
 
     def _opened(self, map_bytes: int) -> Any:
-        return self._lmdb.open(
-            str(self._path),
-            map_size=map_bytes,
+        return opened_environment(
+            self._lmdb,
+            self._path,
+            map_bytes,
             max_dbs=MOST_TABLES,
             max_readers=MOST_READERS,
             sync=False,

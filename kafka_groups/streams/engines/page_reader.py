@@ -15,7 +15,6 @@ from attrs import frozen
 
 from kafka_groups.errors.texts import counted
 from kafka_groups.streams.engines.lmdb_engine import (
-    MAP_BYTES,
     MOST_READERS,
     MOST_TABLES,
     POSITIONS,
@@ -25,6 +24,7 @@ from kafka_groups.streams.engines.lmdb_engine import (
 )
 from kafka_groups.streams.engines.lmdb_rows import EMPTY_KEYS, LmdbRows
 from kafka_groups.streams.engines.lock_holders import has_environment_open
+from kafka_groups.streams.engines.mapped_files import opened_environment
 from kafka_groups.streams.errors import CorruptedStateError, StateDiskError, StateFilesError
 from kafka_groups.types import TopicPartition
 
@@ -143,9 +143,9 @@ def _told(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def _opened(folder: Path, *, lock: bool) -> Iterator[Any]:
-    with lmdb_module().open(
-        str(folder),
-        map_size=MAP_BYTES,
+    with opened_environment(
+        lmdb_module(),
+        folder,
         max_dbs=MOST_TABLES,
         # If the writer has just gone, this is the first process, which decides for others how many may read.
         max_readers=MOST_READERS,
