@@ -40,5 +40,5 @@ def test_java_reads_our_batches(java: JavaProgram, compression: Compression, cou
     for record in records:
         batch.add(batch.count, record.timestamp_ms, record.key, record.value, [*record.headers])
         batch.count += 1
-    batch.encode(ProducerIdAndEpoch(1, 1), 1)
-    assert java_reading(java, batch.encode(PRODUCER, 77)) == (PRODUCER, 77, False, records)
+    batch.encode(1, 1, 1)
+    assert java_reading(java, batch.encode(PRODUCER.producer_id, PRODUCER.epoch, 77)) == (PRODUCER, 77, False, records)

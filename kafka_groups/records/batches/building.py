@@ -6,13 +6,12 @@ from attrs import frozen
 
 from kafka_groups.protocol.compression import Compression
 from kafka_groups.protocol.producer_batches import compiled_builder, compressed, renumbered
-from kafka_groups.protocol.record_batch import DecodedRecord, iter_batches
-from kafka_groups.records.producing.producer_ids import NO_PRODUCER, ProducerIdAndEpoch
+from kafka_groups.protocol.record_batch import NO_PRODUCER_ID, DecodedRecord, iter_batches
 from kafka_groups.types import Header, TopicPartition
 
 __all__ = ["BatchSettings", "ProducerBatch"]
 
-_NO_SEQUENCE = -1
+_NO_EPOCH, _NO_SEQUENCE = -1, -1
 _NOT_TRACKED = -1
 _NO_TIMESTAMP = -1
 _ORIGINS_BYTES = 100
@@ -53,13 +52,15 @@ class ProducerBatch:
         origins: The index and the origin of each record that has one, in ascending order.
         last_tracked: The index of the last record whose offset somebody wants to know, or -1.
         opened_ms: The time of the first look at it, or None.
-        producer: The producer that its bytes name.
+        producer_id: The id of the producer in its bytes, or -1.
+        epoch: The epoch of that producer, or -1.
         base_sequence: The number of its first record, or -1.
+        room_bytes: The bytes that are counted for it.
     """
 
     __slots__ = (
-        "_builder", "_data", "_settings", "add", "base_sequence", "count", "last_tracked", "opened_ms", "origins",
-        "partition", "producer", "room_bytes",
+        "_builder", "_data", "_settings", "add", "base_sequence", "count", "epoch", "last_tracked", "opened_ms",
+        "origins", "partition", "producer_id", "room_bytes",
     )  # fmt: skip
 
     def __init__(self, partition: TopicPartition, max_bytes: int, settings: BatchSettings) -> None:
@@ -72,12 +73,17 @@ class ProducerBatch:
         self.origins: list[tuple[int, object]] = []
         self.last_tracked = _NOT_TRACKED
         self.opened_ms: int | None = None
-        self.producer = NO_PRODUCER
+        self.producer_id, self.epoch = NO_PRODUCER_ID, _NO_EPOCH
         self.base_sequence = _NO_SEQUENCE
         self.room_bytes = 0
 
     def __repr__(self) -> str:
-        return f"<ProducerBatch of {self.count} for {self.partition}: {self.base_sequence} of {self.producer}>"
+        return f"<ProducerBatch of {self.count} for {self.partition}, number {self.base_sequence}>"
+
+    @property
+    def data(self) -> bytes:
+        """The bytes of `encode`; empty before it."""
+        return self._data or b""
 
     @property
     def size_bytes(self) -> int:
@@ -98,16 +104,16 @@ class ProducerBatch:
         """Return the bytes of the batch if it had another record."""
         return self._builder.size() + self._builder.size_in_bytes(self.count, timestamp_ms, key, value, headers)
 
-    def encode(self, producer: ProducerIdAndEpoch, base_sequence: int) -> bytes:
+    def encode(self, producer_id: int, epoch: int, base_sequence: int) -> bytes:
         """Return the batch with these numbers. Bytes that exist are kept, and changed only if the numbers differ."""
         if self._data is None:
-            self._builder.set_producer_state(producer.producer_id, producer.epoch, base_sequence)
+            self._builder.set_producer_state(producer_id, epoch, base_sequence)
             settings = self._settings
             self._data = bytes(compressed(self._builder.build(), settings.compression, settings.level))
             self._release()
-        elif producer != self.producer or base_sequence != self.base_sequence:
-            self._data = renumbered(self._data, producer.producer_id, producer.epoch, base_sequence)
-        self.producer, self.base_sequence = producer, base_sequence
+        elif (producer_id, epoch, base_sequence) != (self.producer_id, self.epoch, self.base_sequence):
+            self._data = renumbered(self._data, producer_id, epoch, base_sequence)
+        self.producer_id, self.epoch, self.base_sequence = producer_id, epoch, base_sequence
         return self._data
 
     def _release(self) -> None:

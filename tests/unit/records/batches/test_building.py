@@ -9,12 +9,11 @@ from kafka_groups.protocol.compression import Compression
 from kafka_groups.protocol.record_batch import iter_batches
 from kafka_groups.protocol.record_builder import NewRecord
 from kafka_groups.records.batches.building import BatchSettings, ProducerBatch
-from kafka_groups.records.producing.producer_ids import ProducerIdAndEpoch
 from kafka_groups.types import TopicPartition
 from tests.recording.java_producer_batches import RecordedBatch, recorded, some_records
 
 PLACE = TopicPartition("t", 3)
-PRODUCER = ProducerIdAndEpoch(7, 1)
+PRODUCER = (7, 1)
 PLAIN = BatchSettings()
 LARGE = 1 << 20
 
@@ -42,15 +41,15 @@ def values(batch: ProducerBatch) -> list[bytes | None]:
 @pytest.mark.parametrize("golden", recorded(), ids=range(len(recorded())))
 def test_the_bytes_are_those_of_java(golden: RecordedBatch) -> None:
     batch = filled(golden.records, BatchSettings(is_transactional=golden.is_transactional))
-    assert batch.encode(golden.producer, golden.sequence).hex() == golden.data.hex()
+    assert batch.encode(golden.producer.producer_id, golden.producer.epoch, golden.sequence).hex() == golden.data.hex()
 
 
 @pytest.mark.parametrize("golden", recorded(), ids=range(len(recorded())))
 def test_renumbered_bytes_are_those_of_java(golden: RecordedBatch) -> None:
     """The numbers, and the checksum that covers them, change in place."""
     batch = filled(golden.records, BatchSettings(is_transactional=golden.is_transactional))
-    batch.encode(ProducerIdAndEpoch(123, 5), 99)
-    assert batch.encode(golden.producer, golden.sequence).hex() == golden.data.hex()
+    batch.encode(123, 5, 99)
+    assert batch.encode(golden.producer.producer_id, golden.producer.epoch, golden.sequence).hex() == golden.data.hex()
 
 
 @pytest.mark.parametrize("level", [None, 1, 9])
@@ -59,7 +58,7 @@ def test_compressed_records_come_back(compression: Compression, level: int | Non
     records = [*some_records(random.Random(2), 50), NewRecord(b"x" * 100_000, b"k")]
     batch = filled(records, BatchSettings(compression, level))
     plain_bytes = batch.size_bytes
-    [found] = iter_batches(batch.encode(PRODUCER, 5))
+    [found] = iter_batches(batch.encode(*PRODUCER, 5))
     found.check_crc()
     assert found.header.compression is compression
     assert (found.header.producer_id, found.header.producer_epoch, found.header.base_sequence) == (7, 1, 5)
@@ -71,7 +70,7 @@ def test_compressed_records_come_back(compression: Compression, level: int | Non
 def test_a_batch_that_would_grow_is_sent_plain(compression: Compression) -> None:
     records = [NewRecord(random.Random(3).randbytes(40))]
     batch = filled(records, BatchSettings(compression))
-    assert batch.encode(PRODUCER, 0) == filled(records).encode(PRODUCER, 0)
+    assert batch.encode(*PRODUCER, 0) == filled(records).encode(*PRODUCER, 0)
 
 
 def test_a_higher_level_makes_a_smaller_batch() -> None:
@@ -79,7 +78,7 @@ def test_a_higher_level_makes_a_smaller_batch() -> None:
     fast, small = (
         filled([NewRecord(text)], BatchSettings(Compression.GZIP, level)) for level in (1, 9)
     )  # fmt: skip
-    assert len(small.encode(PRODUCER, 0)) < len(fast.encode(PRODUCER, 0))
+    assert len(small.encode(*PRODUCER, 0)) < len(fast.encode(*PRODUCER, 0))
 
 
 def test_the_time_0_stays_0() -> None:
@@ -90,16 +89,16 @@ def test_the_time_0_stays_0() -> None:
 def test_a_batch_has_no_number_before_it_is_encoded() -> None:
     batch = filled(numbered(3))
     assert batch.base_sequence == -1
-    batch.encode(PRODUCER, 2**31 - 2)
-    assert (batch.producer, batch.base_sequence, batch.last_sequence) == (PRODUCER, 2**31 - 2, 0)
+    batch.encode(*PRODUCER, 2**31 - 2)
+    assert (batch.producer_id, batch.epoch, batch.base_sequence, batch.last_sequence) == (7, 1, 2**31 - 2, 0)
 
 
 def test_the_same_numbers_give_the_same_bytes() -> None:
     batch = filled(numbered(3), BatchSettings(Compression.ZSTD))
-    data = batch.encode(PRODUCER, 5)
-    assert batch.encode(PRODUCER, 5) is data
-    assert batch.encode(PRODUCER, 6) != data
-    assert batch.encode(PRODUCER, 5) == data
+    data = batch.encode(*PRODUCER, 5)
+    assert batch.encode(*PRODUCER, 5) is data
+    assert batch.encode(*PRODUCER, 6) != data
+    assert batch.encode(*PRODUCER, 5) == data
 
 
 def test_only_the_first_record_may_exceed_the_size() -> None:
@@ -125,7 +124,7 @@ def test_halves_have_all_records_and_origins(is_encoded: bool) -> None:
     batch.origins = [(0, "a"), (1, "b"), (2, "c"), (4, "e")]
     batch.last_tracked = 3
     if is_encoded:
-        batch.encode(PRODUCER, 10)
+        batch.encode(*PRODUCER, 10)
     first, second = batch.halves()
     assert values(first) + values(second) == [b"0", b"1", b"2", b"3", b"4"]
     assert (first.count, second.count) == (2, 3)
@@ -138,7 +137,7 @@ def test_a_batch_without_some_records_keeps_the_origins_of_the_others() -> None:
     batch = filled(numbered(4))
     batch.origins = [(0, "a"), (1, "b"), (3, "d")]
     batch.last_tracked = 3
-    batch.encode(PRODUCER, 10)
+    batch.encode(*PRODUCER, 10)
     rest = batch.without({1, 2})
     assert rest is not None
     assert (values(rest), rest.origins, rest.last_tracked) == ([b"0", b"3"], [(0, "a"), (1, "d")], 1)

@@ -1,0 +1,194 @@
+"""The batches of one partition from their end of collecting records to the broker's answer, in order.
+
+The rules of an idempotent producer (KIP-98, KIP-360), with differences from Java that make them simpler:
+
+- A batch that failed is sent again alone, after all batches before it and before all after it. New batches follow only
+  when nothing waits for another attempt. So batches in flight have been sent over one connection, in order.
+- A batch gets another number only when it is sent again, and only if it is certain that it was not written. After a
+  batch was refused, the ones after it take its numbers in this way.
+- Numbers that may belong to a batch in doubt are never given to other records: the partition continues with a new
+  epoch. A broker that remembers the batch in doubt would take the other one for its repetition.
+"""
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+
+from attrs import define, field
+
+from kafka_groups.records.batches.building import ProducerBatch
+from kafka_groups.records.producing.producer_ids import NO_PRODUCER, ProducerIdAndEpoch
+from kafka_groups.records.producing.sequences import SequenceNumbers, number_after
+
+__all__ = ["PartitionBatches", "SentBatch"]
+
+
+@define(eq=False)
+class SentBatch:
+    """A batch that was sent at least once, or takes the place of one.
+
+    Attributes:
+        batch: The batch.
+        node_id: The broker that it was sent to last.
+        is_in_flight: Whether it waits for an answer, and not for another attempt.
+        was_first: Whether all batches before it were confirmed when it was sent last.
+        is_probe: Whether it was sent last with numbers that the broker may not expect, to learn whether it was written.
+        in_doubt: Whether an earlier attempt may have written it.
+    """
+
+    batch: ProducerBatch
+    node_id: int | None = None
+    is_in_flight: bool = False
+    was_first: bool = False
+    is_probe: bool = False
+    in_doubt: bool = False
+
+
+@define(eq=False)
+class PartitionBatches:
+    """The batches of one partition.
+
+    Attributes:
+        waiting: Batches that are complete and were not sent yet.
+        sent: Batches without a final answer, in the order of their numbers.
+        numbers: The sequence numbers.
+        needs_epoch: Whether the partition continues with a new epoch. Nothing is sent until then.
+    """
+
+    waiting: deque[ProducerBatch] = field(factory=deque)
+    sent: list[SentBatch] = field(factory=list)
+    numbers: SequenceNumbers = field(factory=SequenceNumbers)
+    needs_epoch: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.waiting or self.sent)
+
+    @property
+    def is_in_flight(self) -> bool:
+        """True if a batch waits for an answer."""
+        return any(each.is_in_flight for each in self.sent)
+
+    def every_batch(self) -> Iterator[ProducerBatch]:
+        """Iterate over all batches, in order."""
+        yield from (each.batch for each in self.sent)
+        yield from self.waiting
+
+    # ----------------------------------------------------------------------------------------- sending
+
+    def next_batch(self, producer: ProducerIdAndEpoch, node_id: int, most: int) -> ProducerBatch | None:
+        """Return the batch to send now, or None. `send` sends it.
+
+        Args:
+            producer: The producer's id and epoch now.
+            node_id: The leader.
+            most: The most batches in flight.
+        """
+        if self.needs_epoch:
+            return None
+        if self.sent and not self.sent[0].is_in_flight:
+            return self.sent[0].batch
+        return self.waiting[0] if self.waiting and self._may_follow(producer, node_id, most) else None
+
+    def _may_follow(self, producer: ProducerIdAndEpoch, node_id: int, most: int) -> bool:
+        if not self.sent:
+            return producer != NO_PRODUCER
+        # Until its first batch is confirmed, a broker takes any number of a producer: the second batch would be taken
+        # without the first one.
+        room = most if self.numbers.last_confirmed is not None else 1
+        return len(self.sent) < room and all(each.is_in_flight and each.node_id == node_id for each in self.sent)
+
+    def send(self, producer: ProducerIdAndEpoch, node_id: int) -> SentBatch:
+        """Give the next batch its numbers, and note that it is sent to this broker."""
+        sending = self._again() if self.sent and not self.sent[0].is_in_flight else self._new(producer)
+        sending.node_id, sending.is_in_flight = node_id, True
+        return sending
+
+    def _new(self, producer: ProducerIdAndEpoch) -> SentBatch:
+        # Numbers of another epoch begin when no batch of the old one is left, because the broker would refuse those.
+        if not self.sent and producer != self.numbers.producer:
+            self.numbers.begin(producer)
+        new = SentBatch(self.waiting.popleft(), was_first=not self.sent)
+        self._encode(new.batch, self._next_number())
+        self.sent.append(new)
+        return new
+
+    def _next_number(self) -> int:
+        return number_after(self.sent[-1].batch.last_sequence) if self.sent else self.numbers.expected
+
+    def _again(self) -> SentBatch:
+        first = self.sent[0]
+        batch, numbers = first.batch, self.numbers
+        is_numbered = _producer_of(batch) == numbers.producer
+        first.is_probe = first.in_doubt and is_numbered and batch.base_sequence != numbers.expected
+        if not first.is_probe:
+            self._encode(batch, numbers.expected)
+        first.was_first = True
+        return first
+
+    def _encode(self, batch: ProducerBatch, base_sequence: int) -> None:
+        producer = self.numbers.producer
+        batch.encode(producer.producer_id, producer.epoch, base_sequence)
+
+    # ----------------------------------------------------------------------------------------- answers
+
+    def confirm(self, sent: SentBatch) -> None:
+        """Note that a batch was written."""
+        self.sent.remove(sent)
+        self.numbers.confirm(_producer_of(sent.batch), sent.batch.last_sequence)
+
+    def fail(self, sent: SentBatch, *, in_doubt: bool) -> None:
+        """Note that an attempt failed: the batch is sent again."""
+        sent.is_in_flight = False
+        sent.in_doubt |= in_doubt
+
+    def fail_out_of_order(self, sent: SentBatch) -> bool:
+        """Note that the broker does not expect the numbers of a batch. Return whether it has forgotten some."""
+        sent.is_in_flight = False
+        # There are three cases. A batch before it failed, so that it has to wait for that one.
+        if not sent.was_first:
+            return False
+        # The numbers are those of a batch that was refused, and the answer says that this one was not written.
+        if sent.is_probe:
+            sent.in_doubt = False
+            return False
+        # Everything before it was confirmed: the broker's state is not ours (KIP-360).
+        self.needs_epoch = True
+        return True
+
+    def refuse(self, sent: SentBatch, *, in_doubt: bool) -> None:
+        """Remove a batch that is refused.
+
+        Args:
+            sent: The batch.
+            in_doubt: Whether it may have been written all the same.
+        """
+        self._note_uncertain_numbers(sent, in_doubt=in_doubt)
+        self.sent.remove(sent)
+
+    def replace(self, sent: SentBatch, parts: Sequence[ProducerBatch]) -> None:
+        """Put batches that have the same records, or some of them, in the place of one that was refused."""
+        self._note_uncertain_numbers(sent, in_doubt=False)
+        at = self.sent.index(sent)
+        self.sent[at : at + 1] = [SentBatch(part) for part in parts]
+
+    def _note_uncertain_numbers(self, sent: SentBatch, *, in_doubt: bool) -> None:
+        if in_doubt or sent.in_doubt:
+            self.needs_epoch = True
+
+    # ------------------------------------------------------------------------------------------ epochs
+
+    def begin_epoch(self, producer: ProducerIdAndEpoch) -> int:
+        """Number all batches anew, while none is in flight. Return how many records may be written twice by that."""
+        doubtful = sum(each.batch.count for each in self.sent if each.in_doubt)
+        self.numbers.begin(producer)
+        self.needs_epoch = False
+        for each in self.sent:
+            each.in_doubt = False
+        return doubtful
+
+    def restart(self) -> int:
+        """Number all batches anew for another log, while none is in flight. Returns what `begin_epoch` returns."""
+        return self.begin_epoch(self.numbers.producer)
+
+
+def _producer_of(batch: ProducerBatch) -> ProducerIdAndEpoch:
+    return ProducerIdAndEpoch(batch.producer_id, batch.epoch)

@@ -1,0 +1,511 @@
+"""Sends the batches of a producer to the leaders of their partitions, in order, until each has a final answer."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from uuid import UUID
+
+from attrs import frozen
+
+from kafka_groups.client.background import BackgroundErrors
+from kafka_groups.client.backoff import BackoffTimer, FailureDelay
+from kafka_groups.client.events import Area
+from kafka_groups.client.requests import NEVER_MS, ClientResponse, Lane, OutgoingRequest, PollResult
+from kafka_groups.errors import (
+    KafkaGroupsError,
+    MessageTooLargeError,
+    UnknownTopicOrPartitionError,
+    UnsupportedVersionError,
+)
+from kafka_groups.errors.texts import counted, sentences
+from kafka_groups.protocol.apis import ApiKey
+from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.protocol.messages.leadership import NodeEndpoint
+from kafka_groups.protocol.messages.produce import PartitionProduceResponse, ProduceResponse
+from kafka_groups.records.batches.building import ProducerBatch
+from kafka_groups.records.producing.accumulator import RecordAccumulator
+from kafka_groups.records.producing.cluster_topics import ProducerCluster
+from kafka_groups.records.producing.identity import ProducerIdentity
+from kafka_groups.records.producing.outcomes import IN_DOUBT, MISSING_TOPIC, NEW_LEADER, ProducerOutcome, outcome_of
+from kafka_groups.records.producing.partition_batches import SentBatch
+from kafka_groups.records.producing.produce_requests import (
+    ProducedPartition,
+    SentProduceRequest,
+    answers_in,
+    data_by_topic,
+    produce_message,
+)
+from kafka_groups.records.producing.producer_ids import NO_PRODUCER
+from kafka_groups.records.producing.refusal_texts import refusal_of, text_of_answer
+from kafka_groups.records.producing.refusals import Refusals
+from kafka_groups.types import TopicPartition
+
+__all__ = ["ProduceManager", "ProduceSettings"]
+
+
+@frozen
+class ProduceSettings:
+    """The settings of a `ProduceManager`.
+
+    Attributes:
+        request_timeout_ms: How long to wait for a response (`request.timeout.ms`).
+        max_request_bytes: The most bytes of a request with several batches (`max.request.size`).
+        max_in_flight: The most requests in flight to one broker, and batches of one partition, 1 to 5.
+        missing_topic_ms: How long a topic may be missing until its records are refused.
+        principal: Who is not allowed to do something, for messages.
+        lane: The connection to use.
+    """
+
+    request_timeout_ms: int = 30_000
+    max_request_bytes: int = 1_048_576
+    max_in_flight: int = 5
+    missing_topic_ms: int = 60_000
+    principal: str = "The client's user"
+    lane: Lane = Lane.DATA
+
+
+class ProduceManager:
+    """A request manager that sends batches (KIP-98). Everything is retried until it is written or refused.
+
+    Args:
+        accumulator: Collects the records.
+        identity: The producer's id and epoch.
+        cluster: Leaders and topics.
+        settings: The settings.
+        errors: Receives events, and errors that no retry will help.
+        new_backoff: Returns a back-off for a partition.
+
+    Attributes:
+        flush_requested: Whether batches are sent without waiting for more records.
+        refusals: Records that were refused.
+        written: For each partition with records of `write_tracked`, the offset after the last one that was confirmed.
+        unknown_ends: Partitions whose last tracked record was written at an offset that the broker does not know any
+            more. `written` lacks it until somebody looks where the log ends.
+    """
+
+    def __init__(
+        self,
+        accumulator: RecordAccumulator,
+        identity: ProducerIdentity,
+        cluster: ProducerCluster,
+        settings: ProduceSettings,
+        errors: BackgroundErrors,
+        new_backoff: Callable[[], BackoffTimer],
+    ) -> None:
+        self._accumulator = accumulator
+        self._identity = identity
+        self._cluster = cluster
+        self._settings = settings
+        self._errors = errors
+        self._new_backoff = new_backoff
+        self._partitions: dict[TopicPartition, ProducedPartition] = {}
+        self._active: dict[TopicPartition, ProducedPartition] = {}
+        self._in_flight: dict[int, int] = {}
+        self._throttles: dict[int, FailureDelay] = {}
+        self._generation = 0
+        self._is_stopped = False
+        self._wait_ms = NEVER_MS
+        self.flush_requested = False
+        self.refusals = Refusals()
+        self.written: dict[TopicPartition, int] = {}
+        self.unknown_ends: set[TopicPartition] = set()
+
+    def __repr__(self) -> str:
+        return f"<ProduceManager with {self.pending} records of {self._identity!r}>"
+
+    @property
+    def pending(self) -> int:
+        """The number of records without a final answer."""
+        sent = sum(batch.count for each in self._active.values() for batch in each.batches.every_batch())
+        return sent + self._accumulator.pending
+
+    @property
+    def is_flushed(self) -> bool:
+        """True if every record has a final answer."""
+        return not self._active and self._accumulator.is_empty
+
+    # ----------------------------------------------------------------------------------------- sending
+
+    def poll(self, now_ms: int) -> PollResult:
+        """Return the requests that can be sent now, and how long to wait until the next look."""
+        if self._is_stopped:
+            return PollResult()
+        self._wait_ms = self._complete(now_ms)
+        self._take_complete()
+        return PollResult(tuple(self._requests(now_ms)), self._wait_ms)
+
+    def _complete(self, now_ms: int) -> int:
+        if not self.flush_requested:
+            return self._accumulator.complete_due(now_ms)
+        self._accumulator.complete_all()
+        return NEVER_MS
+
+    def _take_complete(self) -> None:
+        complete = self._accumulator.complete
+        while complete:
+            batch = complete.popleft()
+            found = self._partitions.get(batch.partition) or self._new_partition(batch.partition)
+            found.batches.waiting.append(batch)
+            self._active[batch.partition] = found
+
+    def _new_partition(self, name: TopicPartition) -> ProducedPartition:
+        self._cluster.want(name.topic)
+        new = self._partitions[name] = ProducedPartition(name, self._new_backoff())
+        return new
+
+    def _requests(self, now_ms: int) -> Iterator[OutgoingRequest]:
+        ready: dict[int, list[ProducedPartition]] = {}
+        for each in tuple(self._active.values()):
+            node_id = self._node_for(each, now_ms)
+            if node_id is not None:
+                ready.setdefault(node_id, []).append(each)
+        for node_id, partitions in ready.items():
+            left = partitions
+            while left and self._in_flight.get(node_id, 0) < self._settings.max_in_flight:
+                yield self._request(node_id, left)
+                left = [each for each in left if self._next_batch(each, node_id) is not None]
+
+    def _node_for(self, each: ProducedPartition, now_ms: int) -> int | None:
+        """Return the broker to which a batch of a partition can be sent now, or None."""
+        if each.batches.needs_epoch and not self._has_new_epoch(each):
+            return None
+        wait_ms = each.backoff.remaining_ms(now_ms)
+        if wait_ms > 0:
+            self._wait(wait_ms)
+            return None
+        node_id = self._leader_of(each, now_ms)
+        if node_id is None:
+            return None
+        throttle = self._throttles.get(node_id)
+        if throttle is not None and (wait_ms := throttle.remaining_ms(now_ms)) > 0:
+            self._wait(wait_ms)
+            return None
+        # What was sent before belongs to the transaction already, and has its numbers.
+        if not each.batches.sent and not self._identity.may_produce(each.name):
+            return None
+        return node_id if self._next_batch(each, node_id) is not None else None
+
+    def _wait(self, wait_ms: int) -> None:
+        self._wait_ms = min(self._wait_ms, wait_ms)
+
+    def _next_batch(self, each: ProducedPartition, node_id: int) -> ProducerBatch | None:
+        return each.batches.next_batch(self._identity.producer, node_id, self._settings.max_in_flight)
+
+    def _request(self, node_id: int, partitions: Iterable[ProducedPartition]) -> OutgoingRequest:
+        sent = SentProduceRequest(node_id, self._generation, tuple(self._entries(node_id, partitions)))
+        self._in_flight[node_id] = self._in_flight.get(node_id, 0) + 1
+        return OutgoingRequest(
+            ApiKey.PRODUCE,
+            partial(
+                produce_message,
+                data_by_topic(sent.entries),
+                self._identity.transactional_id,
+                self._settings.request_timeout_ms,
+            ),
+            node_id=node_id,
+            timeout_ms=self._settings.request_timeout_ms,
+            context=sent,
+            lane=self._settings.lane,
+            newest_version=self._identity.newest_produce_version,
+        )
+
+    def _entries(
+        self, node_id: int, partitions: Iterable[ProducedPartition]
+    ) -> Iterator[tuple[ProducedPartition, SentBatch]]:
+        left_bytes = self._settings.max_request_bytes
+        for each in partitions:
+            batch = self._next_batch(each, node_id)
+            if batch is None or (batch.size_bytes > left_bytes and left_bytes < self._settings.max_request_bytes):
+                continue
+            sent = each.batches.send(self._identity.producer, node_id)
+            self._accumulator.hold(sent.batch)
+            left_bytes -= sent.batch.size_bytes
+            self._identity.note_produced(each.name)
+            # Its turn comes after those of the others, which may not fit into this request.
+            self._active[each.name] = self._active.pop(each.name)
+            yield each, sent
+
+    # ----------------------------------------------------------------------------------------- leaders
+
+    def _leader_of(self, each: ProducedPartition, now_ms: int) -> int | None:
+        topics = self._cluster.topics
+        topic_id = topics.id_of(each.name.topic)
+        if topic_id is not None and topic_id != each.topic_id and not self._has_moved(each, topic_id):
+            return None
+        leader = None if topic_id is None or self._is_gone(each) else topics.leader_of(each.by_id)
+        if leader is not None:
+            return leader
+        if self._is_denied(each) or (self._is_gone(each) and self._gives_up(each, now_ms)):
+            return None
+        each.backoff.failed(now_ms)
+        self._cluster.refresh()
+        self._wait(each.backoff.remaining_ms(now_ms))
+        return None
+
+    def _is_gone(self, each: ProducedPartition) -> bool:
+        topics = self._cluster.topics
+        count = topics.partition_count(each.name.topic)
+        return topics.is_missing(each.name.topic) or (count is not None and each.name.partition >= count)
+
+    def _is_denied(self, each: ProducedPartition) -> bool:
+        """Refuse the batches of a partition if metadata of its topic may not be read. Return whether it is so."""
+        code = self._cluster.topics.error_of(each.name.topic)
+        outcome = outcome_of(ApiKey.PRODUCE, code, is_transactional=self._identity.is_transactional)
+        if outcome is not ProducerOutcome.REFUSE_BATCH or each.batches.is_in_flight:
+            return False
+        told = PartitionProduceResponse(index=each.name.partition, error_code=code, base_offset=-1)
+        self._refuse_all(each, refusal_of(told, each.name, self._settings.principal))
+        return True
+
+    def _refuse_all(self, each: ProducedPartition, error: KafkaGroupsError) -> None:
+        for batch in each.batches.every_batch():
+            self._refuse(batch, error)
+        self._active.pop(each.name)
+        self._partitions.pop(each.name)
+
+    def _has_moved(self, each: ProducedPartition, topic_id: UUID) -> bool:
+        """Continue with another topic of the same name, unless answers from the old one may come. Return whether."""
+        if each.batches.is_in_flight:
+            return False
+        if each.topic_id is not None:
+            each.batches.restart()
+            self._warn(
+                f"made again {each.name}",
+                f"Topic {each.name.topic} was deleted and created again while records were written to it. Records of"
+                f" {each.name} that were not confirmed are written to the new topic; those before are gone.",
+            )
+        each.topic_id = topic_id
+        each.missing_since_ms = None
+        return True
+
+    def _gives_up(self, each: ProducedPartition, now_ms: int) -> bool:
+        """Refuse the batches of a partition that has been missing for too long. Return whether it has."""
+        since_ms = each.missing_since_ms = now_ms if each.missing_since_ms is None else each.missing_since_ms
+        waited_ms = now_ms - since_ms
+        self._warn(f"missing {each.name}", f"{each.name} does not exist, so its records wait. Create the topic.")
+        if waited_ms < self._settings.missing_topic_ms or each.batches.is_in_flight:
+            return False
+        error = UnknownTopicOrPartitionError(
+            f"{each.name} has not existed for {waited_ms // 1000} s. Create the topic, or check its name."
+        )
+        self._refuse_all(each, error)
+        return True
+
+    # ------------------------------------------------------------------------------------------ epochs
+
+    def _has_new_epoch(self, each: ProducedPartition) -> bool:
+        """Number the batches of a partition for a new epoch as soon as none is in flight. Return whether it is done."""
+        batches, identity = each.batches, self._identity
+        if batches.is_in_flight:
+            return False
+        # Another partition may have raised the epoch before.
+        if identity.producer == batches.numbers.producer:
+            identity.raise_epoch()
+        if identity.producer == NO_PRODUCER:
+            identity.may_produce(each.name)  # notes that an id is wanted
+            return False
+        doubtful = batches.begin_epoch(identity.producer)
+        twice = f"{counted(doubtful, 'record')} may be written twice" if doubtful else "no record is written twice"
+        self._warn(
+            f"epoch {each.name}",
+            f"The sequence numbers of {each.name} begin anew, with epoch {identity.producer.epoch} of producer"
+            f" {identity.producer.producer_id}: {twice}.",
+        )
+        return True
+
+    # ----------------------------------------------------------------------------------------- answers
+
+    def on_response(self, request: OutgoingRequest, answer: ClientResponse, now_ms: int) -> None:
+        """Handle the answer about each batch of a request."""
+        sent: SentProduceRequest = request.context
+        response: ProduceResponse = answer.message
+        if response.throttle_time_ms:
+            self._throttles.setdefault(sent.node_id, FailureDelay()).wait(response.throttle_time_ms, now_ms)
+        if not self._is_current(sent):
+            return
+        for each, batch, told in answers_in(response, sent):
+            self._answered(each, batch, told, response.node_endpoints, now_ms)
+
+    def on_failure(self, request: OutgoingRequest, error: Exception, now_ms: int) -> None:
+        """Send the batches of a request again, with the same numbers: they may have been written."""
+        sent: SentProduceRequest = request.context
+        if not self._is_current(sent):
+            return
+        if isinstance(error, UnsupportedVersionError):
+            self._end(error)
+            return
+        for each, batch in sent.entries:
+            each.batches.fail(batch, in_doubt=True)
+            each.backoff.failed(now_ms)
+        self._cluster.refresh()
+
+    def _is_current(self, sent: SentProduceRequest) -> bool:
+        if sent.generation != self._generation:
+            return False
+        self._in_flight[sent.node_id] -= 1
+        return True
+
+    def _answered(
+        self,
+        each: ProducedPartition,
+        sent: SentBatch,
+        told: PartitionProduceResponse,
+        endpoints: Sequence[NodeEndpoint],
+        now_ms: int,
+    ) -> None:
+        if self._is_stopped:
+            return
+        outcome = outcome_of(ApiKey.PRODUCE, told.error_code, is_transactional=self._identity.is_transactional)
+        if outcome is ProducerOutcome.DONE:
+            self._confirmed(each, sent, told.base_offset)
+        elif outcome is ProducerOutcome.RETRY:
+            self._failed(each, sent, told, endpoints, now_ms)
+        elif outcome is ProducerOutcome.GAP:
+            self._out_of_order(each, sent, told, now_ms)
+        elif outcome in (ProducerOutcome.LOST, ProducerOutcome.FATAL):
+            self._end(refusal_of(told, each.name, self._settings.principal), is_fatal=outcome is ProducerOutcome.FATAL)
+        else:
+            self._refused(each, sent, told, outcome)
+        if not each.batches:
+            self._active.pop(each.name, None)
+
+    def _confirmed(self, each: ProducedPartition, sent: SentBatch, base_offset: int) -> None:
+        batch = sent.batch
+        each.batches.confirm(sent)
+        each.backoff.succeeded()
+        each.missing_since_ms = None
+        self._accumulator.release(batch)
+        if batch.last_tracked < 0:
+            return
+        # A duplicate that the broker remembers only in part has no offset.
+        if base_offset < 0:
+            self.unknown_ends.add(each.name)
+        else:
+            self.written[each.name] = base_offset + batch.last_tracked + 1
+            self.unknown_ends.discard(each.name)
+
+    def _failed(
+        self,
+        each: ProducedPartition,
+        sent: SentBatch,
+        told: PartitionProduceResponse,
+        endpoints: Sequence[NodeEndpoint],
+        now_ms: int,
+    ) -> None:
+        code = told.error_code
+        each.batches.fail(sent, in_doubt=code in IN_DOUBT)
+        # KIP-951: with the new leader in the response, neither a question nor a wait is needed.
+        if told.current_leader.leader_id >= 0 and self._cluster.topics.apply_hint(
+            each.by_id, told.current_leader, endpoints
+        ):
+            return
+        each.backoff.failed(now_ms)
+        if code in NEW_LEADER:
+            self._cluster.refresh()
+        if code in MISSING_TOPIC and self._gives_up(each, now_ms):
+            return
+        text = sentences(f"Could not write to {each.name}", text_of_answer(told), "Retrying")
+        self._warn(f"retry {each.name} {code.name}", text)
+
+    def _out_of_order(
+        self, each: ProducedPartition, sent: SentBatch, told: PartitionProduceResponse, now_ms: int
+    ) -> None:
+        if told.error_code is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER:
+            if not each.batches.fail_out_of_order(sent):
+                return
+        else:
+            each.batches.fail(sent, in_doubt=False)
+            each.batches.needs_epoch = True
+        each.backoff.failed(now_ms)
+        self._check_epoch(each, told)
+        text = sentences(
+            f"{each.name}: the broker does not know the records that were written last", text_of_answer(told)
+        )
+        self._warn(f"gap {each.name}", text)
+
+    def _refused(
+        self, each: ProducedPartition, sent: SentBatch, told: PartitionProduceResponse, outcome: ProducerOutcome
+    ) -> None:
+        if outcome is ProducerOutcome.SPLIT:
+            self._split(each, sent, told)
+        elif outcome is ProducerOutcome.REFUSE_RECORDS and told.record_errors:
+            self._refuse_some(each, sent, told)
+        else:
+            each.batches.refuse(sent, in_doubt=outcome is ProducerOutcome.REFUSE_IN_DOUBT)
+            self._refuse(sent.batch, refusal_of(told, each.name, self._settings.principal))
+        self._check_epoch(each, told)
+
+    def _split(self, each: ProducedPartition, sent: SentBatch, told: PartitionProduceResponse) -> None:
+        batch = sent.batch
+        if batch.count == 1:
+            each.batches.refuse(sent, in_doubt=False)
+            error = MessageTooLargeError(
+                f"{each.name} takes no record of {batch.size_bytes:,} bytes. Raise the topic's max.message.bytes, and"
+                " max.request.size if that is smaller."
+            )
+            self._refuse(batch, error)
+            return
+        halves = batch.halves()
+        self._accumulator.limit(each.name.topic, max(half.size_bytes for half in halves))
+        self._replace(each, sent, halves)
+        text = sentences(
+            f"{each.name} takes no batch of {batch.size_bytes:,} bytes", text_of_answer(told), "Dividing it"
+        )
+        self._errors.events.note(Area.RECORDS, text)
+
+    def _refuse_some(self, each: ProducedPartition, sent: SentBatch, told: PartitionProduceResponse) -> None:
+        batch = sent.batch
+        for record in told.record_errors:
+            named = PartitionProduceResponse(
+                index=told.index,
+                error_code=told.error_code,
+                base_offset=-1,
+                error_message=record.batch_index_error_message or told.error_message,
+            )
+            error = refusal_of(named, each.name, self._settings.principal)
+            self.refusals.add(batch, error, {record.batch_index})
+        rest = batch.without({record.batch_index for record in told.record_errors})
+        self._replace(each, sent, () if rest is None else (rest,))
+
+    def _replace(self, each: ProducedPartition, sent: SentBatch, parts: Sequence[ProducerBatch]) -> None:
+        each.batches.replace(sent, parts)
+        self._accumulator.release(sent.batch)
+        for part in parts:
+            self._accumulator.hold(part)
+
+    def _refuse(self, batch: ProducerBatch, error: KafkaGroupsError) -> None:
+        self.refusals.add(batch, error)
+        self._accumulator.release(batch)
+
+    def _check_epoch(self, each: ProducedPartition, told: PartitionProduceResponse) -> None:
+        # Only the coordinator raises the epoch of a transactional producer.
+        if each.batches.needs_epoch and self._identity.is_transactional:
+            self._end(refusal_of(told, each.name, self._settings.principal), is_fatal=False)
+
+    def _warn(self, subject: str, text: str) -> None:
+        self._errors.events.warn(Area.RECORDS, subject, text)
+
+    # --------------------------------------------------------------------------------------------- end
+
+    def _end(self, error: KafkaGroupsError, *, is_fatal: bool = True) -> None:
+        """Write nothing any more: until `renew` if the transaction is lost, or for good."""
+        if is_fatal:
+            self._errors.report_fatal(error)
+        self._identity.lose(error)
+        self.drop()
+
+    def drop(self) -> None:
+        """Drop all records, and those that are written from now on, until `renew`."""
+        self._generation += 1
+        self._is_stopped = self._accumulator.is_ignoring = True
+        self._accumulator.drop()
+        self._active.clear()
+        self._partitions.clear()
+        self._in_flight.clear()
+
+    def renew(self) -> None:
+        """Drop all records, and begin again. Give the identity another id or epoch, too: numbers begin with 0."""
+        self.drop()
+        self._is_stopped = self._accumulator.is_ignoring = False
+        self.refusals.clear()
+        self.written.clear()
+        self.unknown_ends.clear()

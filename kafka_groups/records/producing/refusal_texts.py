@@ -1,0 +1,37 @@
+"""The errors of Produce as errors of the package, which say what to do."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from kafka_groups.errors import KafkaGroupsError, error_for
+from kafka_groups.errors.texts import sentences
+from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.protocol.messages.produce import PartitionProduceResponse
+from kafka_groups.types import TopicPartition
+
+__all__ = ["refusal_of", "text_of_answer"]
+
+_PERMISSIONS: Mapping[ErrorCode, str] = MappingProxyType({
+    ErrorCode.TOPIC_AUTHORIZATION_FAILED: "the operation Write on the topic",
+    ErrorCode.CLUSTER_AUTHORIZATION_FAILED: "the operation IdempotentWrite on the cluster",
+    ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: "the operation Write on the transactional id",
+})  # fmt: skip
+
+
+def text_of_answer(told: PartitionProduceResponse) -> str:
+    """Return the name of the error, with the broker's explanation if there is one."""
+    return f"{told.error_code.name}: {told.error_message}" if told.error_message else told.error_code.name
+
+
+def refusal_of(told: PartitionProduceResponse, name: TopicPartition, principal: str) -> KafkaGroupsError:
+    """Return the error for records that were not written.
+
+    Args:
+        told: The broker's answer.
+        name: The partition.
+        principal: Who wrote, for errors of permissions.
+    """
+    permission = _PERMISSIONS.get(told.error_code)
+    if permission is not None:
+        return error_for(told.error_code, f"{principal} may not write to {name}. Grant {permission}.")
+    return error_for(told.error_code, sentences(f"{name}: {text_of_answer(told)}"))
