@@ -2,7 +2,7 @@
 
 from kafka_groups.client.background import BackgroundErrors
 from kafka_groups.client.backoff import BackoffTimer
-from kafka_groups.client.metadata import Metadata, Node
+from kafka_groups.client.metadata import Metadata
 from kafka_groups.client.requests import ClientResponse, OutgoingRequest, PollResult
 from kafka_groups.errors import error_for
 from kafka_groups.protocol.apis import ApiKey
@@ -80,7 +80,7 @@ class CoordinatorManager:
         self._backoff.succeeded()
         # A coordinator need not be in any response about topics, so this may be the first time that its address is
         # named.
-        self._metadata.nodes[found.node_id] = Node(found.node_id, found.host, found.port)
+        self._metadata.note_address(found.node_id, found.host, found.port)
         self.node_id = found.node_id
 
     def _refused(self, found: Coordinator, now_ms: int) -> None:

@@ -12,7 +12,7 @@ from kafka_groups.client.requests import ClientResponse, OutgoingRequest, PollRe
 from kafka_groups.errors import ConfigurationError, error_for
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.error_codes import ErrorCode
-from kafka_groups.protocol.messages.leadership import LeaderIdAndEpoch, NodeEndpoint
+from kafka_groups.protocol.messages.leadership import NO_LEADER_EPOCH, LeaderIdAndEpoch, NodeEndpoint
 from kafka_groups.protocol.messages.metadata import (
     MetadataRequest,
     MetadataRequestTopic,
@@ -72,16 +72,54 @@ class Metadata:
         self._leaders: dict[TopicIdPartition, LeaderIdAndEpoch] = {}
         self._ids: dict[str, UUID] = {}
         self._names: dict[UUID, str] = {}
+        self._partition_counts: dict[str, int] = {}
+        self._errors: dict[str, ErrorCode] = {}
 
     def name_of(self, topic_id: UUID) -> str | None:
         """Return the name of a topic, or None if it is unknown."""
         return self._names.get(topic_id)
+
+    def id_of(self, name: str) -> UUID | None:
+        """Return the id of a topic, or None if it is unknown.
+
+        A topic that was deleted and created again has another id. A deleted one keeps its id here: see `is_missing`.
+        """
+        return self._ids.get(name)
+
+    def partition_count(self, name: str) -> int | None:
+        """Return the number of partitions of a topic, or None if it is unknown."""
+        return self._partition_counts.get(name)
+
+    def error_of(self, name: str) -> ErrorCode:
+        """Return the topic's error in the last response that names it; `ErrorCode.NONE` without one."""
+        return self._errors.get(name, ErrorCode.NONE)
+
+    def is_missing(self, name: str) -> bool:
+        """Return whether the topic did not exist, as of the last response that names it.
+
+        A topic that was just created may be unknown to the broker that was asked.
+        """
+        return self.error_of(name) is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
     def leader_of(self, partition: TopicIdPartition) -> int | None:
         """Return the node id of a partition's leader, or None if the leader is unknown or there is none."""
         leader = self._leaders.get(partition)
         # -1 is a partition without a leader.
         return leader.leader_id if leader is not None and leader.leader_id >= 0 else None
+
+    def epoch_of(self, partition: TopicIdPartition) -> int:
+        """Return the leader epoch of a partition; `NO_LEADER_EPOCH` if it is unknown."""
+        leader = self._leaders.get(partition)
+        return NO_LEADER_EPOCH if leader is None else leader.leader_epoch
+
+    def rack_of(self, node_id: int) -> str | None:
+        """Return the rack of a broker, or None if it is unknown or the broker has none."""
+        node = self.nodes.get(node_id)
+        return None if node is None else node.rack
+
+    def note_address(self, node_id: int, host: str, port: int) -> None:
+        """Store the address of a coordinator. Its rack stays, because FindCoordinator does not name it."""
+        self.nodes[node_id] = Node(node_id, host, port, self.rack_of(node_id))
 
     def check_cluster(self, response: MetadataResponse) -> None:
         """Keep the first cluster, and refuse a response of another one before anything of it is stored.
@@ -107,6 +145,8 @@ class Metadata:
         for broker in response.brokers:
             self.nodes[broker.node_id] = Node(broker.node_id, broker.host, broker.port, broker.rack)
         for topic in response.topics:
+            if topic.name is not None:
+                self._errors[topic.name] = topic.error_code
             # A topic with an error keeps what is known of it: its leaders are most likely still right when the error
             # has passed.
             if topic.error_code is ErrorCode.NONE and topic.topic_id is not None and topic.name is not None:
@@ -132,6 +172,7 @@ class Metadata:
             self.version += 1
         self._ids[name] = topic_id
         self._names[topic_id] = name
+        self._partition_counts[name] = len(topic.partitions)
         for partition in topic.partitions:
             leader = LeaderIdAndEpoch(leader_id=partition.leader_id, leader_epoch=partition.leader_epoch)
             self._apply_leader(TopicIdPartition(topic_id, partition.partition_index), leader)

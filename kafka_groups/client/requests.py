@@ -19,10 +19,19 @@ NEVER_MS: Final = 1 << 40
 
 
 class Lane(enum.Enum):
-    """The connection to a broker that a request uses. Requests in one lane wait for each other's responses."""
+    """The connection to a broker that a request uses. Requests in one lane wait for each other's responses.
 
-    DATA = "data"
+    Attributes:
+        CONTROL: Heartbeats, look-ups, commits, and everything that no other lane is for.
+        DATA: Fetches of an application's sources; ShareFetch and ShareAcknowledge, whose session belongs to it.
+        RESTORATION: Fetches of changelogs.
+        PRODUCE: Produce.
+    """
+
     CONTROL = "control"
+    DATA = "data"
+    RESTORATION = "restoration"
+    PRODUCE = "produce"
 
 
 @frozen(eq=False)

@@ -1,7 +1,7 @@
 """Routes requests to brokers, and opens connections as needed.
 
-Each broker has up to two connections, one for each lane: data and control. A broker may delay the response to a fetch
-while it waits for records, so heartbeats and lookups use a connection of their own.
+Each broker has up to one connection for each lane, opened by the lane's first request. A broker may delay the response
+to a fetch while it waits for records, so heartbeats, lookups and Produce use connections of their own.
 """
 
 import asyncio
@@ -115,7 +115,8 @@ class Router:
         nodes: Addresses of the known brokers. The router only reads them.
         clock: The clock.
         rng: Picks brokers, and adds jitter to the back-off.
-        on_data_lost: Called with host and port when a data connection has ended, after its requests have failed.
+        on_data_lost: Called with host and port when a connection of the data lane has ended, after its requests have
+            failed. A share session ends with it. In other lanes, the failed requests say all there is to say.
     """
 
     def __init__(

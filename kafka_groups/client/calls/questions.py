@@ -9,7 +9,7 @@ from typing import Any, Generic, Protocol, TypeVar, Union
 from attrs import field, frozen
 
 from kafka_groups.client.calls.results import Results
-from kafka_groups.client.metadata import Metadata, Node
+from kafka_groups.client.metadata import Metadata
 from kafka_groups.errors import KafkaGroupsError, UnknownTopicOrPartitionError, UnsupportedVersionError, error_for
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.error_codes import ErrorCode
@@ -166,7 +166,7 @@ class _Coordinators:
         found = response.found(keys[0])
         for each in found:
             if each.error_code is ErrorCode.NONE:
-                metadata.nodes[each.node_id] = Node(each.node_id, each.host, each.port)
+                metadata.note_address(each.node_id, each.host, each.port)
         return {each.key: told(each.error_code, each.error_message, each.node_id) for each in found}
 
 

@@ -58,6 +58,13 @@ def test_the_coordinator_is_taken_from_either_form_with_its_address(
     assert look_up.manager.node_id == 3
     assert look_up.metadata.nodes[3] == Node(3, "b3", 9)
     assert look_up.manager.poll(0).requests == ()
+
+
+def test_the_address_of_a_known_broker_leaves_its_rack_as_it_is() -> None:
+    look_up = LookUp()
+    look_up.metadata.nodes[3] = Node(3, "old", 9, "r1")
+    look_up.answer(batched())
+    assert look_up.metadata.nodes[3] == Node(3, "b3", 9, "r1")
     look_up.manager.mark_unknown()
     assert len(look_up.manager.poll(0).requests) == 1
 

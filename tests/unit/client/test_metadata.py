@@ -13,7 +13,7 @@ from kafka_groups.client.metadata import Metadata, MetadataManager, Node
 from kafka_groups.client.requests import NEVER_MS, ClientResponse, OutgoingRequest
 from kafka_groups.errors import ConfigurationError, DisconnectedError, TopicAuthorizationFailedError
 from kafka_groups.protocol.error_codes import ErrorCode
-from kafka_groups.protocol.messages.leadership import LeaderIdAndEpoch, NodeEndpoint
+from kafka_groups.protocol.messages.leadership import NO_LEADER_EPOCH, LeaderIdAndEpoch, NodeEndpoint
 from kafka_groups.protocol.messages.metadata import (
     MetadataRequestTopic,
     MetadataResponse,
@@ -87,6 +87,57 @@ class TestMetadata:
         metadata = Metadata()
         metadata.apply(response(topic(error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)))
         assert metadata.name_of(ORDERS) is None
+
+    def test_a_topic_is_known_by_its_name_with_id_and_number_of_partitions(self) -> None:
+        metadata = Metadata()
+        assert (metadata.id_of("orders"), metadata.partition_count("orders")) == (None, None)
+        metadata.apply(response(topic(leaders=((1, 5), (2, 3)))))
+        assert (metadata.id_of("orders"), metadata.partition_count("orders")) == (ORDERS, 2)
+        metadata.apply(response(topic(topic_id=AGAIN, leaders=((2, 0), (1, 0), (1, 0)))))
+        assert (metadata.id_of("orders"), metadata.partition_count("orders")) == (AGAIN, 3)
+
+    def test_the_leader_epoch_is_that_of_the_latest_leader_also_of_a_hint(self) -> None:
+        metadata, partition = Metadata(), TopicIdPartition(ORDERS, 0)
+        assert metadata.epoch_of(partition) == NO_LEADER_EPOCH
+        metadata.apply(response(topic(leaders=((1, 5),))))
+        assert metadata.epoch_of(partition) == 5
+        metadata.apply_hint(partition, LeaderIdAndEpoch(leader_id=2, leader_epoch=6), ())
+        metadata.apply(response(topic(leaders=((1, 5),))))
+        assert (metadata.leader_of(partition), metadata.epoch_of(partition)) == (2, 6)
+
+    def test_a_partition_that_lost_its_leader_keeps_the_epoch(self) -> None:
+        metadata, partition = Metadata(), TopicIdPartition(ORDERS, 0)
+        metadata.apply(response(topic(leaders=((-1, 6),))))
+        assert (metadata.leader_of(partition), metadata.epoch_of(partition)) == (None, 6)
+
+    def test_a_missing_topic_is_told_from_an_unknown_one_and_keeps_what_was_known(self) -> None:
+        metadata = Metadata()
+        assert not metadata.is_missing("orders")
+        metadata.apply(response(topic()))
+        metadata.apply(response(topic(topic_id=None, leaders=(), error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)))
+        assert metadata.is_missing("orders")
+        assert (metadata.id_of("orders"), metadata.partition_count("orders")) == (ORDERS, 1)
+        metadata.apply(response(topic(topic_id=AGAIN)))
+        assert not metadata.is_missing("orders")
+
+    def test_the_error_of_a_topic_is_that_of_the_last_response_that_names_it(self) -> None:
+        metadata = Metadata()
+        assert metadata.error_of("orders") is ErrorCode.NONE
+        metadata.apply(response(topic(error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED)))
+        metadata.apply(response(topic("other", AGAIN)))
+        assert metadata.error_of("orders") is ErrorCode.TOPIC_AUTHORIZATION_FAILED
+        assert not metadata.is_missing("orders")
+        metadata.apply(response(topic()))
+        assert metadata.error_of("orders") is ErrorCode.NONE
+
+    def test_the_address_of_a_coordinator_leaves_its_rack_as_it_is(self) -> None:
+        metadata = Metadata()
+        metadata.note_address(1, "b1", 9)
+        assert (metadata.rack_of(1), metadata.rack_of(2)) == (None, None)
+        metadata.apply(MetadataResponse(brokers=(MetadataResponseBroker(node_id=1, host="b1", port=9, rack="r1"),)))
+        metadata.note_address(1, "b1.example", 10)
+        assert metadata.nodes[1] == Node(1, "b1.example", 10, "r1")
+        assert metadata.rack_of(1) == "r1"
 
     def test_a_hint_brings_leader_and_address(self) -> None:
         metadata, partition = Metadata(), TopicIdPartition(ORDERS, 0)

@@ -5,6 +5,7 @@ import random
 from collections.abc import Callable
 from typing import Any
 
+import attrs
 import pytest
 
 from kafka_groups.client.background import BackgroundErrors
@@ -138,6 +139,36 @@ def simulate(program: Callable[[Simulation], Any]) -> None:
 
 
 class TestRouter:
+    def test_each_lane_has_a_connection_which_its_first_request_opens_and_the_next_ones_use(self) -> None:
+        async def program(simulation: Simulation) -> None:
+            way = Way(simulation, "b1")
+            broker = await TinyBroker("b1").listen(way.network)
+            way.nodes[1] = Node(1, "b1", 9)
+            for opened, lane in enumerate(Lane, start=1):
+                for _ in range(3):
+                    assert isinstance(await way.ask(attrs.evolve(look_up(1), lane=lane)), ClientResponse)
+                    assert len(broker.transports) == opened
+            await way.router.close()
+
+        simulate(program)
+
+    def test_only_the_end_of_the_data_lane_is_told(self) -> None:
+        async def program(simulation: Simulation) -> None:
+            way = Way(simulation, "b1")
+            broker = await TinyBroker("b1").listen(way.network)
+            way.nodes[1] = Node(1, "b1", 9)
+            told = []
+            for lane in Lane:
+                way.lost.clear()
+                await way.ask(attrs.evolve(look_up(1), lane=lane))
+                broker.transports[-1].close()
+                await asyncio.sleep(0.1)
+                told += [lane for _address in way.lost]
+            assert told == [Lane.DATA]
+            await way.router.close()
+
+        simulate(program)
+
     def test_data_and_control_have_a_connection_each_which_is_used_again(self) -> None:
         async def program(simulation: Simulation) -> None:
             way = Way(simulation, "b1")
