@@ -23,7 +23,6 @@ Act = Callable[[], Awaitable[None]]
 
 _SHORTEST_S, _LONGEST_S = 5, 25
 """The time between two acts if every act has its usual weight."""
-_LONGEST_STALL_S = 20.0
 
 
 @define
@@ -159,7 +158,7 @@ class ChaosActions:
     async def _stall_process(self) -> None:
         for process in self._any_process():
             self._count("process_stalled")
-            await process.stall(self.rng.uniform(0.1, _LONGEST_STALL_S))
+            await process.stall(self.draws.stall_s(self.rng))
 
     def _any_process(self) -> list[SimulatedProcess]:
         running = [process for process in self.processes if process.is_running]

@@ -9,6 +9,8 @@ from attrs import field, frozen
 
 __all__ = ["FAULT_NAMES", "FaultDraws", "SeededFaults"]
 
+_SHORTEST_STALL_S = 0.1
+
 
 def _weight() -> float:
     weight: float = field(default=1.0, validator=attrs.validators.ge(0))
@@ -23,6 +25,8 @@ class SeededFaults:
 
     Attributes:
         seconds: The period in which faults occur, in virtual seconds from the start.
+        stall_seconds: The longest time for which a process stands still, in virtual seconds. More than 30 outlasts the
+            requests of a client, and more than 45 its sessions.
         delayed_frame: A frame arrives 1 ms to 3 s late.
         broken_connection: A connection breaks, and both sides notice.
         half_dead_connection: A connection carries nothing more in one direction, and neither side notices.
@@ -44,10 +48,11 @@ class SeededFaults:
         slow_load: A coordinator that has moved takes up to 3 seconds for each step of loading its state.
         process_killed: A process of the application is killed and is started again within 5 seconds.
         process_stopped: A process of the application is stopped (its task is cancelled) and started again.
-        process_stalled: A process of the application stands still for up to 20 seconds, then resumes.
+        process_stalled: A process of the application stands still for up to `stall_seconds`, then resumes.
     """
 
     seconds: float = field(default=300.0, validator=attrs.validators.ge(0))
+    stall_seconds: float = field(default=20.0, validator=attrs.validators.ge(_SHORTEST_STALL_S))
     delayed_frame: float = _weight()
     broken_connection: float = _weight()
     half_dead_connection: float = _weight()
@@ -73,20 +78,22 @@ class SeededFaults:
         return f"SeededFaults({', '.join(f'{name}={value:g}' for name, value in other.items())})"
 
     @classmethod
-    def only(cls, *, seconds: float = 300.0, **weights: float) -> Self:
+    def only(cls, *, seconds: float = 300.0, stall_seconds: float = 20.0, **weights: float) -> Self:
         """Return faults of which only the given ones strike.
 
         Args:
             seconds: The period in which faults occur, in virtual seconds.
+            stall_seconds: The longest time for which a process stands still, in virtual seconds.
             **weights: The weights of the faults that strike. Without any, there are no faults.
 
         Raises:
             TypeError: There is no such fault.
         """
-        return cls(seconds=seconds, **{**dict.fromkeys(FAULT_NAMES, 0.0), **weights})
+        chosen = {**dict.fromkeys(FAULT_NAMES, 0.0), **weights}
+        return cls(seconds=seconds, stall_seconds=stall_seconds, **chosen)
 
 
-FAULT_NAMES = tuple(name for name in attrs.fields_dict(SeededFaults) if name != "seconds")
+FAULT_NAMES = tuple(name for name in attrs.fields_dict(SeededFaults) if name not in ("seconds", "stall_seconds"))
 """The faults that have a weight."""
 
 
@@ -102,6 +109,7 @@ class FaultDraws:
     """
 
     def __init__(self, faults: SeededFaults) -> None:
+        self._longest_stall_s = faults.stall_seconds
         self._weights = {name: float(getattr(faults, name)) for name in FAULT_NAMES}
         self.counts: Counter[str] = Counter()
         self.is_on = True
@@ -113,6 +121,10 @@ class FaultDraws:
     def weight(self, name: str) -> float:
         """Return how often a fault strikes, compared with the usual; 1 for a fault that only the application knows."""
         return self._weights.get(name, 1.0) if self.is_on else 0.0
+
+    def stall_s(self, rng: random.Random) -> float:
+        """Draw for how many virtual seconds a process stands still."""
+        return rng.uniform(_SHORTEST_STALL_S, self._longest_stall_s)
 
     def strikes(self, rng: random.Random, name: str, probability: float) -> bool:
         """Draw whether a fault of this usual probability strikes now, and count it if so."""

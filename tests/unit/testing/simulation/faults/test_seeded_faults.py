@@ -23,12 +23,17 @@ def test_only_turns_off_all_others() -> None:
 
 
 def test_a_repr_makes_the_same_faults_again() -> None:
-    for faults in (SeededFaults(), SeededFaults(seconds=1, slow_load=0.5), SeededFaults.only(half_dead_connection=9)):
+    for faults in (
+        SeededFaults(),
+        SeededFaults(seconds=1, slow_load=0.5),
+        SeededFaults.only(half_dead_connection=9),
+        SeededFaults.only(process_stalled=1, stall_seconds=90),
+    ):
         assert eval(repr(faults)) == faults
     assert repr(SeededFaults(broker_killed=0)) == "SeededFaults(broker_killed=0)"
 
 
-@pytest.mark.parametrize("wrong", [{"broker_killed": -1}, {"seconds": -1}])
+@pytest.mark.parametrize("wrong", [{"broker_killed": -1}, {"seconds": -1}, {"stall_seconds": 0}])
 def test_negative_weights_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(ValueError, match=next(iter(wrong))):
         SeededFaults(**wrong)
@@ -47,6 +52,14 @@ def test_weights_make_faults_rarer_and_more_frequent() -> None:
     assert share(0) == 0
     assert 0.17 < share(1) < 0.23
     assert 0.55 < share(3) < 0.65
+
+
+def test_stalls_take_as_long_as_the_faults_say_from_the_same_draws() -> None:
+    usual, longer = FaultDraws(SeededFaults()), FaultDraws(SeededFaults(stall_seconds=90))
+    drawn = [(usual.stall_s(random.Random(seed)), longer.stall_s(random.Random(seed))) for seed in range(50)]
+    assert drawn[0][0] == random.Random(0).uniform(0.1, 20)  # existing seeds keep their stalls
+    assert 15 < max(stall_s for stall_s, _ in drawn) <= 20
+    assert 75 < max(stall_s for _, stall_s in drawn) <= 90
 
 
 def test_what_strikes_is_counted_and_nothing_strikes_after_the_end() -> None:
