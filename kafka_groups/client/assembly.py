@@ -20,12 +20,17 @@ from kafka_groups.config.clients.connection import ClientConfig
 from kafka_groups.config.security.sasl import sasl_settings
 from kafka_groups.net.clock import Clock, SystemClock
 from kafka_groups.net.login import Login, login_with
+from kafka_groups.net.loop_clock import LoopClock
 from kafka_groups.net.network import Network
 from kafka_groups.net.rate_limited_log import RateLimitedLog
 from kafka_groups.net.tcp import TcpNetwork
 from kafka_groups.net.tls import TlsSettings, client_tls_context
+from kafka_groups.protocol.framing import DEFAULT_KEPT_BYTES
 
 __all__ = ["Assembly", "Environment"]
+
+_RECORDS_BYTES = 8 * 1024 * 1024
+"""Up to this size, connections that fetch an application's records keep their receive buffer."""
 
 
 @frozen
@@ -51,9 +56,11 @@ class Assembly:
         environment: Network, clock and randomness.
         errors: Receives errors that no caller is waiting for.
         login: How connections authenticate; by default as the configuration says.
+        for_records: Whether the client moves an application's records. Users' functions then block its event loop, so
+            the time in which the loop stands still does not count, and its connections keep large receive buffers.
 
     Attributes:
-        clock: The clock.
+        clock: The clock of the request managers. A `LoopClock` if the client moves records.
         rng: The source of ids and of jitter.
         errors: The errors that no caller is waiting for.
         metadata: What the client knows about the cluster.
@@ -66,15 +73,21 @@ class Assembly:
         environment: Environment,
         errors: BackgroundErrors,
         login: Login | None = None,
+        *,
+        for_records: bool = False,
     ) -> None:
         self._config = config
-        self.clock = environment.clock
+        self._clock = environment.clock
+        self.clock: Clock = LoopClock(self._clock) if for_records else self._clock
         self.rng = environment.rng or random.Random()
         self.errors = errors
         self.metadata = Metadata()
         self.on_data_lost: Callable[[str, int], None] = lambda _host, _port: None
-        self._network = environment.network or _network_for(config)
-        self._login = login or login_with(sasl_settings(config), self.clock)
+        self._network = environment.network or _network_for(
+            config, _RECORDS_BYTES if for_records else DEFAULT_KEPT_BYTES
+        )
+        # Tokens expire whether the event loop runs or not.
+        self._login = login or login_with(sasl_settings(config), self._clock)
         self._router = Router(
             self._network,
             _connection_settings(config, self._login),
@@ -102,7 +115,7 @@ class Assembly:
 
     def another(self) -> "Assembly":
         """Return an assembly with connections of its own. It shares the login, which keeps the token."""
-        environment = Environment(self._network, self.clock, self.rng)
+        environment = Environment(self._network, self._clock, self.rng)
         return Assembly(self._config, environment, BackgroundErrors(), self._login)
 
     def backoff(self) -> BackoffTimer:
@@ -130,9 +143,9 @@ class Assembly:
         return ClientEngine(managers, self._router, self.clock, errors=self.errors, on_turn=on_turn)
 
 
-def _network_for(config: ClientConfig) -> TcpNetwork:
+def _network_for(config: ClientConfig, kept_bytes: int) -> TcpNetwork:
     if config.security_protocol not in ("SSL", "SASL_SSL"):
-        return TcpNetwork()
+        return TcpNetwork(kept_bytes=kept_bytes)
     settings = TlsSettings(
         ca_location=config.ssl_ca_location,
         ca_pem=config.ssl_ca_pem,
@@ -143,7 +156,7 @@ def _network_for(config: ClientConfig) -> TcpNetwork:
         key_password=config.ssl_key_password,
         verify_hostname=config.ssl_endpoint_identification_algorithm == "https",
     )
-    return TcpNetwork(client_tls=client_tls_context(settings))
+    return TcpNetwork(client_tls=client_tls_context(settings), kept_bytes=kept_bytes)
 
 
 def _connection_settings(config: ClientConfig, login: Login | None) -> ConnectionSettings:

@@ -14,6 +14,7 @@ from kafka_groups.client.router import Router
 from kafka_groups.errors import ClientFailureError, KafkaGroupsError
 from kafka_groups.errors.texts import named
 from kafka_groups.net.clock import Clock
+from kafka_groups.net.loop_clock import LoopClock
 
 __all__ = ["ClientEngine"]
 
@@ -24,7 +25,7 @@ class ClientEngine:
     Args:
         managers: The request managers, in the order in which each turn asks them.
         router: Sends requests to the brokers.
-        clock: The clock. Each turn reads it once.
+        clock: The clock. Each turn reads it once. A `LoopClock` hears at its pulse that the event loop runs.
         errors: Receives errors that no caller is waiting for.
         on_turn: Called after every turn, to wake callers whose condition now holds.
     """
@@ -41,6 +42,8 @@ class ClientEngine:
         self._managers = tuple(managers)
         self._router = router
         self._clock = clock
+        self._loop_clock = clock if isinstance(clock, LoopClock) else None
+        self._longest_wait_ms = NEVER_MS if self._loop_clock is None else self._loop_clock.pulse_ms
         self._errors = errors
         self._on_turn = on_turn
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -61,6 +64,7 @@ class ClientEngine:
     def start(self) -> None:
         """Start on the running event loop."""
         self._loop = asyncio.get_running_loop()
+        self._note_that_loop_runs()
         self.turn()
 
     async def stop(self) -> None:
@@ -70,7 +74,12 @@ class ClientEngine:
         await self._router.close()
 
     def turn(self) -> None:
-        """Ask every manager what to send. Call this on the event loop after any change."""
+        """Ask every manager what to send. Call this on the event loop after any change.
+
+        Synchronous code that blocks the loop may call it, too, on the loop's thread: requests are written to the
+        sockets at once, as far as their buffers have room. Responses are read, and connections opened, once the loop
+        runs again.
+        """
         # A manager that is being asked may cause another turn, by a callback. It comes after this one, because managers
         # are not made to be asked while they answer.
         if self._in_turn:
@@ -152,6 +161,7 @@ class ClientEngine:
 
         A timer that is early enough therefore stays as it is, and most turns set no timer.
         """
+        wait_ms = min(wait_ms, self._longest_wait_ms)
         if self._loop is None or wait_ms >= NEVER_MS:
             return
         when_s = self._loop.time() + wait_ms / 1000
@@ -161,7 +171,12 @@ class ClientEngine:
 
     def _time_for_turn(self) -> None:
         self._timer = None
+        self._note_that_loop_runs()
         self.turn()
+
+    def _note_that_loop_runs(self) -> None:
+        if self._loop_clock is not None:
+            self._loop_clock.loop_runs()
 
     def _cancel_timer(self) -> None:
         if self._timer is not None:

@@ -31,6 +31,7 @@ from kafka_groups.net.connection import ClientConnection
 from kafka_groups.net.diagnosis import closed_after_handshake, during_handshake, silence
 from kafka_groups.net.handshake import BrokerVersions
 from kafka_groups.net.login import Login
+from kafka_groups.net.loop_clock import LoopClock
 from kafka_groups.net.network import Network
 from kafka_groups.net.rate_limited_log import RateLimitedLog
 from kafka_groups.net.session import Access, Watch, open_session, refusal_in
@@ -113,7 +114,7 @@ class Router:
         network: Connects to addresses.
         settings: Settings for connections.
         nodes: Addresses of the known brokers. The router only reads them.
-        clock: The clock.
+        clock: The clock. With a `LoopClock`, the time in which the event loop stands still counts nowhere.
         rng: Picks brokers, and adds jitter to the back-off.
         on_data_lost: Called with host and port when a connection of the data lane has ended, after its requests have
             failed. A share session ends with it. In other lanes, the failed requests say all there is to say.
@@ -132,6 +133,7 @@ class Router:
         self._settings = settings
         self._nodes = nodes
         self._clock = clock
+        self._loop_clock = clock if isinstance(clock, LoopClock) else None
         self._rng = rng
         self._on_data_lost = on_data_lost
         self._links: dict[tuple[str, int, Lane], _Link] = {}
@@ -240,6 +242,7 @@ class Router:
                 on_lost=lambda error: self._lost(link, error),
                 explain=lambda error: self._explained(error, link),
             ),
+            loop_clock=self._loop_clock,
         )
         link.versions = session.versions
         link.connection = session.connection

@@ -15,6 +15,7 @@ from kafka_groups.errors import (
     ProtocolError,
 )
 from kafka_groups.errors.texts import sentences
+from kafka_groups.net.loop_clock import READING_MS, LoopClock, is_late
 from kafka_groups.net.network import FrameTransport, Network
 from kafka_groups.protocol.apis import APIS, Api, ApiKey, api_of
 from kafka_groups.protocol.codec import correlation_id_of, decode_response, encode_request
@@ -62,17 +63,23 @@ class ClientConnection:
         client_id: Name that the requests carry.
         on_lost: Called once when the connection has ended, after all outstanding requests have failed. Its argument is
             the reason, or None if this side closed the connection.
+        loop_clock: The clock of the deadlines, if other code may block the event loop.
     """
 
-    def __init__(self, client_id: str | None, *, on_lost: OnLost | None = None) -> None:
+    def __init__(
+        self, client_id: str | None, *, on_lost: OnLost | None = None, loop_clock: LoopClock | None = None
+    ) -> None:
         self._client_id = client_id
         self._on_lost = on_lost
+        self._loop_clock = loop_clock
         self._loop = asyncio.get_running_loop()
         self._outstanding: deque[_Outstanding] = deque()
         self._held: deque[_HeldRequest] | None = None
         self._next_correlation_id = 0
         self._timer: asyncio.TimerHandle | None = None
         self._timer_ms = float("inf")
+        self._stalled_before_ms = 0
+        self._waited_for: int | None = None
         self._transport: FrameTransport | None = None
         self._failure: KafkaGroupsError | None = None
         self._closed_here = False
@@ -81,14 +88,21 @@ class ClientConnection:
 
     @classmethod
     async def open(
-        cls, network: Network, host: str, port: int, client_id: str | None, *, on_lost: OnLost | None = None
+        cls,
+        network: Network,
+        host: str,
+        port: int,
+        client_id: str | None,
+        *,
+        on_lost: OnLost | None = None,
+        loop_clock: LoopClock | None = None,
     ) -> "ClientConnection":
         """Connect to an address. The caller sets the timeout.
 
         Raises:
             NetworkError: The address could not be reached; `NameResolutionError` if the host is unknown.
         """
-        connection = cls(client_id, on_lost=on_lost)
+        connection = cls(client_id, on_lost=on_lost, loop_clock=loop_clock)
         connection._transport = await network.connect(host, port, connection)
         return connection
 
@@ -100,6 +114,11 @@ class ClientConnection:
     def peer(self) -> str:
         """Address of the broker, `host:port`."""
         return "?" if self._transport is None else self._transport.peer
+
+    @property
+    def now_ms(self) -> float:
+        """The time for deadlines: that of the event loop, without its stalls if they do not count."""
+        return self._loop.time() * 1000 - self._stalled_ms
 
     @property
     def is_open(self) -> bool:
@@ -124,7 +143,7 @@ class ClientConnection:
             on_response: Called with the response message.
             on_failure: Called with the error: `DisconnectedError`, `OperationTimeoutError`, or `ProtocolError` if the
                 response is malformed.
-            deadline_ms: Until when to wait for the response, on the event loop's clock.
+            deadline_ms: Until when to wait for the response, as `now_ms`.
 
         Raises:
             ProtocolError: The version cannot carry a value that the request sets. Nothing was sent.
@@ -157,7 +176,7 @@ class ClientConnection:
         Args:
             request: The message.
             version: Version of its API to use.
-            deadline_ms: Until when to wait for the response, on the event loop's clock.
+            deadline_ms: Until when to wait for the response, as `now_ms`.
             while_held: Whether to send the request even while requests are held back.
 
         Raises:
@@ -187,7 +206,7 @@ class ClientConnection:
     def release(self) -> None:
         """Send the requests that were held back."""
         held, self._held = self._held or (), None
-        now_ms = self._loop.time() * 1000
+        now_ms = self.now_ms
         for request, version, on_response, on_failure, deadline_ms in held:
             if deadline_ms <= now_ms:
                 late = OperationTimeoutError(f"The request timed out while {self.peer} authenticated the client.")
@@ -262,22 +281,39 @@ class ClientConnection:
     # ------------------------------------------------------------------------------------------ deadlines
 
     # One timer serves all requests. A request with an earlier deadline moves it forward. If that request is answered
-    # in time, the timer fires early and is set again, so an answered request never has to cancel a timer.
+    # in time, the timer fires early and is set again, so an answered request never has to cancel a timer. It also
+    # fires early if the loop stood still in the meantime, and stalls do not count.
+
+    @property
+    def _stalled_ms(self) -> int:
+        return 0 if self._loop_clock is None else self._loop_clock.stalled_ms
 
     def _arm(self, deadline_ms: float) -> None:
         if self._timer is not None:
             self._timer.cancel()
         self._timer_ms = deadline_ms
-        self._timer = self._loop.call_at(deadline_ms / 1000, self._deadline_reached)
+        self._stalled_before_ms = self._stalled_ms
+        self._timer = self._loop.call_at((deadline_ms + self._stalled_before_ms) / 1000, self._deadline_reached)
 
     def _deadline_reached(self) -> None:
-        self._timer, reached_ms = None, self._timer_ms
-        self._timer_ms = float("inf")
+        when_ms = self._timer_ms + self._stalled_before_ms
+        reached_ms = when_ms - self._stalled_ms
+        self._timer, self._timer_ms = None, float("inf")
         expired = [entry for entry in self._outstanding if entry.deadline_ms <= reached_ms]
-        if expired:
+        if expired and self._must_read_first(when_ms):
+            self._arm(self.now_ms + READING_MS)
+        elif expired:
             self._time_out(expired)
         elif self._outstanding:
             self._arm(min(entry.deadline_ms for entry in self._outstanding))
+
+    def _must_read_first(self, when_ms: float) -> bool:
+        """Return whether the next response may have arrived while the loop was blocked; once for each response."""
+        waits_for = self._outstanding[0].correlation_id
+        if self._loop_clock is None or self._waited_for == waits_for or not is_late(when_ms):
+            return False
+        self._waited_for = waits_for
+        return True
 
     def _time_out(self, expired: list[_Outstanding]) -> None:
         self._outstanding = deque(entry for entry in self._outstanding if entry not in expired)

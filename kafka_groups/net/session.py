@@ -24,6 +24,7 @@ from kafka_groups.errors.texts import sentences
 from kafka_groups.net.connection import ClientConnection, OnLost
 from kafka_groups.net.handshake import BrokerVersions, negotiate
 from kafka_groups.net.login import Login, LoginAttempt, reauthentication_delay_ms
+from kafka_groups.net.loop_clock import LoopClock, timeout_on
 from kafka_groups.net.network import Network
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
@@ -78,7 +79,13 @@ _NOBODY = Watch()
 
 
 async def open_session(
-    network: Network, address: tuple[str, int], access: Access, *, timeout_ms: int, watch: Watch = _NOBODY
+    network: Network,
+    address: tuple[str, int],
+    access: Access,
+    *,
+    timeout_ms: int,
+    watch: Watch = _NOBODY,
+    loop_clock: LoopClock | None = None,
 ) -> Session:
     """Connect and authenticate. The session reauthenticates by itself before the broker would end it.
 
@@ -88,6 +95,7 @@ async def open_session(
         access: The client's identity.
         timeout_ms: How long connecting and the handshakes may take. Waiting for a token does not count.
         watch: Callbacks that follow the session.
+        loop_clock: The clock of the timeouts, if other code may block the event loop.
 
     Raises:
         AuthenticationError: TLS or SASL failed, or no token can be obtained; the class says which.
@@ -96,13 +104,15 @@ async def open_session(
         KafkaGroupsError: The broker sent a malformed response.
     """
     attempt = None if access.login is None else await access.login.begin()
-    async with asyncio.timeout(timeout_ms / 1000):
-        connection = await ClientConnection.open(network, *address, access.client_id, on_lost=watch.on_lost)
+    async with timeout_on(loop_clock, timeout_ms):
+        connection = await ClientConnection.open(
+            network, *address, access.client_id, on_lost=watch.on_lost, loop_clock=loop_clock
+        )
         watch.on_open()
         try:
             # Slightly shorter than the timeout around it, to distinguish a server that accepts the connection but does
             # not respond from one that does not accept it.
-            deadline_ms = asyncio.get_running_loop().time() * 1000 + timeout_ms * 9 // 10
+            deadline_ms = connection.now_ms + timeout_ms * 9 // 10
             versions = await _versions(connection, deadline_ms, watch.explain)
             if access.login is not None and attempt is not None:
                 keeper = _Authenticator(connection, versions, access.login, timeout_ms)
@@ -244,7 +254,7 @@ class _Authenticator:
     async def _hold_and_authenticate(self, attempt: LoginAttempt) -> None:
         """Hold other requests back, because the broker accepts only SASL requests until the exchange is over."""
         self._connection.hold()
-        deadline_ms = asyncio.get_running_loop().time() * 1000 + self._timeout_ms
+        deadline_ms = self._connection.now_ms + self._timeout_ms
         await self.authenticate(attempt, deadline_ms)
         self._connection.release()
 

@@ -17,7 +17,7 @@ from kafka_groups.errors import (
 from kafka_groups.errors.texts import sentences
 from kafka_groups.net.diagnosis import of_frame_length, of_tls_error, reset_during_tls
 from kafka_groups.net.network import AcceptConnection, FrameHandler, FrameTransport, Listener
-from kafka_groups.protocol.framing import DEFAULT_MAX_FRAME_BYTES, FrameBuffer
+from kafka_groups.protocol.framing import DEFAULT_KEPT_BYTES, DEFAULT_MAX_FRAME_BYTES, FrameBuffer
 
 __all__ = ["TcpNetwork", "stop_listening"]
 
@@ -25,6 +25,7 @@ _LENGTH = struct.Struct(">i")
 # Up to this size, a frame is sent in one write. Above it, a second system call is cheaper than copying the payload.
 _ONE_WRITE_BYTES = 64 * 1024
 _BACKLOG = 512
+_NO_LIMIT_S = 24 * 3600.0
 
 
 class TcpNetwork:
@@ -34,6 +35,7 @@ class TcpNetwork:
         client_tls: TLS context for outgoing connections; None for plaintext.
         server_tls: TLS context for accepted connections; None for plaintext.
         max_frame_bytes: Largest frame to accept from the other side.
+        kept_bytes: Up to this size, a connection keeps the receive buffer that a large frame needed.
     """
 
     def __init__(
@@ -42,10 +44,12 @@ class TcpNetwork:
         client_tls: ssl.SSLContext | None = None,
         server_tls: ssl.SSLContext | None = None,
         max_frame_bytes: int = DEFAULT_MAX_FRAME_BYTES,
+        kept_bytes: int = DEFAULT_KEPT_BYTES,
     ) -> None:
         self._client_tls = client_tls
         self._server_tls = server_tls
         self._max_frame_bytes = max_frame_bytes
+        self._kept_bytes = kept_bytes
 
     def __repr__(self) -> str:
         return "<TcpNetwork with TLS>" if self._client_tls or self._server_tls else "<TcpNetwork>"
@@ -58,10 +62,11 @@ class TcpNetwork:
             NameResolutionError: The host is unknown.
         """
         loop = asyncio.get_running_loop()
-        hostname = host if self._client_tls is not None else None
-        connection = _TcpConnection(self._max_frame_bytes, handler=handler)
+        connection = _TcpConnection(self._buffer(), handler=handler)
+        # asyncio's own limit would count the time in which the event loop was blocked.
+        tls: Any = {"server_hostname": host, "ssl_handshake_timeout": _NO_LIMIT_S} if self._client_tls else {}
         try:
-            await loop.create_connection(lambda: connection, host, port, ssl=self._client_tls, server_hostname=hostname)
+            await loop.create_connection(lambda: connection, host, port, ssl=self._client_tls, **tls)
         except OSError as error:
             raise _connect_error(error, f"{host}:{port}", uses_tls=self._client_tls is not None) from error
         return connection
@@ -75,12 +80,15 @@ class TcpNetwork:
         loop = asyncio.get_running_loop()
         try:
             server = await loop.create_server(
-                lambda: _TcpConnection(self._max_frame_bytes, accept=accept),
+                lambda: _TcpConnection(self._buffer(), accept=accept),
                 host, port, ssl=self._server_tls, backlog=_BACKLOG,
             )  # fmt: skip
         except OSError as error:
             raise NetworkError(sentences(f"Could not listen on {host}:{port}: {_reason(error)}")) from error
         return Listener(host, server.sockets[0].getsockname()[1], lambda: stop_listening(server))
+
+    def _buffer(self) -> FrameBuffer:
+        return FrameBuffer(self._max_frame_bytes, kept_bytes=self._kept_bytes)
 
 
 def stop_listening(server: asyncio.Server) -> None:
@@ -100,9 +108,9 @@ class _TcpConnection(asyncio.BufferedProtocol):
     """A connection: both asyncio's protocol and the handler's `FrameTransport`."""
 
     def __init__(
-        self, max_frame_bytes: int, *, handler: FrameHandler | None = None, accept: AcceptConnection | None = None
+        self, buffer: FrameBuffer, *, handler: FrameHandler | None = None, accept: AcceptConnection | None = None
     ) -> None:
-        self._buffer = FrameBuffer(max_frame_bytes)
+        self._buffer = buffer
         self._handler = handler
         self._accept = accept
         self._peer = "?"

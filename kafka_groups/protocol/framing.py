@@ -5,14 +5,15 @@ from collections.abc import Iterator
 
 from kafka_groups.errors import FrameLengthError
 
-__all__ = ["DEFAULT_MAX_FRAME_BYTES", "FrameBuffer", "FrameDecoder", "frame"]
+__all__ = ["DEFAULT_KEPT_BYTES", "DEFAULT_MAX_FRAME_BYTES", "FrameBuffer", "FrameDecoder", "frame"]
 
 DEFAULT_MAX_FRAME_BYTES = 100 * 1024 * 1024
 """Kafka's `socket.request.max.bytes`."""
 
 _LENGTH = struct.Struct(">i")
 _INITIAL_BYTES = 64 * 1024
-_KEPT_BYTES = 1024 * 1024
+DEFAULT_KEPT_BYTES = 1024 * 1024
+"""Larger receive buffers shrink again once a connection has handed over what it received."""
 
 
 def frame(payload: bytes) -> bytes:
@@ -37,7 +38,7 @@ class FrameBuffer:
         max_frame_bytes: int = DEFAULT_MAX_FRAME_BYTES,
         *,
         initial_bytes: int = _INITIAL_BYTES,
-        kept_bytes: int = _KEPT_BYTES,
+        kept_bytes: int = DEFAULT_KEPT_BYTES,
     ) -> None:
         self._max_frame_bytes = max_frame_bytes
         self._initial_bytes = initial_bytes

@@ -71,6 +71,13 @@ class VirtualTimeLoop(asyncio.BaseEventLoop):
             raise SimulationTimeLimitError(f"the virtual time is used up; still at work: {_waiting_tasks(self)}")
         return ()
 
+    def block(self, seconds: float) -> None:
+        """Let time pass while nothing runs, as a function does that blocks the loop.
+
+        All simulated processes stand still. `SimulatedProcess.stall` has one of them stand still.
+        """
+        self._now_s += seconds
+
     def call_soon(
         self, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None
     ) -> asyncio.Handle:

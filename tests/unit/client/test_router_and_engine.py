@@ -1,6 +1,7 @@
 """The way to the brokers and the loop that drives the managers, over a network in memory."""
 
 import asyncio
+import logging
 import random
 from collections.abc import Callable
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 import attrs
 import pytest
 
+from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.client.background import BackgroundErrors
 from kafka_groups.client.engine import ClientEngine
 from kafka_groups.client.metadata import Node
@@ -18,16 +20,22 @@ from kafka_groups.errors import (
     DisconnectedError,
     KafkaGroupsError,
     NetworkError,
+    OperationTimeoutError,
     UnsupportedVersionError,
 )
+from kafka_groups.net.clock import Clock
+from kafka_groups.net.loop_clock import LoopClock
 from kafka_groups.net.memory import MemoryNetwork
 from kafka_groups.net.network import FrameTransport, Listener
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.codec import decode_request, decode_request_header, encode_response
 from kafka_groups.protocol.messages.api_versions import ApiVersion, ApiVersionsResponse
 from kafka_groups.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+from kafka_groups.protocol.messages.metadata import MetadataRequest
 from kafka_groups.protocol.messages.share_acknowledge import ShareAcknowledgeRequest, ShareAcknowledgeResponse
 from kafka_groups.testing.simulation import Simulation, run_simulated
+from kafka_groups.testing.simulation.processes import SimulatedProcess
+from kafka_groups.testing.simulation.virtual_time import VirtualTimeLoop
 
 SERVED = {ApiKey.API_VERSIONS: 4, ApiKey.FIND_COORDINATOR: 6, ApiKey.SHARE_ACKNOWLEDGE: 2}
 
@@ -40,6 +48,7 @@ class TinyBroker:
         self.seen: list[str] = []
         self.transports: list[FrameTransport] = []
         self.silent = False
+        self.delay_s = 0.0
         self.served = dict(SERVED)
         self.listener: Listener
 
@@ -73,7 +82,8 @@ class TinyConnection:
             response = FindCoordinatorResponse()
         else:
             response = ShareAcknowledgeResponse()
-        self.transport.send(encode_response(response, header.version, header.correlation_id))
+        answer = encode_response(response, header.version, header.correlation_id)
+        asyncio.get_running_loop().call_later(self.broker.delay_s, self.transport.send, answer)
 
     def connection_lost(self, error: Exception | None) -> None:
         self.broker.seen.append("LOST")
@@ -93,8 +103,8 @@ class Outcome:
 
 
 class Way:
-    def __init__(self, simulation: Simulation, *bootstrap: str) -> None:
-        self.network, self.clock = MemoryNetwork(), simulation.clock
+    def __init__(self, simulation: Simulation, *bootstrap: str, clock: Clock | None = None) -> None:
+        self.network, self.clock = MemoryNetwork(), clock or simulation.clock
         self.nodes: dict[int, Node] = {}
         self.lost: list[tuple[str, int]] = []
         settings = ConnectionSettings(
@@ -392,5 +402,191 @@ class TestEngine:
                 errors.raise_first()
             assert errors.fatal is None
             await engine.stop()
+
+        simulate(program)
+
+
+REQUEST_TIMEOUT_MS = 30_000
+
+
+class Records:
+    """A client for records: its engine runs, and the test blocks its loop."""
+
+    def __init__(self, simulation: Simulation, *bootstrap: str) -> None:
+        self.way, self.manager = Way(simulation, *bootstrap, clock=LoopClock(simulation.clock)), Scripted()
+        self.errors = BackgroundErrors()
+        self.engine = engine_of(self.way, self.manager, self.errors, [])
+        self.engine.start()
+        self.loop = asyncio.get_running_loop()
+
+    def block(self, seconds: float) -> None:
+        assert isinstance(self.loop, VirtualTimeLoop)
+        self.loop.block(seconds)
+
+    async def close(self) -> None:
+        await self.engine.stop()
+
+
+async def records_with(simulation: Simulation) -> tuple[Records, TinyBroker]:
+    records = Records(simulation, "b1")
+    broker = await TinyBroker("b1").listen(records.way.network)
+    records.way.nodes[1] = Node(1, "b1", 9)
+    return records, broker
+
+
+def asked_in(lane: Lane) -> OutgoingRequest:
+    return attrs.evolve(look_up(1, REQUEST_TIMEOUT_MS), lane=lane)
+
+
+def metadata_in(lane: Lane) -> OutgoingRequest:
+    return OutgoingRequest(ApiKey.METADATA, lambda _v: MetadataRequest(topics=()), 1, REQUEST_TIMEOUT_MS, lane=lane)
+
+
+class TestIdleConnections:
+    def test_the_next_request_opens_one_that_the_broker_closed_and_nothing_is_logged(
+        self, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        async def program(simulation: Simulation) -> None:
+            way = Way(simulation)
+            idle = {"connections.max.idle.ms": 10_000}
+            async with EmbeddedCluster(network=way.network, clock=simulation.clock, settings=idle) as cluster:
+                host, port = cluster.bootstrap_servers.split(":")
+                way.nodes[1] = Node(1, host, int(port))
+                for _ in range(3):
+                    for lane in Lane:
+                        assert isinstance(await way.ask(metadata_in(lane)), ClientResponse)
+                    assert cluster.open_connections == len(Lane)
+                    await asyncio.sleep(25)
+                    assert cluster.open_connections == 0
+                await way.router.close()
+
+        simulate(program)
+        assert [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING] == []
+
+
+class TestLoopThatIsBlocked:
+    @pytest.mark.parametrize("connects", [True, False], ids=["while it connects", "when it is connected"])
+    def test_answers_that_came_late_are_taken_and_no_connection_is_closed(
+        self, caplog: pytest.LogCaptureFixture, connects: bool
+    ) -> None:
+        async def program(simulation: Simulation) -> None:
+            records, broker = await records_with(simulation)
+            if not connects:
+                await asyncio.gather(*(records.way.ask(asked_in(lane)) for lane in Lane))
+                await asyncio.sleep(REQUEST_TIMEOUT_MS / 1000)  # until no timer is left of these
+            broker.delay_s = 1
+            outcomes = [records.way.send(asked_in(lane)) for lane in Lane]
+            for blocked_s in (0.5, 40.0, 200.0, 40.0):
+                await asyncio.sleep(0.1)
+                records.block(blocked_s)
+            answers = await asyncio.gather(*(outcome.future for outcome in outcomes))
+            assert {type(answer) for answer in answers} == {ClientResponse}
+            assert len(broker.transports) == len(Lane)
+            assert "LOST" not in broker.seen
+            await records.close()
+
+        simulate(program)
+        assert [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING] == []
+
+    def test_a_silent_broker_is_left_after_the_time_that_counts(self) -> None:
+        async def program(simulation: Simulation) -> None:
+            records, broker = await records_with(simulation)
+            await records.way.ask(asked_in(Lane.DATA))
+            broker.silent = True
+            before_s = records.loop.time()
+            silent = records.way.send(asked_in(Lane.DATA))
+            await asyncio.sleep(10)
+            records.block(40)
+            await asyncio.sleep(10)
+            records.block(40)
+            assert isinstance(await silent.future, OperationTimeoutError)
+            assert 108 <= records.loop.time() - before_s <= 110
+            await records.close()
+
+        simulate(program)
+
+    def test_a_deadline_in_a_stall_leaves_time_to_read(self) -> None:
+        async def program(simulation: Simulation) -> None:
+            records, broker = await records_with(simulation)
+            await records.way.ask(asked_in(Lane.DATA))
+            broker.silent = True
+            silent = records.way.send(asked_in(Lane.DATA))
+            await asyncio.sleep(29.9)
+            records.block(40)
+            await asyncio.sleep(0.9)
+            assert not silent.future.done()
+            await asyncio.sleep(0.2)
+            assert isinstance(await silent.future, OperationTimeoutError)
+            await records.close()
+
+        simulate(program)
+
+    def test_the_time_until_no_broker_counts_as_reachable_moves(self) -> None:
+        async def program(simulation: Simulation) -> None:
+            records = Records(simulation, "gone")
+            records.way.send(look_up())
+            await asyncio.sleep(0.5)
+            records.block(40)
+            await asyncio.sleep(1)
+            assert not records.errors
+            await asyncio.sleep(1)
+            with pytest.raises(BootstrapError):
+                records.errors.raise_first()
+            await records.close()
+
+        simulate(program)
+
+    def test_an_engine_with_nothing_to_do_says_that_its_loop_runs(self) -> None:
+        async def program(simulation: Simulation) -> None:
+            records, _broker = await records_with(simulation)
+            await asyncio.sleep(100)
+            assert records.way.clock.now_ms() == simulation.clock.now_ms()
+            await records.close()
+
+        simulate(program)
+
+    def test_a_simulated_process_that_stands_still_keeps_its_connections(self) -> None:
+        async def program(simulation: Simulation) -> None:
+            made: list[Records] = []
+            answers: list[Any] = []
+
+            async def asks() -> None:
+                made.append(records := Records(simulation, "b1"))
+                records.way.nodes[1] = Node(1, "b1", 9)
+                for _ in range(2):
+                    await asyncio.sleep(1)
+                    answers.append(await records.way.ask(asked_in(Lane.DATA)))
+
+            process = SimulatedProcess("p", asks, lambda _process, error: answers.append(error))
+            process.start()
+            await asyncio.sleep(0.5)
+            broker = await TinyBroker("b1").listen(made[0].way.network)
+            await asyncio.sleep(1)
+            broker.delay_s = 35  # after the deadline, and before the process goes on
+            await asyncio.sleep(5)
+            await process.stall(90)
+            await asyncio.sleep(1)
+            assert [type(answer) for answer in answers] == [ClientResponse, ClientResponse]
+            await made[0].close()
+
+        simulate(program)
+
+    @pytest.mark.parametrize("is_connected", [True, False])
+    def test_a_request_can_be_sent_while_the_loop_is_blocked(self, is_connected: bool) -> None:
+        """`turn` in the middle of a record writes at once; the loop reads the answer when it runs again."""
+
+        async def program(simulation: Simulation) -> None:
+            records, broker = await records_with(simulation)
+            if is_connected:
+                await records.way.ask(look_up(1))
+            records.block(20)
+            records.manager.outgoing = [look_up(1, REQUEST_TIMEOUT_MS)]
+            records.engine.turn()
+            records.block(20)
+            assert records.manager.outcomes == []
+            await asyncio.sleep(0.1)
+            assert [type(outcome) for outcome in records.manager.outcomes] == [ClientResponse]
+            assert len(broker.transports) == 1
+            await records.close()
 
         simulate(program)

@@ -1,8 +1,13 @@
 """The client's end of a connection: matching, deadlines, ends; and the version handshake on top."""
 
 import asyncio
+import contextlib
+import socket
+import struct
+import threading
 from collections.abc import Callable
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -15,19 +20,24 @@ from kafka_groups.errors import (
     SaslAuthenticationFailedError,
     UnsupportedVersionError,
 )
+from kafka_groups.net.clock import SystemClock
 from kafka_groups.net.connection import ClientConnection
 from kafka_groups.net.handshake import broker_versions_of, negotiate
+from kafka_groups.net.loop_clock import LoopClock
 from kafka_groups.net.memory import MemoryNetwork
 from kafka_groups.net.network import FrameTransport
+from kafka_groups.net.tcp import TcpNetwork
 from kafka_groups.protocol.apis import ApiKey, VersionRange
 from kafka_groups.protocol.codec import RequestHeader, decode_request, decode_request_header, encode_response
 from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.protocol.framing import frame
 from kafka_groups.protocol.messages.api_versions import (
     ApiVersion,
     ApiVersionsRequest,
     ApiVersionsResponse,
     FinalizedFeatureKey,
 )
+from kafka_groups.protocol.messages.fetch import FetchableTopicResponse, FetchRequest, FetchResponse, PartitionData
 from kafka_groups.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from kafka_groups.protocol.messages.share_acknowledge import ShareAcknowledgeRequest
 from kafka_groups.protocol.messages.share_fetch import ShareFetchRequest
@@ -320,6 +330,57 @@ def test_broker_that_refuses_the_handshake_is_an_error() -> None:
             await negotiate(connection, sim.clock.now_ms() + 1000)
 
     run_simulated(program, 1)
+
+
+# ------------------------------------------------------------------------------ a loop that is blocked
+
+
+class SlowReader:
+    """A server on a thread: it sends a response for which the buffers of the sockets have no room."""
+
+    def __init__(self) -> None:
+        self.received = threading.Event()
+        self.listening = socket.create_server(("127.0.0.1", 0))
+        self.thread = threading.Thread(target=self.serve, daemon=True)
+        self.thread.start()
+
+    @property
+    def port(self) -> int:
+        port: int = self.listening.getsockname()[1]
+        return port
+
+    def serve(self) -> None:
+        with self.listening, self.listening.accept()[0] as connection:
+            (length,) = struct.unpack(">i", connection.recv(4, socket.MSG_WAITALL))
+            header = decode_request_header(memoryview(connection.recv(length, socket.MSG_WAITALL)))
+            self.received.set()
+            data = PartitionData(partition_index=0, high_watermark=1, records=bytes(16 * 1024 * 1024))
+            response = FetchResponse(responses=(FetchableTopicResponse(topic_id=UUID(int=1), partitions=(data,)),))
+            with contextlib.suppress(ConnectionError):
+                connection.sendall(frame(encode_response(response, header.version, header.correlation_id)))
+                connection.recv(1)
+
+
+async def test_a_large_answer_that_waits_in_the_socket_is_read_after_a_stall() -> None:
+    server, system, got = SlowReader(), SystemClock(), asyncio.get_running_loop().create_future()
+    clock = LoopClock(system, longest_step_ms=50)
+    connection = await ClientConnection.open(TcpNetwork(), "127.0.0.1", server.port, "me", loop_clock=clock)
+    clock.loop_runs()
+    end_ms = system.now_ms() + 300
+    connection.send(
+        FetchRequest(max_wait_ms=0, min_bytes=1), 13, got.set_result, got.set_exception, connection.now_ms + 100
+    )
+    assert server.received.wait(10)  # the request is sent, although the loop does not run
+    while system.now_ms() < end_ms:
+        pass
+    try:
+        (topic,) = (await got).responses
+        assert len(topic.partitions[0].records) == 16 * 1024 * 1024
+        assert connection.is_open
+    finally:
+        connection.close()
+        await connection.wait_closed()
+    server.thread.join(10)
 
 
 # ------------------------------------------------------------------------------- holding requests back

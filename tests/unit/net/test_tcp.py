@@ -208,3 +208,17 @@ async def test_drain_ends_when_the_connection_does() -> None:
         peer.transport.abort()
         await client.until(ends=1)
         await peer.until(ends=1)
+
+
+@pytest.mark.parametrize(("kept_bytes", "stays_large"), [(1024 * 1024, False), (8 * 1024 * 1024, True)])
+async def test_a_connection_keeps_a_receive_buffer_up_to_a_size(kept_bytes: int, stays_large: bool) -> None:
+    async with Server(TcpNetwork(kept_bytes=kept_bytes)) as server:
+        transport, client, accepted = await server.connect()
+        assert accepted.transport is not None
+        accepted.transport.send(bytes(4 * 1024 * 1024))
+        await client.until(frames=1)
+        assert isinstance(transport, asyncio.BufferedProtocol)
+        assert (memoryview(transport.get_buffer(-1)).nbytes > 4 * 1024 * 1024) == stays_large
+        transport.close()
+        await accepted.until(ends=1)
+        await client.until(ends=1)

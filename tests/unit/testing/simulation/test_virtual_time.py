@@ -14,6 +14,7 @@ from kafka_groups.testing.simulation import (
     SimulationTimeLimitError,
     run_simulated,
 )
+from kafka_groups.testing.simulation.virtual_time import VirtualTimeLoop
 
 
 def test_time_jumps_to_the_next_timer() -> None:
@@ -41,6 +42,22 @@ def test_timers_run_at_their_time_and_in_its_order() -> None:
         return seen
 
     assert run_simulated(program, 1) == [("a", 100), ("b", 207), ("c", 300)]
+
+
+def test_a_block_lets_time_pass_in_which_nothing_runs() -> None:
+    async def program(sim: Simulation) -> list[tuple[int, int]]:
+        loop, start_ms = asyncio.get_running_loop(), sim.clock.now_ms()
+        assert isinstance(loop, VirtualTimeLoop)
+        seen: list[tuple[int, int]] = []
+        for due_s in (1, 2, 6):
+            loop.call_later(due_s, lambda due_s: seen.append((due_s, sim.clock.now_ms() - start_ms)), due_s)
+        await asyncio.sleep(0.5)
+        loop.block(5)
+        assert seen == []
+        await asyncio.sleep(1)
+        return seen
+
+    assert run_simulated(program, 1) == [(1, 5500), (2, 5500), (6, 6000)]
 
 
 def test_clock_reads_the_deadline_when_its_timer_runs() -> None:
