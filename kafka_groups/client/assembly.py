@@ -4,7 +4,7 @@ A client adds its own request managers. Building an `Assembly` opens nothing and
 """
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from attrs import field, frozen
 
@@ -109,6 +109,10 @@ class Assembly:
     def rate_limited_log(self) -> RateLimitedLog:
         """Logs the client's warnings, at growing intervals."""
         return self._router.rate_limited_log
+
+    def features_of(self, node_id: int) -> Mapping[str, int]:
+        """Return the levels of finalized features that a broker told when its control connection was last opened."""
+        return self._router.features_of(node_id)
 
     def _data_lost(self, host: str, port: int) -> None:
         self.on_data_lost(host, port)

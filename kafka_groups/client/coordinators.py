@@ -1,4 +1,4 @@
-"""Finds the coordinator of a group (FindCoordinator, KIP-699)."""
+"""Finds the coordinator of a group or of a transactional id (FindCoordinator, KIP-699)."""
 
 from kafka_groups.client.background import BackgroundErrors
 from kafka_groups.client.backoff import BackoffTimer
@@ -19,20 +19,29 @@ __all__ = ["CoordinatorManager"]
 
 
 class CoordinatorManager:
-    """Tracks the coordinator of one group, and looks it up when it is needed but unknown.
+    """Tracks the coordinator of one group or transactional id, and looks it up when it is needed but unknown.
 
     Args:
-        group_id: The group.
+        key: The group or the transactional id.
         metadata: Stores the coordinator's address.
         errors: Receives errors that end the client, such as denied access or an invalid group id.
         backoff: Delays lookups after failures.
         timeout_ms: How long to wait for a response (`request.timeout.ms`).
+        key_type: What the key is.
     """
 
     def __init__(
-        self, group_id: str, metadata: Metadata, errors: BackgroundErrors, *, backoff: BackoffTimer, timeout_ms: int
+        self,
+        key: str,
+        metadata: Metadata,
+        errors: BackgroundErrors,
+        *,
+        backoff: BackoffTimer,
+        timeout_ms: int,
+        key_type: CoordinatorType = CoordinatorType.GROUP,
     ) -> None:
-        self._group_id = group_id
+        self._key = key
+        self._key_type = key_type
         self._metadata = metadata
         self._errors = errors
         self._backoff = backoff
@@ -61,14 +70,14 @@ class CoordinatorManager:
 
     def _build(self, version: int) -> FindCoordinatorRequest:
         if version < FIRST_WITH_MANY_KEYS:
-            return FindCoordinatorRequest(key=self._group_id, key_type=CoordinatorType.GROUP)
-        return FindCoordinatorRequest(coordinator_keys=(self._group_id,), key_type=CoordinatorType.GROUP)
+            return FindCoordinatorRequest(key=self._key, key_type=self._key_type)
+        return FindCoordinatorRequest(coordinator_keys=(self._key,), key_type=self._key_type)
 
     def on_response(self, _request: OutgoingRequest, answer: ClientResponse, now_ms: int) -> None:
         """Store the coordinator, or retry after the back-off."""
         self._in_flight = False
         response: FindCoordinatorResponse = answer.message
-        found = response.found(self._group_id)[0]
+        found = response.found(self._key)[0]
         if found.error_code is ErrorCode.NONE:
             self._found(found)
         else:
@@ -84,7 +93,8 @@ class CoordinatorManager:
         self.node_id = found.node_id
 
     def _refused(self, found: Coordinator, now_ms: int) -> None:
-        error = error_for(found.error_code, f"{found.error_message or found.error_code.name} (group {self._group_id})")
+        what = "group" if self._key_type is CoordinatorType.GROUP else "transactional id"
+        error = error_for(found.error_code, f"{found.error_message or found.error_code.name} ({what} {self._key})")
         # COORDINATOR_NOT_AVAILABLE, for example, while __consumer_offsets is being created. Others, such as denied
         # access, are final (CoordinatorRequestManager.onFailedResponse in Java).
         if error.retriable:

@@ -87,6 +87,7 @@ class _Link:
     has_answered: bool = False
     connection: ClientConnection | None = None
     versions: BrokerVersions | None = None
+    features: Mapping[str, int] = field(factory=dict)
     connecting: "asyncio.Task[None] | None" = None
     error: KafkaGroupsError | None = None
     queue: deque[_Waiting] = field(factory=deque)
@@ -163,6 +164,14 @@ class Router:
             and_tls = " and agree on TLS" if self._settings.uses_tls else ""
             self._trying(link, f"Could not connect to {link.host}:{link.port}{and_tls} yet.")
             link.connecting = asyncio.get_running_loop().create_task(self._connect(link))
+
+    def features_of(self, node_id: int) -> Mapping[str, int]:
+        """Return the levels of finalized features that a broker told when its control connection was last opened.
+
+        They are empty before the first connection.
+        """
+        node = self._nodes.get(node_id)
+        return {} if node is None else self._link(node.host, node.port, Lane.CONTROL).features
 
     def take_error(self, now_ms: int) -> KafkaGroupsError | None:
         """Return the error about unreachable brokers to report to the application now, if any."""
@@ -245,6 +254,7 @@ class Router:
             loop_clock=self._loop_clock,
         )
         link.versions = session.versions
+        link.features = session.versions.features
         link.connection = session.connection
         link.has_answered = False
         NETWORK_LOG.debug("Connected to %s:%d (%s)", link.host, link.port, link.lane.value)

@@ -12,14 +12,20 @@ from kafka_groups.client.metadata import Metadata, Node
 from kafka_groups.client.requests import ClientResponse
 from kafka_groups.errors import DisconnectedError, GroupAuthorizationFailedError
 from kafka_groups.protocol.error_codes import ErrorCode
-from kafka_groups.protocol.messages.find_coordinator import Coordinator, FindCoordinatorResponse
+from kafka_groups.protocol.messages.find_coordinator import Coordinator, CoordinatorType, FindCoordinatorResponse
 
 
 class LookUp:
-    def __init__(self) -> None:
+    def __init__(self, key_type: CoordinatorType = CoordinatorType.GROUP) -> None:
         self.errors, self.metadata = BackgroundErrors(), Metadata()
-        backoff = BackoffTimer(100, 1000, random.Random(1))
-        self.manager = CoordinatorManager("group", self.metadata, self.errors, backoff=backoff, timeout_ms=30_000)
+        self.manager = CoordinatorManager(
+            "group",
+            self.metadata,
+            self.errors,
+            backoff=BackoffTimer(100, 1000, random.Random(1)),
+            timeout_ms=30_000,
+            key_type=key_type,
+        )
         self.manager.wanted = True
 
     def answer(self, response: FindCoordinatorResponse, now_ms: int = 0, version: int = 6) -> None:
@@ -107,3 +113,14 @@ def test_a_lost_look_up_and_a_throttle_time_wait() -> None:
     )
     look_up.answer(throttled, now_ms=wait_ms)
     assert look_up.manager.poll(wait_ms).wait_ms == 900
+
+
+def test_the_coordinator_of_a_transactional_id_is_another_one() -> None:
+    look_up = LookUp(CoordinatorType.TRANSACTION)
+    (request,) = look_up.manager.poll(0).requests
+    old: Any = request.build(3)
+    new: Any = request.build(4)
+    assert (old.key_type, new.key_type) == (1, 1)
+    answer = batched(error_code=ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+    look_up.manager.on_response(request, ClientResponse(answer, 6, 1), 0)
+    assert "(transactional id group)" in str(look_up.errors.fatal)

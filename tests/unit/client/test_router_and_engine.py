@@ -29,7 +29,7 @@ from kafka_groups.net.memory import MemoryNetwork
 from kafka_groups.net.network import FrameTransport, Listener
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.codec import decode_request, decode_request_header, encode_response
-from kafka_groups.protocol.messages.api_versions import ApiVersion, ApiVersionsResponse
+from kafka_groups.protocol.messages.api_versions import ApiVersion, ApiVersionsResponse, FinalizedFeatureKey
 from kafka_groups.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from kafka_groups.protocol.messages.metadata import MetadataRequest
 from kafka_groups.protocol.messages.share_acknowledge import ShareAcknowledgeRequest, ShareAcknowledgeResponse
@@ -49,6 +49,7 @@ class TinyBroker:
         self.transports: list[FrameTransport] = []
         self.silent = False
         self.delay_s = 0.0
+        self.level = 1
         self.served = dict(SERVED)
         self.listener: Listener
 
@@ -75,7 +76,10 @@ class TinyConnection:
                 ApiVersion(api_key=int(api), min_version=0 if api < 70 else 1, max_version=high)
                 for api, high in self.broker.served.items()
             )
-            response: Any = ApiVersionsResponse(api_keys=versions)
+            level = FinalizedFeatureKey(
+                name="transaction.version", max_version_level=self.broker.level, min_version_level=0
+            )
+            response: Any = ApiVersionsResponse(api_keys=versions, finalized_features=(level,))
         elif self.broker.silent:
             return
         elif key is ApiKey.FIND_COORDINATOR:
@@ -193,6 +197,27 @@ class TestRouter:
             await way.router.close()
             await asyncio.sleep(0.1)
             assert way.network.open_connections == 0
+
+        simulate(program)
+
+    def test_features_are_those_that_the_broker_told_at_the_newest_connection(self) -> None:
+        async def program(simulation: Simulation) -> None:
+            way = Way(simulation, "b1")
+            broker = await TinyBroker("b1").listen(way.network)
+            way.nodes[1] = Node(1, "b1", 9)
+            told = [dict(way.router.features_of(1))]
+            for level in (1, 2):
+                broker.level = level
+                for again in range(2):
+                    await way.ask(look_up(1))
+                    told.append(dict(way.router.features_of(1)))
+                    broker.level += again  # a new level is not heard of before the next connection
+                broker.transports[-1].abort()
+                await asyncio.sleep(0.1)
+            told.append(dict(way.router.features_of(1)))
+            assert [each.get("transaction.version") for each in told] == [None, 1, 1, 2, 2, 2]
+            assert way.router.features_of(7) == {}
+            await way.router.close()
 
         simulate(program)
 
