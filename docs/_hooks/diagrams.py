@@ -18,6 +18,7 @@ from kafka_groups.broker.coordinators.groups.classic.states import CLASSIC_GROUP
 from kafka_groups.broker.coordinators.groups.consumer.states import CONSUMER_GROUP_TRANSITIONS, ConsumerGroupState
 from kafka_groups.broker.coordinators.groups.streams.states import STREAMS_GROUP_TRANSITIONS, StreamsGroupState
 from kafka_groups.broker.coordinators.transactions.states import TRANSACTION_TRANSITIONS
+from kafka_groups.records.transactions.transaction import WRITER_TRANSITIONS, WriterState
 from kafka_groups.streams.member.rules.states import IN_GROUP, TRANSITIONS
 
 __all__ = ["DIAGRAMS", "on_page_markdown", "on_post_page"]
@@ -95,6 +96,11 @@ DIAGRAMS: Mapping[str, Diagram] = {
     "streams-member": Diagram(TRANSITIONS, IN_GROUP, "In the group, or on the way into it"),
     "streams-group": Diagram(STREAMS_GROUP_TRANSITIONS, _with_members(StreamsGroupState), _WITH_MEMBERS),
     "consumer-group": Diagram(CONSUMER_GROUP_TRANSITIONS, _with_members(ConsumerGroupState), _WITH_MEMBERS),
+    "transactional-producer": Diagram(
+        WRITER_TRANSITIONS,
+        frozenset(WriterState) - {WriterState.UNPREPARED, WriterState.UNUSABLE},
+        "The producer is prepared, or about to be",
+    ),
     "transaction": Diagram(TRANSACTION_TRANSITIONS, frozenset(), ""),
     "classic-group": Diagram(CLASSIC_GROUP_TRANSITIONS, _with_members(ClassicGroupState), _WITH_MEMBERS),
 }

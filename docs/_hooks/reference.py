@@ -51,6 +51,7 @@ from kafka_groups.config.cluster.topic import topic_keys
 from kafka_groups.config.keys import Key
 from kafka_groups.errors import BrokerError, KafkaGroupsError
 from kafka_groups.protocol.apis import APIS
+from kafka_groups.records.transactions.transaction import WRITER_TRANSITIONS, WriterEvent, WriterState
 from kafka_groups.share.membership import states as member_states
 from kafka_groups.share.metrics import SHARE_METRICS
 from kafka_groups.spark.records.schema import RECORD_SCHEMA
@@ -306,6 +307,18 @@ def transaction_transition() -> Iterator[str]:
     return _transitions(TransactionState, TransactionEvent, TRANSACTION_TRANSITIONS, lambda state: state.value)
 
 
+def writer_state() -> Iterator[str]:
+    """The states of a transactional producer."""
+    yield from _table_head("State", "Meaning")
+    for name, meaning in _documented(WriterState).items():
+        yield _row(WriterState[name].value, meaning)
+
+
+def writer_transition() -> Iterator[str]:
+    """What changes the state of a transactional producer."""
+    return _transitions(WriterState, WriterEvent, WRITER_TRANSITIONS, lambda state: state.value)
+
+
 def streams_group_state() -> Iterator[str]:
     """The states of a streams group."""
     yield from _table_head("State", "Meaning")
@@ -522,6 +535,8 @@ _GENERATORS: dict[str, Callable[[], Iterator[str]]] = {
     "consumer-group-states": consumer_group_state,
     "consumer-group-transitions": consumer_group_transition,
     "transaction-states": transaction_state,
+    "writer-states": writer_state,
+    "writer-transitions": writer_transition,
     "transaction-transitions": transaction_transition,
     "streams-group-states": streams_group_state,
     "streams-group-transitions": streams_group_transition,

@@ -28,6 +28,7 @@ from kafka_groups.config.cluster.groups import group_keys
 from kafka_groups.config.cluster.topic import topic_keys
 from kafka_groups.errors import BrokerError, KafkaGroupsError
 from kafka_groups.protocol.apis import APIS, ApiKey
+from kafka_groups.records.transactions.transaction import WRITER_TRANSITIONS
 from kafka_groups.share.membership import states as member_states
 from kafka_groups.share.metrics import SHARE_METRICS
 from kafka_groups.spark.records.schema import RECORD_SCHEMA
@@ -154,8 +155,9 @@ def test_states_page_has_every_transition_and_no_other(
         ("A consumer group", consumer_states.CONSUMER_GROUP_TRANSITIONS),
         ("A streams group", streams_group_states.STREAMS_GROUP_TRANSITIONS),
         ("A transactional id", TRANSACTION_TRANSITIONS),
+        ("A transactional producer", WRITER_TRANSITIONS),
     ],
-    ids=["classic", "consumer", "streams", "transactional"],
+    ids=["classic", "consumer", "streams", "transactional", "producer"],
 )
 def test_states_page_has_every_transition_of_a_group(
     hook: ModuleType, heading: str, table: Mapping[Any, enum.Enum]

@@ -1,0 +1,106 @@
+"""The contents of a transaction: the partitions that were added to it (v1), and the offsets of a group."""
+
+from collections.abc import Iterable, Mapping
+
+from kafka_groups.client.membership.group_metadata import GroupMetadata
+from kafka_groups.errors import IllegalStateError
+from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.types import OffsetAndMetadata, TopicPartition
+
+__all__ = ["PartitionsOfTransaction", "TransactionOffsets"]
+
+
+class PartitionsOfTransaction:
+    """The partitions that batches wait for, and those that are part of the transaction (v1)."""
+
+    def __init__(self) -> None:
+        self._wanted: dict[TopicPartition, None] = {}
+        self._unknown: set[TopicPartition] = set()
+        self._added: set[TopicPartition] = set()
+
+    def may_produce(self, partition: TopicPartition) -> bool:
+        """Return whether a partition was added. Otherwise it is added next."""
+        if partition in self._added:
+            return True
+        self._wanted[partition] = None
+        return False
+
+    def next(self) -> tuple[TopicPartition, ...]:
+        """Return the partitions to add with one request."""
+        # One unknown topic makes the coordinator refuse the whole request. It may have been deleted, so the others do
+        # not wait for it.
+        known = tuple(each for each in self._wanted if each not in self._unknown)
+        return known or tuple(self._wanted)
+
+    def answered(self, codes: Mapping[TopicPartition, ErrorCode]) -> None:
+        """Note what the coordinator has answered about each partition."""
+        for partition, code in codes.items():
+            if code is ErrorCode.NONE:
+                self._added.add(partition)
+                self._wanted.pop(partition, None)
+            elif code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+                self._unknown.add(partition)
+
+    def clear(self) -> None:
+        """Begin a new transaction. Batches that wait ask again."""
+        self._wanted.clear()
+        self._unknown.clear()
+        self._added.clear()
+
+
+class TransactionOffsets:
+    """The offsets of one group that are committed with the transaction.
+
+    Attributes:
+        who: The group and its member, or None before the first offsets.
+        are_added: True if the coordinator knows that there are offsets (AddOffsetsToTxn, v1).
+    """
+
+    def __init__(self) -> None:
+        self.who: GroupMetadata | None = None
+        self.are_added = False
+        self._given: dict[TopicPartition, OffsetAndMetadata] = {}
+        self._stored: dict[TopicPartition, OffsetAndMetadata] = {}
+
+    def give(self, offsets: Mapping[TopicPartition, OffsetAndMetadata], who: GroupMetadata) -> None:
+        """Add offsets. Those of partitions that are left out stay as they are.
+
+        Raises:
+            IllegalStateError: The transaction has offsets of another group.
+        """
+        if self.who is not None and self._given and self.who.group_id != who.group_id:
+            raise IllegalStateError(
+                f"The transaction has offsets of the group {self.who.group_id!r}, so it cannot have those of "
+                f"{who.group_id!r}. Commit it first."
+            )
+        self.who = who
+        self._given.update(offsets)
+
+    def has(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> bool:
+        """Return whether all of these were given."""
+        return all(self._given.get(each) == offset for each, offset in offsets.items())
+
+    @property
+    def missing(self) -> dict[TopicPartition, OffsetAndMetadata]:
+        """The offsets that the group's coordinator has not stored."""
+        return {each: offset for each, offset in self._given.items() if self._stored.get(each) != offset}
+
+    @property
+    def is_complete(self) -> bool:
+        """True if all offsets are stored; also if there are none."""
+        return self._given == self._stored
+
+    @property
+    def has_stored(self) -> bool:
+        """True if the group's coordinator has stored some offsets."""
+        return bool(self._stored)
+
+    def stored(self, sent: Mapping[TopicPartition, OffsetAndMetadata], partitions: Iterable[TopicPartition]) -> None:
+        """Note that the coordinator has stored these partitions of a request."""
+        self._stored.update({each: sent[each] for each in partitions if each in sent})
+
+    def clear(self) -> None:
+        """Begin a new transaction."""
+        self.who, self.are_added = None, False
+        self._given.clear()
+        self._stored.clear()
