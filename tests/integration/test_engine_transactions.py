@@ -1,0 +1,199 @@
+"""Transactions on our own engine: on the embedded broker and on real ones, at every level of the feature.
+
+Kafka 3.9 knows levels 0 and 1, and begins at 0.
+"""
+
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import AsyncExitStack
+
+import pytest
+from attrs import field, frozen
+
+from kafka_groups.broker.cluster import EmbeddedCluster
+from kafka_groups.client.membership.group_metadata import NOBODY, AsMember, GroupMetadata
+from kafka_groups.errors import (
+    IllegalGenerationError,
+    InvalidTransactionTimeoutError,
+    TransactionFailedError,
+    UnknownMemberIdError,
+)
+from kafka_groups.net.memory import MemoryNetwork
+from kafka_groups.net.network import Network
+from kafka_groups.testing.kafka_process import KafkaProcess
+from kafka_groups.types import OffsetAndMetadata, TopicPartition
+from tests.support.conditions import until
+from tests.support.kafka.real_kafka import unique
+from tests.support.members.negotiated_cluster import NegotiatedCluster
+from tests.support.members.transaction_client import TransactionClient
+from tests.support.targets import EMBEDDED_PROPERTIES
+
+FEATURE = "transaction.version"
+EMBEDDED = "embedded"
+REAL = [pytest.mark.real_kafka, pytest.mark.slow]
+BROKERS = [
+    *((EMBEDDED, level) for level in (0, 1, 2)),
+    *(pytest.param((version, level), marks=REAL) for version in ("4.4.0", "4.2.1") for level in (0, 1, 2)),
+    pytest.param(("3.9.1", None), marks=REAL),
+]
+
+
+@frozen
+class Place:
+    """A broker, and a topic on it.
+
+    Attributes:
+        is_v2: Whether transactions begin at the coordinator by themselves.
+    """
+
+    servers: str
+    network: Network | None
+    is_v2: bool
+    cluster: NegotiatedCluster
+    topic: str
+    source: str
+    group_id: str = field(factory=lambda: unique("group"))
+    transactional_id: str = field(factory=lambda: unique("tx"))
+
+    def client(self, timeout_ms: int = 60_000) -> TransactionClient:
+        return TransactionClient(self.servers, self.network, self.transactional_id, timeout_ms)
+
+    @property
+    def outputs(self) -> tuple[TopicPartition, TopicPartition]:
+        return TopicPartition(self.topic, 0), TopicPartition(self.topic, 1)
+
+    @property
+    def nobody(self) -> GroupMetadata:
+        return GroupMetadata(self.group_id, NOBODY)
+
+    def offset(self, number: int) -> Mapping[TopicPartition, OffsetAndMetadata]:
+        return {TopicPartition(self.source, 0): OffsetAndMetadata(number, 3, "AgAAAAAAAAE=")}
+
+    async def until_seen(self, *values: bytes) -> None:
+        """Wait until readers see exactly these records: markers may be late."""
+        await until(lambda: self.cluster.committed(*self.outputs), lambda it: it == list(values))
+
+
+@pytest.fixture(scope="module", params=BROKERS, ids=str)
+def broker(request: pytest.FixtureRequest) -> Iterator[tuple[int | None, str | None]]:
+    """The level of a broker, and the address of a real one. One after the other is started."""
+    version, level = request.param
+    if version == EMBEDDED:
+        yield level, None
+        return
+    with KafkaProcess(version, features={} if level is None else {FEATURE: level}) as kafka:
+        yield level, kafka.bootstrap_servers
+
+
+@pytest.fixture
+async def place(broker: tuple[int | None, str | None]) -> AsyncIterator[Place]:
+    level, servers = broker
+    async with AsyncExitStack() as stack:
+        network: Network | None = None
+        if servers is None:
+            network = MemoryNetwork()
+            embedded = EmbeddedCluster(network=network, settings=EMBEDDED_PROPERTIES)
+            servers = (await stack.enter_async_context(embedded)).bootstrap_servers
+        cluster = await stack.enter_async_context(NegotiatedCluster(servers, network))
+        if network is not None and level is not None:
+            await cluster.finalise(FEATURE, level)
+        found = Place(servers, network, level == 2, cluster, unique("out"), unique("in"))
+        await cluster.create_topic(found.topic, partitions=2)
+        await cluster.create_topic(found.source)
+        yield found
+
+
+async def test_records_and_offsets_are_committed_together(place: Place) -> None:
+    first, second = place.outputs
+    async with place.client() as client:
+        begun = await client.prepare()
+        for number in range(3):
+            records = {first: b"a%d" % number, second: b"b%d" % number}
+            await client.flush(records, place.offset(number + 1), place.nobody)
+            await client.commit()
+        ended = client.producer
+    assert client.batches.versions == {12 if place.is_v2 else 11}
+    assert ended.producer_id == begun.producer_id
+    assert ended.epoch - begun.epoch == (3 if place.is_v2 else 0)
+    await place.until_seen(b"a0", b"a1", b"a2", b"b0", b"b1", b"b2")
+    assert await place.cluster.offsets(place.group_id) == place.offset(3)
+
+
+async def test_nothing_of_a_transaction_that_was_dropped_is_seen(place: Place) -> None:
+    first, _ = place.outputs
+    async with place.client() as client:
+        begun = await client.prepare()
+        await client.flush({first: b"1"}, place.offset(1), place.nobody)
+        await client.renew()
+        assert client.producer != begun
+        await client.flush({first: b"2"}, place.offset(2), place.nobody)
+        await client.commit()
+    await place.until_seen(b"2")
+    assert await place.cluster.offsets(place.group_id) == place.offset(2)
+
+
+async def test_an_empty_transaction_and_one_with_offsets_alone(place: Place) -> None:
+    async with place.client() as client:
+        begun = await client.prepare()
+        await client.commit()
+        assert client.producer == begun
+        await client.flush({}, place.offset(7), place.nobody)
+        await client.commit()
+    await until(lambda: place.cluster.offsets(place.group_id), lambda it: it == place.offset(7))
+
+
+async def test_a_producer_fences_the_one_before_and_aborts_its_transaction(place: Place) -> None:
+    first, _ = place.outputs
+    async with place.client() as older, place.client() as newer:
+        await older.prepare()
+        await older.flush({first: b"older"})
+        await newer.prepare()
+        await newer.flush({first: b"newer"}, place.offset(1), place.nobody)
+        with pytest.raises(TransactionFailedError, match="PRODUCER"):
+            await older.commit()
+        await newer.commit()
+    await place.until_seen(b"newer")
+
+
+async def test_a_commit_that_was_asked_for_twice_happens_once(place: Place) -> None:
+    first, _ = place.outputs
+    async with place.client() as client:
+        await client.prepare()
+        await client.flush({first: b"1"})
+        client.lose_next_answer("END_TXN")
+        await client.commit()
+        await client.flush({first: b"2"})
+        await client.commit()
+    assert client.lost == 1
+    await place.until_seen(b"1", b"2")
+
+
+async def test_offsets_of_somebody_who_is_no_member_lose_the_transaction(place: Place) -> None:
+    first, _ = place.outputs
+    stranger = GroupMetadata(place.group_id, AsMember("stranger", 3))
+    async with place.client() as client:
+        await client.prepare()
+        with pytest.raises(TransactionFailedError) as raised:
+            await client.flush({first: b"1"}, place.offset(1), stranger)
+        assert isinstance(raised.value.__cause__, UnknownMemberIdError | IllegalGenerationError)
+        await client.renew()
+        await client.flush({first: b"2"}, place.offset(2), place.nobody)
+        await client.commit()
+    await place.until_seen(b"2")
+    assert await place.cluster.offsets(place.group_id) == place.offset(2)
+
+
+async def test_a_timeout_that_brokers_do_not_allow(place: Place) -> None:
+    async with place.client(timeout_ms=900_001) as client:
+        with pytest.raises(InvalidTransactionTimeoutError, match=r"900001 ms. Set transaction\.timeout\.ms"):
+            await client.prepare()
+
+
+async def test_a_transaction_that_only_had_refused_records_ends(place: Place) -> None:
+    first, _ = place.outputs
+    async with place.client() as client:
+        await client.prepare()
+        client.transactions.note_produced(first)  # and the broker refuses it
+        await client.commit()
+        await client.flush({first: b"1"})
+        await client.commit()
+    await place.until_seen(b"1")

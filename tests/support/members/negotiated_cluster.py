@@ -1,0 +1,112 @@
+"""Topics, committed records and committed offsets of a cluster of any release, through questions of our own client."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+from kafka_groups.client.assembly import Environment
+from kafka_groups.client.calls.client import admin_client
+from kafka_groups.client.calls.questions import COORDINATORS, Question, told
+from kafka_groups.config.clients.connection import ClientConfig
+from kafka_groups.net.network import Network
+from kafka_groups.protocol.apis import ApiKey
+from kafka_groups.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from kafka_groups.protocol.messages.fetch import PartitionData
+from kafka_groups.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchResponse
+from kafka_groups.protocol.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
+from kafka_groups.protocol.record_batch import iter_batches
+from kafka_groups.records.asking import fetching
+from kafka_groups.types import OffsetAndMetadata, TopicPartition
+
+__all__ = ["NegotiatedCluster"]
+
+_TIMEOUT_MS = 20_000
+_COMMITTED = 1
+_WITH_NAMES = 9
+
+
+class NegotiatedCluster:
+    """What a test does beside its producers. Use it as a context manager.
+
+    Args:
+        servers: `host:port` of one broker.
+        network: The way to it, or None for TCP.
+    """
+
+    def __init__(self, servers: str, network: Network | None) -> None:
+        host, _, port = servers.rpartition(":")
+        config = ClientConfig(bootstrap_servers=((host, int(port)),))
+        self._client = admin_client(config, Environment(network))
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._client.close()
+
+    async def create_topic(self, name: str, partitions: int = 1) -> None:
+        """Create a topic."""
+        topic = CreatableTopic(name=name, num_partitions=partitions, replication_factor=1)
+        request = CreateTopicsRequest(topics=(topic,), timeout_ms=_TIMEOUT_MS)
+        await self._ask("create a topic", ApiKey.CREATE_TOPICS, request, lambda it: it.topics[0].error_code)
+
+    async def finalise(self, feature: str, level: int) -> None:
+        """Set the level of a feature, also a lower one."""
+        update = FeatureUpdateKey(feature=feature, max_version_level=level, upgrade_type=3)
+        request = UpdateFeaturesRequest(feature_updates=(update,), timeout_ms=_TIMEOUT_MS)
+        await self._ask("set a feature", ApiKey.UPDATE_FEATURES, request, lambda it: it.error_code)
+
+    async def _ask(self, what: str, api: ApiKey, request: object, code_in: Any) -> None:
+        def read(keys: Sequence[str], response: Any) -> Mapping[str, Any]:
+            code = code_in(response)
+            return {key: told(code, f"{what}: {code.name}", None) for key in keys}
+
+        question = Question(what, api, ("",), lambda _keys, _version: request, read)
+        (await self._client.within(_TIMEOUT_MS)(question)).checked()
+
+    async def committed(self, *partitions: TopicPartition) -> list[bytes]:
+        """The values of committed records in these partitions, as far as they are stable."""
+        question = fetching(dict.fromkeys(partitions, 0), _COMMITTED, 0)
+        found = (await self._client.within(_TIMEOUT_MS)(question)).checked()
+        return [value for each in partitions for value in _values(found[each])]
+
+    async def offsets(self, group_id: str) -> dict[TopicPartition, OffsetAndMetadata]:
+        """The committed offsets of a group, without those of open transactions."""
+        request = OffsetFetchRequest(groups=(OffsetFetchRequestGroup(group_id=group_id, topics=None),))
+
+        def read(keys: Sequence[str], response: OffsetFetchResponse) -> Mapping[str, Any]:
+            (group,) = response.groups
+            return {key: told(group.error_code, group.error_code.name, group) for key in keys}
+
+        question = Question(
+            "fetch offsets",
+            ApiKey.OFFSET_FETCH,
+            (group_id,),
+            lambda _keys, _version: request,
+            read,
+            COORDINATORS,
+            newest_version=_WITH_NAMES,
+        )
+        group = (await self._client.within(_TIMEOUT_MS)(question))[group_id]
+        return {
+            TopicPartition(topic.name, each.partition_index): OffsetAndMetadata(
+                each.committed_offset,
+                None if each.committed_leader_epoch < 0 else each.committed_leader_epoch,
+                each.metadata or "",
+            )
+            for topic in group.topics
+            for each in topic.partitions
+        }
+
+
+def _values(data: PartitionData) -> list[bytes]:
+    coming = [(each.first_offset, each.producer_id) for each in data.aborted_transactions or ()]
+    aborted: set[int] = set()
+    values: list[bytes] = []
+    for batch in iter_batches(data.records):
+        header = batch.header
+        aborted |= {producer_id for offset, producer_id in coming if offset == header.base_offset}
+        if header.is_control:
+            aborted.discard(header.producer_id)
+        elif not (header.is_transactional and header.producer_id in aborted):
+            values += [record.value or b"" for record in batch.records()]
+    return values
