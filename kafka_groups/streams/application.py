@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any, TypeVar, overload
 
 from kafka_groups.errors import ClosedError, IllegalStateError, OperationTimeoutError
+from kafka_groups.errors.texts import counted
 from kafka_groups.net.clock import SystemClock
 from kafka_groups.net.wake_up import WakeUp
 from kafka_groups.protocol.messages.streams_group_parts import UserEndpoint
@@ -24,6 +25,7 @@ from kafka_groups.streams.queries.placement import (
     active_process,
     all_clients,
     input_topics,
+    known_partitions,
     place_of_key,
 )
 from kafka_groups.streams.runtime.restore_listeners import RestoreListeners
@@ -280,11 +282,24 @@ class _Application:
                 active_of=partial(self._active_process, name),
             )
         except StoreNotAvailableError as error:
+            self._check_partition(place, partition)
             one = "" if partition is None else f" for partition {partition}"
             raise StoreNotAvailableError(
                 f"No task of this process has store {name!r} now{one}: {self!r}. Call wait_until_running first; if "
                 "other processes have all tasks, ask them."
             ) from error
+
+    def _check_partition(self, place: TopologyStore, partition: int | None) -> None:
+        if partition is None or place.is_global:
+            return
+        name = place.definition.name
+        known = known_partitions(input_topics(self._topology.graph, self._application_id, name), self._worker.places)
+        # Topics may grow, so that asking again may help.
+        if 0 < known <= partition:
+            raise StoreNotAvailableError(
+                f"Store {name!r} has no partition {partition}: the topics that its tasks read have "
+                f"{counted(known, 'partition')}, from 0. Give one of them."
+            )
 
     @property
     def stores(self) -> Mapping[str, StoreDefinition]:

@@ -94,6 +94,8 @@ async def test_counts_are_read_and_states_are_told_on_the_event_loop(cluster: Em
         assert view.position == read
         with pytest.raises(StoreNotAvailableError, match="has processed offset 1 of posts-0 here"):
             app.store(COUNTS, at_least=Position({"posts": {0: 2}}))
+        with pytest.raises(StoreNotAvailableError, match=r"'counts' has no partition 7: .* have \w+ partition"):
+            app.store(COUNTS, 7)
     assert app.state is StreamsState.NOT_RUNNING
     assert app.error is None
     assert states[0] is StreamsState.REBALANCING

@@ -1,6 +1,6 @@
 """The process of an application that has a key, as its group tells its members."""
 
-from collections.abc import Collection, Set
+from collections.abc import Collection, Iterable, Set
 from typing import Any, Final
 
 from attrs import frozen
@@ -25,6 +25,7 @@ __all__ = [
     "all_clients",
     "default_partition",
     "input_topics",
+    "known_partitions",
     "place_of_key",
 ]
 
@@ -86,7 +87,7 @@ def place_of_key(
     if place.is_global:
         raise StreamsError(f"Store {name!r} is a global store: every process has all of it.")
     topics = input_topics(topology, application_id, name)
-    partitions = max((places.partition_counts.get(topic, 0) for topic in topics), default=0)
+    partitions = known_partitions(topics, places)
     if not partitions:
         raise StoreNotAvailableError(
             f"The topics of store {name!r} are not known yet ({', '.join(topics)}). Call wait_until_running first."
@@ -127,6 +128,11 @@ def input_topics(topology: NodeGraph, application_id: str, store: str) -> list[s
     groups = [group for group in node_groups(topology) if any(each.definition.name == store for each in group.stores)]
     read = [topic for group in groups for source in group.sources for topic in source.topics]
     return [topic_name(topology, application_id, topic) for topic in dict.fromkeys(read)]
+
+
+def known_partitions(topics: Iterable[str], places: QueryPlaces) -> int:
+    """Return the number of partitions of a store whose tasks read these topics; 0 before it is known."""
+    return max((places.partition_counts.get(topic, 0) for topic in topics), default=0)
 
 
 def _partition(
