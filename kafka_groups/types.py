@@ -17,6 +17,7 @@ __all__ = [
     "Headers",
     "OffsetAndMetadata",
     "RecordId",
+    "RecordRow",
     "TaskId",
     "TopicIdPartition",
     "TopicPartition",
@@ -42,6 +43,10 @@ class FetchedRecord(NamedTuple):
     value: bytes | None
     timestamp_ms: int
     headers: Headers = ()
+
+
+RecordRow = tuple[int, bytes | None, bytes | None, int, Headers]
+"""A record in the order of `FetchedRecord`'s fields: offset, key, value, timestamp in ms (-1 without one), headers."""
 
 
 @frozen(order=True)

@@ -1,0 +1,191 @@
+"""The connections of a worker: one engine for its reader, its writer and its questions."""
+
+import asyncio
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from typing import TypeVar
+
+from kafka_groups.client.assembly import Assembly, Environment
+from kafka_groups.client.background import BackgroundErrors
+from kafka_groups.client.backoff import BackoffTimer
+from kafka_groups.client.calls.call import Call, CallSettings
+from kafka_groups.client.calls.manager import CallManager
+from kafka_groups.client.calls.questions import Asking, Question
+from kafka_groups.client.calls.results import Results
+from kafka_groups.client.engine import ClientEngine
+from kafka_groups.client.event_loop import check_loop
+from kafka_groups.client.loggers import write_event
+from kafka_groups.client.metadata import Metadata
+from kafka_groups.client.requests import RequestManager
+from kafka_groups.config.clients.connection import ClientConfig
+from kafka_groups.errors import BootstrapError, ClosedError, IllegalStateError
+from kafka_groups.net.clock import Clock
+
+__all__ = ["RecordsClient"]
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+_CLOSED = "The client of the records was closed."
+
+
+class RecordsClient:
+    """Connections to the brokers, metadata and questions of one worker, on its own event loop.
+
+    Add the request managers of readers and writers first. The first call of `turn`, `wait` or `within` starts it on the
+    running loop. Nothing is sent or received while the program of that loop runs.
+
+    Args:
+        config: How to reach the brokers.
+        environment: Network, clock and randomness.
+        metadata_max_age_ms: Age at which the metadata is fetched again (`metadata.max.age.ms`).
+    """
+
+    def __init__(
+        self, config: ClientConfig, environment: Environment | None = None, *, metadata_max_age_ms: int = 300_000
+    ) -> None:
+        self._config = config
+        self._assembly = Assembly(config, environment or Environment(), BackgroundErrors())
+        self._topics = self._assembly.metadata_manager(max_age_ms=metadata_max_age_ms, allow_auto_create=False)
+        self._calls = CallManager()
+        self._managers: list[RequestManager] = [self._topics, self._calls]
+        self._wanted: dict[str, frozenset[str]] = {}
+        self._engine: ClientEngine | None = None
+        self._is_closed = False
+        self._waiting: dict[asyncio.Future[None], Callable[[], bool]] = {}
+
+    def __repr__(self) -> str:
+        return f"<RecordsClient {self._assembly!r}: {len(self._topics.topics)} topics, {len(self._calls)} calls>"
+
+    @property
+    def clock(self) -> Clock:
+        """The clock."""
+        return self._assembly.clock
+
+    @property
+    def metadata(self) -> Metadata:
+        """Leaders and ids of the wanted topics, as far as they are known."""
+        return self._assembly.metadata
+
+    @property
+    def errors(self) -> BackgroundErrors:
+        """Errors that no call waits for. Whoever polls raises them; a fatal one ends the client."""
+        return self._assembly.errors
+
+    @property
+    def missing_topics(self) -> frozenset[str]:
+        """The wanted topics that do not exist, as of the last response."""
+        return self._topics.missing
+
+    def backoff(self) -> BackoffTimer:
+        """Return a new back-off with the configured waits."""
+        return self._assembly.backoff()
+
+    def add(self, manager: RequestManager) -> None:
+        """Take in a request manager, which each turn asks before those that are here.
+
+        Raises:
+            IllegalStateError: The client has been started.
+        """
+        if self._engine is not None:
+            raise IllegalStateError(f"{self!r} has been started: add {manager!r} before its first turn.")
+        self._managers.insert(len(self._managers) - 2, manager)
+
+    # ---------------------------------------------------------------------------------------- metadata
+
+    def want_topics(self, topics: Iterable[str], whose: str = "") -> None:
+        """Keep the metadata of topics fresh. New ones are asked for in the next turn.
+
+        Args:
+            topics: The topics, in place of those that were wanted before with the same `whose`.
+            whose: Who wants them, such as the reader or the writer.
+        """
+        self._wanted[whose] = frozenset(topics)
+        wanted = frozenset[str]().union(*self._wanted.values())
+        if wanted != self._topics.topics:
+            self._topics.set_topics(wanted)
+
+    def refresh_metadata(self) -> None:
+        """Ask for the metadata again in the next turn, or when the back-off allows it."""
+        self._topics.request_update()
+
+    # --------------------------------------------------------------------------------------- questions
+
+    def within(self, timeout_ms: int) -> Asking:
+        """Return a function that asks questions, all of them together for at most this long."""
+        deadline_ms = self.clock.now_ms() + timeout_ms
+
+        async def ask(question: Question[K, V]) -> Results[K, V]:
+            return await self._ask(question, CallSettings(deadline_ms, timeout_ms, self._config.request_timeout_ms))
+
+        return ask
+
+    async def _ask(self, question: Question[K, V], settings: CallSettings) -> Results[K, V]:
+        engine = self._started()
+        done = asyncio.Event()
+        call = Call(question, self.metadata, self.backoff(), settings, done.set)
+        self._calls.begin(call)
+        try:
+            engine.turn()
+            await done.wait()
+        finally:
+            self._calls.drop(call)
+        return self._result_of(call, settings)
+
+    def _result_of(self, call: Call[K, V], settings: CallSettings) -> Results[K, V]:
+        if call.failure is not None:
+            raise call.failure
+        reachability = self._assembly.reachability
+        # If no broker has ever answered, that is the reason for all timeouts, and the caller should hear of it.
+        if call.has_timed_out and reachability.last_answer_ms is None:
+            raise BootstrapError(f"No broker has answered for {settings.timeout_ms} ms. {reachability.summary()}")
+        return call.results
+
+    # ----------------------------------------------------------------------------------------- driving
+
+    def turn(self) -> None:
+        """Send what the managers have to send now. Call it after any change; it does not wait."""
+        self._started().turn()
+
+    async def wait(self, timeout_ms: int, until: Callable[[], bool]) -> None:
+        """Let the engine work until a condition holds after a turn, an error has to be raised, or the time is up."""
+        self._started().turn()
+        if until() or self.errors:
+            return
+        waiter = asyncio.get_running_loop().create_future()
+        self._waiting[waiter] = until
+        try:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(timeout_ms / 1_000):
+                    await waiter
+        finally:
+            del self._waiting[waiter]
+
+    async def close(self) -> None:
+        """Close all connections. Calls that are under way fail."""
+        self._is_closed = True
+        self._calls.fail(ClosedError(_CLOSED))
+        if self._engine is not None:
+            await self._engine.stop()
+        self._write_log()
+
+    def _started(self) -> ClientEngine:
+        if self._is_closed:
+            raise ClosedError(_CLOSED)
+        if self._engine is None:
+            self._engine = self._assembly.engine(self._managers, self._after_turn)
+            self._engine.start()
+        check_loop(self, "a client of records", self._engine.loop)
+        return self._engine
+
+    def _after_turn(self) -> None:
+        self._write_log()
+        if self.errors.fatal is not None:
+            self._calls.fail(self.errors.fatal)
+        for waiter, until in self._waiting.items():
+            if not waiter.done() and (until() or self.errors):
+                waiter.set_result(None)
+
+    def _write_log(self) -> None:
+        for event in self.errors.events.take():
+            write_event(self._assembly.rate_limited_log, event)
