@@ -11,7 +11,7 @@ from kafka_groups.librdkafka.client_log import process_log
 from kafka_groups.librdkafka.configuration import reader_config
 from kafka_groups.librdkafka.failures import error_in, failure_of, fetch_failure
 from kafka_groups.librdkafka.offset_queries import bounds_of, offsets_at
-from kafka_groups.records.interface import NOTHING, PolledRecords
+from kafka_groups.records.interface import NOTHING, ListedRecords, PolledRecords
 from kafka_groups.types import FetchedRecord, TopicPartition
 
 __all__ = ["PartitionPoller"]
@@ -106,7 +106,7 @@ class PartitionPoller:
             self._first = self._consumer.poll(timeout_s)
 
     def _sorted(self, messages: list[Message]) -> PolledRecords:
-        found: dict[tuple[str, int], list[FetchedRecord]] = {}
+        found: dict[tuple[str, int], ListedRecords] = {}
         ends: dict[TopicPartition, int] = {}
         lost: list[TopicPartition] = []
         assigned = frozenset(self._assigned)  # those that turn out to be lost, too: their records come before that
@@ -119,7 +119,7 @@ class PartitionPoller:
             if error is None:
                 batch = found.get(place)
                 if batch is None:
-                    batch = found[place] = []
+                    batch = found[place] = ListedRecords()
                 batch.append(_fetched(message))
             elif error.code() == KafkaError._PARTITION_EOF:
                 ends[TopicPartition(*place)] = cast("int", message.offset())

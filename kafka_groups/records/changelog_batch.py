@@ -1,12 +1,13 @@
 """Records of a changelog, as stores take them when they are restored."""
 
+from bisect import bisect_left
 from collections.abc import Sequence
 
 from attrs import frozen
 
-from kafka_groups.types import Headers
+from kafka_groups.types import FetchedRecord, Headers
 
-__all__ = ["ChangelogBatch"]
+__all__ = ["ChangelogBatch", "changelog_batch"]
 
 
 @frozen
@@ -29,3 +30,27 @@ class ChangelogBatch:
 
     def __len__(self) -> int:
         return len(self.keys)
+
+    def before(self, offset: int) -> "ChangelogBatch":
+        """Return the records before an offset."""
+        count = bisect_left(self.offsets, offset)
+        if count == len(self):
+            return self
+        headers = None if self.headers is None else self.headers[:count]
+        return ChangelogBatch(
+            self.offsets[:count], self.keys[:count], self.values[:count], self.timestamps_ms[:count], headers
+        )
+
+
+def changelog_batch(records: Sequence[FetchedRecord]) -> ChangelogBatch:
+    """Return records of a changelog by columns."""
+    # A changelog record without a key belongs to no row: stores are keyed. StoreChangelogReader.bufferChangelogRecords
+    # in Kafka leaves it out, too.
+    keyed = [record for record in records if record.key is not None]
+    return ChangelogBatch(
+        offsets=[record.offset for record in keyed],
+        keys=[record.key for record in keyed if record.key is not None],
+        values=[record.value for record in keyed],
+        timestamps_ms=[record.timestamp_ms for record in keyed],
+        headers=[record.headers for record in keyed] if any(record.headers for record in keyed) else None,
+    )

@@ -1,14 +1,82 @@
 """The interface of a worker to the records. Real clients and fakes have these methods."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from attrs import frozen
+from attrs import field, frozen
 
 from kafka_groups.errors import KafkaGroupsError
-from kafka_groups.types import FetchedRecord, Headers, OffsetAndMetadata, TopicPartition
+from kafka_groups.records.changelog_batch import ChangelogBatch, changelog_batch
+from kafka_groups.types import FetchedRecord, Headers, OffsetAndMetadata, RecordRow, TopicPartition
 
-__all__ = ["NOTHING", "DataPlane", "PolledRecords", "UnwrittenRecord"]
+__all__ = ["NOTHING", "DataPlane", "ListedRecords", "LogChange", "PolledBatch", "PolledRecords", "UnwrittenRecord"]
+
+
+class PolledBatch(Protocol):
+    """Records of one partition, in the order of their offsets. They may be parsed by each call, so call one method."""
+
+    def __len__(self) -> int:
+        """Return the number of records."""
+
+    @property
+    def next_offset(self) -> int:
+        """The offset to read on from. It may be more than one behind the last record."""
+
+    def rows(self) -> Sequence[RecordRow]:
+        """Return the records as plain tuples.
+
+        Raises:
+            CorruptRecordError: A batch cannot be parsed.
+        """
+
+    def records(self) -> list[FetchedRecord]:
+        """Return the records as tuples with names, which takes longer than `rows`.
+
+        Raises:
+            CorruptRecordError: A batch cannot be parsed.
+        """
+
+    def columns(self) -> ChangelogBatch:
+        """Return the records that have a key, by columns.
+
+        Raises:
+            CorruptRecordError: A batch cannot be parsed.
+        """
+
+
+class ListedRecords(list[FetchedRecord]):
+    """A polled batch of records that are parsed already. It is not empty."""
+
+    @property
+    def next_offset(self) -> int:
+        """The offset after the last record."""
+        return self[-1].offset + 1
+
+    def rows(self) -> Sequence[RecordRow]:
+        """Return the records: they are tuples."""
+        return self
+
+    def records(self) -> list[FetchedRecord]:
+        """Return the records."""
+        return self
+
+    def columns(self) -> ChangelogBatch:
+        """Return the records that have a key, by columns."""
+        return changelog_batch(self)
+
+
+@frozen
+class LogChange:
+    """A log that is another one than before: records that were read from it are not in it.
+
+    Attributes:
+        position: The offset of the next record to read, in the log as it was.
+        diverges_at: Where the log differs from the one that was read, after a truncation (KIP-320). None: the topic was
+            deleted and made again, so that offsets before have no meaning.
+    """
+
+    position: int
+    diverges_at: int | None = None
 
 
 @frozen
@@ -16,16 +84,18 @@ class PolledRecords:
     """Records of several partitions, and what else happened to those.
 
     Attributes:
-        batches: Records by partition, in the order of their offsets.
+        batches: Records by partition.
         ends: Where the log ends, for each partition that was read to its end after these records. Markers of
             transactions count, so the end may be behind the last record by more than one.
         out_of_range: Partitions whose log does not have the next offset. They are not read until they are assigned
             again.
+        changes: Those of them whose log is another one now, as far as the plane can tell.
     """
 
-    batches: Mapping[TopicPartition, list[FetchedRecord]]
+    batches: Mapping[TopicPartition, PolledBatch]
     ends: Mapping[TopicPartition, int]
     out_of_range: tuple[TopicPartition, ...] = ()
+    changes: Mapping[TopicPartition, LogChange] = field(factory=dict)
 
     def __bool__(self) -> bool:
         return bool(self.batches or self.ends or self.out_of_range)

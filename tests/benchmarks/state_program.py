@@ -17,13 +17,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
+from kafka_groups.records.changelog_batch import changelog_batch
 from kafka_groups.streams import SessionWindows, StreamsBuilder, TimeWindows, serdes
 from kafka_groups.streams.engines.lmdb_engine import LmdbEngine
 from kafka_groups.streams.engines.shared_memory import SharedEngine
 from kafka_groups.streams.processors.compile import LaterRefusal
 from kafka_groups.streams.processors.extractors import fail_on_invalid
 from kafka_groups.streams.runtime.gathered_records import LOADED_RECORDS
-from kafka_groups.streams.runtime.restoration import changelog_batch
 from kafka_groups.streams.runtime.settings import WorkerSettings
 from kafka_groups.streams.state.engine import Engine
 from kafka_groups.streams.tasks.stream_task import StreamTask, TaskSettings

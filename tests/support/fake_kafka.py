@@ -13,7 +13,7 @@ from kafka_groups.errors import (
     TransactionFailedError,
 )
 from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatStatus, StreamsStatus
-from kafka_groups.records.interface import NOTHING, PolledRecords, UnwrittenRecord
+from kafka_groups.records.interface import NOTHING, ListedRecords, PolledRecords, UnwrittenRecord
 from kafka_groups.streams import GroupMembershipOperation, MemberTasks, TaskId, TasksAssigned, TasksLost, TasksRevoked
 from kafka_groups.streams.member.rules.known_group import asks_for_shutdown
 from kafka_groups.streams.member.rules.member_events import StatusesChanged, StreamsMembershipEvent
@@ -94,7 +94,7 @@ class FakeReader:
             if start < self._kafka.begins[place]:
                 lost.append(place)
                 continue
-            found = [FetchedRecord(start + at, *entry) for at, entry in enumerate(log[start : start + most])]
+            found = ListedRecords(FetchedRecord(start + at, *e) for at, e in enumerate(log[start : start + most]))
             if found:
                 batches[place] = found
                 self.positions[place] = start + len(found)

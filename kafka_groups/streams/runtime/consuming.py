@@ -102,9 +102,9 @@ class Consuming:
         return True
 
     def _take(self, polled: PolledRecords) -> None:
-        for place, records in polled.batches.items():
+        for place, batch in polled.batches.items():
             task = self._readers[place]
-            task.task.add(place.topic, records)
+            task.task.add(place.topic, batch.records())
             task.read_to_end.discard(place)
             task.is_dirty = True  # also if the records are skipped
         for place in polled.ends:

@@ -240,8 +240,9 @@ class GlobalStores:
 
     def take(self, polled: PolledRecords, wall_ms: int) -> None:
         """Process the records of global topics among those that were polled."""
-        for place, records in polled.batches.items():
+        for place, batch in polled.batches.items():
             if place.topic in self._tasks:
+                records = batch.records()
                 self._process(place, records, wall_ms)
                 self._events.restored(place, records[-1].offset, len(records))
                 self._reached(place, records[-1].offset + 1, len(records))

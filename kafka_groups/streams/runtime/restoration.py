@@ -5,11 +5,10 @@ from collections.abc import Mapping
 
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.net.clock import Clock
-from kafka_groups.records.changelog_batch import ChangelogBatch
-from kafka_groups.records.interface import DataPlane, PolledRecords
+from kafka_groups.records.interface import DataPlane, PolledBatch, PolledRecords
 from kafka_groups.streams.errors import StateFilesError
 from kafka_groups.streams.runtime.assigned import OwnedTask, TaskPhase, TaskRole, enter_status, noting_failure
-from kafka_groups.streams.runtime.gathered_records import LOADED_BESIDE, LOADED_RECORDS, GatheredRecords
+from kafka_groups.streams.runtime.gathered_records import LOADED_BESIDE, LOADED_RECORDS, GatheredBatch, GatheredRecords
 from kafka_groups.streams.runtime.lost_changelogs import LostChangelogs
 from kafka_groups.streams.runtime.restore_listeners import RestoreEvents, SuspendReason
 from kafka_groups.streams.runtime.restore_progress import RestoreProgress
@@ -17,9 +16,9 @@ from kafka_groups.streams.runtime.task_timeout import TaskTimeout
 from kafka_groups.streams.runtime.worker_membership import WorkerMembership
 from kafka_groups.streams.state.engine import EngineStatus
 from kafka_groups.streams.tasks.commit_metadata import read_commit_metadata
-from kafka_groups.types import FetchedRecord, OffsetAndMetadata, TopicPartition
+from kafka_groups.types import OffsetAndMetadata, TopicPartition
 
-__all__ = ["Restoration", "changelog_batch"]
+__all__ = ["Restoration"]
 
 _log = logging.getLogger(__name__)
 
@@ -146,9 +145,9 @@ class Restoration:
         for place in dict.fromkeys([*polled.batches, *polled.ends]):
             task = self._readers.get(place)
             if task is not None and task.failure is None:
-                records = polled.batches.get(place, [])
-                count += len(records)
-                self._gather(task, place, records, polled.ends.get(place), most)
+                batch = polled.batches.get(place)
+                count += 0 if batch is None else len(batch)
+                self._gather(task, place, batch, polled.ends.get(place), most)
         for place in self._gathered.due(self._clock.now_ms()):
             self._load(self._readers[place], place, None)
         return count
@@ -159,33 +158,35 @@ class Restoration:
             self._load(task, place, None)
 
     def _gather(
-        self, task: OwnedTask, place: TopicPartition, records: list[FetchedRecord], end: int | None, most: int
+        self, task: OwnedTask, place: TopicPartition, batch: PolledBatch | None, end: int | None, most: int
     ) -> None:
-        self._gathered.add(place, records, self._clock.now_ms())
-        is_active = task.role is TaskRole.ACTIVE
-        if records and not is_active:
-            self._behind.add(place)
-        has_all = is_active and bool(records) and records[-1].offset + 1 >= task.ends[place]
+        has_all = False
+        if batch is not None:
+            self._gathered.add(place, batch, self._clock.now_ms())
+            if task.role is TaskRole.ACTIVE:
+                has_all = batch.next_offset >= task.ends[place]
+            else:
+                self._behind.add(place)
         if end is not None or has_all or self._gathered.is_full(place, most):
             self._load(task, place, end)
 
     def _load(self, task: OwnedTask, place: TopicPartition, end: int | None) -> None:
-        records = self._gathered.take(place)
-        if task.failure is not None or (end is None and not records):
+        gathered = self._gathered.take(place)
+        if task.failure is not None or (end is None and gathered is None):
             return
         is_active = task.role is TaskRole.ACTIVE
         try:
             with noting_failure(task):
-                applied = self._apply(task, place, records) if records else 0
+                applied = self._apply(task, place, gathered) if gathered is not None else 0
         except StateFilesError:
             return  # its position has not moved, so what comes next must not be applied
         if end is not None:
             self._reached(task, place, end)
         if is_active:
             self._tell_restored(task, place, applied)
-        elif applied:
+        elif gathered is not None and applied:
             known_end = max(task.ends[place], task.applied[place])
-            self._events.loaded(place, task.task_id, records[-1].offset, applied, known_end)
+            self._events.loaded(place, task.task_id, gathered.next_offset - 1, applied, known_end)
         self._progress.took(_name(task), applied)
 
     def _tell_restored(self, task: OwnedTask, place: TopicPartition, count: int) -> None:
@@ -299,29 +300,15 @@ class Restoration:
         return min(task.committed.get(place, begin), end) if place in task.inputs else end
 
     @staticmethod
-    def _apply(task: OwnedTask, place: TopicPartition, records: list[FetchedRecord]) -> int:
-        reached = records[-1].offset + 1
+    def _apply(task: OwnedTask, place: TopicPartition, gathered: GatheredBatch) -> int:
+        records, reached = gathered
         if place in task.inputs:  # records after the committed offset will be processed
             reached = min(reached, task.ends[place])
-            records = [record for record in records if record.offset < reached]
+            records = records.before(reached)
         reached = max(task.applied[place], reached)
-        task.task.apply(place, changelog_batch(records), reached)
+        task.task.apply(place, records, reached)
         task.applied[place] = reached
         return len(records)
-
-
-def changelog_batch(records: list[FetchedRecord]) -> ChangelogBatch:
-    """Return records of a changelog by columns."""
-    # A changelog record without a key belongs to no row: stores are keyed. StoreChangelogReader.bufferChangelogRecords
-    # in Kafka leaves it out, too.
-    keyed = [record for record in records if record.key is not None]
-    return ChangelogBatch(
-        offsets=[record.offset for record in keyed],
-        keys=[record.key for record in keyed if record.key is not None],
-        values=[record.value for record in keyed],
-        timestamps_ms=[record.timestamp_ms for record in keyed],
-        headers=[record.headers for record in keyed] if any(record.headers for record in keyed) else None,
-    )
 
 
 def _name(task: OwnedTask) -> str:

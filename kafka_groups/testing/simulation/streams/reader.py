@@ -10,7 +10,7 @@ from kafka_groups.net.clock import Clock
 from kafka_groups.protocol.messages.fetch import READ_COMMITTED, PartitionData
 from kafka_groups.protocol.record_batch import DecodedRecord, RecordBatch, iter_batches
 from kafka_groups.records.asking import fetching
-from kafka_groups.records.interface import NOTHING, PolledRecords
+from kafka_groups.records.interface import NOTHING, ListedRecords, PolledRecords
 from kafka_groups.types import FetchedRecord, TopicPartition
 
 __all__ = ["WireReader"]
@@ -111,10 +111,10 @@ class WireReader:
         if failures and not self._fetched:
             raise failures[0]
 
-    def _taken(self, place: TopicPartition, data: PartitionData) -> list[FetchedRecord]:
+    def _taken(self, place: TopicPartition, data: PartitionData) -> ListedRecords:
         """Return the records of a response, and read on after them."""
         position = self._positions[place]
-        records: list[FetchedRecord] = []
+        records = ListedRecords()
         for batch, is_visible in _judged(data):
             if is_visible:
                 records += [record for record in map(_record, batch.records()) if record.offset >= position]

@@ -2,14 +2,16 @@
 
 import pytest
 
+from kafka_groups.records.changelog_batch import changelog_batch
+from kafka_groups.records.interface import ListedRecords
 from kafka_groups.streams.runtime.gathered_records import LOADED_BYTES, LOADED_RECORDS, GatheredRecords
 from kafka_groups.types import FetchedRecord, TopicPartition
 
 PLACE, OTHER = TopicPartition("t", 0), TopicPartition("t", 1)
 
 
-def records(count: int, first: int = 0, value: bytes | None = b"v") -> list[FetchedRecord]:
-    return [FetchedRecord(first + at, b"k", value, 0) for at in range(count)]
+def records(count: int, first: int = 0, value: bytes | None = b"v") -> ListedRecords:
+    return ListedRecords(FetchedRecord(first + at, b"k", value, 0) for at in range(count))
 
 
 def test_records_are_taken_once_in_their_order() -> None:
@@ -17,10 +19,35 @@ def test_records_are_taken_once_in_their_order() -> None:
     gathered.add(PLACE, records(2), 0)
     gathered.add(OTHER, records(1), 0)
     gathered.add(PLACE, records(2, first=2), 0)
-    assert [each.offset for each in gathered.take(PLACE)] == [0, 1, 2, 3]
-    assert gathered.take(PLACE) == []
+    taken = gathered.take(PLACE)
+    assert taken is not None
+    assert (taken.records.offsets, taken.next_offset) == ([0, 1, 2, 3], 4)
+    assert gathered.take(PLACE) is None
     gathered.forget([OTHER])
-    assert gathered.take(OTHER) == []
+    assert gathered.take(OTHER) is None
+
+
+def test_records_without_a_key_only_move_the_offset() -> None:
+    gathered = GatheredRecords()
+    gathered.add(PLACE, ListedRecords([FetchedRecord(7, None, b"v", 0)]), 0)
+    assert gathered.is_full(PLACE, 1)
+    taken = gathered.take(PLACE)
+    assert taken is not None
+    assert (len(taken.records), taken.next_offset) == (0, 8)
+
+
+@pytest.mark.parametrize("with_headers", [(), (0,), (1,), (0, 1)])
+def test_columns_are_joined_with_the_headers_of_any(with_headers: tuple[int, ...]) -> None:
+    gathered = GatheredRecords()
+    made = [
+        FetchedRecord(at, b"k%d" % at, None if at else b"v", at, (("h", b"%d" % at),) if at in with_headers else ())
+        for at in range(2)
+    ]
+    for each in made:
+        gathered.add(PLACE, ListedRecords([each]), 0)
+    taken = gathered.take(PLACE)
+    assert taken is not None
+    assert taken.records == changelog_batch(made)
 
 
 def test_enough_records_are_a_load() -> None:
@@ -43,7 +70,6 @@ def test_a_few_large_records_are_a_load() -> None:
 
 def test_no_record_waits_for_longer_than_half_a_second() -> None:
     gathered = GatheredRecords()
-    gathered.add(PLACE, [], 0)
     gathered.add(PLACE, records(1), 100)
     gathered.add(OTHER, records(1), 300)
     gathered.add(PLACE, records(1), 599)
