@@ -147,7 +147,7 @@ new_records = st.builds(
     NewRecord,
     st.none() | st.binary(max_size=5),
     st.none() | st.binary(max_size=5),
-    st.integers(-1, 2**40),
+    st.integers(0, 2**40),  # aiokafka gives a first record without timestamp that of the next one
     st.lists(st.tuples(st.text(max_size=3), st.none() | st.binary(max_size=3)), max_size=2),
 )
 
