@@ -5,9 +5,11 @@ from collections.abc import Sequence
 from attrs import define, evolve, field, frozen
 
 from kafka_groups.protocol.messages.fetch import AbortedTransaction
-from kafka_groups.protocol.record_batch import with_log_append_time
+from kafka_groups.protocol.record_batch import rewrite, with_log_append_time
 from kafka_groups.protocol.record_builder import BatchOptions, NewRecord, build_batch, build_control_batch
 from kafka_groups.types import RecordRow
+
+_NOWHERE = 1 << 60
 
 
 @frozen
@@ -41,6 +43,7 @@ class NaiveLog:
     end_offset: int = 0
     start_offset: int = 0
     batches: list[LoggedBatch] = field(factory=list)
+    deleted: list[LoggedBatch] = field(factory=list)
     transactions: list[NaiveTransaction] = field(factory=list)
 
     def append(
@@ -74,13 +77,25 @@ class NaiveLog:
         for each in self.transactions:
             if each.producer_id == producer_id and each.is_committed is None:
                 each.is_committed, each.end_offset = is_commit, self.end_offset
-                data = build_control_batch(self.end_offset, is_commit=is_commit, producer_id=producer_id)
-                self._add(LoggedBatch(self.end_offset, self.end_offset + 1, data, is_marker=True))
+                data = bytearray(build_control_batch(self.end_offset, is_commit=is_commit, producer_id=producer_id))
+                rewrite(data, base_offset=self.end_offset, leader_epoch=self.leader_epoch)
+                self._add(LoggedBatch(self.end_offset, self.end_offset + 1, bytes(data), is_marker=True))
 
     def truncate(self, offset: int) -> None:
-        """Lose all batches that do not end before an offset. Nothing of it may be in a transaction."""
+        """Lose all batches that do not end before an offset."""
         self.batches = [each for each in self.batches if each.next_offset <= offset]
         self.end_offset = self.batches[-1].next_offset if self.batches else self.start_offset
+        for each in self.transactions:
+            if each.first_offset >= self.end_offset:
+                each.first_offset, each.is_committed, each.end_offset = _NOWHERE, True, _NOWHERE
+            elif each.end_offset is not None and each.end_offset >= self.end_offset:
+                each.is_committed = each.end_offset = None  # its marker is lost
+
+    def delete_before(self, offset: int) -> None:
+        """Delete all batches that end before an offset, which becomes the start of the log."""
+        self.start_offset = max(self.start_offset, min(offset, self.end_offset))
+        self.deleted += [each for each in self.batches if each.next_offset <= self.start_offset]
+        self.batches = [each for each in self.batches if each.next_offset > self.start_offset]
 
     @property
     def stable_offset(self) -> int:
@@ -106,11 +121,11 @@ class NaiveLog:
         return b"".join(each.data for each in taken), tuple(aborted)
 
     def rows(self, offset: int, *, is_committed_only: bool) -> list[RecordRow]:
-        """Return what a reader sees from an offset on, if it reads everything."""
+        """Return what a reader sees from an offset on, if it reads everything before anything is deleted."""
         end_offset = self.stable_offset if is_committed_only else self.end_offset
         return [
             row
-            for batch in self.batches
+            for batch in self.deleted + self.batches
             for row in batch.rows
             if offset <= row[0] < end_offset and not (is_committed_only and self._is_aborted(batch))
         ]

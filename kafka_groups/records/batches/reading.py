@@ -16,7 +16,7 @@ from kafka_groups.protocol.record_batch import RecordBatch, foreign_errors, iter
 from kafka_groups.records.changelog_batch import ChangelogBatch
 from kafka_groups.types import FetchedRecord, Headers, RecordRow, TopicPartition
 
-__all__ = ["FetchedBatch", "RawRecords", "read_batches"]
+__all__ = ["FetchedBatch", "RawRecords", "check_crc", "read_batches"]
 
 _T = TypeVar("_T")
 
@@ -48,14 +48,20 @@ def read_batches(
         aborted: The aborted transactions that the response lists.
 
     Raises:
-        CorruptRecordError: A batch has another format or an impossible length. Earlier batches are returned first.
+        CorruptRecordError: A batch has another format or an impossible length, or there is no whole batch at all.
+            Earlier batches are returned first.
     """
     coming = deque(sorted((each.first_offset, each.producer_id) for each in aborted))
     ignored: set[int] = set()
+    is_empty = bool(records)
     try:
         for batch in iter_batches(records):
-            position = batch.header.next_offset
+            is_empty, position = False, batch.header.next_offset
             yield FetchedBatch(batch, _is_visible(batch, coming, ignored))
+        # Brokers return the first batch as a whole, however large it is (KIP-74). Without one, the next answer would be
+        # the same.
+        if is_empty:
+            raise CorruptRecordError(f"{len(records or b'')} bytes without a whole batch")
     except CorruptRecordError as error:
         raise _unreadable(partition, position, position, error) from error
 
@@ -73,6 +79,15 @@ def _is_visible(batch: RecordBatch, coming: deque[tuple[int, int]], ignored: set
     return not (ignored and header.is_transactional and header.producer_id in ignored)
 
 
+def check_crc(partition: TopicPartition, batch: RecordBatch) -> None:
+    """Verify the checksum of a batch.
+
+    Raises:
+        CorruptRecordError: It differs. The message names the partition and the offsets.
+    """
+    _parsed(partition, batch, RecordBatch.check_crc)
+
+
 class RawRecords:
     """Records of one partition that are parsed when they are asked for.
 
@@ -82,27 +97,21 @@ class RawRecords:
         partition: The partition.
         batches: Visible batches, in the order of their offsets.
         position: The offset of the first record that is wanted. The first batch may begin before it.
-        check_crcs: Whether to verify checksums.
 
     Attributes:
         next_offset: The offset after the last of the batches.
 
     Raises:
-        CorruptRecordError: A checksum differs. The message names the partition and the offsets.
+        CorruptRecordError: The first batch begins before the position and cannot be parsed.
     """
 
     __slots__ = ("_batches", "_partition", "_position", "_unwanted", "next_offset")
 
-    def __init__(
-        self, partition: TopicPartition, batches: Sequence[RecordBatch], position: int, *, check_crcs: bool
-    ) -> None:
+    def __init__(self, partition: TopicPartition, batches: Sequence[RecordBatch], position: int) -> None:
         self._partition = partition
         self._batches = batches
         self._position = position
         self.next_offset = batches[-1].header.next_offset
-        if check_crcs:
-            for batch in batches:
-                self._parsed(batch, RecordBatch.check_crc)
         self._unwanted = self._count_before(position)
 
     def __repr__(self) -> str:
@@ -150,15 +159,18 @@ class RawRecords:
         return columns.finished()
 
     def _parsed(self, batch: RecordBatch, parse: Callable[[RecordBatch], _T]) -> _T:
-        try:
-            return parse(batch)
-        except CorruptRecordError as error:
-            raise self._unreadable(batch, error) from error
-        except foreign_errors() as error:
-            raise self._unreadable(batch, batch.corrupt(error)) from error
+        return _parsed(self._partition, batch, parse)
 
-    def _unreadable(self, batch: RecordBatch, error: CorruptRecordError) -> CorruptRecordError:
-        return _unreadable(self._partition, batch.header.base_offset, batch.header.next_offset, error)
+
+def _parsed(partition: TopicPartition, batch: RecordBatch, parse: Callable[[RecordBatch], _T]) -> _T:
+    """Call a function with a batch. If the batch is corrupt, the error names the partition and the remedy."""
+    header = batch.header
+    try:
+        return parse(batch)
+    except CorruptRecordError as error:
+        raise _unreadable(partition, header.base_offset, header.next_offset, error) from error
+    except foreign_errors() as error:
+        raise _unreadable(partition, header.base_offset, header.next_offset, batch.corrupt(error)) from error
 
 
 def _rows(batch: RecordBatch) -> list[RecordRow]:

@@ -10,7 +10,7 @@ from kafka_groups.protocol.compression import Compression
 from kafka_groups.protocol.messages.fetch import AbortedTransaction
 from kafka_groups.protocol.record_batch import crc32c, with_log_append_time
 from kafka_groups.protocol.record_builder import BatchOptions, NewRecord, build_batch
-from kafka_groups.records.batches.reading import RawRecords, read_batches
+from kafka_groups.records.batches.reading import RawRecords, check_crc, read_batches
 from kafka_groups.types import FetchedRecord, RecordRow, TopicPartition
 from tests.support.naive_log import NaiveLog
 
@@ -29,7 +29,10 @@ ROWS: list[RecordRow] = [
 
 def raw_records(data: bytes, position: int = 0, *, check_crcs: bool = True) -> RawRecords:
     batches = [each.batch for each in read_batches(PLACE, position, data, ()) if each.is_visible]
-    return RawRecords(PLACE, batches, position, check_crcs=check_crcs)
+    if check_crcs:
+        for batch in batches:
+            check_crc(PLACE, batch)
+    return RawRecords(PLACE, batches, position)
 
 
 @pytest.mark.parametrize("codec", list(Compression))
@@ -117,6 +120,15 @@ def test_another_format_is_an_error_after_the_batches_before_it() -> None:
         next(batches)
 
 
+def test_bytes_without_a_whole_batch_are_an_error() -> None:
+    data = build_batch(RECORDS, 10)
+    with pytest.raises(CorruptRecordError, match=r"orders-3 .* offset 10 .*without a whole batch"):
+        list(read_batches(PLACE, 10, data[:-1], ()))
+    assert len(list(read_batches(PLACE, 10, data + data[:-1], ()))) == 1
+    assert not list(read_batches(PLACE, 10, b"", ()))
+    assert not list(read_batches(PLACE, 10, None, ()))
+
+
 # ---------------------------------------------------------------------------------------- transactions
 
 
@@ -133,7 +145,7 @@ def test_an_aborted_producer_is_left_out_from_the_first_offset_up_to_its_marker(
     data, aborted = log.fetch(0, 1 << 20, log.end_offset)
     assert aborted == (AbortedTransaction(producer_id=1, first_offset=2),)
     found = [each.batch for each in read_batches(PLACE, 0, data, aborted) if each.is_visible]
-    rows = RawRecords(PLACE, found, 0, check_crcs=True).rows()
+    rows = RawRecords(PLACE, found, 0).rows()
     assert [row[2] for row in rows] == [b"committed", b"plain", b"other", b"again"]
 
 
@@ -191,7 +203,7 @@ def test_any_log_is_read_as_the_naive_one_says(
         fetched = list(read_batches(PLACE, position, data, aborted if is_committed_only else ()))
         found = [each.batch for each in fetched if each.is_visible]
         if found:
-            records = RawRecords(PLACE, found, position, check_crcs=True)
+            records = RawRecords(PLACE, found, position)
             rows += records.rows()
             counts += len(records)
             keys += records.columns().keys

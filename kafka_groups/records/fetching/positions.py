@@ -1,0 +1,55 @@
+"""Positions of a reader: an offset, the topic it belongs to, and the leader epoch of what came before (KIP-320)."""
+
+from collections.abc import Iterable
+from uuid import UUID
+
+from attrs import evolve, frozen
+
+from kafka_groups.protocol.messages.fetch import EpochEndOffset
+from kafka_groups.protocol.messages.leadership import NO_LEADER_EPOCH
+from kafka_groups.protocol.record_batch import BatchHeader
+
+__all__ = ["FetchPosition"]
+
+
+@frozen
+class FetchPosition:
+    """The position of a reader in one partition.
+
+    Attributes:
+        offset: The offset to fetch next.
+        topic_id: The id of the topic that the offset belongs to; None until it is known. A topic of the same name with
+            another id is another topic.
+        leader_epoch: The leader epoch of the last batch that was fetched, or -1 before there was one. The leader
+            compares it with its own log (`last_fetched_epoch` of Fetch).
+        epoch_start: Where the batches of that epoch begin, as far as they were fetched.
+    """
+
+    offset: int
+    topic_id: UUID | None = None
+    leader_epoch: int = NO_LEADER_EPOCH
+    epoch_start: int = 0
+
+    def after(self, headers: Iterable[BatchHeader]) -> "FetchPosition":
+        """Return the position after some batches."""
+        offset, epoch, start = self.offset, self.leader_epoch, self.epoch_start
+        for header in headers:
+            if header.leader_epoch != epoch:
+                epoch, start = header.leader_epoch, header.base_offset
+            offset = max(offset, header.next_offset)
+        return evolve(self, offset=offset, leader_epoch=epoch, epoch_start=start)
+
+    def divergence(self, found: EpochEndOffset) -> int:
+        """Return the first offset from which on the leader's log differs from the one that was read.
+
+        Args:
+            found: The largest epoch of the leader's log that is not above ours, and where it ends there.
+        """
+        # A leader that lacks our epoch has nothing of what was read in it, even if its log is longer than that. Java's
+        # consumer compares offsets only (SubscriptionState.maybeCompleteValidation).
+        ours = self.epoch_start if found.epoch < self.leader_epoch else self.offset
+        return min(found.end_offset, ours)
+
+    def back_to(self, offset: int, leader_epoch: int) -> "FetchPosition":
+        """Return an earlier position, after which the leader's log continues in another way."""
+        return evolve(self, offset=offset, leader_epoch=leader_epoch, epoch_start=min(self.epoch_start, offset))

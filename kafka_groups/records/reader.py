@@ -1,0 +1,82 @@
+"""A reader of partitions on a worker's event loop: what waits around the rules of fetching."""
+
+import asyncio
+from collections.abc import Iterable, Mapping
+
+from kafka_groups.records.client import RecordsClient
+from kafka_groups.records.fetching.fetch import FetchManager, FetchOptions
+from kafka_groups.records.interface import PolledRecords
+from kafka_groups.types import TopicPartition
+
+__all__ = ["RecordReader"]
+
+
+class RecordReader:
+    """Polls partitions that the caller chooses, from offsets that the caller chooses. Create it before the client runs.
+
+    Records are fetched while the event loop runs: during `poll` and `wait`, and whenever the program waits for
+    something else.
+
+    Args:
+        client: The connections.
+        options: The settings.
+        name: A name that no other reader of the client has.
+    """
+
+    def __init__(self, client: RecordsClient, options: FetchOptions, name: str) -> None:
+        self._client = client
+        self._name = name
+        self._manager = FetchManager(
+            client.metadata, client.refresh_metadata, client.backoff, client.errors.events, options
+        )
+        client.add(self._manager)
+
+    def __repr__(self) -> str:
+        return f"<RecordReader {self._name}: {self._manager!r}>"
+
+    @property
+    def assigned(self) -> frozenset[TopicPartition]:
+        """The partitions that are read."""
+        return self._manager.assigned
+
+    def assign(self, starts: Mapping[TopicPartition, int]) -> None:
+        """Read more partitions, or assigned ones from another offset on. Others are not disturbed."""
+        self._manager.assign(starts)
+        self._follow()
+
+    def unassign(self, partitions: Iterable[TopicPartition]) -> None:
+        """Stop reading partitions. `poll` returns no more of their records."""
+        self._manager.unassign(partitions)
+        self._follow()
+
+    def pause(self, partitions: Iterable[TopicPartition]) -> None:
+        """Fetch and return nothing of some partitions for now. What was fetched waits."""
+        self._manager.pause(partitions)
+
+    def resume(self, partitions: Iterable[TopicPartition]) -> None:
+        """Fetch again after `pause`, and return what waits."""
+        self._manager.resume(partitions)
+
+    async def poll(self, most: int) -> PolledRecords:
+        """Return what has arrived: whole batches, until there are some `most` records. Gives the event loop one pass.
+
+        Raises:
+            KafkaGroupsError: A partition cannot be read, or no broker can be asked. Call it again if the error is
+                retriable. Otherwise, the partition is not read until it is assigned again.
+        """
+        # Sockets are read while the loop runs, so a program that always has records must let it run, too.
+        await asyncio.sleep(0)
+        self._client.errors.raise_first()
+        self._manager.raise_failure()
+        polled = self._manager.take(most, self._client.clock.now_ms())
+        if polled.out_of_range:
+            self._follow()
+        self._client.turn()  # there is room again
+        return polled
+
+    async def wait(self, timeout_ms: int) -> None:
+        """Wait until there is something to poll, or the time is up."""
+        await self._client.wait(timeout_ms, lambda: self._manager.has_news)
+
+    def _follow(self) -> None:
+        self._client.want_topics({place.topic for place in self._manager.assigned}, self._name)

@@ -1,0 +1,207 @@
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+
+import pytest
+
+from kafka_groups.config.clients.admin import admin_config
+from kafka_groups.errors import (
+    BootstrapError,
+    KafkaGroupsError,
+    LeaderNotAvailableError,
+    UnknownTopicOrPartitionError,
+    UnsupportedVersionError,
+)
+from kafka_groups.protocol.apis import ApiKey
+from kafka_groups.protocol.compression import Compression
+from kafka_groups.protocol.record_builder import NewRecord
+from kafka_groups.records.client import RecordsClient
+from kafka_groups.records.fetching.fetch import FetchOptions
+from kafka_groups.records.interface import LogChange
+from kafka_groups.records.reader import RecordReader
+from kafka_groups.testing.simulation import Simulation, run_simulated
+from kafka_groups.types import RecordRow, TopicPartition
+from tests.support.cluster_client import Topic
+from tests.unit.records.clusters import KEPT, TOPIC, RecordsWorld
+
+PLACE, OTHER = TopicPartition(TOPIC, 0), TopicPartition(TOPIC, 1)
+
+
+@asynccontextmanager
+async def reader_of(world: RecordsWorld, options: FetchOptions | None = None) -> AsyncIterator[RecordReader]:
+    client = world.client()
+    try:
+        yield RecordReader(client, options or FetchOptions(), "reader")
+    finally:
+        await client.close()
+
+
+async def read(reader: RecordReader, count: int) -> dict[TopicPartition, list[RecordRow]]:
+    """Poll until so many records have come."""
+    found: dict[TopicPartition, list[RecordRow]] = {}
+    while sum(map(len, found.values())) < count:
+        await reader.wait(60_000)
+        for place, batch in (await reader.poll(100)).batches.items():
+            found.setdefault(place, []).extend(batch.rows())
+    return found
+
+
+async def poll_until_told(reader: RecordReader) -> None:
+    """Poll on after errors that may pass."""
+    while True:
+        await reader.wait(60_000)
+        with suppress(UnknownTopicOrPartitionError, LeaderNotAvailableError):
+            await reader.poll(1)
+
+
+def values(rows: list[RecordRow]) -> list[bytes | None]:
+    return [row[2] for row in rows]
+
+
+def test_records_of_several_leaders_are_read_as_they_come() -> None:
+    async def scene(simulation: Simulation) -> None:
+        async with RecordsWorld(simulation, partitions=4, brokers=3) as world, reader_of(world) as reader:
+            reader.assign({TopicPartition(TOPIC, at): 0 for at in range(4)})
+            for at in range(4):
+                await world.produce([b"%d" % at, NewRecord(None, b"k", 7, [("h", b"x")])], at)
+            found = await read(reader, 8)
+            assert {place.partition: values(rows) for place, rows in found.items()} == {
+                at: [b"%d" % at, None] for at in range(4)
+            }
+            assert found[PLACE][1] == (1, b"k", None, 7, (("h", b"x"),))
+            assert found[PLACE][0][4] == ()
+
+    run_simulated(scene, seed=1)
+
+
+@pytest.mark.parametrize("codec", list(Compression))
+def test_compressed_records_are_read(codec: Compression) -> None:
+    async def scene(simulation: Simulation) -> None:
+        async with RecordsWorld(simulation) as world, reader_of(world) as reader:
+            await world.admin.produce(world.topic, [b"x" * 200] * 20, compression=codec)
+            reader.assign({PLACE: 5})
+            assert values((await read(reader, 15))[PLACE]) == [b"x" * 200] * 15
+
+    run_simulated(scene, seed=1)
+
+
+def test_a_waiting_reader_hears_of_a_record_at_once_and_of_nothing_when_the_time_is_up() -> None:
+    async def scene(simulation: Simulation) -> None:
+        async with RecordsWorld(simulation) as world, reader_of(world) as reader:
+            reader.assign({PLACE: 0})
+            await reader.wait(5_000)
+            assert (await reader.poll(10)).ends == {PLACE: 0}
+            begun_ms = simulation.clock.now_ms()
+            await reader.wait(700)
+            assert simulation.clock.now_ms() - begun_ms == 700
+            waiting = asyncio.create_task(reader.wait(60_000))
+            await asyncio.sleep(1)
+            await world.produce([b"x"])
+            await waiting
+            assert simulation.clock.now_ms() - begun_ms < 1_800
+            assert (await reader.poll(10)).count == 1
+
+    run_simulated(scene, seed=1)
+
+
+def test_topics_are_wanted_while_they_are_read() -> None:
+    async def scene(simulation: Simulation) -> None:
+        async with RecordsWorld(simulation) as world, reader_of(world) as reader:
+            seen = world.requests(ApiKey.FETCH)
+            reader.assign({PLACE: 0})
+            await reader.wait(5_000)
+            assert len(seen) > 0
+            reader.unassign([PLACE])
+            await reader.wait(2_000)
+            count = len(seen)
+            await reader.wait(2_000)
+            assert len(seen) == count
+            assert not reader.assigned
+
+    run_simulated(scene, seed=1)
+
+
+def test_a_leader_that_moves_loses_nothing_and_no_time() -> None:
+    async def scene(simulation: Simulation) -> None:
+        async with RecordsWorld(simulation, brokers=3) as world, reader_of(world) as reader:
+            reader.assign({PLACE: 0})
+            found = []
+            begun_ms = simulation.clock.now_ms()
+            for at in range(6):
+                world.cluster.move_leader(TOPIC, 0, 1 + at % 3)
+                await world.produce([b"%d" % at])
+                found += values((await read(reader, 1))[PLACE])
+            assert found == [b"%d" % at for at in range(6)]
+            assert simulation.clock.now_ms() - begun_ms < 1_000
+
+    run_simulated(scene, seed=1)
+
+
+def test_a_leader_that_dies_loses_nothing() -> None:
+    async def scene(simulation: Simulation) -> None:
+        async with RecordsWorld(simulation, brokers=3) as world, reader_of(world) as reader:
+            reader.assign({PLACE: 0})
+            await world.produce([b"0"])
+            assert values((await read(reader, 1))[PLACE]) == [b"0"]
+            leader = world.cluster.leader_of(TOPIC, 0)
+            await world.cluster.kill_broker_async(leader)
+            world.cluster.move_leader(TOPIC, 0, leader % 3 + 1)
+            world.cluster.produce(TOPIC, [b"1"])
+            assert values((await read(reader, 1))[PLACE]) == [b"1"]
+
+    run_simulated(scene, seed=1)
+
+
+def test_a_topic_that_is_made_again_is_told_once_and_read_when_it_is_assigned_again() -> None:
+    async def scene(simulation: Simulation) -> None:
+        async with RecordsWorld(simulation) as world, reader_of(world) as reader:
+            await world.produce([b"old"] * 10)
+            reader.assign({PLACE: 0})
+            await read(reader, 10)
+            world.cluster.delete_topic(TOPIC)
+            created = world.cluster.create_topic(TOPIC, 1, configs=KEPT)
+            world.topic = Topic(TOPIC, created.topic_id)
+            await world.produce([b"new%d" % at for at in range(30)])
+            polled = await reader.poll(100)
+            while not polled.out_of_range:
+                assert not polled.batches
+                await reader.wait(1_000)
+                polled = await reader.poll(100)
+            assert (polled.batches, polled.changes) == ({}, {PLACE: LogChange(10)})
+            reader.assign({PLACE: 0})
+            assert values((await read(reader, 30))[PLACE]) == [b"new%d" % at for at in range(30)]
+
+    run_simulated(scene, seed=1)
+
+
+def test_errors_of_the_client_and_of_partitions_are_raised_by_poll() -> None:
+    async def scene(simulation: Simulation) -> None:
+        async with RecordsWorld(simulation) as world:
+            client = RecordsClient(admin_config(bootstrap_servers="nowhere:9"), world.environment())
+            reader = RecordReader(client, FetchOptions(), "reader")
+            reader.assign({PLACE: 0})
+            with pytest.raises(BootstrapError):
+                await poll_until_told(reader)
+            client.errors.report_fatal(UnsupportedVersionError("too old"))
+            for _ in range(2):
+                with pytest.raises(UnsupportedVersionError, match="too old"):
+                    await reader.poll(1)
+            await client.close()
+
+    run_simulated(scene, seed=1)
+
+
+def test_a_missing_topic_is_an_error_after_a_while_and_is_read_when_it_is_there() -> None:
+    async def scene(simulation: Simulation) -> None:
+        async with RecordsWorld(simulation) as world, reader_of(world) as reader:
+            later = TopicPartition("later", 0)
+            reader.assign({later: 0})
+            await reader.wait(60_000)
+            with pytest.raises(KafkaGroupsError, match="later-0 cannot be read: the topic does not exist") as raised:
+                await reader.poll(1)
+            assert raised.value.retriable
+            created = world.cluster.create_topic("later", 1, configs=KEPT)
+            await world.admin.produce(Topic("later", created.topic_id), [b"x"])
+            assert values((await read(reader, 1))[later]) == [b"x"]
+
+    run_simulated(scene, seed=1)
