@@ -39,6 +39,11 @@ class RecordReader:
         """The partitions that are read."""
         return self._manager.assigned
 
+    @property
+    def has_news(self) -> bool:
+        """True if `poll` has something to return or to raise."""
+        return self._manager.has_news
+
     def assign(self, starts: Mapping[TopicPartition, int]) -> None:
         """Read more partitions, or assigned ones from another offset on. Others are not disturbed."""
         self._manager.assign(starts)
@@ -76,7 +81,7 @@ class RecordReader:
 
     async def wait(self, timeout_ms: int) -> None:
         """Wait until there is something to poll, or the time is up."""
-        await self._client.wait(timeout_ms, lambda: self._manager.has_news)
+        await self._client.wait(timeout_ms, lambda: self.has_news)
 
     def _follow(self) -> None:
         self._client.want_topics({place.topic for place in self._manager.assigned}, self._name)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from kafka_groups.librdkafka.streams_plane import LibrdkafkaPlane
 from kafka_groups.net.clock import SystemClock
+from kafka_groups.records.interface import DataPlane
 from kafka_groups.streams.engines.interface import EngineFactory
 from kafka_groups.streams.engines.machine import boot_id
 from kafka_groups.streams.engines.opening import DiskEngines
@@ -14,6 +15,7 @@ from kafka_groups.streams.runtime.blocking_membership import BlockingMembership
 from kafka_groups.streams.runtime.worker import StreamsWorker
 from kafka_groups.streams.topology.internal_topics import group_topology
 from kafka_groups.streams.workers.configured import ConfiguredApplication
+from kafka_groups.streams.workers.restoring import restoring_plane
 from kafka_groups.streams.workers.state_directory import application_folder
 from kafka_groups.streams.workers.worker_thread import RunningWorker
 from kafka_groups.types import TaskId
@@ -48,13 +50,15 @@ def assembled_worker(
         task_offsets=positions,
     )
     is_exactly_once = config.is_exactly_once
-    plane = LibrdkafkaPlane(
+    plane: DataPlane = LibrdkafkaPlane(
         application.consumer("main", config.isolation_level),
-        application.consumer("restore", "read_committed"),
+        application.restore_consumer,
         application.producer,
         config.application_id,
         application.transactions(process_id, number) if is_exactly_once else None,
     )
+    if application.restores_on_engine:
+        plane = restoring_plane(plane, config)
     worker = StreamsWorker(settings, plane, BlockingMembership(member), SystemClock(), _engines(application, number))
     made.append(worker)
     thread_id = f"{config.client_id}-StreamThread-{number}"

@@ -8,6 +8,7 @@ from datetime import timedelta
 from attrs import evolve, field, fields, frozen
 
 from kafka_groups.config.clients.connection import ClientConfig
+from kafka_groups.config.clients.prefixed import ISOLATION_LEVEL
 from kafka_groups.config.clients.streams import StreamsConfig, streams_config
 from kafka_groups.config.readers import offset_reset_duration_ms
 from kafka_groups.config.settings import KeyTable
@@ -20,6 +21,7 @@ from kafka_groups.streams.tasks.stream_task import TaskSettings
 from kafka_groups.streams.topology.internal_topics import group_topology
 from kafka_groups.streams.topology.node_graph import NodeGraph
 from kafka_groups.streams.topology.topology import Topology
+from kafka_groups.streams.workers.restoring import RESTORE_PLANE, check_restore_plane
 from kafka_groups.types import random_uuid
 
 __all__ = ["ConfiguredApplication", "configured_application"]
@@ -39,17 +41,26 @@ class ConfiguredApplication:
         config: All keys.
         settings: The limits of its workers, and its topology.
         connection: The keys that all clients have, as they were given.
+        restores_on_engine: Whether changelogs and global topics are read on our own engine.
         random_process_id: An id for a process that needs one and was given no other.
     """
 
     config: StreamsConfig
     settings: WorkerSettings
     connection: Mapping[str, object]
+    restores_on_engine: bool = False
     random_process_id: str = field(factory=lambda: str(random_uuid(random.SystemRandom())))
 
     def consumer(self, purpose: str, isolation_level: str) -> dict[str, object]:
         """Return the keys of a consumer; those that the user gave for it override the isolation level."""
-        return {**self.connection, "isolation.level": isolation_level, **self.config.consumer_settings(purpose)}
+        return {**self.connection, ISOLATION_LEVEL: isolation_level, **self.config.consumer_settings(purpose)}
+
+    @property
+    def restore_consumer(self) -> dict[str, object]:
+        """The keys of librdkafka's consumer of changelogs. If our own engine reads them, it only asks for bounds."""
+        if self.restores_on_engine:
+            return {**self.connection, ISOLATION_LEVEL: "read_committed"}
+        return self.consumer("restore", "read_committed")
 
     @property
     def static_process_id(self) -> str | None:
@@ -111,16 +122,20 @@ def configured_application(
         ConfigurationError: A key is unknown, missing or invalid.
         TopologyError: The topology is empty or contradicts itself.
     """
+    mapping = dict(mapping or {})
+    restores_on_engine = check_restore_plane(mapping.pop(RESTORE_PLANE, None))
     config = streams_config(mapping, **keywords)
     topology.group_topology(config.application_id)
     graph = topology.graph.with_default_store(is_persistent=config.default_dsl_store == "lmdb")
     _check_persistent(graph)
-    given = {**(mapping or {}), **keywords}
+    given = {**mapping, **keywords}
     connection = {name: value for name, value in given.items() if _TABLE.attribute(name) in _SHARED}
     settings = _settings(config, graph, listeners)
     if config.is_exactly_once and not any(_TABLE.attribute(name) == "commit_interval_ms" for name in given):
         settings = evolve(settings, commit_interval_ms=_TRANSACTION_MS)
-    return ConfiguredApplication(config=config, settings=settings, connection=connection)
+    return ConfiguredApplication(
+        config=config, settings=settings, connection=connection, restores_on_engine=restores_on_engine
+    )
 
 
 def _check_persistent(graph: NodeGraph) -> None:
