@@ -38,7 +38,7 @@ _CROWDED_WAIT_MS: Final = 100
 """The longest wait at a leader for records while another partition of it has no room: that may change soon."""
 
 _REPLICA_MS: Final = 300_000
-"""How long to fetch from the replica that a leader has named, before it is asked again (`metadata.max.age.ms`)."""
+"""The time to fetch from the replica that a leader has named, before the leader is asked again."""
 
 
 @frozen(kw_only=True)
@@ -63,7 +63,7 @@ class FetchOptions:
 
 
 @frozen(eq=False)
-class _Asked:
+class _AskedPartition:
     """A partition in a request that is under way."""
 
     state: ReadPartition
@@ -73,12 +73,12 @@ class _Asked:
 
 
 @define(eq=False)
-class _Source:
+class _FetchSource:
     """A broker that is fetched from."""
 
     node_id: int
     backoff: BackoffTimer
-    asked: dict[TopicPartition, _Asked] | None = None
+    asked: dict[TopicPartition, _AskedPartition] | None = None
     failing_since_ms: int | None = None
 
 
@@ -87,7 +87,7 @@ class _Due:
     """The partitions to fetch in this turn, by broker, and when there may be others."""
 
     share: int
-    partitions: dict[int, dict[TopicPartition, _Asked]] = field(factory=dict)
+    partitions: dict[int, dict[TopicPartition, _AskedPartition]] = field(factory=dict)
     crowded: set[int] = field(factory=set)
     wait_ms: int = NEVER_MS
 
@@ -121,7 +121,7 @@ class FetchManager:
         self._options = options
         self._partitions: dict[TopicPartition, ReadPartition] = {}
         self._news: dict[TopicPartition, ReadPartition] = {}
-        self._sources: dict[int, _Source] = {}
+        self._sources: dict[int, _FetchSource] = {}
         self._failures: dict[TopicPartition | int, KafkaGroupsError] = {}
         self._former: set[UUID] = set()
         self._seen_version = -1
@@ -245,7 +245,7 @@ class FetchManager:
             self._find_leader(state, now_ms)
             due.wait_ms = min(due.wait_ms, state.retry.remaining_ms(now_ms))
         elif max_bytes := state.may_fetch(due.share):
-            asked = _Asked(state, state.position, self._epoch_of(state), max_bytes)
+            asked = _AskedPartition(state, state.position, self._epoch_of(state), max_bytes)
             due.partitions.setdefault(node_id, {})[state.partition] = asked
         else:
             due.crowded.add(node_id)
@@ -260,9 +260,9 @@ class FetchManager:
             else:
                 yield self._request(source, partitions, is_crowded=node_id in due.crowded)
 
-    def _source(self, node_id: int) -> _Source:
+    def _source(self, node_id: int) -> _FetchSource:
         if node_id not in self._sources:
-            self._sources[node_id] = _Source(node_id, self._backoff())
+            self._sources[node_id] = _FetchSource(node_id, self._backoff())
         return self._sources[node_id]
 
     def _source_of(self, state: ReadPartition, now_ms: int) -> int | None:
@@ -284,7 +284,7 @@ class FetchManager:
         return None if topic_id is None else TopicIdPartition(topic_id, place.partition, place.topic)
 
     def _request(
-        self, source: _Source, partitions: dict[TopicPartition, _Asked], *, is_crowded: bool
+        self, source: _FetchSource, partitions: dict[TopicPartition, _AskedPartition], *, is_crowded: bool
     ) -> OutgoingRequest:
         options, limits = self._options, self._options.limits
         source.asked = partitions
@@ -358,7 +358,7 @@ class FetchManager:
 
     def on_response(self, request: OutgoingRequest, answer: ClientResponse, now_ms: int) -> None:
         """Take in the records of each partition, or find out why there are none."""
-        source: _Source = request.context
+        source: _FetchSource = request.context
         asked, source.asked = source.asked or {}, None
         source.failing_since_ms = None
         source.backoff.succeeded()
@@ -377,7 +377,7 @@ class FetchManager:
                 if each is not None and self._is_current(each):
                     self._answered(each, data, response.node_endpoints, source, now_ms)
 
-    def _is_current(self, asked: _Asked) -> bool:
+    def _is_current(self, asked: _AskedPartition) -> bool:
         """Return False if the partition was assigned anew, or goes on elsewhere, while the request was under way."""
         state = asked.state
         return (
@@ -386,10 +386,10 @@ class FetchManager:
 
     def _answered(
         self,
-        asked: _Asked,
+        asked: _AskedPartition,
         data: PartitionData,
         endpoints: tuple[NodeEndpoint, ...],
-        source: _Source,
+        source: _FetchSource,
         now_ms: int,
     ) -> None:
         state, outcome = asked.state, outcome_of(data)
@@ -411,7 +411,7 @@ class FetchManager:
                 self._refresh()
             self._later(state, _failure(state, data.error_code), now_ms)
 
-    def _take_in(self, asked: _Asked, data: PartitionData, source: _Source, now_ms: int) -> None:
+    def _take_in(self, asked: _AskedPartition, data: PartitionData, source: _FetchSource, now_ms: int) -> None:
         state = asked.state
         self._failures.pop(state.partition, None)
         is_committed_only = self._options.isolation_level == READ_COMMITTED
@@ -425,7 +425,7 @@ class FetchManager:
         if state.has_news or state.waiting_bytes:
             self._news[state.partition] = state
 
-    def _has_hint(self, asked: _Asked, data: PartitionData, endpoints: tuple[NodeEndpoint, ...]) -> bool:
+    def _has_hint(self, asked: _AskedPartition, data: PartitionData, endpoints: tuple[NodeEndpoint, ...]) -> bool:
         """Take the leader that a response names (KIP-951). Return whether it is newer than the one that was asked."""
         key = self._key(asked.state)
         if key is None or data.current_leader.leader_id < 0:
@@ -449,7 +449,7 @@ class FetchManager:
             )
             self._end(state, Ending(change=LogChange(state.taken, offset)), is_dropped=True)
 
-    def _out_of_range(self, asked: _Asked, now_ms: int) -> None:
+    def _out_of_range(self, asked: _AskedPartition, now_ms: int) -> None:
         state = asked.state
         # A leader that is new may not know how far the log is committed. It is asked once more, after metadata.
         if state.read_epoch is not None and state.read_epoch != asked.leader_epoch:
@@ -472,13 +472,17 @@ class FetchManager:
 
     def on_failure(self, request: OutgoingRequest, error: Exception, now_ms: int) -> None:
         """Fetch again after the back-off, from the leaders of then."""
-        source: _Source = request.context
+        source: _FetchSource = request.context
         asked, source.asked = source.asked or {}, None
         failure = error if isinstance(error, KafkaGroupsError) else KafkaGroupsError(str(error))
         self._source_failed(source, asked, failure, now_ms)
 
     def _source_failed(
-        self, source: _Source, asked: Mapping[TopicPartition, _Asked], error: KafkaGroupsError, now_ms: int
+        self,
+        source: _FetchSource,
+        asked: Mapping[TopicPartition, _AskedPartition],
+        error: KafkaGroupsError,
+        now_ms: int,
     ) -> None:
         for each in asked.values():
             each.state.replica = None
@@ -490,8 +494,8 @@ class FetchManager:
             self._failures[source.node_id] = error
 
 
-def _topics(partitions: Mapping[TopicPartition, _Asked], version: int) -> Iterator[FetchTopic]:
-    by_topic: dict[str, list[_Asked]] = {}
+def _topics(partitions: Mapping[TopicPartition, _AskedPartition], version: int) -> Iterator[FetchTopic]:
+    by_topic: dict[str, list[_AskedPartition]] = {}
     for place, each in partitions.items():
         by_topic.setdefault(place.topic, []).append(each)
     for topic, asked in by_topic.items():

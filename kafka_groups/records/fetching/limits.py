@@ -15,7 +15,7 @@ _LONG_WAIT_MS: Final = 2_000
 
 @frozen(kw_only=True)
 class ReadingLimits:
-    """How much a reader fetches.
+    """The sizes of what a reader fetches.
 
     Attributes:
         min_bytes: With how many bytes a leader answers at once (`fetch.min.bytes`).
@@ -42,7 +42,7 @@ class ReadingLimits:
 
 
 class PartitionSize:
-    """How many bytes of a partition a fetch asks for.
+    """The number of bytes of a partition that a fetch asks for.
 
     Args:
         most: The limit (`max.partition.fetch.bytes`).

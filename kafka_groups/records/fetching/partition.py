@@ -19,7 +19,7 @@ from kafka_groups.types import TopicPartition
 __all__ = ["OUTAGE_MS", "Ending", "ReadPartition"]
 
 OUTAGE_MS: Final = 5_000
-"""How long a partition or a broker may fail before its error is told: leaders move in less."""
+"""The time that a partition or a broker may fail before its error is told: leaders move in less."""
 
 
 @frozen

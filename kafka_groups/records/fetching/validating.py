@@ -1,4 +1,4 @@
-"""What the answer of a leader about one partition means for its reader."""
+"""The meaning of a leader's answer about one partition for its reader."""
 
 import enum
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ __all__ = ["FetchOutcome", "outcome_of"]
 
 
 class FetchOutcome(enum.Enum):
-    """What to do with a partition."""
+    """The next step for a partition."""
 
     TAKE = "take its records"
     DIVERGED = "go back to where the leader's log differs from what was read"
