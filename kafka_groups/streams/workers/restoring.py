@@ -8,6 +8,8 @@ from kafka_groups.client.assembly import Environment
 from kafka_groups.client.requests import Lane
 from kafka_groups.config.clients.streams import StreamsConfig
 from kafka_groups.errors import ConfigurationError
+from kafka_groups.net.clock import SystemClock
+from kafka_groups.net.loop_clock import LoopClock
 from kafka_groups.records.client import RecordsClient
 from kafka_groups.records.fetching.fetch import FetchOptions
 from kafka_groups.records.fetching.limits import ReadingLimits
@@ -53,12 +55,14 @@ def check_restore_plane(value: object) -> bool:
     return value == ENGINE
 
 
-def restoring_plane(plane: DataPlane, config: StreamsConfig, environment: Environment | None = None) -> RestoringPlane:
+def restoring_plane(plane: DataPlane, config: StreamsConfig) -> RestoringPlane:
     """Return a plane that restores on our own engine, and does the rest on another one.
 
     Raises:
         ConfigurationError: A key of the restore consumer has no meaning for it.
     """
+    # User code and librdkafka block the event loop of a worker. That time counts for no deadline.
+    environment = Environment(clock=LoopClock(SystemClock()))
     client = RecordsClient(config, environment, metadata_max_age_ms=config.metadata_max_age_ms)
     return RestoringPlane(plane, client, RecordReader(client, restore_options(config), "restore"))
 
