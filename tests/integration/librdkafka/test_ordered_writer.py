@@ -10,6 +10,7 @@ from kafka_groups.librdkafka.ordered_writer import OrderedWriter
 from kafka_groups.librdkafka.partition_poller import PartitionPoller
 from kafka_groups.librdkafka.topics import create_topics
 from kafka_groups.librdkafka.transactional_writer import TransactionalWriter
+from kafka_groups.records.interface import ListedRecords
 from kafka_groups.testing import EmbeddedCluster, KafkaProcess
 from kafka_groups.types import FetchedRecord, TopicPartition
 from tests.support.conditions import wait_until
@@ -44,7 +45,7 @@ def read(servers: str, place: TopicPartition, count: int) -> list[FetchedRecord]
     poller.assign({place: 0})
 
     def has_all() -> bool:
-        found.extend(poller.poll(count).batches.get(place, ()))
+        found.extend(poller.poll(count).batches.get(place, ListedRecords()).records())
         return len(found) == count
 
     wait_until(has_all)

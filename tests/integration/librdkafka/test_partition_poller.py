@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from kafka_groups.librdkafka.partition_poller import PartitionPoller
+from kafka_groups.records.interface import ListedRecords
 from kafka_groups.testing import EmbeddedCluster
 from kafka_groups.types import FetchedRecord, TopicPartition
 from tests.support.conditions import wait_until
@@ -33,7 +34,7 @@ def values(poller: PartitionPoller, place: TopicPartition, count: int) -> list[b
     found: list[FetchedRecord] = []
 
     def has_all() -> bool:
-        found.extend(poller.poll(10).batches.get(place, ()))
+        found.extend(poller.poll(10).batches.get(place, ListedRecords()).records())
         return len(found) >= count
 
     wait_until(has_all, 60)

@@ -92,13 +92,13 @@ def test_records_beside_errors_are_returned_and_each_error_is_raised_once(poller
         Arrived(BAD, code=KafkaError.TOPIC_AUTHORIZATION_FAILED),
         Arrived(GOOD, 1),
     ]
-    assert [record.offset for record in poller.poll(10).batches[GOOD]] == [0, 1]
+    assert [record.offset for record in poller.poll(10).batches[GOOD].records()] == [0, 1]
     with pytest.raises(UnknownTopicOrPartitionError, match="orders-1 cannot be read"):
         poller.poll(10)
     with pytest.raises(TopicAuthorizationFailedError, match="orders-1 cannot be read"):
         poller.poll(10)
     FakeConsumer.arrived = [Arrived(GOOD, 2)]
-    assert [record.offset for record in poller.poll(10).batches[GOOD]] == [2]
+    assert [record.offset for record in poller.poll(10).batches[GOOD].records()] == [2]
 
 
 def test_what_was_waited_for_is_dropped_with_its_partition(poller: PartitionPoller) -> None:
@@ -107,14 +107,14 @@ def test_what_was_waited_for_is_dropped_with_its_partition(poller: PartitionPoll
     poller.unassign([GOOD, BAD])
     poller.assign({BAD: 0})
     FakeConsumer.arrived = [Arrived(BAD, 0)]
-    assert [record.offset for record in poller.poll(10).batches[BAD]] == [0]
+    assert [record.offset for record in poller.poll(10).batches[BAD].records()] == [0]
 
 
 def test_what_was_waited_for_stays_if_another_partition_ends(poller: PartitionPoller) -> None:
     FakeConsumer.arrived = [Arrived(GOOD, 7)]
     poller.wait(1.0)
     poller.unassign([BAD])
-    assert [record.offset for record in poller.poll(10).batches[GOOD]] == [7]
+    assert [record.offset for record in poller.poll(10).batches[GOOD].records()] == [7]
 
 
 def test_a_paused_partition_is_resumed_before_it_ends(poller: PartitionPoller) -> None:
@@ -127,7 +127,7 @@ def test_a_paused_partition_is_resumed_before_it_ends(poller: PartitionPoller) -
 def test_records_before_an_offset_that_is_lost_are_returned(poller: PartitionPoller) -> None:
     FakeConsumer.arrived = [Arrived(BAD, 98), Arrived(BAD, code=KafkaError.OFFSET_OUT_OF_RANGE)]
     polled = poller.poll(10)
-    assert [record.offset for record in polled.batches[BAD]] == [98]
+    assert [record.offset for record in polled.batches[BAD].records()] == [98]
     assert polled.out_of_range == (BAD,)
 
 
@@ -140,8 +140,8 @@ def test_records_behind_an_error_are_returned_only_if_it_may_pass(poller: Partit
     passes = failure_of(KafkaError(code), "").retriable or code == KafkaError.UNKNOWN
     FakeConsumer.arrived = [Arrived(BAD, 0), Arrived(BAD, code=code), Arrived(BAD, 9), Arrived(GOOD, 0)]
     batches = poller.poll(10).batches
-    assert [record.offset for record in batches[GOOD]] == [0]
-    assert [record.offset for record in batches[BAD]] == ([0, 9] if passes else [0])
+    assert [record.offset for record in batches[GOOD].records()] == [0]
+    assert [record.offset for record in batches[BAD].records()] == ([0, 9] if passes else [0])
     with pytest.raises(KafkaGroupsError, match="orders-1 cannot be read") as raised:
         poller.poll(10)
     assert raised.value.retriable is passes
