@@ -24,6 +24,7 @@ from tests.recording.golden_streams_groups import FILE as STREAMS_GROUPS
 from tests.recording.group_messages import FILE as GROUP_MESSAGES
 from tests.recording.java_application_assignors import GOLDEN as APPLICATION_ASSIGNORS
 from tests.recording.java_commit_metadata import GOLDEN as COMMIT_METADATA
+from tests.recording.java_producer_batches import GOLDEN as PRODUCER_BATCHES
 from tests.recording.java_serdes import GOLDEN as SERDES
 from tests.recording.java_streams_metrics import GOLDEN as STREAMS_METRICS
 from tests.recording.java_topologies import CAPTURED as STREAMS_TOPOLOGIES
@@ -75,6 +76,7 @@ def test_three_clients_were_captured_and_files_and_manifest_agree() -> None:
         COMMIT_METADATA,
         STREAMS_METRICS,
         APPLICATION_ASSIGNORS,
+        PRODUCER_BATCHES,
         *(frame.path for frame in FRAMES),
     }
 
