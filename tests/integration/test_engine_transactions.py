@@ -19,16 +19,19 @@ from kafka_groups.errors import (
 )
 from kafka_groups.net.memory import MemoryNetwork
 from kafka_groups.net.network import Network
+from kafka_groups.protocol.messages.init_producer_id import InitProducerIdRequest
+from kafka_groups.protocol.messages.update_features import UPGRADE
 from kafka_groups.testing.kafka_process import KafkaProcess
 from kafka_groups.types import OffsetAndMetadata, TopicPartition
 from tests.support.conditions import until
-from tests.support.kafka.real_kafka import unique
+from tests.support.kafka.real_kafka import RawConnection, unique
 from tests.support.members.negotiated_cluster import NegotiatedCluster
 from tests.support.members.transaction_client import TransactionClient
 from tests.support.targets import EMBEDDED_PROPERTIES
 
 FEATURE = "transaction.version"
 EMBEDDED = "embedded"
+LAST_EPOCH = 32_766
 REAL = [pytest.mark.real_kafka, pytest.mark.slow]
 BROKERS = [
     *((EMBEDDED, level) for level in (0, 1, 2)),
@@ -42,12 +45,12 @@ class Place:
     """A broker, and a topic on it.
 
     Attributes:
-        is_v2: Whether transactions begin at the coordinator by themselves.
+        level: The level of the feature, or None if the release begins at 0.
     """
 
     servers: str
     network: Network | None
-    is_v2: bool
+    level: int | None
     cluster: NegotiatedCluster
     topic: str
     source: str
@@ -56,6 +59,11 @@ class Place:
 
     def client(self, timeout_ms: int = 60_000) -> TransactionClient:
         return TransactionClient(self.servers, self.network, self.transactional_id, timeout_ms)
+
+    @property
+    def is_v2(self) -> bool:
+        """Whether transactions begin at the coordinator with their first batch."""
+        return self.level == 2
 
     @property
     def outputs(self) -> tuple[TopicPartition, TopicPartition]:
@@ -96,7 +104,7 @@ async def place(broker: tuple[int | None, str | None]) -> AsyncIterator[Place]:
         cluster = await stack.enter_async_context(NegotiatedCluster(servers, network))
         if network is not None and level is not None:
             await cluster.finalise(FEATURE, level)
-        found = Place(servers, network, level == 2, cluster, unique("out"), unique("in"))
+        found = Place(servers, network, level, cluster, unique("out"), unique("in"))
         await cluster.create_topic(found.topic, partitions=2)
         await cluster.create_topic(found.source)
         yield found
@@ -197,3 +205,59 @@ async def test_a_transaction_that_only_had_refused_records_ends(place: Place) ->
         await client.flush({first: b"1"})
         await client.commit()
     await place.until_seen(b"1")
+
+
+async def test_a_feature_that_is_raised_counts_from_the_next_transaction_at_a_new_connection_on(place: Place) -> None:
+    if place.level not in (0, 1):
+        pytest.skip("level 2 is the last one, and Kafka 3.9 has no such level")
+    first, _ = place.outputs
+    async with place.client() as client:
+        await client.prepare()
+        await client.flush({first: b"1"}, place.offset(1), place.nobody)
+        await place.cluster.finalise(FEATURE, 2, UPGRADE)
+        await client.commit()
+        await client.flush({first: b"2"})
+        assert client.batches.versions == {11}
+        client.disconnect()
+        await client.commit()  # as it has begun
+        begun = client.producer
+        await client.flush({first: b"3"}, place.offset(3), place.nobody)
+        assert client.batches.versions == {11, 12}
+        await client.commit()
+        assert (client.producer.producer_id, client.producer.epoch) == (begun.producer_id, begun.epoch + 1)
+    await place.until_seen(b"1", b"2", b"3")
+    assert await place.cluster.offsets(place.group_id) == place.offset(3)
+
+
+@pytest.mark.slow
+async def test_a_producer_whose_epochs_are_used_up_continues_with_another_id(real_kafka: KafkaProcess) -> None:
+    output = TopicPartition(unique("out"), 0)
+    async with (
+        NegotiatedCluster(real_kafka.bootstrap_servers, None) as cluster,
+        TransactionClient(real_kafka.bootstrap_servers, None, unique("tx")) as client,
+    ):
+        await cluster.create_topic(output.topic)
+        begun = await client.prepare()
+        _raise_epoch(real_kafka, client.transactions.transactional_id, LAST_EPOCH - 3)
+        client.transactions.drop()
+        await client.prepare()
+        seen = []
+        for number in range(5):
+            await client.flush({output: b"%d" % number})
+            if number == 2:
+                client.lose_next_answer("END_TXN")
+            await client.commit()
+            seen.append((client.producer.producer_id - begun.producer_id, client.producer.epoch))
+        assert client.lost == 1
+        assert [(each > 0, epoch) for each, epoch in seen] == [
+            (False, LAST_EPOCH - 1), (False, LAST_EPOCH), (True, 0), (True, 1), (True, 2)
+        ]  # fmt: skip
+        await until(lambda: cluster.committed(output), lambda it: it == [b"0", b"1", b"2", b"3", b"4"])
+
+
+def _raise_epoch(kafka: KafkaProcess, transactional_id: str, epoch: int) -> None:
+    request = InitProducerIdRequest(transactional_id=transactional_id, transaction_timeout_ms=60_000)
+    reached = -1
+    with RawConnection(kafka.host, kafka.port) as connection:
+        while reached < epoch:
+            reached = connection.ask(request, 4).producer_epoch

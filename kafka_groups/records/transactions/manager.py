@@ -238,6 +238,7 @@ class TransactionManager:
     def conclude(self) -> None:
         """Take note that the transaction was committed. The next one may begin."""
         self._step(_E.CONCLUDE)
+        self._read_level()  # before the batches ask whether they may be sent, which decides it
 
     def abort(self) -> None:
         """Begin to abort the transaction, if there is one that this producer may abort. Otherwise drop it."""

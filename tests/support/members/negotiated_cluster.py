@@ -12,7 +12,7 @@ from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from kafka_groups.protocol.messages.fetch import PartitionData
 from kafka_groups.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchResponse
-from kafka_groups.protocol.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
+from kafka_groups.protocol.messages.update_features import UNSAFE_DOWNGRADE, FeatureUpdateKey, UpdateFeaturesRequest
 from kafka_groups.protocol.record_batch import iter_batches
 from kafka_groups.records.asking import fetching
 from kafka_groups.types import OffsetAndMetadata, TopicPartition
@@ -49,9 +49,9 @@ class NegotiatedCluster:
         request = CreateTopicsRequest(topics=(topic,), timeout_ms=_TIMEOUT_MS)
         await self._ask("create a topic", ApiKey.CREATE_TOPICS, request, lambda it: it.topics[0].error_code)
 
-    async def finalise(self, feature: str, level: int) -> None:
-        """Set the level of a feature, also a lower one."""
-        update = FeatureUpdateKey(feature=feature, max_version_level=level, upgrade_type=3)
+    async def finalise(self, feature: str, level: int, kind: int = UNSAFE_DOWNGRADE) -> None:
+        """Set the level of a feature."""
+        update = FeatureUpdateKey(feature=feature, max_version_level=level, upgrade_type=kind)
         request = UpdateFeaturesRequest(feature_updates=(update,), timeout_ms=_TIMEOUT_MS)
         await self._ask("set a feature", ApiKey.UPDATE_FEATURES, request, lambda it: it.error_code)
 

@@ -191,6 +191,12 @@ class TransactionClient:
         """Lose the next answer of an API."""
         self._faulty.losing = api
 
+    def disconnect(self) -> None:
+        """Break all connections. The next requests open others."""
+        for link in self._assembly._router._links.values():
+            if link.connection is not None:
+                link.connection.abort()
+
     @property
     def lost(self) -> int:
         """The number of answers that were lost."""
