@@ -16,6 +16,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from kafka_groups.client.backoff import BackoffTimer
 from kafka_groups.client.membership.group_metadata import AsMember, GroupMetadata
 from kafka_groups.client.metadata import Metadata
 from kafka_groups.client.requests import ClientResponse, OutgoingRequest
@@ -47,7 +48,9 @@ OUTPUTS = (TopicPartition("out", 0), TopicPartition("out", 1))
 ALL_OUTPUTS = (*OUTPUTS, FORBIDDEN, TOO_SMALL)
 TIMEOUT_MS = 10_000
 WHO = GroupMetadata("group", AsMember("member", 1))
-SETTINGS = ChannelSettings(Metadata(), random.Random(1), timeout_ms=30_000, backoff_ms=100, backoff_max_ms=1_000)
+RNG = random.Random(1)
+RNG = random.Random(1)
+SETTINGS = ChannelSettings(Metadata(), 30_000, lambda: BackoffTimer(100, 1_000, RNG), RNG)
 NEWEST_PRODUCE = 13
 LAST_ROUNDS = 3_000
 FATES = ("answered",) * 6 + ("answer lost", "answer on its way", "lost", "late")
@@ -145,10 +148,7 @@ class World:
     def start(self) -> None:
         """A process begins."""
         options = TransactionOptions("app", TIMEOUT_MS, self.features)
-        self.manager = TransactionManager(
-            options,
-            ChannelSettings(Metadata(), random.Random(1), timeout_ms=30_000, backoff_ms=100, backoff_max_ms=1_000),
-        )
+        self.manager = TransactionManager(options, SETTINGS)
         self.batches = Batches(self.manager)
         self.batches.attach()
         self.is_ending, self.is_beginning = False, True

@@ -20,6 +20,8 @@ __all__ = ["ChannelSettings", "CoordinatorChannel", "TransactionRequest"]
 
 _MARKERS_MS: Final = 20
 """The first wait for the markers of the transaction before, as ADD_PARTITIONS_RETRY_BACKOFF_MS in Java."""
+_MARKERS_MAX_MS: Final = 1_000
+"""The longest wait. Markers may take long if a leader is away."""
 
 
 @frozen
@@ -28,21 +30,15 @@ class ChannelSettings:
 
     Attributes:
         metadata: Stores the coordinators' addresses.
-        rng: Source of jitter.
         timeout_ms: How long to wait for a response (`request.timeout.ms`).
-        backoff_ms: Wait after the first failure (`retry.backoff.ms`).
-        backoff_max_ms: Longest wait (`retry.backoff.max.ms`).
+        new_backoff: Returns a back-off for requests that have failed.
+        rng: Source of jitter of other waits.
     """
 
     metadata: Metadata
-    rng: random.Random
     timeout_ms: int
-    backoff_ms: int
-    backoff_max_ms: int
-
-    def backoff(self, first_ms: int) -> BackoffTimer:
-        """Return a new back-off."""
-        return BackoffTimer(first_ms, max(first_ms, self.backoff_max_ms), self.rng)
+    new_backoff: Callable[[], BackoffTimer]
+    rng: random.Random
 
 
 @frozen(eq=False)
@@ -81,12 +77,12 @@ class CoordinatorChannel:
             key,
             settings.metadata,
             self._errors,
-            backoff=settings.backoff(settings.backoff_ms),
+            backoff=settings.new_backoff(),
             timeout_ms=settings.timeout_ms,
             key_type=key_type,
         )
-        self._backoff = settings.backoff(settings.backoff_ms)
-        self._markers = settings.backoff(_MARKERS_MS)
+        self._backoff = settings.new_backoff()
+        self._markers = BackoffTimer(_MARKERS_MS, _MARKERS_MAX_MS, settings.rng)
         self._in_flight: TransactionRequest | None = None
 
     @property

@@ -1,7 +1,6 @@
 """A client of one broker whose `TransactionManager` is driven by the engine, with the simplest batches there can be."""
 
 import asyncio
-import random
 from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Self
@@ -170,9 +169,7 @@ class TransactionClient:
         config = ClientConfig(bootstrap_servers=((host, int(port)),))
         self.errors = BackgroundErrors()
         self._assembly = Assembly(config, Environment(network), self.errors)
-        settings = ChannelSettings(
-            self._assembly.metadata, random.Random(1), timeout_ms=_REQUEST_MS, backoff_ms=100, backoff_max_ms=1_000
-        )
+        settings = ChannelSettings(self._assembly.metadata, _REQUEST_MS, self._assembly.backoff, self._assembly.rng)
         options = TransactionOptions(transactional_id, timeout_ms, self._assembly.features_of)
         self.transactions = TransactionManager(options, settings)
         self.batches = OneBatchAtATime(self._assembly, self.transactions)

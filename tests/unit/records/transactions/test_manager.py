@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from kafka_groups.client.backoff import BackoffTimer
 from kafka_groups.client.membership.group_metadata import AsMember, GroupMetadata
 from kafka_groups.client.metadata import Metadata, Node
 from kafka_groups.client.requests import ClientResponse, OutgoingRequest
@@ -58,9 +59,8 @@ class Transactions:
     def __init__(self, level: int = 2) -> None:
         self.levels = {1: level}
         self.metadata = Metadata()
-        settings = ChannelSettings(
-            self.metadata, random.Random(1), timeout_ms=30_000, backoff_ms=100, backoff_max_ms=1_000
-        )
+        rng = random.Random(1)
+        settings = ChannelSettings(self.metadata, 30_000, lambda: BackoffTimer(100, 1_000, rng), rng)
         self.manager = TransactionManager(TransactionOptions("app", TIMEOUT_MS, self.features), settings)
         self.are_flushed, self.confirmed, self.now_ms = True, 0, 0
         self.manager.attach(BatchesOfTransaction(lambda: self.are_flushed, lambda: self.confirmed))
@@ -623,7 +623,8 @@ def test_a_gap_in_the_numbers_loses_the_transaction() -> None:
 
 
 def test_transactions_without_batches_are_a_mistake() -> None:
-    settings = ChannelSettings(Metadata(), random.Random(1), timeout_ms=1, backoff_ms=1, backoff_max_ms=1)
+    rng = random.Random(1)
+    settings = ChannelSettings(Metadata(), 30_000, lambda: BackoffTimer(100, 1_000, rng), rng)
     manager = TransactionManager(TransactionOptions("app", TIMEOUT_MS, lambda _: {}), settings)
     with pytest.raises(IllegalStateError, match="attach"):
         _ = manager._attached
