@@ -264,6 +264,31 @@ class EmbeddedCluster:
         """
         self._on_loop(lambda: self.metadata.move_leader(TopicPartition(topic, partition), node_id))
 
+    def elect_unclean_leader(self, topic: str, partition: int, node_id: int, *, end_offset: int) -> int:
+        """Make a broker the leader of a partition although its log has less than that of the leader before.
+
+        Records are lost, as after an unclean leader election in Kafka (`unclean.leader.election.enable`). The leader
+        epoch increases. Consumers that have read further learn where the logs diverge, and what the broker knows of
+        producers and transactions is read from the batches that are left. Offsets that groups have committed stay.
+
+        Args:
+            topic: A topic that is not internal.
+            partition: The partition.
+            node_id: A broker that is running. It may be the leader.
+            end_offset: The records from this offset on are lost. Only whole batches stay.
+
+        Returns:
+            The end of the log.
+
+        Raises:
+            UnknownTopicOrPartitionError: The partition does not exist.
+            InvalidTopicError: The topic is internal.
+            OffsetOutOfRangeError: The offset is not in the log.
+            ValueError: The broker does not exist or is stopped.
+        """
+        lost = TopicPartition(topic, partition)
+        return self._on_loop(lambda: self._core.elect_unclean_leader(lost, node_id, end_offset))
+
     def leader_of(self, topic: str, partition: int) -> int:
         """Return the node id of a partition's leader, or -1 if it has no leader.
 

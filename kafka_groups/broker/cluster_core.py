@@ -33,7 +33,7 @@ from kafka_groups.config.cluster.groups import (
     streams_group_config,
 )
 from kafka_groups.config.security.sasl import Password, SaslSettings
-from kafka_groups.errors import LeaderNotAvailableError, UnknownTopicOrPartitionError
+from kafka_groups.errors import InvalidTopicError, LeaderNotAvailableError, UnknownTopicOrPartitionError
 from kafka_groups.net.clock import Clock, SystemClock
 from kafka_groups.net.login import Login, login_with
 from kafka_groups.net.memory import MemoryNetwork
@@ -42,6 +42,7 @@ from kafka_groups.net.session import Access
 from kafka_groups.net.tcp import TcpNetwork
 from kafka_groups.net.tls import server_tls_context
 from kafka_groups.protocol.messages.config_resources import GROUP_RESOURCE
+from kafka_groups.types import TopicPartition
 
 __all__ = ["ClusterCore", "cluster_network", "cluster_parts"]
 
@@ -129,6 +130,20 @@ class ClusterCore:
         if node is None:
             raise ValueError(f"Broker {node_id} is not running. Running brokers: {sorted(self.nodes)}.")
         return node
+
+    def elect_unclean_leader(self, partition: TopicPartition, node_id: int, end_offset: int) -> int:
+        """Let a leader have lost the end of its log, as `EmbeddedCluster.elect_unclean_leader`."""
+        known = self._known(partition.topic)
+        # Coordinators keep the state of their log in memory, and would not notice.
+        if known.is_internal:
+            raise InvalidTopicError(f"The log of the internal topic '{known.name}' cannot be truncated.")
+        if leader_of(known, partition.partition) is None:
+            raise UnknownTopicOrPartitionError(f"Partition {partition} does not exist.")
+        log = self.parts.logs.get(known.topic_id, partition.partition)
+        log.check_offset(end_offset)
+        # The leader moves first, as this refuses a broker that is not running. Clients see both changes at once.
+        self.parts.metadata.move_leader(partition, node_id)
+        return log.truncate(end_offset, self.parts.clock.wall_ms())
 
     def records(self, topic: str) -> list[ProducedRecord]:
         """Return the records of a topic, as `EmbeddedCluster.records`."""

@@ -22,6 +22,7 @@ __all__ = [
     "NewRecord",
     "build_batch",
     "build_control_batch",
+    "coordinator_epoch_of",
     "end_marker",
     "end_marker_parts",
     "reduced_batch",
@@ -165,6 +166,14 @@ def end_marker(key: bytes | None) -> bool | None:
         return None
     _version, kind = _CONTROL_KEY.unpack_from(key)
     return {0: False, 1: True}.get(kind)
+
+
+def coordinator_epoch_of(marker: bytes | None) -> int:
+    """Return the epoch of the coordinator that wrote a marker, from its value; 0 if the value is too short."""
+    if marker is None or len(marker) < _END_TRANSACTION_MARKER.size:
+        return 0
+    _version, epoch = _END_TRANSACTION_MARKER.unpack_from(marker)
+    return int(epoch)
 
 
 def _finish(batch: bytearray, options: BatchOptions) -> None:

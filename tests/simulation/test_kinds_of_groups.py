@@ -10,7 +10,7 @@ import pytest
 
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.testing import SeededFaults, SimulatedWorld, simulate
-from kafka_groups.testing.simulation.faults.seeded_faults import FAULT_NAMES
+from kafka_groups.testing.simulation.faults.seeded_faults import USUAL_FAULT_NAMES
 from kafka_groups.types import AcknowledgeType
 
 pytestmark = pytest.mark.simulation
@@ -62,6 +62,6 @@ async def two_groups(world: SimulatedWorld) -> None:
     ],
 )
 def test_nothing_wrong_is_found(seed: int, brokers: int, weight: float) -> None:
-    faults = SeededFaults(seconds=240, **dict.fromkeys(FAULT_NAMES, weight))
+    faults = SeededFaults(seconds=240, **dict.fromkeys(USUAL_FAULT_NAMES, weight))
     report = simulate(two_groups, seed, faults=faults, brokers=brokers)
     assert report.accepted > 100

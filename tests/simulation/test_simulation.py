@@ -11,7 +11,7 @@ from collections.abc import Callable
 import pytest
 
 from kafka_groups.net.clock import SystemClock
-from kafka_groups.testing.simulation.faults.seeded_faults import FAULT_NAMES
+from kafka_groups.testing.simulation.faults.seeded_faults import USUAL_FAULT_NAMES
 from kafka_groups.testing.simulation.lifetimes import end_lifetimes
 from kafka_groups.testing.simulation.trace import Trace
 from tests.simulation.coincidences import COINCIDENCES
@@ -27,7 +27,7 @@ _MUTANT_SEEDS = range(100, 116)
 _SEEDS_FOR_COINCIDENCES, _OFTEN = 100, 20
 _RARELY_STRUCK = ("refused_append", "lost_append")
 _NEVER_STRUCK = ("lost_producer_response",)
-_OFTEN_STRUCK = [name for name in FAULT_NAMES if name not in (*_RARELY_STRUCK, *_NEVER_STRUCK)]
+_OFTEN_STRUCK = [name for name in USUAL_FAULT_NAMES if name not in (*_RARELY_STRUCK, *_NEVER_STRUCK)]
 _OUTSIDE: tuple[tuple[object, str], ...] = (
     (SystemClock, "now_ms"),
     (SystemClock, "wall_ms"),

@@ -78,6 +78,10 @@ class EmbeddedTrio:
         leader = self._cluster.leader_of(topic.name, partition)
         self._cluster.move_leader(topic.name, partition, leader % 3 + 1)
 
+    def elect_unclean_leader(self, topic: Topic, node_id: int, end_offset: int) -> None:
+        """Let a broker lead partition 0 that lacks the records from an offset on."""
+        self._cluster.elect_unclean_leader(topic.name, 0, node_id, end_offset=end_offset)
+
     async def stop(self, node_id: int) -> None:
         """Stop a broker."""
         await self._cluster.stop_broker_async(node_id)
@@ -202,6 +206,11 @@ class Trio:
         await self.brokers.restart(node_id)
         self._away.discard(node_id)
         await self.client().until_replicated()
+
+    async def return_alone(self, node_id: int) -> None:
+        """Start a broker again while others are away, so that not every replica can be in sync."""
+        await self.brokers.restart(node_id)
+        self._away.discard(node_id)
 
     async def close(self) -> None:
         """Break the connections, and start what was stopped."""

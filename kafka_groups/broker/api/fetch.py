@@ -4,11 +4,13 @@ Waits until `min_bytes` are available, a partition has an error, or `max_wait_ms
 most `max_bytes` (and at most the broker's `fetch.max.bytes`), and at most its own limit for each partition. The first
 partition with data always returns at least one batch. Topics are identified by name up to v12 and by id from v13. With
 the isolation level `read_committed`, a consumer gets the records before the last stable offset, and a list of the
-transactions among them that were aborted. Replicas are not supported: every fetch is from a consumer.
+transactions among them that were aborted. From v12 a consumer may name the leader epoch of the last batch that it has:
+if the log was truncated since, the response says where the two diverge, and contains no records. Replicas are not
+supported: every fetch is from a consumer.
 
 Errors of the request: FETCH_SESSION_ID_NOT_FOUND, INVALID_FETCH_SESSION_EPOCH, FETCH_SESSION_TOPIC_ID_ERROR.
 Errors per partition: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID (v13), OFFSET_OUT_OF_RANGE,
-NOT_LEADER_OR_FOLLOWER and FENCED_LEADER_EPOCH (with the leader, v12 and v16), UNKNOWN_LEADER_EPOCH.
+NOT_LEADER_OR_FOLLOWER and FENCED_LEADER_EPOCH (with the leader from v16), UNKNOWN_LEADER_EPOCH.
 """
 
 from collections.abc import Sequence
@@ -16,6 +18,7 @@ from functools import partial
 from uuid import UUID
 
 from kafka_groups.broker.log.batches import ReadResult
+from kafka_groups.broker.log.leader_epochs import EpochEnd
 from kafka_groups.broker.log.partition_log import PartitionLog
 from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.broker.requests.error_fields import code_of
@@ -32,17 +35,18 @@ from kafka_groups.errors import (
 from kafka_groups.protocol.messages.fetch import (
     READ_COMMITTED,
     AbortedTransaction,
+    EpochEndOffset,
     FetchableTopicResponse,
     FetchRequest,
     FetchResponse,
     PartitionData,
 )
-from kafka_groups.protocol.messages.leadership import LeaderIdAndEpoch
+from kafka_groups.protocol.messages.leadership import NO_LEADER_EPOCH, LeaderIdAndEpoch
 from kafka_groups.types import TopicIdPartition
 
 __all__ = ["handle"]
 
-_FIRST_WITH_TOPIC_IDS = 13
+_FIRST_WITH_TOPIC_IDS, _FIRST_WITH_ADDRESSES = 13, 16
 _UNKNOWN_OFFSET = -1
 _UNKNOWN = (UnknownTopicIdError, UnknownTopicOrPartitionError)
 
@@ -97,12 +101,14 @@ def _partition_key(target: FetchTarget, context: RequestContext) -> TopicIdParti
 async def _can_answer(targets: Sequence[FetchTarget], request: FetchRequest, context: RequestContext) -> bool:
     missing, is_stable = request.min_bytes, request.isolation_level == READ_COMMITTED
     async for target in context.turns.each(targets):
-        # The conditions that end a wait are those of DelayedFetch.tryComplete in Kafka: enough bytes, or an error of a
-        # partition.
+        # The conditions that end a wait are those of DelayedFetch.tryComplete in Kafka: enough bytes, an error of a
+        # partition, or a log that diverges.
         if missing <= 0:
             return True
         try:
-            log = _log_of(target, context)
+            log, diverging = _log_of(target, context)
+            if diverging is not None:
+                return True
             available = log.available_bytes(target.request.fetch_offset, is_stable=is_stable)
         except BrokerError:
             return True  # an error is returned at once
@@ -143,7 +149,9 @@ def _read_or_refuse(
 ) -> PartitionData:
     offset = target.request.fetch_offset
     try:
-        log = _log_of(target, context)
+        log, diverging = _log_of(target, context)
+        if diverging is not None:
+            return _diverging(target, log, diverging)
         read = log.read(offset, max_bytes, min_one=min_one, is_stable=is_stable)
     except BrokerError as error:
         return _refusal(target, error, context)
@@ -166,16 +174,39 @@ def _aborted(log: PartitionLog, offset: int, read: ReadResult) -> tuple[AbortedT
     )
 
 
-def _log_of(target: FetchTarget, context: RequestContext) -> PartitionLog:
-    topic = topic_by_id_or_name(context.services.cluster.metadata, target.topic_id, target.topic)
-    led_partition(context.services, topic, target.request.partition, target.request.current_leader_epoch)
-    return context.services.cluster.logs.get(topic.topic_id, target.request.partition)
+def _log_of(target: FetchTarget, context: RequestContext) -> tuple[PartitionLog, EpochEnd | None]:
+    """Return the log, and where it diverges from what the consumer has."""
+    topic, wanted = (
+        topic_by_id_or_name(context.services.cluster.metadata, target.topic_id, target.topic),
+        target.request,
+    )
+    # Any negative epoch means that there is none (FetchRequest.optionalEpoch in Kafka).
+    led = led_partition(context.services, topic, wanted.partition, max(wanted.current_leader_epoch, NO_LEADER_EPOCH))
+    log = context.services.cluster.logs.get(topic.topic_id, wanted.partition)
+    # Without an epoch there is nothing to compare, as for consumers before v12.
+    if wanted.last_fetched_epoch < 0:
+        return log, None
+    return log, log.divergence(wanted.fetch_offset, wanted.last_fetched_epoch, led.leader_epoch)
+
+
+def _diverging(target: FetchTarget, log: PartitionLog, end: EpochEnd) -> PartitionData:
+    return PartitionData(
+        partition_index=target.request.partition,
+        high_watermark=log.high_watermark,
+        last_stable_offset=log.last_stable_offset,
+        log_start_offset=log.log_start_offset,
+        diverging_epoch=EpochEndOffset(epoch=end.epoch, end_offset=end.end_offset),
+        aborted_transactions=None,
+        records=b"",
+    )
 
 
 def _refusal(target: FetchTarget, error: BrokerError, context: RequestContext) -> PartitionData:
     leader = LeaderIdAndEpoch()
-    # With the new leader in the response, the client need not ask for metadata first (KIP-951).
-    if isinstance(error, (NotLeaderOrFollowerError, FencedLeaderEpochError)):
+    # With the new leader in the response, the client need not ask for metadata first (KIP-951). Kafka fills the field,
+    # which is older, only together with the addresses (KafkaApis.handleFetchRequest).
+    is_hinted = context.version >= _FIRST_WITH_ADDRESSES
+    if is_hinted and isinstance(error, (NotLeaderOrFollowerError, FencedLeaderEpochError)):
         topic = topic_by_id_or_name(context.services.cluster.metadata, target.topic_id, target.topic)
         leader = current_leader(topic, target.request.partition)
     return PartitionData(

@@ -2,7 +2,8 @@
 
 Topics are identified by name up to v12 and by id from v13. There are no replicas, so acks=1 and acks=-1 mean the same.
 With acks=0 there is no response; an error ends the connection, so that the client asks for the leaders again. If
-another broker leads a partition, the response contains that leader (v10).
+another broker leads a partition, the response contains that leader (v10). If a batch is refused because of some of its
+records, the response names them (v8).
 
 Errors per partition: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID (v13), NOT_LEADER_OR_FOLLOWER,
 INVALID_TOPIC_EXCEPTION (internal topics), INVALID_REQUIRED_ACKS, INVALID_RECORD (not exactly one batch of format 2),
@@ -18,6 +19,7 @@ From v12 on, a produce request adds its partitions to the transaction; before, t
 from collections.abc import Sequence
 
 from kafka_groups.broker.log.batches import AppendResult
+from kafka_groups.broker.log.rejected_records import RejectedKeysError, RejectedTimestampsError
 from kafka_groups.broker.log.validation import sole_batch
 from kafka_groups.broker.metadata.topics import TopicMetadata
 from kafka_groups.broker.requests.appending import append_batch, writable_partition
@@ -37,6 +39,7 @@ from kafka_groups.protocol.messages.produce import (
     ALL_ACKS,
     LEADER_ACKS,
     NO_ACKS,
+    BatchIndexAndErrorMessage,
     PartitionProduceData,
     PartitionProduceResponse,
     ProduceRequest,
@@ -156,5 +159,16 @@ def _refusal(
         error_code=code_of(error),
         error_message=str(error),
         base_offset=_NO_OFFSET,
+        record_errors=_record_errors(error),
         current_leader=leader,
+    )
+
+
+def _record_errors(error: BrokerError) -> tuple[BatchIndexAndErrorMessage, ...]:
+    """Return the records because of which a batch was refused: the producer may send the others again (KIP-467)."""
+    if not isinstance(error, (RejectedKeysError, RejectedTimestampsError)):
+        return ()
+    return tuple(
+        BatchIndexAndErrorMessage(batch_index=each.index, batch_index_error_message=each.message)
+        for each in error.rejected
     )

@@ -160,6 +160,7 @@ class InternalLog(PartitionLog, Generic[R]):
         self._unwritten.append(unwritten)
         self._unwritten_count += unwritten.size
         self._appended += unwritten.size
+        self.epochs.begun(unwritten.leader_epoch, unwritten.base_offset)
         self.end_offset = unwritten.end_offset
         # What is not committed may be dropped, and bytes of it could not be taken back.
         while self._unwritten_count > _MOST_UNWRITTEN and self._unwritten[0].end_offset <= self.committed_offset:

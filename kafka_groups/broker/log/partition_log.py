@@ -9,12 +9,15 @@ import heapq
 import struct
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
 from kafka_groups.broker.log.batches import AppendResult, AppendRules, BatchInfo, OffsetAndTimestamp, ReadResult
 from kafka_groups.broker.log.entries import EndMarker
+from kafka_groups.broker.log.leader_epochs import EpochEnd, LeaderEpochs
 from kafka_groups.broker.log.log_transactions import AbortedRange
 from kafka_groups.broker.log.markers import marker_batch
 from kafka_groups.broker.log.producers import ProducerStates, Verification
+from kafka_groups.broker.log.reloading import producers_of
 from kafka_groups.broker.log.segment import Segment, StoredBatch
 from kafka_groups.broker.log.validation import checked_batch, sole_batch
 from kafka_groups.errors import CorruptRecordError, InvalidRecordError, OffsetOutOfRangeError
@@ -44,6 +47,7 @@ class PartitionLog:
         log_start_offset: The first offset.
         end_offset: The offset after the last one.
         producers: The idempotent and transactional producers that wrote to it, and their transactions.
+        epochs: The leader epochs in which it was written.
         clean_offset: The offset before which it has been compacted.
     """
 
@@ -51,6 +55,7 @@ class PartitionLog:
         self.log_start_offset = 0
         self.end_offset = 0
         self.producers = ProducerStates()
+        self.epochs = LeaderEpochs()
         self.clean_offset = 0
         self._segments = [Segment(0)]
         self._bounds = DEFAULT_RULES
@@ -178,9 +183,37 @@ class PartitionLog:
         if offset > self.log_start_offset:
             self.log_start_offset = offset
             self.producers.transactions.deleted_before(offset)
+            self.epochs.deleted_before(offset)
             del self._segments[: self._index_of_segment(offset)]
             self._segments[0].drop_before(offset)
         return self.log_start_offset
+
+    def truncate(self, end_offset: int, wall_ms: int) -> int:
+        """Lose the batches from an offset on, and return the new end of the log.
+
+        A leader that was elected although it was not in sync has such a log. If the offset is in the middle of a batch,
+        the whole batch is lost. What is known of producers and transactions is read from the batches that are left.
+
+        Args:
+            end_offset: The offset.
+            wall_ms: The time.
+
+        Raises:
+            OffsetOutOfRangeError: The offset is not in the log.
+        """
+        self.check_offset(end_offset)
+        first_lost = self.batch_at(end_offset)
+        if first_lost is None:
+            return self.end_offset
+        self.end_offset = max(min(end_offset, first_lost.info.base_offset), self.log_start_offset)
+        last = self._index_of_segment(end_offset)
+        self._segments[last:] = [self._segments[last].before(end_offset)]
+        self.clean_offset = min(self.clean_offset, self.end_offset)
+        self.epochs.truncated(self.end_offset)
+        # Kafka goes back to a snapshot of the producers, and reads the batches after it
+        # (ProducerStateManager.truncateAndReload).
+        self.producers = producers_of(chain.from_iterable(self._segments), self.end_offset, wall_ms)
+        return self.end_offset
 
     # ------------------------------------------------------------------------------------------- segments
 
@@ -229,7 +262,7 @@ class PartitionLog:
         Raises:
             OffsetOutOfRangeError: The offset is not in the log.
         """
-        self._check_offset(offset)
+        self.check_offset(offset)
         stable_offset = self.last_stable_offset
         data: list[bytes] = []
         batches: list[BatchInfo] = []
@@ -250,6 +283,17 @@ class PartitionLog:
                 break
         records = data[0] if len(data) == 1 else b"".join(data)
         return ReadResult(records, tuple(batches), self.high_watermark, self.log_start_offset, stable_offset)
+
+    def check_offset(self, offset: int) -> None:
+        """Check that an offset is in the log, or is its end.
+
+        Raises:
+            OffsetOutOfRangeError: It is not.
+        """
+        if not self.log_start_offset <= offset <= self.end_offset:
+            raise OffsetOutOfRangeError(
+                f"Offset {offset} is outside the log, which contains {self.log_start_offset} to {self.end_offset}."
+            )
 
     def batches(self, offset: int, end_offset: int) -> Iterator[StoredBatch]:
         """Return the batches from the one that contains an offset on, up to the last that begins before another one."""
@@ -274,13 +318,33 @@ class PartitionLog:
         Raises:
             OffsetOutOfRangeError: The offset is not in the log.
         """
-        self._check_offset(offset)
+        self.check_offset(offset)
         end_offset = self.last_stable_offset if is_stable else self.end_offset
         available = 0
         for segment in self._segments_from(offset):
             first, after = segment.index_of(offset), segment.index_of(end_offset)
             available += max(segment.size_at(after) - segment.size_at(first), 0)
         return available
+
+    def divergence(self, offset: int, fetched_epoch: int, leader_epoch: int) -> EpochEnd | None:
+        """Return where the records of a reader diverge from this log, or None if the reader may go on.
+
+        Args:
+            offset: The offset that the reader wants next.
+            fetched_epoch: The leader epoch of the last batch that it has.
+            leader_epoch: The epoch of the leader.
+
+        Raises:
+            OffsetOutOfRangeError: The leader does not have the epoch, or the offset is before the start of the log.
+        """
+        # The order of the checks is that of Partition.readRecords in Kafka. An offset before the start of the log is
+        # out of range even if the logs diverge, as the reader has to look for another offset in any case.
+        end = self.epochs.end_of(fetched_epoch, leader_epoch, self.end_offset)
+        if end is None:
+            raise OffsetOutOfRangeError(f"Leader epoch {fetched_epoch} is newer than {leader_epoch}.")
+        if offset < self.log_start_offset:
+            self.check_offset(offset)
+        return end if end.epoch < fetched_epoch or end.end_offset < offset else None
 
     def aborted_between(self, offset: int, end_offset: int) -> Iterator[AbortedRange]:
         """Return the aborted transactions that readers of these offsets have to know."""
@@ -320,6 +384,7 @@ class PartitionLog:
 
     def _add(self, info: BatchInfo, data: bytes, wall_ms: int) -> None:
         self._active.add(info, data, wall_ms)
+        self.epochs.begun(info.leader_epoch, info.base_offset)
         self.end_offset = info.last_offset + 1
 
     def _make_room(self, size_bytes: int, max_timestamp_ms: int, wall_ms: int) -> None:
@@ -350,12 +415,6 @@ class PartitionLog:
         for batch in (*batches, *active.since(offset)):
             segment.add(batch.info, batch.data, active.modified_ms)
         self._segments[-1] = segment
-
-    def _check_offset(self, offset: int) -> None:
-        if not self.log_start_offset <= offset <= self.end_offset:
-            raise OffsetOutOfRangeError(
-                f"Offset {offset} is outside the log, which contains {self.log_start_offset} to {self.end_offset}."
-            )
 
     def _index_of_segment(self, offset: int) -> int:
         return max(bisect_right(self._segments, offset, key=_base_offset) - 1, 0)

@@ -99,6 +99,15 @@ class Segment:
             del column[:count]
         self._lower_timestamps()
 
+    def before(self, offset: int) -> "Segment":
+        """Return a segment with the batches whose offsets are all before an offset."""
+        # A copy, because the cleaner may be compacting this one: it replaces only segments that it has read.
+        segment = Segment(self.base_offset)
+        for batch in map(self.batch, range(self.index_of(offset))):
+            segment.add(batch.info, batch.data, self.modified_ms)
+        segment.created_ms = self.created_ms if len(segment) else _NO_TIME
+        return segment
+
     # ------------------------------------------------------------------------------------------- finding
 
     def batch(self, index: int) -> StoredBatch:

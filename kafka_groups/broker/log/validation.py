@@ -1,10 +1,14 @@
 """Validation of batches that producers send.
 
-It checks the header. It decodes records only for compacted topics, where every record needs a key. Kafka decodes the
-records of every uncompressed batch, and so also refuses a malformed batch with a valid checksum.
+It checks the header. It decodes records only for compacted topics, where every record needs a key, and to find those
+with a timestamp too far in the future. Kafka decodes the records of every uncompressed batch, and so also refuses a
+malformed batch with a valid checksum.
 """
 
+from collections.abc import Iterator
+
 from kafka_groups.broker.log.batches import AppendRules
+from kafka_groups.broker.log.rejected_records import RejectedKeysError, RejectedRecord, RejectedTimestampsError
 from kafka_groups.errors import (
     CorruptMessageError,
     CorruptRecordError,
@@ -60,9 +64,9 @@ def checked_batch(batch: RecordBatch, rules: AppendRules, wall_ms: int) -> Batch
         RecordListTooLargeError: The batch is larger than a segment (`segment.bytes`).
         MessageTooLargeError: The batch is larger than `max.message.bytes`.
         CorruptMessageError: The checksum does not match, or the compression is unknown.
-        InvalidRecordError: The header is inconsistent, producers may not write such a batch, or the topic is compacted
-            and a record has no key.
-        InvalidTimestampError: The largest timestamp is too far in the future.
+        InvalidRecordError: The header is inconsistent, or producers may not write such a batch.
+        RejectedKeysError: The topic is compacted and a record has no key.
+        RejectedTimestampsError: A timestamp is too far in the future.
     """
     header = batch.header
     if header.size_bytes > rules.segment_bytes:
@@ -79,9 +83,7 @@ def checked_batch(batch: RecordBatch, rules: AppendRules, wall_ms: int) -> Batch
     _check_integrity(batch)
     _check_offsets(header)
     _check_origin(header)
-    _check_timestamp(header, rules, wall_ms)
-    if rules.is_compacted:
-        _check_keys(batch)
+    _check_records(batch, rules, wall_ms)
     return header
 
 
@@ -116,21 +118,36 @@ def _check_origin(header: BatchHeader) -> None:
         )
 
 
-def _check_timestamp(header: BatchHeader, rules: AppendRules, wall_ms: int) -> None:
+def _check_records(batch: RecordBatch, rules: AppendRules, wall_ms: int) -> None:
+    header = batch.header
     # If the broker sets timestamps, it does not matter what the producer sent. Kafka compares the timestamp of each
-    # record (LogValidator.validateTimestamp). Here the header's largest one has to do, because records are not decoded.
-    if not rules.log_append_time and header.max_timestamp_ms - wall_ms > rules.timestamp_after_max_ms:
+    # record (LogValidator.validateTimestamp). Here the header's largest one decides whether records are decoded.
+    is_late = not rules.log_append_time and header.max_timestamp_ms - wall_ms > rules.timestamp_after_max_ms
+    if not is_late and not rules.is_compacted:
+        return
+    latest_ms = wall_ms + rules.timestamp_after_max_ms if is_late else None
+    try:
+        found = list(_rejected(batch, needs_keys=rules.is_compacted, latest_ms=latest_ms))
+    except CorruptRecordError as error:
+        raise InvalidRecordError(str(error)) from error
+    # One bad timestamp decides about the error of the batch (LogValidator.processRecordErrors in Kafka).
+    rejected = [each for each, _is_late in found]
+    if any(is_late for _each, is_late in found):
+        raise RejectedTimestampsError(rejected)
+    if rejected:
+        raise RejectedKeysError(rejected)
+    if is_late:
         raise InvalidTimestampError(
-            f"Timestamp {header.max_timestamp_ms} is more than {rules.timestamp_after_max_ms} ms after the broker's "
-            f"time ({wall_ms})."
+            f"The header of the batch has timestamp {header.max_timestamp_ms}, and no record has."
         )
 
 
-def _check_keys(batch: RecordBatch) -> None:
-    try:
-        # A record without a key could never be superseded, so compaction would lose it or keep it forever
-        # (LogValidator.validateKey).
-        if any(record.key is None for record in batch.records()):
-            raise InvalidRecordError("Every record in a compacted topic needs a key.")
-    except CorruptRecordError as error:
-        raise InvalidRecordError(str(error)) from error
+def _rejected(batch: RecordBatch, *, needs_keys: bool, latest_ms: int | None) -> Iterator[tuple[RejectedRecord, bool]]:
+    """Yield the records that the topic does not take, and whether it is for their timestamp."""
+    for index, record in enumerate(batch.records()):
+        # A record without a key could never be superseded, so compaction would lose it or keep it forever. Kafka looks
+        # at the key first, and names one reason for each record (LogValidator.validateRecord).
+        if needs_keys and record.key is None:
+            yield RejectedRecord(index, "Every record in a compacted topic needs a key."), False
+        elif latest_ms is not None and record.timestamp is not None and record.timestamp > latest_ms:
+            yield RejectedRecord(index, f"Timestamp {record.timestamp} is after {latest_ms}, the latest allowed."), True

@@ -19,6 +19,7 @@ from kafka_groups.protocol.messages.fetch import (
     FINAL_EPOCH,
     INITIAL_EPOCH,
     MAX_EPOCH,
+    NO_DIVERGENCE,
     NO_SESSION,
     FetchPartition,
     FetchRequest,
@@ -214,4 +215,4 @@ def _note(session: _Session, target: FetchTarget, data: PartitionData) -> bool:
     now_seen = (data.high_watermark, data.log_start_offset)
     changed = session.seen.get(key) != now_seen
     session.seen[key] = now_seen
-    return changed or bool(data.records)
+    return changed or bool(data.records) or data.diverging_epoch != NO_DIVERGENCE

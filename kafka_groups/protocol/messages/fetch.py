@@ -87,10 +87,14 @@ class FetchRequest:
 
 @frozen(kw_only=True)
 class EpochEndOffset:
-    """The point at which a follower's log diverges from the leader's, or -1 (KIP-595)."""
+    """The point at which a reader's log diverges from the leader's, or -1 (KIP-595)."""
 
     epoch: int = -1
     end_offset: int = -1
+
+
+NO_DIVERGENCE: Final = EpochEndOffset()
+"""The leader's log has what the reader has."""
 
 
 @frozen(kw_only=True)
@@ -121,7 +125,7 @@ class PartitionData:
     high_watermark: int
     last_stable_offset: int = -1
     log_start_offset: int = -1  # v5+
-    diverging_epoch: EpochEndOffset = EpochEndOffset()  # v12+
+    diverging_epoch: EpochEndOffset = NO_DIVERGENCE  # v12+
     current_leader: LeaderIdAndEpoch = LeaderIdAndEpoch()  # v12+
     snapshot_id: SnapshotId = SnapshotId()  # v12+
     aborted_transactions: tuple[AbortedTransaction, ...] | None = ()

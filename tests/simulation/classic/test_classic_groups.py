@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from kafka_groups.testing.simulation.faults.seeded_faults import FAULT_NAMES
+from kafka_groups.testing.simulation.faults.seeded_faults import USUAL_FAULT_NAMES
 from tests.simulation.classic.deployment import OWN_FAULTS
 from tests.simulation.classic.mutants import CAUGHT_BY, MUTANTS
 from tests.simulation.classic.world import run_classic_world
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.simulation
 _MUTANT_SEEDS = range(400, 412)
 _RARELY_STRUCK = ("refused_append", "half_dead_connection", "session_expired")
 _NEVER_STRUCK = ("leader_moved", "lost_producer_response")
-_OFTEN_STRUCK = [name for name in (*FAULT_NAMES, *OWN_FAULTS) if name not in (*_RARELY_STRUCK, *_NEVER_STRUCK)]
+_OFTEN_STRUCK = [name for name in (*USUAL_FAULT_NAMES, *OWN_FAULTS) if name not in (*_RARELY_STRUCK, *_NEVER_STRUCK)]
 _SEEDS_FOR_RARE_ONES = 100
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from kafka_groups.testing.simulation.faults.seeded_faults import FAULT_NAMES
+from kafka_groups.testing.simulation.faults.seeded_faults import USUAL_FAULT_NAMES
 from tests.simulation.consumer.deployment import OWN_FAULTS
 from tests.simulation.consumer.mutants import CAUGHT_BY, MUTANTS
 from tests.simulation.consumer.world import run_consumer_world
@@ -24,7 +24,7 @@ _RARELY_STRUCK = (
 )
 _COINCIDENCES = ("load interrupted", "request waiting at unload")
 _NEVER_STRUCK = ("leader_moved", "lost_producer_response")
-_OFTEN_STRUCK = [name for name in (*FAULT_NAMES, *OWN_FAULTS) if name not in (*_RARELY_STRUCK, *_NEVER_STRUCK)]
+_OFTEN_STRUCK = [name for name in (*USUAL_FAULT_NAMES, *OWN_FAULTS) if name not in (*_RARELY_STRUCK, *_NEVER_STRUCK)]
 _SEEDS_FOR_RARE_ONES = 100
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from kafka_groups.testing.simulation.faults.seeded_faults import FAULT_NAMES
+from kafka_groups.testing.simulation.faults.seeded_faults import USUAL_FAULT_NAMES
 from tests.simulation.elsewhere import is_caught, run_elsewhere
 from tests.simulation.reporting import explained
 from tests.simulation.streams.deployment import OWN_FAULTS
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.simulation
 _MUTANT_SEEDS = range(600, 612)
 _NEVER_STRUCK = ("leader_moved", "lost_producer_response")
 _COINCIDENCES = ("load interrupted", "request waiting at unload")
-_EXPECTED = (*(name for name in FAULT_NAMES if name not in _NEVER_STRUCK), *OWN_FAULTS, *_COINCIDENCES)
+_EXPECTED = (*(name for name in USUAL_FAULT_NAMES if name not in _NEVER_STRUCK), *OWN_FAULTS, *_COINCIDENCES)
 _SEEDS_FOR_ALL = 100
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from kafka_groups.testing.simulation.faults.seeded_faults import FAULT_NAMES
+from kafka_groups.testing.simulation.faults.seeded_faults import USUAL_FAULT_NAMES
 from tests.simulation.elsewhere import is_caught, run_elsewhere
 from tests.simulation.reporting import explained
 from tests.simulation.transactions.mutants import CAUGHT_BY, MUTANTS
@@ -22,7 +22,7 @@ _RARELY_STRUCK = (
     *("half_dead_connection", "broker_restarted", "process_stopped", "process_stalled", "slow_broker"),
     "leader_moved",
 )
-_OFTEN_STRUCK = [name for name in (*FAULT_NAMES, *OWN_FAULTS) if name not in (*_RARELY_STRUCK, *_NEVER_STRUCK)]
+_OFTEN_STRUCK = [name for name in (*USUAL_FAULT_NAMES, *OWN_FAULTS) if name not in (*_RARELY_STRUCK, *_NEVER_STRUCK)]
 _SEEDS_FOR_RARE_ONES = 100
 
 

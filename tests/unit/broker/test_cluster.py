@@ -15,8 +15,11 @@ from kafka_groups.errors import (
     DisconnectedError,
     IllegalStateError,
     InvalidConfigError,
+    InvalidTopicError,
     NetworkError,
+    OffsetOutOfRangeError,
     TopicAlreadyExistsError,
+    UnknownTopicOrPartitionError,
 )
 from kafka_groups.net.clock import SystemClock
 from kafka_groups.net.connection import ClientConnection
@@ -268,6 +271,50 @@ def test_leaders_move_and_brokers_go_and_come_back() -> None:
         assert len(metadata_over_tcp(cluster, broker=1).brokers) == 2
         with pytest.raises(ValueError, match="is running or does not exist"):
             cluster.start_broker(2)
+
+
+def test_an_unclean_leader_has_lost_records() -> None:
+    with EmbeddedCluster(3, network=MemoryNetwork()) as cluster:
+        cluster.create_topic("t", 2)
+        for value in ("a", "b", "c"):
+            cluster.produce("t", [value], partition=1)
+        before = cluster.metadata.topic("t")
+        assert before is not None
+        assert cluster.elect_unclean_leader("t", 1, 3, end_offset=1) == 1
+        assert [(record.partition, record.value) for record in cluster.records("t")] == [(1, b"a")]
+        led = cluster.metadata.topic("t")
+        assert led is not None
+        assert (led.partitions[1].leader_id, led.partitions[1].leader_epoch) == (
+            3,
+            before.partitions[1].leader_epoch + 1,
+        )
+        assert led.partitions[0] == before.partitions[0]
+        assert cluster.produce("t", ["d"], partition=1) == [("t", 1, 1)]
+
+
+@pytest.mark.parametrize(
+    ("topic", "partition", "node_id", "end_offset", "error"),
+    [
+        ("x", 0, 1, 0, UnknownTopicOrPartitionError),
+        ("t", 1, 1, 0, UnknownTopicOrPartitionError),
+        ("t", 0, 2, 0, ValueError),
+        ("t", 0, 1, 2, OffsetOutOfRangeError),
+        ("__consumer_offsets", 0, 1, 0, InvalidTopicError),
+    ],
+)
+def test_elections_that_are_refused_lose_nothing(
+    topic: str, partition: int, node_id: int, end_offset: int, error: type[Exception]
+) -> None:
+    with EmbeddedCluster(network=MemoryNetwork()) as cluster:
+        cluster.create_topic("t")
+        cluster.create_topic("__consumer_offsets")
+        cluster.produce("t", ["a"])
+        with pytest.raises(error):
+            cluster.elect_unclean_leader(topic, partition, node_id, end_offset=end_offset)
+        assert [record.value for record in cluster.records("t")] == [b"a"]
+        led = cluster.metadata.topic("t")
+        assert led is not None
+        assert led.partitions[0].leader_epoch == 0
 
 
 def test_faults_strike_requests() -> None:

@@ -9,12 +9,13 @@ from itertools import chain
 from attrs import define, field
 
 from kafka_groups.broker.cluster import EmbeddedCluster
+from kafka_groups.broker.log.partition_log import PartitionLog
 from kafka_groups.broker.metadata.placement import GROUP_TOPIC, SHARE_STATE_TOPIC, partition_of_key, share_state_key
-from kafka_groups.broker.metadata.topics import TopicMetadata
+from kafka_groups.broker.metadata.topics import PartitionMetadata, TopicMetadata
 from kafka_groups.testing.simulation.checks.ledger import GroupLedger
 from kafka_groups.testing.simulation.checks.wire_tap import WireTap
 from kafka_groups.testing.simulation.faults.network_faults import NetworkFaults
-from kafka_groups.testing.simulation.faults.seeded_faults import FaultDraws
+from kafka_groups.testing.simulation.faults.seeded_faults import USUAL_FAULT_NAMES, FaultDraws
 from kafka_groups.testing.simulation.processes import SimulatedProcess
 
 __all__ = ["ChaosActions"]
@@ -23,6 +24,7 @@ Act = Callable[[], Awaitable[None]]
 
 _SHORTEST_S, _LONGEST_S = 5, 25
 """The time between two acts if every act has its usual weight."""
+_MOST_LOST = 20
 
 
 @define
@@ -59,6 +61,7 @@ class ChaosActions:
             "process_killed": self._kill_process,
             "process_stopped": self._stop_process,
             "process_stalled": self._stall_process,
+            "log_truncated": self._truncate_log,
         }
 
     async def run(self, seconds: float) -> None:
@@ -66,7 +69,8 @@ class ChaosActions:
         loop = asyncio.get_running_loop()
         end = loop.time() + seconds
         weights = {name: self.draws.weight(name) for name in self.acts}
-        pauses = self._pauses(sum(weights.values()) / len(weights))
+        # Faults that are off by default make acts more frequent, so that they take nothing away from the others.
+        pauses = self._pauses(sum(weights.values()) / len(weights.keys() & set(USUAL_FAULT_NAMES)))
         while (begin := loop.time() + next(pauses)) < end:
             await asyncio.sleep(begin - loop.time())
             [name] = self.rng.choices(list(weights), list(weights.values()))
@@ -102,6 +106,30 @@ class ChaosActions:
             for _ in range(self.rng.choice((1, 2, 3))):
                 self._move("coordinator_moved", *place)
                 await asyncio.sleep(self.rng.uniform(0, 0.5))
+
+    async def _truncate_log(self) -> None:
+        """Lose the end of a log, by an unclean election."""
+        ends = [(topic.name, led.partition, log, self._spared(log)) for topic, led, log in self._truncatable()]
+        shorter = [each for each in ends if each[3] < each[2].end_offset]
+        if shorter:
+            name, partition, log, spared = self.rng.choice(shorter)
+            end_offset = max(log.end_offset - self.rng.randint(1, _MOST_LOST), spared)
+            self._count("log_truncated")
+            self.cluster.elect_unclean_leader(name, partition, self._any_broker(), end_offset=end_offset)
+
+    def _truncatable(self) -> Iterator[tuple[TopicMetadata, PartitionMetadata, PartitionLog]]:
+        # The ledgers of share groups know records by their offsets, which would be used a second time.
+        shared = {name for ledger in self.tap.ledgers.values() for name in ledger.topics}
+        for topic in self._topics():
+            for led in topic.partitions if topic.name not in shared else ():
+                log = self.cluster.logs.find(topic.topic_id, led.partition)
+                if log is not None:
+                    yield topic, led, log
+
+    def _spared(self, log: PartitionLog) -> int:
+        """Return the offset before which a log is not truncated: without its marker, a transaction would never end."""
+        markers = (each.info for each in log.batches(log.log_start_offset, log.end_offset) if each.info.is_control)
+        return max((marker.last_offset + 1 for marker in markers), default=log.log_start_offset)
 
     async def _restart_broker(self) -> None:
         node_id = self._any_broker()

@@ -108,6 +108,7 @@ class LateLog(InternalLog[R]):
         if self._first_unwritten > self.end_offset:
             raise IllegalStateError("Records were written before they were committed, so they cannot be lost any more.")
         self.end_offset = self._committed
+        self.epochs.truncated(self._committed)
         if self._before:
             self.producers = self._before[0][1]
             self._before.clear()

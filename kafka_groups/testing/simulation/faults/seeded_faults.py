@@ -7,13 +7,13 @@ from typing import Self
 import attrs
 from attrs import field, frozen
 
-__all__ = ["FAULT_NAMES", "FaultDraws", "SeededFaults"]
+__all__ = ["FAULT_NAMES", "USUAL_FAULT_NAMES", "FaultDraws", "SeededFaults"]
 
 _SHORTEST_STALL_S = 0.1
 
 
-def _weight() -> float:
-    weight: float = field(default=1.0, validator=attrs.validators.ge(0))
+def _weight(default: float = 1.0) -> float:
+    weight: float = field(default=default, validator=attrs.validators.ge(0))
     return weight
 
 
@@ -22,6 +22,7 @@ class SeededFaults:
     """The faults of a simulation: the period in which they occur, and their frequency.
 
     Each fault has a weight. 1 is the usual frequency, 0 turns the fault off, and 3 makes it three times as frequent.
+    `log_truncated` is off unless you give it a weight, because it loses records that were written.
 
     Attributes:
         seconds: The period in which faults occur, in virtual seconds from the start.
@@ -49,6 +50,8 @@ class SeededFaults:
         process_killed: A process of the application is killed and is started again within 5 seconds.
         process_stopped: A process of the application is stopped (its task is cancelled) and started again.
         process_stalled: A process of the application stands still for up to `stall_seconds`, then resumes.
+        log_truncated: A broker becomes the leader of a partition although it lacks up to 20 of the last records, which
+            are lost. Transaction markers, internal topics and topics of share groups are spared.
     """
 
     seconds: float = field(default=300.0, validator=attrs.validators.ge(0))
@@ -71,6 +74,7 @@ class SeededFaults:
     process_killed: float = _weight()
     process_stopped: float = _weight()
     process_stalled: float = _weight()
+    log_truncated: float = _weight(0.0)
 
     def __repr__(self) -> str:
         usual = attrs.fields_dict(type(self))
@@ -95,6 +99,8 @@ class SeededFaults:
 
 FAULT_NAMES = tuple(name for name in attrs.fields_dict(SeededFaults) if name not in ("seconds", "stall_seconds"))
 """The faults that have a weight."""
+USUAL_FAULT_NAMES = tuple(name for name in FAULT_NAMES if attrs.fields_dict(SeededFaults)[name].default)
+"""The faults that strike unless they are turned off."""
 
 
 class FaultDraws:

@@ -9,7 +9,14 @@ from kafka_groups.broker.metadata.delta import MetadataDelta
 from kafka_groups.broker.metadata.image import MetadataImage
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
-from kafka_groups.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic, PartitionData
+from kafka_groups.protocol.messages.fetch import (
+    NO_DIVERGENCE,
+    EpochEndOffset,
+    FetchPartition,
+    FetchRequest,
+    FetchTopic,
+    PartitionData,
+)
 from kafka_groups.protocol.messages.leadership import LeaderIdAndEpoch, NodeEndpoint
 from kafka_groups.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from kafka_groups.protocol.record_batch import iter_batches
@@ -142,10 +149,86 @@ async def test_leader_epochs(epoch: int, code: ErrorCode) -> None:
     broker = broker_with({0: 1})
     broker.metadata.move_leader(TopicPartition("t", 0), 0)
     part = FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=LARGE, current_leader_epoch=epoch)
-    request = FetchRequest(max_wait_ms=0, min_bytes=1, topics=(FetchTopic(topic="t", partitions=(part,)),))
-    data = (await answers(broker, request))[0]
-    assert data.error_code is code
-    assert data.current_leader.leader_id == (0 if code is ErrorCode.FENCED_LEADER_EPOCH else -1)
+    for version in (12, 16):
+        topic: dict[str, Any] = {"topic": "t"} if version == 12 else {"topic_id": broker.topic_id("t")}
+        request = FetchRequest(max_wait_ms=0, min_bytes=1, topics=(FetchTopic(partitions=(part,), **topic),))
+        data = (await answers(broker, request, version))[0]
+        assert data.error_code is code
+        is_hinted = version == 16 and code is ErrorCode.FENCED_LEADER_EPOCH
+        assert data.current_leader.leader_id == (0 if is_hinted else -1)
+
+
+async def diverging(
+    broker: HandlerBroker, offset: int, epoch: int, *, version: int = 12, **fields: Any
+) -> PartitionData:
+    part = FetchPartition(
+        partition=0, fetch_offset=offset, last_fetched_epoch=epoch, partition_max_bytes=LARGE, **fields
+    )
+    topic = FetchTopic(topic="t", partitions=(part,))
+    return (await answers(broker, FetchRequest(max_wait_ms=0, min_bytes=1, topics=(topic,)), version))[0]
+
+
+def truncated_broker(*, brokers: int = 1) -> HandlerBroker:
+    """A broker whose log has offsets 0 to 3 of epoch 0, and 4 and 5 of epoch 2."""
+    broker = broker_with({0: 2}, brokers=brokers)
+    for _ in range(2):
+        broker.metadata.move_leader(TopicPartition("t", 0), 0)
+    broker.log("t").append(BATCH, 2, 0)
+    return broker
+
+
+@pytest.mark.parametrize(
+    ("offset", "epoch", "end"),
+    [
+        (50, 0, (0, 4)),
+        (5, 0, (0, 4)),
+        (6, 1, (0, 4)),
+        (7, 2, (2, 6)),
+        (4, 1, (0, 4)),
+        (4, 0, None),
+        (6, 2, None),
+        (2, 0, None),
+        (50, -1, ErrorCode.OFFSET_OUT_OF_RANGE),
+        (0, 3, ErrorCode.OFFSET_OUT_OF_RANGE),
+        (3, 0, None),
+    ],
+)
+async def test_a_consumer_learns_where_the_log_diverges(
+    offset: int, epoch: int, end: tuple[int, int] | ErrorCode | None
+) -> None:
+    data = await diverging(truncated_broker(), offset, epoch)
+    error = end if isinstance(end, ErrorCode) else ErrorCode.NONE
+    assert data.error_code is error
+    expected = EpochEndOffset(epoch=end[0], end_offset=end[1]) if isinstance(end, tuple) else NO_DIVERGENCE
+    assert data.diverging_epoch == expected
+    if isinstance(end, tuple):
+        assert (data.high_watermark, data.last_stable_offset, data.log_start_offset) == (6, 6, 0)
+        assert (data.records, data.aborted_transactions) == (b"", None)
+
+
+async def test_what_is_before_the_start_of_the_log_is_out_of_range_even_if_it_diverges() -> None:
+    broker = truncated_broker()
+    broker.log("t").delete_records(2)
+    assert (await diverging(broker, 1, 1)).error_code is ErrorCode.OFFSET_OUT_OF_RANGE
+    assert (await diverging(broker, 4, 1)).diverging_epoch == EpochEndOffset(epoch=0, end_offset=4)
+
+
+async def test_the_leader_epoch_is_checked_before_the_log() -> None:
+    broker = truncated_broker()
+    data = await diverging(broker, 50, 0, current_leader_epoch=1)
+    assert (data.error_code, data.diverging_epoch) == (ErrorCode.FENCED_LEADER_EPOCH, NO_DIVERGENCE)
+
+
+async def test_a_session_tells_a_divergence_each_time() -> None:
+    broker = truncated_broker()
+    part = FetchPartition(partition=0, fetch_offset=5, last_fetched_epoch=0, partition_max_bytes=LARGE)
+    opening = FetchRequest(
+        max_wait_ms=0, min_bytes=1, session_epoch=0, topics=(FetchTopic(topic="t", partitions=(part,)),)
+    )
+    session = (await broker.ask(opening, 12)).session_id
+    for epoch in (1, 2):
+        request = FetchRequest(max_wait_ms=0, min_bytes=1, session_id=session, session_epoch=epoch)
+        assert [data.diverging_epoch.end_offset for data in (await answers(broker, request)).values()] == [4]
 
 
 async def test_a_session_tells_only_news() -> None:
@@ -201,6 +284,19 @@ def test_a_fetch_ends_when_records_come() -> None:
         return await waited_ms(broker, fetch({0: 2, 1: 2}, max_wait_ms=500), lambda: broker.ask(produce(1), 9))
 
     assert run_simulated(main, seed=1) == (100, [2])
+
+
+def test_a_fetch_whose_log_diverges_does_not_wait() -> None:
+    async def main(simulation: Simulation) -> tuple[int, ErrorCode]:
+        broker = broker_with({0: 1}, clock=simulation.clock)
+        start_ms = broker.clock.now_ms()
+        part = FetchPartition(partition=0, fetch_offset=9, last_fetched_epoch=0, partition_max_bytes=LARGE)
+        request = FetchRequest(max_wait_ms=500, min_bytes=1, topics=(FetchTopic(topic="t", partitions=(part,)),))
+        data = (await answers(broker, request))[0]
+        assert data.diverging_epoch == EpochEndOffset(epoch=0, end_offset=2)
+        return broker.clock.now_ms() - start_ms, data.error_code
+
+    assert run_simulated(main, seed=1) == (0, ErrorCode.NONE)
 
 
 def test_a_fetch_waits_for_min_bytes() -> None:

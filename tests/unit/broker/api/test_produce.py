@@ -134,6 +134,31 @@ async def test_refused_batches(records: bytes | None, code: ErrorCode) -> None:
     assert broker.log("t").end_offset == 0
 
 
+@pytest.mark.parametrize("codec", [Compression.NONE, Compression.GZIP])
+async def test_records_because_of_which_a_batch_is_refused_are_named(codec: Compression) -> None:
+    broker = HandlerBroker()
+    compacted = broker.metadata.create_topic("c", 1, 1, {"cleanup.policy": "compact"})
+    plain = broker.metadata.create_topic("p")
+    late_ms, options = broker.clock.wall_ms() + 3_600_001, BatchOptions(compression=codec)
+    good, late = NewRecord(b"v", b"k"), NewRecord(b"v", b"k", late_ms)
+    keyless, both = NewRecord(b"v"), NewRecord(b"v", None, late_ms)
+
+    async def refused(topic_id: UUID, *records: NewRecord, version: int = 13) -> tuple[ErrorCode, list[int]]:
+        batch = build_batch(records, 0, options)
+        name = "p" if version < 13 else ""
+        request = produce(topic_id=None if name else topic_id, name=name, records=batch)
+        found = only(await broker.ask(request, version))
+        assert all(each.batch_index_error_message for each in found.record_errors)
+        return found.error_code, [each.batch_index for each in found.record_errors]
+
+    assert await refused(compacted.topic_id, good, keyless, good, keyless) == (ErrorCode.INVALID_RECORD, [1, 3])
+    assert await refused(compacted.topic_id, keyless, good, late) == (ErrorCode.INVALID_TIMESTAMP, [0, 2])
+    assert await refused(compacted.topic_id, good, both) == (ErrorCode.INVALID_RECORD, [1])
+    assert await refused(plain.topic_id, good, both, late) == (ErrorCode.INVALID_TIMESTAMP, [1, 2])
+    assert await refused(plain.topic_id, late, version=7) == (ErrorCode.INVALID_TIMESTAMP, [])
+    assert await refused(plain.topic_id, good, keyless) == (ErrorCode.NONE, [])
+
+
 async def test_zstd_needs_version_7() -> None:
     broker = HandlerBroker()
     broker.metadata.create_topic("t")

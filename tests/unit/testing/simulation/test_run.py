@@ -88,6 +88,24 @@ def test_a_fault_can_strike_alone(name: str) -> None:
     assert set(report.faults) == {name}
 
 
+def test_truncated_logs_lose_records_that_no_share_group_reads() -> None:
+    async def program(world: SimulatedWorld) -> None:
+        orders(world)
+        world.cluster.create_topic("others", partitions=2)
+        world.start(handle, world, [], restart_on=KafkaGroupsError)
+        while world.is_faulty:
+            for topic in ("orders", "others"):
+                await world.produce(topic, ["a", "b"])
+            await asyncio.sleep(5)
+        await world.settle()
+        left.update({topic: len(world.cluster.records(topic)) for topic in ("orders", "others")})
+
+    left: dict[str, int] = {}
+    report = simulate(program, 1, faults=SeededFaults.only(seconds=120, log_truncated=5))
+    assert set(report.faults) == {"log_truncated"}
+    assert 0 < left["others"] < left["orders"]
+
+
 def test_events_are_written_if_wanted() -> None:
     lines: list[str] = []
 

@@ -4,15 +4,26 @@ import random
 
 import pytest
 
-from kafka_groups.testing.simulation.faults.seeded_faults import FAULT_NAMES, FaultDraws, SeededFaults
+from kafka_groups.testing.simulation.faults.seeded_faults import (
+    FAULT_NAMES,
+    USUAL_FAULT_NAMES,
+    FaultDraws,
+    SeededFaults,
+)
 
 
 def test_all_faults_strike_unless_they_are_turned_off() -> None:
     faults = SeededFaults(broker_killed=0, process_killed=3)
-    assert {name: getattr(faults, name) for name in FAULT_NAMES if getattr(faults, name) != 1} == {
+    assert {name: getattr(faults, name) for name in USUAL_FAULT_NAMES if getattr(faults, name) != 1} == {
         "broker_killed": 0,
         "process_killed": 3,
     }
+
+
+def test_records_are_lost_only_if_asked_for() -> None:
+    assert set(FAULT_NAMES) - set(USUAL_FAULT_NAMES) == {"log_truncated"}
+    assert SeededFaults().log_truncated == 0
+    assert SeededFaults(log_truncated=1).log_truncated == 1
 
 
 def test_only_turns_off_all_others() -> None:
