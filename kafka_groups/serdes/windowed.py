@@ -1,7 +1,7 @@
 """Windowed keys, with the bytes of Kafka Streams in Java."""
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import ClassVar, Generic, NamedTuple, TypeVar
 
@@ -12,7 +12,7 @@ from kafka_groups.serdes.failures import cannot_deserialize, cannot_serialize
 from kafka_groups.serdes.serde import BoundDeserializer, BoundSerializer, Serde, check_serde
 from kafka_groups.types import Header
 
-__all__ = ["Window", "Windowed", "WindowedSerde", "session_windowed", "time_windowed"]
+__all__ = ["Window", "Windowed", "WindowedSerde", "session_windowed", "time_windowed", "window_writer"]
 
 K = TypeVar("K")
 
@@ -149,6 +149,34 @@ class WindowedSerde(Serde[Windowed[K]]):
             return Windowed(inner(data[:-length], headers), window)
 
         return deserialize
+
+
+def window_writer(serde: WindowedSerde[K]) -> Callable[[Windowed[K]], bytes]:
+    """Return the function that serialises the windows of keys, for one who serialises the keys themselves.
+
+    It raises the errors of the serde.
+    """
+    name, write = serde.name, serde._times.write
+    last = (Window(-1, -1), b"")  # this object is in no key
+
+    def written(value: Windowed[K]) -> bytes:
+        nonlocal last
+        if not isinstance(value, Windowed):
+            raise cannot_serialize(name, value, "expected a Windowed")
+        # Many records in a row have the same window. It is compared by identity, as a value that equals a window may
+        # be something that cannot be written.
+        window, times = last
+        if value.window is window:
+            return times
+        try:
+            times = write(value.window)
+        except (TypeError, ValueError, struct.error) as error:
+            raise cannot_serialize(name, value, str(error)) from error
+        if type(value.window) is Window:  # something else may change
+            last = (value.window, times)
+        return times
+
+    return written
 
 
 def time_windowed(inner: Serde[K], size_ms: int | timedelta) -> WindowedSerde[K]:

@@ -21,7 +21,6 @@ from kafka_groups.records.changelog_batch import changelog_batch
 from kafka_groups.streams import SessionWindows, StreamsBuilder, TimeWindows, serdes
 from kafka_groups.streams.engines.lmdb_engine import LmdbEngine
 from kafka_groups.streams.engines.shared_memory import SharedEngine
-from kafka_groups.streams.processors.compile import LaterRefusal
 from kafka_groups.streams.processors.extractors import fail_on_invalid
 from kafka_groups.streams.runtime.gathered_records import LOADED_RECORDS
 from kafka_groups.streams.runtime.settings import WorkerSettings
@@ -69,7 +68,7 @@ class _NoSinks:
         timestamp_ms: int,
         headers: Headers,
         partition: int | None,
-        later: LaterRefusal | None = None,
+        later: object = None,
     ) -> None:
         """Refuse."""
         raise AssertionError(topic, key, value, timestamp_ms, headers, partition, later)

@@ -282,7 +282,7 @@ class GlobalStores:
     def _process(self, place: TopicPartition, records: list[FetchedRecord], wall_ms: int) -> None:
         task = self._tasks[place.topic]
         task.add(place.topic, records, place.partition)
-        while task.process(wall_ms):
+        while task.process_slice(wall_ms, len(records)):
             pass
         task.flush()
         if place.topic in self._kept:

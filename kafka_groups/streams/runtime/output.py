@@ -8,7 +8,7 @@ from attrs import frozen
 from kafka_groups.errors import KafkaGroupsError, UnknownTopicOrPartitionError
 from kafka_groups.net.clock import Clock
 from kafka_groups.records.interface import DataPlane, UnwrittenRecord
-from kafka_groups.streams.processors.compile import LaterRefusal
+from kafka_groups.streams.processors.surroundings import LaterRefusal, decided
 from kafka_groups.streams.runtime.refused_batches import refused_together
 from kafka_groups.streams.runtime.task_timeout import TaskTimeout
 from kafka_groups.streams.state.state_store import ChangelogRecord
@@ -66,9 +66,11 @@ class WorkerOutput:
             KafkaGroupsError: The brokers refused, or did not answer for `task.timeout.ms`.
         """
         count = self._counts.get(topic)
+        if count is not None:
+            return count
         # A topic that was just created is found a second later at the latest, without a question for each record until
         # then.
-        if count is None and self._clock.now_ms() >= self._missing.get(topic, 0):
+        if self._clock.now_ms() >= self._missing.get(topic, 0):
             count = self._asked(topic)
         if count is None:
             self._missing.setdefault(topic, self._clock.now_ms() + _MISSING_MS)
@@ -154,10 +156,10 @@ class WorkerOutput:
     def _is_retried(self, record: UnwrittenRecord) -> bool:
         """Ask about a record, and write it again if so decided."""
         topic, key, value, timestamp_ms, headers, partition, error, origin = record
-        decide = cast("LaterRefusal", origin)
-        is_retried = decide(error, topic, (key, value, timestamp_ms, headers)) is ErrorResponse.RETRY
+        later = cast("LaterRefusal", origin)
+        is_retried = decided(later, error, topic, (key, value, timestamp_ms, headers)) is ErrorResponse.RETRY
         if is_retried:
-            self._write(topic, key, value, timestamp_ms, headers, partition, decide)
+            self._write(topic, key, value, timestamp_ms, headers, partition, later)
         return is_retried
 
     def log(self, topic: str, partition: int, records: Iterable[ChangelogRecord]) -> None:

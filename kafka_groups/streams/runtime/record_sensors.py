@@ -6,9 +6,10 @@ from attrs import define, field
 
 from kafka_groups.client.windows import Windows
 from kafka_groups.net.clock import Clock
+from kafka_groups.streams.state.state_store import RawRecord
 from kafka_groups.streams.tasks.queues import PartitionQueue
 from kafka_groups.streams.tasks.stream_task import StreamTask
-from kafka_groups.types import FetchedRecord, Headers
+from kafka_groups.types import Headers
 
 __all__ = ["RecordSensors", "measure_records"]
 
@@ -52,7 +53,7 @@ def measure_records(
     step, topic_bytes = queue.step, len(queue.topic.encode())
 
     def measured(key: Any, value: Any, timestamp_ms: int, headers: Headers) -> None:
-        size_bytes, now_ms = topic_bytes + _size(queue.raw), clock.now_ms()
+        size_bytes, now_ms = topic_bytes + _size(task.record.raw, headers), clock.now_ms()
         sensors.took(size_bytes, clock.wall_ms() - timestamp_ms, now_ms)
         lateness.record(task.stream_time_ms - timestamp_ms, now_ms)
         step(key, value, timestamp_ms, headers)
@@ -60,8 +61,8 @@ def measure_records(
     queue.step = measured
 
 
-def _size(record: FetchedRecord | None) -> int:
+def _size(record: RawRecord | None, headers: Headers) -> int:
     if record is None:
         raise RuntimeError("a task processes a record that no partition has")
-    headers = sum(len(name.encode()) + len(value or b"") for name, value in record.headers)
-    return _NUMBERS_BYTES + len(record.key or b"") + len(record.value or b"") + headers
+    header_bytes = sum(len(name.encode()) + len(value or b"") for name, value in headers)
+    return _NUMBERS_BYTES + len(record.key or b"") + len(record.value or b"") + header_bytes

@@ -454,11 +454,14 @@ class StreamsWorker:
         return done
 
     def _process_task(self, task: OwnedTask) -> int:
-        wall_ms, now_ms, process = self._clock.wall_ms(), self._clock.now_ms(), task.task.process
+        wall_ms, now_ms, wanted = self._clock.wall_ms(), self._clock.now_ms(), task.slice.records
         # With a single partition there is nothing to wait for, so the order of partitions needs no check.
-        single, wanted = len(task.inputs) == 1, task.slice.records
+        if len(task.inputs) == 1:
+            done = task.task.process_slice(wall_ms, wanted)
+            task.is_dirty |= done > 0
+            return done
         for count in range(wanted):
-            if not (single or self._may_process(task, now_ms)) or not process(wall_ms):
+            if not self._may_process(task, now_ms) or not task.task.process(wall_ms):
                 return count
             task.is_dirty = True
             if task.task.is_commit_requested:

@@ -86,6 +86,11 @@ class RecordContext:
     raw: RawRecord | None = None
     is_latest: bool = True
 
+    def clear(self, timestamp_ms: int) -> None:
+        """Forget the record: processors see a time, and neither a place nor headers (StreamTask.punctuate in Kafka)."""
+        self.topic, self.partition, self.offset = None, -1, -1
+        self.timestamp_ms, self.headers, self.raw = timestamp_ms, (), None
+
 
 def _uncounted(_store: str, _reason: str) -> None:
     """Count nothing: only tasks put rows into stores."""

@@ -4,7 +4,6 @@ KIP-1034 names the headers. Their values are text, also those of numbers. The te
 could be larger than any topic takes.
 """
 
-from functools import partial
 from typing import Protocol
 
 from attrs import evolve, frozen
@@ -12,7 +11,7 @@ from attrs import evolve, frozen
 from kafka_groups.errors import KafkaGroupsError, MessageTooLargeError
 from kafka_groups.errors.texts import named, sentences, text_of, traceback_of
 from kafka_groups.streams.errors import StreamsError
-from kafka_groups.streams.processors.compile import LaterRefusal
+from kafka_groups.streams.processors.surroundings import LaterRefusal
 from kafka_groups.streams.tasks.error_context import ErrorContext, ErrorResponse
 from kafka_groups.streams.tasks.record_refusals import cure_of
 from kafka_groups.types import Headers
@@ -93,14 +92,13 @@ class DeadLetterWriter:
 
     def _write(self, topic: str, letter: DeadLetter, origin: tuple[str, str], *, is_short: bool) -> None:
         # The texts are kept until brokers answer, and not the error, which would keep the frames of its traceback.
-        refused = partial(self._refused, letter, origin, is_short)
+        # A short one that is refused later fails with the next commit, as there is nothing left to try.
+        later = (self._refused, letter, origin, is_short) if self._refuses_later and not is_short else None
         try:
-            record = topic, letter.key, letter.value, letter.timestamp_ms, letter.headers, None
-            # A short one that is refused later fails with the next commit, as there is nothing left to try.
-            self._sink.send(*record, refused) if self._refuses_later and not is_short else self._sink.send(*record)
+            self._sink.send(topic, letter.key, letter.value, letter.timestamp_ms, letter.headers, None, later)
         except KafkaGroupsError as failure:
             # The producer may refuse the letter at once, or the brokers later: one function decides about both.
-            refused(failure, topic)
+            self._refused(letter, origin, is_short, failure, topic)
 
     def _refused(
         self,

@@ -1,14 +1,12 @@
 """Decisions about exceptions of the user's code and records that cannot be read or written; dropped records."""
 
 import logging
-from functools import partial
 from typing import Any
 
 from kafka_groups.errors import DeliveryFailedError, KafkaGroupsError
 from kafka_groups.errors.texts import named, represented, sentences, text_of
 from kafka_groups.functions import has_wrong_arguments
 from kafka_groups.streams.errors import StreamsError
-from kafka_groups.streams.processors.compile import LaterRefusal
 from kafka_groups.streams.state.state_store import RawRecord, RecordContext
 from kafka_groups.streams.tasks.dead_letters import DeadLetterSink, DeadLetterWriter
 from kafka_groups.streams.tasks.error_context import ErrorContext, ErrorHandler, ErrorHandlers, ErrorResponse
@@ -86,6 +84,7 @@ class TaskFailures:
 
     Attributes:
         dropped_records: The records that operators, sources and handlers dropped.
+        keeps_raw: Whether a decision about a refused record needs the raw record from which it follows.
     """
 
     def __init__(
@@ -102,6 +101,10 @@ class TaskFailures:
         self._handlers = handlers
         self._dead_letters = DeadLetterWriter(sink, handlers.dead_letter_topic, refuses_later=refuses_later)
         self.dropped_records = DroppedRecords(task_id)
+        # Java drops the raw record before the producer answers, to save memory
+        # (RecordCollectorImpl.freeRawInputRecordFromContext). Here a handler of late refusals still gets it, also for
+        # dead letters. Without a handler, nobody needs it.
+        self.keeps_raw = handlers.production is not None
 
     def processing(self, node: str, error: Exception, record: tuple[Any, Any, int, Headers]) -> None:
         """Raise, or return to skip the record."""
@@ -179,16 +182,7 @@ class TaskFailures:
             raise StreamsError(sentences(text + named(error), *advice)) from error
         return response
 
-    def later(self, node: str) -> LaterRefusal:
-        """Return the function that decides about the record that a sink writes now, if brokers refuse it later."""
-        now = self._record
-        # Java drops the raw record before the producer answers, to save memory
-        # (RecordCollectorImpl.freeRawInputRecordFromContext). Here a handler of late refusals still gets it, also for
-        # dead letters.
-        raw = None if self._handlers.production is None else now.raw  # only a handler needs it
-        return partial(self._refused, node, now.topic, now.partition, now.offset, raw)
-
-    def _refused(  # noqa: PLR0913, PLR0917 - what `later` has kept, and the refusal
+    def refused(  # noqa: PLR0913, PLR0917 - where the record comes from, and the refusal
         self,
         node: str,
         source_topic: str | None,
@@ -199,6 +193,10 @@ class TaskFailures:
         topic: str,
         record: tuple[Any, Any, int, Headers],
     ) -> ErrorResponse:
+        """Decide about a record of a sink that brokers have refused after the task has gone on.
+
+        Raise, or return RETRY to write it again, or another response to skip it.
+        """
         source = RecordContext(source_topic, partition, offset, raw=raw)
         # There are three cases, as in RecordCollectorImpl.recordSendError. The first is an error that is not about this
         # record, such as a fenced producer: no answer of a handler could help, and nothing more can be written.

@@ -22,9 +22,14 @@ class Punctuation:
 
 
 class Schedule:
-    """The punctuations of one clock."""
+    """The punctuations of one clock.
+
+    Attributes:
+        is_used: True once there has been one.
+    """
 
     def __init__(self) -> None:
+        self.is_used = False
         # What is due together is called in the order of Java's queue, in which equal times have an order, too.
         self._waiting: JavaQueue[Punctuation] = JavaQueue(lambda each: each.next_ms)
 
@@ -34,6 +39,7 @@ class Schedule:
 
     def add(self, interval_ms: int, callback: Callable[[int], None], first_ms: int) -> Punctuation:
         """Schedule a function: at `first_ms`, and at multiples of the interval after it."""
+        self.is_used = True
         punctuation = Punctuation(interval_ms, callback, first_ms)
         self._waiting.offer(punctuation)
         return punctuation

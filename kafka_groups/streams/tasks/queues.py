@@ -3,42 +3,58 @@
 from collections import deque
 from collections.abc import Callable
 from operator import index
-from typing import Any, NamedTuple
+from typing import Any, Protocol
 
 from kafka_groups.streams.errors import StreamsError
 from kafka_groups.streams.processors.changes import change_deserializer
 from kafka_groups.streams.processors.extractors import KEEP_VALID
+from kafka_groups.streams.state.state_store import RecordContext
 from kafka_groups.streams.tasks.failures import TaskFailures
+from kafka_groups.streams.tasks.punctuation import Schedule
 from kafka_groups.streams.topology.nodes import NodeStep, SourceNode, TimestampExtractor
 from kafka_groups.streams.topology.records import Record, SourceRecord
-from kafka_groups.types import FetchedRecord, Headers, TopicPartition
+from kafka_groups.types import FetchedRecord, TopicPartition
 
-__all__ = ["Head", "PartitionQueue"]
+__all__ = ["HeadRecord", "PartitionQueue", "QueueTask"]
 
 _NO_TIME = -1
 
+HeadRecord = tuple[FetchedRecord, Any, Any, int]
+"""A record as its partition has it, with its key, its value and the timestamp that the extractor gave it."""
 
-class Head(NamedTuple):
-    """The next record of a queue."""
 
-    offset: int
-    key: Any
-    value: Any
-    timestamp_ms: int
-    headers: Headers
+class QueueTask(Protocol):
+    """A task, as its queues see it.
+
+    Attributes:
+        record: The record that it processes.
+        stream_time_ms: The highest timestamp that it has taken.
+        stream_schedule: What it calls by stream time.
+        is_commit_requested: Whether a processor has asked for a commit.
+    """
+
+    record: RecordContext
+    stream_time_ms: int
+    stream_schedule: Schedule
+    is_commit_requested: bool
+
+    def punctuate_stream_time(self) -> None:
+        """Call what is due by stream time."""
 
 
 class PartitionQueue:
-    """The records of one partition. Only the first is decoded, as its timestamp decides when its turn is.
+    """The records of one partition, which are decoded one by one.
+
+    A task with several queues decodes the first of each, as its timestamp decides when its turn is. A task with a
+    single queue decodes a record when it processes it.
 
     Attributes:
         partition: The partition.
         topic: Its topic.
         step: What to do with a record.
         time_ms: The highest timestamp so far, or -1.
-        position: The offset after the last record that was taken or skipped.
+        position: The offset after the last record that was processed or skipped.
         node: The name of its source node.
-        raw: The record that was decoded last, as the partition has it: the one that `take` returns.
     """
 
     def __init__(
@@ -56,11 +72,10 @@ class PartitionQueue:
         self.step = step
         self.time_ms = _NO_TIME
         self.position: int | None = None
-        self.raw: FetchedRecord | None = None
         self._source = source
         self._added = 0
         self._waiting: deque[FetchedRecord] = deque()
-        self._head: Head | None = None
+        self._head: HeadRecord | None = None
         self._extractor = source.timestamp or extractor
         self._keeps_valid = self._extractor in KEEP_VALID
         self._failures = failures
@@ -85,62 +100,120 @@ class PartitionQueue:
         """The number of records that were taken or skipped."""
         return self._added - len(self)
 
-    def head(self) -> Head | None:
-        """Return the next record, or None. Records that are skipped are taken away."""
-        head, waiting = self._head, self._waiting
-        while head is None and waiting:
-            # Only the head is decoded (RecordQueue.updateHead in Kafka). A record that is dropped gives way to the next
-            # one, so that the queue never shows a head that cannot be processed.
-            head = self._head = self._decoded(waiting.popleft())
-        return head
+    def head(self) -> HeadRecord | None:
+        """Decode the next record and return it, or None if there is none. Records that are skipped are taken away."""
+        # Only the head is decoded (RecordQueue.updateHead in Kafka). A record that is dropped gives way to the next
+        # one, so that the queue never shows a head that cannot be processed.
+        while self._head is None and self._waiting:
+            self._head = self._decoded(self._waiting.popleft())
+        return self._head
 
-    def take(self) -> Head | None:
-        """Take the next record away, and return it, or None if there is none."""
-        head = self.head() if self._head is None else self._head
-        if head is None:
-            return None
-        self._head = None
+    def process_head(self, task: QueueTask) -> None:
+        """Process the record that `head` has returned, and what is due by stream time after it."""
+        if self._head is None:
+            raise RuntimeError("a task takes a record that is not decoded")
+        (raw, key, value, timestamp_ms), self._head = self._head, None
         # The partition's time never goes back: late records are processed, and do not change it (RecordQueue.poll).
-        self.position = head.offset + 1
-        self.time_ms = max(self.time_ms, head.timestamp_ms)
-        return head
+        self.time_ms = max(self.time_ms, timestamp_ms)
+        task.stream_time_ms = max(task.stream_time_ms, timestamp_ms)
+        record = task.record
+        record.topic, record.partition, record.offset = self.topic, self.partition.partition, raw.offset
+        record.timestamp_ms, record.headers, record.raw = timestamp_ms, raw.headers, raw
+        try:
+            self.step(key, value, timestamp_ms, raw.headers)
+            if task.stream_schedule.is_used:
+                task.punctuate_stream_time()
+            self.position = raw.offset + 1
+        finally:
+            record.clear(task.stream_time_ms)
 
-    def _decoded(self, record: FetchedRecord) -> Head | None:
-        self.raw = record
-        offset, key_bytes, value_bytes, timestamp_ms, headers = record
+    def process(self, task: QueueTask, most: int) -> int:
+        """Process up to so many records, and what is due by stream time after each. Return their number.
+
+        Stops behind a record that asks for a commit. If one fails, the position is that of the failed record.
+        """
+        if self._head is not None and most:
+            self.process_head(task)
+            return 1 if task.is_commit_requested else 1 + self.process(task, most - 1)
+        # This loop and the steps of the nodes are most of what a record costs, so it calls nothing else for a usual
+        # record.
+        record, schedule, step, time_ms = task.record, task.stream_schedule, self.step, self.time_ms
+        topic, partition, waiting = self.topic, self.partition.partition, self._waiting
+        read_key, read_value, keeps_valid = self._read_key, self._read_value, self._keeps_valid
+        count, passed = 0, None
+        try:
+            while count < most and waiting:
+                raw = waiting.popleft()
+                offset, key_bytes, value_bytes, timestamp_ms, headers = raw
+                try:
+                    key = None if key_bytes is None else read_key(key_bytes, headers)
+                    value = None if value_bytes is None else read_value(value_bytes, headers)
+                except Exception as error:  # a deserializer may raise anything: the handler decides
+                    self._undecodable(raw, error)
+                    passed = offset
+                    continue
+                # The ready extractors look at negative timestamps only, so most records need no call.
+                if timestamp_ms < 0 or not keeps_valid:
+                    timestamp_ms = self._timestamp_of(raw, key, value)
+                    if timestamp_ms < 0:
+                        passed = offset
+                        continue
+                # Stream time advances before the record is processed, so that processors see it
+                # (PartitionGroup.nextRecord). It is never behind the time of a partition.
+                if timestamp_ms > time_ms:
+                    self.time_ms = time_ms = timestamp_ms
+                    task.stream_time_ms = max(task.stream_time_ms, timestamp_ms)
+                record.topic, record.partition, record.offset = topic, partition, offset
+                record.timestamp_ms, record.headers, record.raw = timestamp_ms, headers, raw
+                step(key, value, timestamp_ms, headers)
+                if schedule.is_used:
+                    task.punctuate_stream_time()
+                passed = offset
+                count += 1
+                if task.is_commit_requested:
+                    break
+        finally:
+            if passed is not None:
+                self.position = passed + 1
+            record.clear(task.stream_time_ms)
+        return count
+
+    def _decoded(self, raw: FetchedRecord) -> HeadRecord | None:
+        offset, key_bytes, value_bytes, timestamp_ms, headers = raw
         try:
             # A null stays null, and no deserializer is asked. Java asks it (SourceNode.deserializeKey), and its own
             # deserializers return null for null.
             key = None if key_bytes is None else self._read_key(key_bytes, headers)
             value = None if value_bytes is None else self._read_value(value_bytes, headers)
-        except Exception as error:
-            # A deserializer may raise anything. The application's handler decides, as in
-            # RecordDeserializer.deserialize; if it skips the record, the offset is committed past it. For that, Java
-            # puts a CorruptedRecord in the place of the head (RecordQueue.updateHead).
-            given = Record(key_bytes, value_bytes, timestamp_ms, headers)
-            self._failures.deserialization(self._source.name, error, self.partition, offset, given)
+        except Exception as error:  # a deserializer may raise anything: the handler decides
+            self._undecodable(raw, error)
             self.position = offset + 1
             return None
-        # The ready extractors look at negative timestamps only, so most records need no call.
-        if timestamp_ms >= 0 and self._keeps_valid:
-            return Head(offset, key, value, timestamp_ms, headers)
-        return self._timed(record, key, value)
+        if timestamp_ms < 0 or not self._keeps_valid:
+            timestamp_ms = self._timestamp_of(raw, key, value)
+            if timestamp_ms < 0:
+                self.position = offset + 1
+                return None
+        return raw, key, value, timestamp_ms
 
-    def _timed(self, record: FetchedRecord, key: Any, value: Any) -> Head | None:
-        """Return the record with the time that the extractor gives it."""
+    def _undecodable(self, raw: FetchedRecord, error: Exception) -> None:
+        """Raise, or return to skip a record that cannot be decoded."""
+        # The application's handler decides, as in RecordDeserializer.deserialize; if it skips the record, the offset is
+        # committed past it. For that, Java puts a CorruptedRecord in the place of the head (RecordQueue.updateHead).
+        given = Record(raw.key, raw.value, raw.timestamp_ms, raw.headers)
+        self._failures.deserialization(self._source.name, error, self.partition, raw.offset, given)
+
+    def _timestamp_of(self, raw: FetchedRecord, key: Any, value: Any) -> int:
+        """Return the time that the extractor gives a record. It is dropped if that is negative."""
         topic, partition = self.partition.topic, self.partition.partition
-        given = SourceRecord(
-            topic, partition, record.offset, key, value, record.timestamp_ms, record.headers, self._wall_ms()
-        )
+        given = SourceRecord(topic, partition, raw.offset, key, value, raw.timestamp_ms, raw.headers, self._wall_ms())
         # The extractor gets the partition's time up to the record before, which UsePartitionTimeOnInvalidTimestamp in
         # Kafka returns in place of a negative timestamp.
         timestamp_ms = self._extracted(given)
         # A negative timestamp drops the record without asking a handler (RecordQueue.updateHead).
         if timestamp_ms < 0:
-            self._failures.skipped(self._source.name, "its timestamp is negative", self.partition, record.offset)
-            self.position = record.offset + 1
-            return None
-        return Head(record.offset, key, value, timestamp_ms, record.headers)
+            self._failures.skipped(self._source.name, "its timestamp is negative", self.partition, raw.offset)
+        return timestamp_ms
 
     def _extracted(self, given: SourceRecord) -> int:
         try:

@@ -9,7 +9,8 @@ from attrs import frozen
 
 from kafka_groups.records.changelog_batch import ChangelogBatch
 from kafka_groups.streams.errors import StreamsError
-from kafka_groups.streams.processors.compile import Collector, Surroundings, compile_group
+from kafka_groups.streams.processors.compile import compile_group
+from kafka_groups.streams.processors.surroundings import Collector, Surroundings
 from kafka_groups.streams.state.engine import NO_POSITIONS, Engine, Positions
 from kafka_groups.streams.state.opened_state import open_state
 from kafka_groups.streams.state.position import input_notes
@@ -97,6 +98,7 @@ class StreamTask:
         queues: The queues of its partitions, by topic and partition.
         record: The record that it processes.
         stream_time_ms: The highest timestamp that it has taken, or -1.
+        stream_schedule: What it calls by stream time.
         wall_ms: The last wall-clock time that it got.
         is_commit_requested: Whether a processor has asked for a commit. The one who commits resets it.
         unlogged_stores: The names of the stores on disk of which there is no other copy.
@@ -122,7 +124,7 @@ class StreamTask:
         self._flushed_bytes = 0
         self._engine = engine
         self._settings = settings
-        self._stream_schedule, self._wall_schedule = Schedule(), Schedule()
+        self.stream_schedule, self._wall_schedule = Schedule(), Schedule()
         self._failures = TaskFailures(
             task_id, self.record, settings.handlers, collector, refuses_later=collector.refuses_later
         )
@@ -290,7 +292,7 @@ class StreamTask:
         """The timestamp of the record that `process` would take, or None."""
         if self._only_queue is not None:
             head = self._only_queue.head()
-            return None if head is None else head.timestamp_ms
+            return None if head is None else head[3]
         if self._filled:
             self._offer_filled()
         return self._earliest.time_ms
@@ -298,29 +300,42 @@ class StreamTask:
     def process(self, wall_ms: int) -> bool:
         """Process the record with the lowest timestamp. Return False if there is none."""
         self.wall_ms = wall_ms
-        chosen = self._next_queue() if self._only_queue is None else self._only_queue
-        taken = None if chosen is None else chosen.take()
-        # The head may have been dropped since the queue was chosen, for example by the deserialization handler. Then
-        # nothing was processed, and the caller asks again later.
-        if chosen is None or taken is None:
+        if self._only_queue is not None:
+            return self._only_queue.process(self, 1) > 0
+        chosen = self._next_queue()
+        if chosen is None:
             return False
-        offset, key, value, timestamp_ms, headers = taken
         # It is offered again before the record is processed, behind queues with the same timestamp, as in
         # PartitionGroup.nextRecord. Its next head is decoded only when the next record is chosen, whereas Java decodes
         # it here; an error of the next record thus never prevents this one.
-        if chosen is not self._only_queue and chosen:
+        if len(chosen) > 1:
             self._filled.append(chosen)
-        # Stream time advances before the record is processed, so that processors see it (PartitionGroup.nextRecord).
-        self.stream_time_ms = max(self.stream_time_ms, timestamp_ms)
-        record = self.record
-        record.topic, record.partition, record.offset = chosen.topic, chosen.partition.partition, offset
-        record.timestamp_ms, record.headers, record.raw = timestamp_ms, headers, chosen.raw
-        chosen.step(key, value, timestamp_ms, headers)
-        # Punctuation by stream time follows each record, as in Kafka's TopologyTestDriver. A Java thread punctuates
-        # after several records of a task (StreamThread.runOnceWithoutProcessingThreads), so there the number of calls
-        # depends on how many records it takes at once.
-        self._punctuate(self._stream_schedule, self.stream_time_ms)
+        chosen.process_head(self)
         return True
+
+    def process_slice(self, wall_ms: int, most: int) -> int:
+        """Process up to so many records in the order of their timestamps, and return their number.
+
+        Stops behind a record that asks for a commit.
+        """
+        self.wall_ms = wall_ms
+        if self._only_queue is not None:
+            return self._only_queue.process(self, most)
+        for count in range(most):
+            if not self.process(wall_ms):
+                return count
+            if self.is_commit_requested:
+                return count + 1
+        return most
+
+    def punctuate_stream_time(self) -> None:
+        """Call what is due by stream time.
+
+        That follows each record, as in Kafka's TopologyTestDriver. A Java thread punctuates after several records of a
+        task (StreamThread.runOnceWithoutProcessingThreads), so there the number of calls depends on how many records it
+        takes at once.
+        """
+        self._punctuate(self.stream_schedule, self.stream_time_ms)
 
     def punctuate_wall_clock(self, wall_ms: int) -> bool:
         """Call what is due by wall-clock time. Return whether anything was."""
@@ -332,7 +347,7 @@ class StreamTask:
     ) -> Punctuation:
         """Call a function again and again."""
         is_stream_time = clock is PunctuationType.STREAM_TIME
-        schedule = self._stream_schedule if is_stream_time else self._wall_schedule
+        schedule = self.stream_schedule if is_stream_time else self._wall_schedule
         now_ms = self.stream_time_ms if is_stream_time else self.wall_ms
         # A call by wall-clock time is first due when an interval has passed (StreamTask.schedule).
         if start_ms is None:
@@ -451,14 +466,11 @@ class StreamTask:
                     self._filled.appendleft(queue)
                 raise
             if head is not None:
-                self._earliest.offer(head.timestamp_ms, queue)
+                self._earliest.offer(head[3], queue)
 
     def _punctuate(self, schedule: Schedule, now_ms: int) -> bool:
-        record = self.record
-        # A punctuation is about no record of a topic: processors see its time, and neither a place nor headers
-        # (StreamTask.punctuate in Kafka).
-        record.topic, record.partition, record.offset = None, _NO_TIME, _NO_TIME
-        record.timestamp_ms, record.headers, record.raw = now_ms, (), None
+        # A punctuation is about no record of a topic.
+        self.record.clear(now_ms)
         return bool(schedule) and schedule.run(now_ms)
 
     def _queue(self, partition: TopicPartition) -> PartitionQueue:

@@ -25,9 +25,13 @@ class WindowedPartitioner:
 
     Args:
         serde: The serde of the windowed keys.
+
+    Attributes:
+        serde: The same.
     """
 
     def __init__(self, serde: WindowedSerde[Any]) -> None:
+        self.serde = serde
         self._inner = serde.inner
         self._serializers: dict[str, BoundSerializer[Any]] = {}
 

@@ -8,6 +8,7 @@ import pytest
 from kafka_groups import serdes
 from kafka_groups.errors import ConfigurationError, DeserializationError, SerializationError
 from kafka_groups.serdes import Serde, Window, Windowed
+from kafka_groups.serdes.windowed import WindowedSerde, window_writer
 from tests.unit.serdes.calling import read, write
 
 MAX_MS = 2**63 - 1
@@ -133,3 +134,35 @@ def test_windowed_keys_change_as_little_as_their_keys() -> None:
 
 def test_windowed_keys_look_as_in_java() -> None:
     assert str(Windowed("ann", Window(0, 60_000))) == "[ann@0/60000]"
+
+
+SESSIONS = [Window(5, 258), Window(5, 5), Window(6, 258)]
+MINUTES = [Window(0, 60_000), Window(60_000, 120_000)]
+
+
+@pytest.mark.parametrize(("serde", "key", "windows"), [(SESSION, 7, SESSIONS), (MINUTE, "ann", MINUTES)])
+def test_windows_alone_have_the_bytes_that_they_have_in_keys(
+    serde: WindowedSerde[Any], key: Any, windows: list[Window]
+) -> None:
+    written = window_writer(serde)
+    for window in (*windows, windows[0], windows[0], *reversed(windows)):
+        whole = write(serde, Windowed(key, window))
+        assert write(serde.inner, key) + written(Windowed(key, window)) == whole
+
+
+def test_a_window_that_is_no_window_is_written_as_it_is_now() -> None:
+    written, changing = window_writer(MINUTE), [0, 60_000]
+    for start_ms in (0, 60_000):
+        changing[:] = start_ms, start_ms + 60_000
+        assert written(Windowed("ann", changing)) == start_ms.to_bytes(8, "big")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("key", ["ann", None, Windowed("ann", Window(0, 1)), Windowed("ann", Window(-60_000, 0))])
+def test_windows_that_are_refused_in_keys_are_refused_alone(key: Any) -> None:
+    with pytest.raises(SerializationError) as in_keys:
+        write(MINUTE, key)
+    written = window_writer(MINUTE)
+    for _ in range(2):
+        with pytest.raises(SerializationError) as alone:
+            written(key)
+        assert str(alone.value) == str(in_keys.value)

@@ -1,10 +1,11 @@
 """Slices are as long as a turn allows, and slow records do not delay commits."""
 
-from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from kafka_groups.streams.runtime.assigned import Slice
+from kafka_groups.streams.topology.nodes import NodeStep
 from kafka_groups.types import TaskId, TopicPartition
 from tests.unit.streams.runtime.counting import Process, brokers
 
@@ -58,14 +59,13 @@ async def test_slow_records_are_committed_one_by_one_and_all_tasks_have_their_tu
 
 def slow(process: Process) -> None:
     for partition in range(3):
-        task = process.worker.tasks[TaskId("0", partition)].task
-        take = task.process
+        queue = process.worker.tasks[TaskId("0", partition)].task.queues["words", partition]
 
-        def after_a_second(wall_ms: int, take: Callable[[int], bool] = take) -> bool:
+        def after_a_second(*record: Any, step: NodeStep = queue.step) -> None:
             process.clock.advance(1_000)
-            return take(wall_ms)
+            step(*record)
 
-        task.process = after_a_second  # type: ignore[method-assign]
+        queue.step = after_a_second
 
 
 def done(process: Process, places: list[TopicPartition]) -> list[int]:

@@ -19,6 +19,7 @@ from kafka_groups.streams import (
     StreamsError,
     Topology,
 )
+from kafka_groups.streams.processors.surroundings import decided
 from kafka_groups.streams.state.state_store import RecordContext
 from kafka_groups.streams.tasks.error_context import ErrorHandlers
 from kafka_groups.streams.tasks.failures import TaskFailures
@@ -173,11 +174,11 @@ def test_a_dead_letter_that_brokers_refuse_later_is_written_without_its_tracebac
     failures = TaskFailures(TaskId("0", 0), context, handlers, Sink(), refuses_later=True)
     failures.processing("node", ValueError("bad"), ("k", "v", 7, ()))
     later = sent[0][-1]
-    assert later(MessageTooLargeError("large"), "dead", sent[0][1:5]) is ErrorResponse.RESUME
+    assert decided(later, MessageTooLargeError("large"), "dead", sent[0][1:5]) is ErrorResponse.RESUME
     assert [len(record[4]) for record in sent] == [6, 5]
-    assert len(sent[1]) == len(sent[0]) - 1
+    assert sent[1][-1] is None
     with pytest.raises(StreamsError, match="about node at in-0 offset 3 cannot be written to dead: NetworkError: gone"):
-        later(NetworkError("gone"), "dead", sent[0][1:5])
+        decided(later, NetworkError("gone"), "dead", sent[0][1:5])
 
 
 class Ticking(Processor[str, str, str, str]):
@@ -395,7 +396,7 @@ def test_a_dead_letter_of_a_punctuation_has_no_record() -> None:
     handlers = ErrorHandlers(processing=always(ErrorResponse.DEAD_LETTER), dead_letter_topic="dead")
     failures = TaskFailures(TaskId("0", 0), RecordContext(), handlers, Sink())
     failures.processing("node", ValueError("bad"), ("k", "v", 7, ()))
-    ((topic, key, value, timestamp_ms, headers, partition),) = letters
+    ((topic, key, value, timestamp_ms, headers, partition, _later),) = letters
     assert (topic, key, value, timestamp_ms, partition) == ("dead", None, None, 7, None)
     assert dict(headers)["__streams.errors.topic"] is None  # type: ignore[call-overload]
     assert dict(headers)["__streams.errors.offset"] == b"-1"  # type: ignore[call-overload]
