@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import math
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Concatenate, ParamSpec, TypeVar
@@ -79,6 +80,13 @@ class TimeWindows:
         """The time for which a store must keep a window after its start."""
         return self.size_ms + self.grace_ms
 
+    @property
+    def grid_ms(self) -> int:
+        """The distance of the times between which records have the same windows."""
+        # Windows start at multiples of the advance, and end a size later. A program's own definition may do otherwise.
+        is_own = type(self).windows_for is not TimeWindows.windows_for
+        return 1 if is_own else math.gcd(self.advance_ms, self.size_ms)
+
     def windows_for(self, timestamp_ms: int) -> list[Window]:
         """Return the windows that contain a time, in the order of their starts."""
         advance_ms, size_ms = self.advance_ms, self.size_ms
@@ -111,6 +119,11 @@ class UnlimitedWindows:
 
     def __repr__(self) -> str:
         return f"<UnlimitedWindows from {self.start_ms}>"
+
+    @property
+    def grid_ms(self) -> int:
+        """The distance of the times between which records have the same windows."""
+        return self.start_ms or MAX_MS
 
     def windows_for(self, timestamp_ms: int) -> list[Window]:
         """Return the window, if it contains a time."""

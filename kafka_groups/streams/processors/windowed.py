@@ -31,6 +31,10 @@ class FixedWindows(Protocol):
     def grace_ms(self) -> int:
         """The time after its end in which a window still takes records."""
 
+    @property
+    def grid_ms(self) -> int:
+        """Records between two multiples of it have the same windows."""
+
     def windows_for(self, timestamp_ms: int) -> Iterable[Window]:
         """Return the windows that contain a time, in the order of their starts."""
 
@@ -56,15 +60,21 @@ class WindowedAggregate:
 
     def open(self, node: NodeContext) -> NodeStep:
         """Return the node's step in one task."""
-        state, failed, dropped = node.state(self.store), node.failed, node.dropped
+        state: WindowState = node.state(self.store)
+        failed, dropped = node.failed, node.dropped
         function = self.function.over(state)
         fold = function.fold
-        windows_for, grace_ms = self.windows.windows_for, self.windows.grace_ms
+        windows_for, grace_ms, grid_ms = self.windows.windows_for, self.windows.grace_ms, self.windows.grid_ms
         update = window_updates(node, state, function, on_close=self.on_close, send_old=self.send_old)
         close = closed_windows(node, state, self.windows.size_ms) if self.on_close else None
         time = node.time()
+        # Many records in a row have the same windows, which are kept: each with its start, its end, and the bytes of
+        # its start in the store.
+        kept_from_ms = kept_until_ms = 0
+        kept: list[tuple[Window, int, int, bytes]] = []
 
         def step(key: Any, value: Any, timestamp_ms: int, headers: Headers) -> None:
+            nonlocal kept_from_ms, kept_until_ms, kept
             # A record without a key belongs to no group. A null value is aggregated, as by KStreamWindowAggregate in
             # Kafka; aggregations without windows and those by sliding windows drop it.
             if key is None:
@@ -72,26 +82,30 @@ class WindowedAggregate:
                 return
             # Late is relative to the highest time that has reached this operator, not to the task's stream time, which
             # may be ahead by other inputs (AbstractKStreamTimeWindowAggregateProcessor.updateObservedStreamTime).
-            time.ms = stream_ms = max(time.ms, timestamp_ms)
+            time.ms = stream_ms = timestamp_ms if timestamp_ms > time.ms else time.ms
             closed_ms = stream_ms - grace_ms
             key_bytes = state.key_bytes(key)
-            for window in windows_for(timestamp_ms):
+            if not kept_from_ms <= timestamp_ms < kept_until_ms:
+                kept = [(each, *each, state.place(each.start_ms)) for each in windows_for(timestamp_ms)]
+                kept_from_ms = timestamp_ms // grid_ms * grid_ms
+                kept_until_ms = kept_from_ms + grid_ms
+            for window, start_ms, end_ms, place in kept:
                 # A hopping window that has closed does not take the record, while later windows of the same record may.
                 # Ends of these windows are exclusive, so a window that ends at the close time is closed
                 # (KStreamWindowAggregate.process in Kafka).
-                if window.end_ms <= closed_ms:
+                if end_ms <= closed_ms:
                     dropped(CLOSED)
                     continue
-                row = state.row(key_bytes, window.start_ms)
-                stored = state.stored(row)
+                row = key_bytes + place
+                stored = state.stored_at(start_ms, row)
                 try:
                     # The result has the highest timestamp of its records, so that a late record does not make it older.
                     aggregate, newest_ms = (None, timestamp_ms) if stored is None else state.decoded(stored)
                     aggregate = fold(key, value, aggregate)
-                    newest_ms = max(timestamp_ms, newest_ms)
+                    newest_ms = timestamp_ms if timestamp_ms > newest_ms else newest_ms
                     # A deletion is logged with the time of the record that causes it, as there is no value that would
                     # have a time (ChangeLoggingTimestampedWindowBytesStore.log in Kafka).
-                    state.put(row, aggregate, timestamp_ms if aggregate is None else newest_ms)
+                    state.put_at(start_ms, row, aggregate, timestamp_ms if aggregate is None else newest_ms)
                 except Exception as error:  # the user's functions and serdes may raise anything: the handler decides
                     # Windows of this record that were updated before stay updated, as in Java, where the exception
                     # leaves KStreamWindowAggregate.process.

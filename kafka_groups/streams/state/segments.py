@@ -176,24 +176,29 @@ class Segments:
                 committed: Rows = {} if table is None else dict(table.scan(b"", None))
                 yield {**committed, **split.get(number, {})}
 
-    def changes(self, rows: Rows, oldest_ms: int) -> Changes:
+    def changes(self, rows: Rows, oldest_ms: int, first_ms: int = 0, last_ms: int = MAX_MS) -> Changes:
         """Return changed rows by table, to be committed. Tables that have expired are deleted, and lose their rows.
 
         Args:
             rows: The rows.
             oldest_ms: The earliest time of a row that has not expired.
+            first_ms: The earliest time of these rows, or an earlier one.
+            last_ms: Their last time, or a later one.
         """
         first = oldest_ms // self._segment_ms
         expired = [number for number in self._tables if number < first]
         for number in expired:
             del self._tables[number]
-        split = {number: found for number, found in self._split(rows).items() if number >= first}
+        # Most often the rows are of one segment, and need not be looked at.
+        number = first_ms // self._segment_ms
+        changed = {number: rows} if rows and number == last_ms // self._segment_ms else self._split(rows)
+        split = {number: found for number, found in changed.items() if number >= first}
         if new := split.keys() - self._tables.keys():
             opened = {number: self._engine.table(self._name(number)) for number in new}
             self._tables = dict(sorted({**self._tables, **opened}.items()))
         return {**dict.fromkeys(map(self._name, expired)), **{self._name(at): found for at, found in split.items()}}
 
-    def _split(self, rows: Rows) -> dict[int, dict[bytes, bytes | None]]:
+    def _split(self, rows: Rows) -> Mapping[int, Rows]:
         split: dict[int, dict[bytes, bytes | None]] = {}
         unpack, place_bytes, segment_ms = _TIME.unpack_from, self.place_bytes, self._segment_ms
         for row, stored in rows.items():

@@ -18,6 +18,8 @@ __all__ = ["MAX_MS", "TimedRows", "oldest_kept"]
 
 EXPIRED = "its row in the store has expired"
 _TIME = struct.Struct(">q")
+_NO_TIMES = (MAX_MS, -1)
+"""The first and the last time of no rows."""
 
 
 def _note_of(name: str) -> str:
@@ -67,12 +69,16 @@ class TimedRows(StoreRows):
         self.oldest_ms = oldest_kept(surroundings.engine, name, retention_ms)
         self._kept_ms = self.oldest_ms  # what expires until the next commit can still be forwarded
         self._index: TimeIndex | None = None
+        self._changed_ms = _NO_TIMES
 
     def stored(self, key: bytes) -> bytes | None:
         """Return the bytes that the store has for a row, or None if there are none or they have expired."""
+        return self.stored_at(self.time_in(key), key)
+
+    def stored_at(self, time_ms: int, key: bytes) -> bytes | None:
+        """Do the same for a row of which the time is known."""
         # InMemoryWindowStore.fetch in Kafka also leaves out what has expired and has not been removed yet. Java's store
         # on disk drops whole segments, and shows such rows for longer.
-        time_ms: int = _TIME.unpack_from(key, len(key) - self.place_bytes)[0]
         if time_ms < self.oldest_ms:
             return None
         changes = self._table.changes
@@ -83,20 +89,28 @@ class TimedRows(StoreRows):
 
         If it has expired, only the changelog gets it, and it counts as a dropped record, as in Java.
         """
+        self.put_at(self.time_in(key), key, value, timestamp_ms, headers)
+
+    def put_at(self, time_ms: int, key: bytes, value: Any, timestamp_ms: int, headers: Headers = ()) -> None:
+        """Do the same with a row of which the time is known."""
+        # A row is noted with its first change since the last commit: later ones would note the same.
+        is_noted = key in self._table.changes
         super().put(key, value, timestamp_ms, headers)
+        if not is_noted:
+            self._note(time_ms, key)
         # InMemoryWindowStore.put in Kafka: the row is as old as the retention, or older, by the highest time that was
         # put. Java counts it in the task's dropped records.
-        if self._note(key) < self.oldest_ms:
+        if time_ms < self.oldest_ms:
             self._dropped(self.name, EXPIRED)
 
     def remove(self, key: bytes, timestamp_ms: int) -> None:
         """Delete a row. It does not count as dropped if it has expired."""
         super().put(key, None, timestamp_ms)
-        self._note(key)
+        self._note(self.time_in(key), key)
 
     def changes(self) -> Changes:
         """Return the changes since the last commit as the engine takes them, and drop what has expired with them."""
-        return self._segments.changes(self._table.changes, self.oldest_ms)
+        return self._segments.changes(self._table.changes, self.oldest_ms, *self._changed_ms)
 
     def notes(self) -> Notes:
         """Return the time of the store, which a later opening continues with."""
@@ -105,13 +119,14 @@ class TimedRows(StoreRows):
     def committed(self) -> None:
         """Forget the changes: the engine has them."""
         super().committed()
+        self._changed_ms = _NO_TIMES
         self._forget_expired()
 
     def restore(self, batch: ChangelogBatch) -> Changes:
         """Return what records of the changelog change in the committed state, and drop what has expired with it."""
         rows = self._restored(batch)
         for row in rows:
-            self._note(row)
+            self._note(self.time_in(row), row)
         self._forget_expired()
         return self._segments.changes(rows, self.oldest_ms)
 
@@ -140,12 +155,13 @@ class TimedRows(StoreRows):
     def _order(self, row: bytes) -> KeyedBytes:
         return row[: -self.place_bytes], row[-self.place_bytes :]
 
-    def _note(self, row: bytes) -> int:
-        time_ms: int = _TIME.unpack_from(row, len(row) - self.place_bytes)[0]
+    def _note(self, time_ms: int, row: bytes) -> None:
+        first_ms, last_ms = self._changed_ms
+        if not first_ms <= time_ms <= last_ms:
+            self._changed_ms = min(first_ms, time_ms), max(last_ms, time_ms)
         # The store's time is that of rows, and not of records: a window's start, or a session's end
         # (InMemoryWindowStore.put, InMemorySessionStore.put).
         oldest_ms = time_ms - self._retention_ms + 1
         self.oldest_ms = max(self.oldest_ms, oldest_ms)
         if self._index is not None:
             self._index.add(time_ms, row)
-        return time_ms

@@ -81,6 +81,10 @@ class WindowState(TimedRows):
         """Return the key with these bytes."""
         return self._read_key(key, ())
 
+    def place(self, start_ms: int) -> bytes:
+        """Return what follows the key in the row of a window."""
+        return _PLACE.pack(start_ms, 0)
+
     def row(self, key: bytes, start_ms: int) -> bytes:
         """Return the key of a window's row."""
         return key + _PLACE.pack(start_ms, 0)

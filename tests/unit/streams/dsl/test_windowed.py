@@ -1,10 +1,12 @@
 """Windowed aggregations, as the test driver runs them."""
 
+from collections import Counter
 from datetime import timedelta
 
 import pytest
 
 from kafka_groups import serdes
+from kafka_groups.serdes import Window
 from kafka_groups.streams import (
     EmitStrategy,
     KTable,
@@ -71,6 +73,38 @@ def test_a_late_record_still_counts_in_those_hopping_windows_that_are_open() -> 
         "[j@50/150]=1 at 120",
         "[j@100/200]=1 at 120",
         "[k@50/150]=1 at 60",
+    ]
+
+
+@pytest.mark.parametrize("advance_ms", [100, 50, 30])
+def test_records_whose_times_go_back_and_forth_count_in_their_own_windows(advance_ms: int) -> None:
+    windows = TimeWindows(SIZE, advance=timedelta(milliseconds=advance_ms), grace=timedelta(seconds=10))
+    times_ms = [0, 29, 30, 99, 100, 101, 5, 250, 99, 100, 269, 270, 250, 0]
+    builder = StreamsBuilder()
+    found = results(written(builder, windowed(builder, windows).count()), *(("k", "", each) for each in times_ms))
+    counts: Counter[str] = Counter()
+    expected = []
+    for at, time_ms in enumerate(times_ms):
+        for start_ms, end_ms in windows.windows_for(time_ms):
+            counts[key := f"[k@{start_ms}/{end_ms}]"] += 1
+            newest_ms = max(each for each in times_ms[: at + 1] if start_ms <= each < end_ms)
+            expected.append(f"{key}={counts[key]} at {newest_ms}")
+    assert found == expected
+
+
+def test_windows_of_a_program_s_own_may_begin_anywhere() -> None:
+    class Own(TimeWindows):
+        def windows_for(self, timestamp_ms: int) -> list[Window]:
+            return [Window(0, 10)] if timestamp_ms < 10 else [Window(10, 25), Window(timestamp_ms, 25)]
+
+    builder = StreamsBuilder()
+    table = windowed(builder, Own(SIZE, grace=GRACE)).count()
+    assert results(written(builder, table), ("k", "", 9), ("k", "", 12), ("k", "", 13)) == [
+        "[k@0/10]=1 at 9",
+        "[k@10/25]=1 at 12",
+        "[k@12/25]=1 at 12",
+        "[k@10/25]=2 at 13",
+        "[k@13/25]=1 at 13",
     ]
 
 

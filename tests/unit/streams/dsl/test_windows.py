@@ -5,8 +5,11 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kafka_groups.errors import ConfigurationError
+from kafka_groups.serdes import Window
 from kafka_groups.streams import (
     EmitStrategy,
     JoinWindows,
@@ -36,6 +39,26 @@ def test_an_unlimited_window_has_all_times_from_its_start() -> None:
     windows = UnlimitedWindows(start_ms=50)
     assert list(windows.windows_for(49)) == []
     assert list(windows.windows_for(50)) == [(50, 2**63 - 1)]
+
+
+@given(st.integers(1, 40), st.integers(1, 40), st.integers(0, 300))
+def test_times_between_two_points_of_the_grid_have_the_same_windows(
+    first_ms: int, second_ms: int, time_ms: int
+) -> None:
+    advance, size = (timedelta(milliseconds=each) for each in sorted((first_ms, second_ms)))
+    for windows in (TimeWindows(size, advance=advance, grace=ZERO), UnlimitedWindows(start_ms=first_ms)):
+        begin_ms = time_ms // windows.grid_ms * windows.grid_ms
+        assert windows.windows_for(begin_ms) == windows.windows_for(time_ms)
+
+
+def test_the_grid_of_tumbling_windows_is_their_size_and_that_of_a_program_s_own_is_unknown() -> None:
+    class Own(TimeWindows):
+        def windows_for(self, timestamp_ms: int) -> list[Window]:
+            return [Window(timestamp_ms, timestamp_ms + 1)]
+
+    assert TimeWindows(SECOND, grace=ZERO).grid_ms == 1000
+    assert Own(SECOND, grace=ZERO).grid_ms == 1
+    assert UnlimitedWindows().grid_ms == 2**63 - 1
 
 
 @pytest.mark.parametrize("make", [

@@ -173,5 +173,41 @@ def test_rows_that_have_expired_when_they_are_put_count_as_dropped() -> None:
     assert not dropped
     store.put("a", "gone", oldest_ms - 1)
     store.put("a", None, 0)
-    assert dropped == 2 * [(PLAIN.name, "its row in the store has expired")]
-    assert [value for _, value in store.fetch("a", 0, newest_ms)] == ["kept", "new"]
+    store.put("a", "kept", newest_ms + 1)
+    store.put("a", "expired since", oldest_ms)
+    store.put("a", "expired since", oldest_ms)
+    assert dropped == 4 * [(PLAIN.name, "its row in the store has expired")]
+    assert [value for _, value in store.fetch("a", 0, newest_ms + 1)] == ["new", "kept"]
+
+
+@pytest.mark.parametrize("starts_ms", [(40,), (40, 44), (40, 60, 41), (44, 40, 29, 61), (40, 41, 5)])
+def test_a_commit_moves_each_row_into_the_segment_of_its_time(starts_ms: tuple[int, ...]) -> None:
+    engine = MemoryEngine()
+    state = opened(engine, PLAIN)
+    for is_second in (False, True):
+        for start_ms in starts_ms:
+            view(state).put("k", f"{start_ms} {is_second}", start_ms)
+            view(state).put("k", f"{start_ms} again {is_second}", start_ms)
+        commit(state, engine)
+    kept = {start_ms for start_ms in starts_ms if start_ms > max(starts_ms) - RETENTION_MS - SEGMENT_MS}
+    tables = {int(name.removeprefix("w@")): engine.table(name) for name in engine.tables("w@")}
+    assert {at: {row for row, _ in table.scan(b"", None)} for at, table in tables.items()} == {
+        at: {state.row(b"k", each) for each in kept if each // SEGMENT_MS == at} for at in tables
+    }
+    assert {each // SEGMENT_MS for each in kept} >= tables.keys()
+    again = view(opened(engine, PLAIN))
+    expired_ms = max(starts_ms) - RETENTION_MS
+    assert list(again.fetch("k", 0, 100)) == [(at, f"{at} again True") for at in sorted(starts_ms) if at > expired_ms]
+
+
+def test_rows_that_are_put_again_after_a_commit_are_found_when_they_close() -> None:
+    engine = MemoryEngine()
+    state = opened(engine, PLAIN)
+    for value in ("x", "y"):
+        view(state).put("k", value, 20)
+        assert [each.stored for each in state.started(0, 100)] == [value.encode()]
+        state.remove(state.row(b"k", 20), 20)
+        assert list(state.started(0, 100)) == []
+        view(state).put("k", value, 20)
+        assert [each.stored for each in state.started(0, 100)] == [value.encode()]
+        commit(state, engine)
