@@ -11,23 +11,26 @@ from attrs import evolve
 from kafka_groups.cli.output import table
 from kafka_groups.testing import FAST_SETTINGS
 from tests.benchmarks.aims import Aim
+from tests.benchmarks.applications.beside_java import BEFORE, beside_java, earlier_checkout
 from tests.benchmarks.applications.costs import delays, growth, idle_share, start_seconds
 from tests.benchmarks.applications.environments import OTHERS, interpreter
 from tests.benchmarks.applications.rates import EXACTLY_ONCE, Contest, Entry, Extent, Rate, contest
-from tests.benchmarks.applications.running import OURS
+from tests.benchmarks.applications.running import JAVA, OURS
 from tests.benchmarks.applications.works import MAP, WINDOWS
 from tests.benchmarks.brokers import TARGETS, embedded, running
 from tests.benchmarks.output import console, finish, say
 
 _T = TypeVar("_T")
-_CLIENTS: Final = (OURS, *OTHERS)
+_CLIENTS: Final = (OURS, JAVA, *OTHERS)
 _PARTS: Final = ("rates", "exactly-once", "delay", "idle", "start", "memory")
+_JAVA_PART: Final = "java"
 _PER_SECOND, _WORKERS = 100, 4
 
 
 @click.command()
-@click.option("--part", "parts", type=click.Choice(_PARTS), multiple=True, default=_PARTS, show_default=True,
-              help="May be given more than once.")  # fmt: skip
+@click.option("--part", "parts", type=click.Choice((*_PARTS, _JAVA_PART)), multiple=True, default=_PARTS,
+              show_default=True, help="May be given more than once.")  # fmt: skip
+@click.option("--against", "commit", help="A commit that takes part in the part `java`, too.")
 @click.option("--client", "clients", type=click.Choice(_CLIENTS), multiple=True, default=_CLIENTS, show_default=True,
               help="May be given more than once.")  # fmt: skip
 @click.option("--target", type=click.Choice(TARGETS), default="kafka", show_default=True,
@@ -41,6 +44,7 @@ _PER_SECOND, _WORKERS = 100, 4
 def applications(
     *,
     parts: Sequence[str],
+    commit: str | None,
     clients: Sequence[str],
     target: str,
     records: int,
@@ -50,8 +54,12 @@ def applications(
     memory_records: int,
     json_file: Path | None,
 ) -> None:
-    """Streams applications: rates against Quix Streams and Faust, delay, idle time, start, memory. Some 20 minutes."""
-    for client in set(clients) - {OURS}:
+    """Streams applications: rates against Quix Streams and Faust, delay, idle time, start, memory. Some 20 minutes.
+
+    The part `java` compares maps and windowed counts with Kafka Streams and with an earlier commit: with 1,000 keys and
+    with keys that never repeat, at least once and exactly once. It takes some 10 minutes more.
+    """
+    for client in set(clients) & OTHERS.keys():
         interpreter(client)
     extent = Extent(clients=clients, records=records, seconds=seconds, rounds=rounds, commit_ms=commit_ms)
     measured: dict[str, Any] = {}
@@ -59,6 +67,9 @@ def applications(
     with running(target) as servers:
         for part in (each for each in _PARTS if each in parts):
             measured[part], found = _measured(part, servers, extent, memory_records)
+            aims += found
+        if _JAVA_PART in parts:
+            measured[_JAVA_PART], found = _beside_java(servers, extent, commit)
             aims += found
     console().print(table("Aims", ("measure", "figure", "aim", "met"), [aim.row() for aim in aims]))
     finish({"applications": measured}, json_file)
@@ -89,6 +100,14 @@ def _rates(servers: str, extent: Extent) -> tuple[Any, list[Aim]]:
                             "per_cpu_second": [rate.per_cpu_second for rate in rates]}
                for entry, rates in found.rates.items()}  # fmt: skip
     return figures, _aims_of(found, extent)
+
+
+def _beside_java(servers: str, extent: Extent, commit: str | None) -> tuple[Any, list[Aim]]:
+    with earlier_checkout(commit) as earlier:
+        measured = beside_java(servers, extent, say, earlier)
+    columns = ("work", f"{OURS}, k records/s, per CPU second", BEFORE, JAVA, f"CPU, of {BEFORE}", f"CPU, of {JAVA}")
+    console().print(table("Beside Java", columns, [each.row() for each in measured]))
+    return {str(each.ours): each.figures() for each in measured}, [aim for each in measured for aim in each.aims()]
 
 
 def _aims_of(found: Contest, extent: Extent) -> list[Aim]:

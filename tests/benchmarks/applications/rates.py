@@ -7,9 +7,9 @@ from typing import Final
 
 from attrs import frozen
 
-from tests.benchmarks.applications.records import PARTITIONS, filled_topic
+from tests.benchmarks.applications.records import PARTITIONS, count_of, filled_topic
 from tests.benchmarks.applications.running import OURS, Moment, RunningApplication, StreamsJob, application, new_job
-from tests.benchmarks.applications.works import MAP, WINDOWS, WINDOWS_CACHED
+from tests.benchmarks.applications.works import FEW, MAP, WINDOWS, WINDOWS_CACHED
 
 __all__ = [
     "ENTRIES",
@@ -25,7 +25,7 @@ __all__ = [
     "rate_of",
 ]
 
-_KEYS, _VALUE_BYTES = 1_000, 100
+_VALUE_BYTES = 100
 
 
 @frozen(kw_only=True)
@@ -49,16 +49,32 @@ class Extent:
 
 @frozen
 class Entry:
-    """An application in a contest: a client, its work, its workers, and whether it works exactly once."""
+    """An application in a contest.
+
+    Attributes:
+        client: Whose it is.
+        work: What it does.
+        workers: How many it has.
+        is_exactly_once: Whether it works exactly once.
+        keys: The keys of its records.
+        is_earlier: Whether it is ours with the package of an earlier commit.
+    """
 
     client: str
     work: str
     workers: int = 1
     is_exactly_once: bool = False
+    keys: str = FEW
+    is_earlier: bool = False
 
     def __str__(self) -> str:
-        workers = "" if self.workers == 1 else f", {self.workers} workers"
-        return f"{self.work}, {self.client}{workers}{', exactly once' if self.is_exactly_once else ''}"
+        more = [
+            "before" if self.is_earlier else "",
+            "" if self.workers == 1 else f"{self.workers} workers",
+            "exactly once" if self.is_exactly_once else "",
+            "" if self.keys == FEW else self.keys,
+        ]
+        return ", ".join([self.work, self.client, *filter(None, more)])
 
 
 ENTRIES: Final = (
@@ -117,14 +133,27 @@ class Contest:
         return median(figure(a) / figure(b) for a, b in pairs)
 
 
-def contest(servers: str, extent: Extent, say: Callable[[str], None], candidates: Sequence[Entry] = ENTRIES) -> Contest:
-    """Let all entries take turns. The one that goes first changes with each round."""
-    source = filled_topic(servers, extent.records, _KEYS, _VALUE_BYTES)
-    entries = [entry for entry in candidates if entry.client in extent.clients]
+def contest(
+    servers: str,
+    extent: Extent,
+    say: Callable[[str], None],
+    candidates: Sequence[Entry] = ENTRIES,
+    earlier: Path | None = None,
+) -> Contest:
+    """Let all entries take turns. The one that goes first changes with each round.
+
+    Those of an earlier commit run with the package of another checkout, and only if there is one.
+    """
+    entries = [entry for entry in candidates if entry.client in extent.clients and (earlier or not entry.is_earlier)]
+    sources = {
+        keys: filled_topic(servers, extent.records, count_of(keys, extent.records), _VALUE_BYTES)
+        for keys in dict.fromkeys(entry.keys for entry in entries)
+    }
     rates: dict[Entry, list[Rate]] = {entry: [] for entry in entries}
     for number in range(extent.rounds):
         for entry in entries[:: -1 if number % 2 else 1]:
-            rate = rate_of(job_of(servers, source, entry, extent.commit_ms), extent)
+            job = job_of(servers, sources[entry.keys], entry, extent.commit_ms)
+            rate = rate_of(job, extent, earlier if entry.is_earlier else None)
             say(f"{entry}: {rate.per_second:,.0f}/s, {rate.per_cpu_second:,.0f} per CPU second")
             rates[entry].append(rate)
     return Contest(rates)

@@ -4,17 +4,24 @@ import time
 
 from confluent_kafka import Producer
 
+from tests.benchmarks.applications.works import FEW
 from tests.benchmarks.topics import new_topic
 
-__all__ = ["PARTITIONS", "fill", "filled_topic"]
+__all__ = ["PARTITIONS", "count_of", "fill", "filled_topic"]
 
 PARTITIONS = 4
+_FEW = 1_000
 
 _RECORDS_PER_MS = 10
 _BEGINS_BEFORE_MS = 3_600_000
 _SERVE_EVERY = 1_000
 _SPREAD = 7_919
 """A prime number: neighbours have keys that are far apart."""
+
+
+def count_of(keys: str, records: int) -> int:
+    """Return how many keys so many records have."""
+    return _FEW if keys == FEW else records
 
 
 def filled_topic(servers: str, records: int, keys: int, value_bytes: int, partitions: int = PARTITIONS) -> str:

@@ -17,13 +17,14 @@ from confluent_kafka import ConsumerGroupTopicPartitions, KafkaError, KafkaExcep
 from confluent_kafka.admin import AdminClient
 
 from tests.benchmarks.applications.environments import interpreter
+from tests.benchmarks.applications.java_program import java_application
 from tests.benchmarks.applications.works import IN_MEMORY, JOB_VARIABLE
 from tests.benchmarks.children import Child, child
 from tests.benchmarks.topics import new_topic, unique_name
 
-__all__ = ["OURS", "Moment", "RunningApplication", "StreamsJob", "application", "new_job"]
+__all__ = ["JAVA", "OURS", "Moment", "RunningApplication", "StreamsJob", "application", "new_job"]
 
-OURS = "ours"
+OURS, JAVA = "ours", "java"
 _TIMEOUT_S = 180.0
 _POLL_S = 0.05
 _COORDINATOR_IS_COMING = (
@@ -39,7 +40,7 @@ class StreamsJob:
     """What an application is to do.
 
     Attributes:
-        client: `ours`, `quix` or `faust`.
+        client: `ours`, `java`, `quix` or `faust`.
         work: One of `works`.
         servers: The cluster.
         source: The topic that it reads.
@@ -181,17 +182,19 @@ def application(
     """
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as directory:
         told = evolve(job, directory=directory)
-        with child(_command(job.client), checkout, _environment(told), passes_errors_on=False) as running:
+        with child(_command(told), checkout, _environment(told), passes_errors_on=False) as running:
             try:
                 yield RunningApplication(told, running, watched or job.source)
             finally:
                 running.process.kill()
 
 
-def _command(client: str) -> list[str]:
-    if client == OURS:
+def _command(job: StreamsJob) -> list[str]:
+    if job.client == OURS:
         return [sys.executable, "-m", "tests.benchmarks.applications.our_program"]
-    return [str(interpreter(client)), str(Path(__file__).with_name(f"{client}_program.py"))]
+    if job.client == JAVA:
+        return java_application(job)
+    return [str(interpreter(job.client)), str(Path(__file__).with_name(f"{job.client}_program.py"))]
 
 
 def _environment(job: StreamsJob) -> Mapping[str, str]:

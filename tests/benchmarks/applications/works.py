@@ -18,6 +18,10 @@ KEYS = "count"
 BESIDE = "windowed count beside a count"
 """Windowed counts of one topic, and counts of each key of another, in tasks of their own."""
 
+FEW = "1,000 keys"
+FRESH = "keys that never repeat"
+"""The keys of the records."""
+
 WINDOW_S = 10
 """Size of the windows, in seconds; the grace period is as long."""
 

@@ -12,9 +12,9 @@ from attrs import frozen
 
 from tests.benchmarks.applications import rates
 from tests.benchmarks.applications.rates import Entry, Rate
-from tests.benchmarks.applications.records import filled_topic
+from tests.benchmarks.applications.records import count_of, filled_topic
 from tests.benchmarks.applications.running import OURS, StreamsJob, application
-from tests.benchmarks.applications.works import KEYS, MAP, WINDOWS
+from tests.benchmarks.applications.works import FEW, FRESH, KEYS, MAP, WINDOWS
 from tests.benchmarks.brokers import embedded
 from tests.benchmarks.guard.broker_parts import Extent
 from tests.benchmarks.guard.checkouts import Checkouts
@@ -26,7 +26,6 @@ from tests.benchmarks.topics import delete_topic, delete_topics_of
 __all__ = ["APPLICATIONS", "RESTORATION", "applications", "restorations"]
 
 _NEEDS: Final = ("tests.benchmarks.applications.rates:EXACTLY_ONCE",)
-_FEW, _FRESH = "1,000 keys", "keys that never repeat"
 _PROMISES: Final = {"at least once": False, "exactly once": True}
 _RECORDS, _LEAST_RECORDS, _VALUE_BYTES = 600_000, 120_000, 100
 _SECONDS, _LEAST_SECONDS, _COMMIT_MS = 3.0, 0.5, 200
@@ -44,7 +43,7 @@ def _case(work: str, keys: str, promise: str) -> Case:
 
 
 APPLICATIONS = tuple(
-    _case(work, keys, promise) for work in (MAP, WINDOWS) for keys in (_FEW, _FRESH) for promise in _PROMISES
+    _case(work, keys, promise) for work in (MAP, WINDOWS) for keys in (FEW, FRESH) for promise in _PROMISES
 )
 
 
@@ -83,7 +82,7 @@ def applications(checkouts: Checkouts, extent: Extent) -> Iterator[Measure]:
 
         @cache
         def source(version: str, keys: str) -> str:
-            return filled_topic(servers(version), records, 1_000 if keys == _FEW else records, _VALUE_BYTES)
+            return filled_topic(servers(version), records, count_of(keys, records), _VALUE_BYTES)
 
         def measure(case: Case, version: str) -> Mapping[str, Any]:
             checkout = checkouts.with_these_benchmarks(version, case.needs)

@@ -69,11 +69,15 @@ class JavaProgram(LineProgram):
         super().__init__(java_command(name, directory, classpath, *more))
 
 
-def java_command(name: str, directory: Path, classpath: str, *more: str) -> list[str]:
-    """Compile a Java program, and return the command that runs it. The arguments are those of `JavaProgram`."""
+def java_command(name: str, directory: Path, classpath: str, *more: str, is_optimised: bool = False) -> list[str]:
+    """Compile a Java program, and return the command that runs it. The arguments are those of `JavaProgram`.
+
+    It starts quickly, or it optimises what runs long.
+    """
     sources = [str(_SOURCES / f"{each}.java") for each in (name, *more)]
     subprocess.run(["javac", "-cp", classpath, "-d", str(directory), *sources], check=True, timeout=_COMPILING_S)
-    return ["java", "-XX:TieredStopAtLevel=1", _QUIET, "-cp", f"{directory}:{classpath}", name]
+    options = [] if is_optimised else ["-XX:TieredStopAtLevel=1"]
+    return ["java", *options, _QUIET, "-cp", f"{directory}:{classpath}", name]
 
 
 def pairs(properties: dict[str, str]) -> list[str]:
