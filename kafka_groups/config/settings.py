@@ -63,16 +63,20 @@ class KeyTable:
 
     Those that must be given come first, and those of a base class last.
 
-    With `dotted_only` Kafka's own names are the only spelling, as in a request.
+    With `dotted_only` Kafka's own names are the only spelling, as in a request. With `prefix` the spellings are the
+    dotted names and aliases behind the prefix, such as `producer.linger.ms`.
     """
 
-    def __init__(self, settings_class: type[Any], *, dotted_only: bool = False) -> None:
+    def __init__(self, settings_class: type[Any], *, dotted_only: bool = False, prefix: str | None = None) -> None:
         fields = [field for field in attrs.fields(settings_class) if _KEY in field.metadata]
         fields.sort(key=lambda field: not field.metadata[_KEY].required and 1 + field.inherited)
         self._keys: dict[str, Key] = {field.name: field.metadata[_KEY] for field in fields}
-        self._by_spelling = (
-            {key.name: name for name, key in self._keys.items()} if dotted_only else dict(self._spellings())
-        )
+        if prefix is not None:
+            self._by_spelling = dict(self._behind(prefix))
+        elif dotted_only:
+            self._by_spelling = {key.name: name for name, key in self._keys.items()}
+        else:
+            self._by_spelling = dict(self._spellings())
 
     def __iter__(self) -> Iterator[tuple[str, Key]]:
         return iter(self._keys.items())
@@ -105,6 +109,11 @@ class KeyTable:
     def _near(self, spelling: str) -> list[str]:
         dotted = "." in spelling
         return near_names(spelling, [name for name in self._by_spelling if ("." in name) is dotted])
+
+    def _behind(self, prefix: str) -> Iterable[tuple[str, str]]:
+        for attribute, key in self._keys.items():
+            for dotted in (key.name, *key.aliases):
+                yield f"{prefix}.{dotted}", attribute
 
     def _spellings(self) -> Iterable[tuple[str, str]]:
         for attribute, key in self._keys.items():

@@ -1,12 +1,9 @@
 """A configuration made for another client: every key that a share consumer does not have says what to do."""
 
-import ctypes
 import logging
-import os
 import re
 from pathlib import Path
 
-import confluent_kafka
 import pytest
 
 from kafka_groups import KafkaShareConsumer
@@ -14,6 +11,7 @@ from kafka_groups.config.clients.foreign import FORBIDDEN, FOREIGN, advice
 from kafka_groups.config.clients.share import ShareConsumerConfig, share_consumer_config
 from kafka_groups.config.settings import KeyTable
 from kafka_groups.errors import ConfigurationError
+from tests.support.librdkafka_properties import KEYS_OF_LIBRDKAFKA, installed_keys
 
 OF_CONFLUENT_KAFKA: dict[str, object] = {
     "bootstrap.servers": "localhost:9092",
@@ -42,25 +40,6 @@ JAVA = (Path(__file__).parent / "java-consumer-keys.txt").read_text().split()
 CALLBACKS_OF_CONFLUENT_KAFKA = ("error_cb", "stats_cb", "throttle_cb", "on_commit", "logger", "oauth_cb")
 
 TABLE = KeyTable(ShareConsumerConfig)
-
-
-def librdkafka_keys() -> list[str]:
-    """The list that librdkafka gives of its own properties."""
-    bundled = Path(confluent_kafka.__file__).parents[1] / "confluent_kafka.libs"
-    libraries = sorted(bundled.glob("librdkafka-*.so*"))
-    if not libraries or not hasattr(os, "memfd_create"):
-        pytest.skip("confluent-kafka's wheel for this platform does not show librdkafka's list of properties")
-    library, libc = ctypes.CDLL(str(libraries[0])), ctypes.CDLL(None)
-    libc.fdopen.restype, libc.fdopen.argtypes = ctypes.c_void_p, [ctypes.c_int, ctypes.c_char_p]
-    libc.fflush.argtypes, library.rd_kafka_conf_properties_show.argtypes = [ctypes.c_void_p], [ctypes.c_void_p]
-    descriptor = os.memfd_create("properties")
-    stream = libc.fdopen(descriptor, b"w")
-    library.rd_kafka_conf_properties_show(stream)
-    libc.fflush(stream)
-    text = os.pread(descriptor, 10**6, 0).decode()
-    libc.fclose.argtypes = [ctypes.c_void_p]
-    libc.fclose(stream)
-    return re.findall(r"^(\w[\w.]*) +\| +(?:C|P|\*) +\|", text, re.MULTILINE)
 
 
 def test_a_dictionary_made_for_confluent_kafka_fails_with_all_its_keys_at_once() -> None:
@@ -104,10 +83,13 @@ def test_unknown_and_bad_and_missing_keys_are_told_together() -> None:
     assert "Missing configuration key group_id" in lines[6]
 
 
+def test_the_list_is_that_of_the_installed_librdkafka() -> None:
+    assert sorted(set(installed_keys())) == KEYS_OF_LIBRDKAFKA
+
+
 def test_every_property_of_librdkafka_is_supported_or_advised() -> None:
-    keys = librdkafka_keys()
-    assert len(keys) > 150
-    assert [name for name in keys if TABLE.attribute(name) is None and advice(name) is None] == []
+    assert len(KEYS_OF_LIBRDKAFKA) > 150
+    assert [name for name in KEYS_OF_LIBRDKAFKA if TABLE.attribute(name) is None and advice(name) is None] == []
 
 
 @pytest.mark.parametrize("names", [JAVA, CALLBACKS_OF_CONFLUENT_KAFKA], ids=["java", "confluent-kafka"])

@@ -1,0 +1,1 @@
+"""The configuration keys of readers and producers of records."""
