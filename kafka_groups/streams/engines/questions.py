@@ -14,7 +14,7 @@ from kafka_groups.streams.engines.interface import TaskEngine
 from kafka_groups.streams.errors import StateFilesError, StoreNotAvailableError
 from kafka_groups.streams.state.engine import EngineReader, EngineStatus
 from kafka_groups.streams.state.position import inputs_in
-from kafka_groups.streams.state.stored_rows import PageOf, read_page, read_row, read_version
+from kafka_groups.streams.state.stored_rows import PageOf, RowsOf, read_page, read_row, read_rows, read_version
 from kafka_groups.streams.state.stores import StoreDefinition
 from kafka_groups.types import TaskId
 
@@ -55,7 +55,7 @@ class VersionOf:
     as_of_ms: int | None
 
 
-About = RowOf | VersionOf | PageOf | OfTask
+About = RowOf | RowsOf | VersionOf | PageOf | OfTask
 """The subject of a question."""
 
 
@@ -83,7 +83,7 @@ class TaskAnswer:
     Attributes:
         task_id: The task.
         token: Another one if the state of the task was closed in between.
-        found: The bytes of the row or version, or None; the rows of the page; or the offsets of the next input records.
+        found: The bytes of the row or version, or None; the rows; the page; or the offsets of the next input records.
         partitions: The number of partitions of the store in the whole application.
         is_restoring: Whether the task is active and has not everything yet.
     """
@@ -140,6 +140,8 @@ def found_in(question: StoreQuestion, definition: StoreDefinition, engine: Reada
     with engine.moment(question.store, allows_stale=question.allows_stale) as reader:
         if isinstance(about, RowOf):
             return read_row(definition, reader, about.row)
+        if isinstance(about, RowsOf):
+            return read_rows(definition, reader, about.rows)
         if isinstance(about, VersionOf):
             return read_version(definition, reader, about.key, about.as_of_ms)
         if isinstance(about, PageOf):

@@ -27,7 +27,7 @@ from kafka_groups.streams.state.rows import FoundValue
 from kafka_groups.streams.state.segments import MAX_MS
 from kafka_groups.streams.state.session_stores import StoredSession
 from kafka_groups.streams.state.state_store import RecordContext
-from kafka_groups.streams.state.stored_rows import KeyPart, PageOf, RowsPart, StorePart, TimePart
+from kafka_groups.streams.state.stored_rows import KeyPart, PageOf, RowsOf, RowsPart, StorePart, TimePart
 from kafka_groups.streams.state.versioned_stores import StoredVersion
 from kafka_groups.streams.state.window_stores import StoredWindow
 from kafka_groups.streams.topology.context import open_view
@@ -210,16 +210,15 @@ class GatheredState:
         page = PageOf(part, rows_of_each(self._last_count), reverse=reverse)
         answers = self._asked(page)
         order = self._time_and_row if isinstance(part, TimePart) else itemgetter(0)
-        rows = PagedRows(self.name, page, answers, self._next_page, order, self._clock)
+        rows = PagedRows(self.name, page, answers, self._ask_again, order, self._clock)
         return rows, [evolve(each, found=None) for each in answers]
 
-    def _next_page(self, first: TaskAnswer, page: PageOf) -> list[KeyedBytes]:
-        question = evolve(self._question, about=page, partition=first.task_id.partition)
+    def _ask_again(self, first: TaskAnswer, about: PageOf | RowsOf) -> Any:
+        question = evolve(self._question, about=about, partition=first.task_id.partition)
         found = next((each.found for each in self._ask(question) if each.token == first.token), None)
         if found is None:
             raise migrated(self.name)
-        rows: list[KeyedBytes] = found
-        return rows
+        return found
 
     def _opened(self, rows: PagedRows) -> Iterator[Any]:
         opened = self._codec.opened

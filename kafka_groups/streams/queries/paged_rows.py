@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from heapq import merge
+from itertools import islice
 from typing import Any, Final
 
 from attrs import evolve
@@ -10,18 +11,20 @@ from kafka_groups.net.clock import Clock
 from kafka_groups.streams.engines.questions import TaskAnswer
 from kafka_groups.streams.errors import InvalidStateStoreError
 from kafka_groups.streams.state.engine import KeyedBytes
-from kafka_groups.streams.state.stored_rows import PageOf
+from kafka_groups.streams.state.stored_rows import FoundPage, PageOf, RowsOf
 
 __all__ = ["LONGEST_ITERATION_S", "PAGE_ROWS", "PagedRows", "rows_of_each"]
 
 PAGE_ROWS: Final = 1_000
-"""The most rows that an iterator holds, of all tasks together."""
+"""The most rows that an iterator holds, of all tasks together.
+
+It may hold the keys of more, without their values, if they come in another order than that of the store."""
 
 LONGEST_ITERATION_S: Final = 30
 """The time after which an iterator ends: it would read other and other states of the tasks."""
 
-NextPage = Callable[[TaskAnswer, PageOf], list[KeyedBytes]]
-"""Asks the task that has given an answer for another page."""
+AskAgain = Callable[[TaskAnswer, PageOf | RowsOf], Any]
+"""Asks the task that has given an answer for another page, or for some rows, and returns what it has found."""
 
 
 class PagedRows:
@@ -31,7 +34,7 @@ class PagedRows:
         store: The name of the store, for errors.
         page: The first page, which was asked for.
         answers: The first page of each task. At least one.
-        next_page: Asks for another one.
+        ask: Asks for more.
         order: Returns by what a row is ordered.
         clock: Tells the time.
 
@@ -44,15 +47,15 @@ class PagedRows:
         store: str,
         page: PageOf,
         answers: Sequence[TaskAnswer],
-        next_page: NextPage,
+        ask: AskAgain,
         order: Callable[[KeyedBytes], Any],
         clock: Clock,
     ) -> None:
         self._store = store
         self._clock = clock
         self._until_ms = clock.now_ms() + 1_000 * LONGEST_ITERATION_S
-        self._next_page = next_page
-        self.is_empty = not any(each.found for each in answers)
+        self._ask = ask
+        self.is_empty = not any(each.found.rows for each in answers)
         limit = rows_of_each(len(answers))
         pages = [self._pages(each, page, limit) for each in answers]
         self._rows: Iterator[KeyedBytes] = merge(*pages, key=order, reverse=page.reverse)
@@ -82,16 +85,26 @@ class PagedRows:
         self._rows = iter(())
 
     def _pages(self, answer: TaskAnswer, page: PageOf, limit: int) -> Iterator[KeyedBytes]:
-        # The first page was asked for before the number of tasks was known.
-        rows: list[KeyedBytes] = answer.found[:limit]
-        is_last = len(answer.found) < min(page.limit, limit + 1)
+        found: FoundPage = answer.found
         answer = evolve(answer, found=None)
+        # The first page was asked for before the number of tasks was known.
+        rows, keys, has_more = found.rows[:limit], _behind(found, limit), found.has_more
+        del found
+        last = rows[-1][0] if rows else b""
         while True:
             yield from rows
-            if is_last:
+            if some := tuple(islice(keys, limit)):
+                rows, last = self._ask(answer, RowsOf(some)), some[-1]
+            elif has_more:
+                next_page: FoundPage = self._ask(answer, evolve(page, after=last, limit=limit))
+                rows, keys, has_more = next_page.rows, iter(next_page.following), next_page.has_more
+                last = rows[-1][0] if rows else last
+            else:
                 return
-            rows = self._next_page(answer, evolve(page, after=rows[-1][0], limit=limit))
-            is_last = len(rows) < limit
+
+
+def _behind(found: FoundPage, limit: int) -> Iterator[bytes]:
+    return iter([*(row for row, _ in found.rows[limit:]), *found.following])
 
 
 def rows_of_each(tasks: int) -> int:

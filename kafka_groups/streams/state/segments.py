@@ -4,7 +4,7 @@ import struct
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from heapq import merge
-from itertools import islice
+from itertools import chain, islice
 from typing import Final
 
 from kafka_groups.streams.state.engine import Changes, EngineReader, KeyedBytes, Table
@@ -98,62 +98,69 @@ class Segments:
                 if len(row) == length:
                     yield row, stored
 
-    def page_by_time(
-        self, first_ms: int, last_ms: int, after: bytes | None, limit: int, *, reverse: bool
-    ) -> list[KeyedBytes]:
-        """Return up to so many rows of these times, both included, in the order of time and row.
+    def order_by_time(
+        self, first_ms: int, last_ms: int, after: bytes | None, least: int, most: int, *, reverse: bool
+    ) -> tuple[list[bytes], bool]:
+        """Return the first rows of these times, both included, in the order of time and row, without their values.
+
+        The tables are in another order, so that each of them is read from its beginning to its end.
 
         Args:
             first_ms: The first time.
             last_ms: The last one.
             after: The row after which they begin; before which, if the order is reversed.
-            limit: The most rows.
+            least: Where so many rows are found, no other table is read.
+            most: The most rows.
             reverse: Whether the order is reversed.
+
+        Returns:
+            The rows, and whether there may be more.
         """
-        found: list[KeyedBytes] = []
+        found: list[bytes] = []
         if after is not None:
-            # The rest of one time needs no order by time. Where many rows have few times, as in most windows, pages are
-            # then parts of one scan.
+            # The rest of one time needs no order by time.
             time_ms = self.time_in(after)
-            found = self._of_time(time_ms, after, limit, reverse=reverse)
+            if time_ms >= first_ms:  # otherwise it has expired since
+                found = self._of_time(time_ms, after, most, reverse=reverse)
             first_ms, last_ms = (
                 (first_ms, min(last_ms, time_ms - 1)) if reverse else (max(first_ms, time_ms + 1), last_ms)
             )
         for number in self._numbers(first_ms, last_ms, reverse=reverse):
-            if len(found) >= limit:
-                break
-            found += self._first_of(number, first_ms, last_ms, limit - len(found), reverse=reverse)
-        return found
+            if len(found) >= least:
+                return found, True
+            found += self._first_of(number, first_ms, last_ms, most - len(found), reverse=reverse)
+        return found, len(found) >= most
 
     def _numbers(self, first_ms: int, last_ms: int, *, reverse: bool) -> list[int]:
         first, last = first_ms // self._segment_ms, last_ms // self._segment_ms
         return sorted((number for number in self._tables if first <= number <= last), reverse=reverse)
 
-    def _of_time(self, time_ms: int, after: bytes, limit: int, *, reverse: bool) -> list[KeyedBytes]:
+    def _of_time(self, time_ms: int, after: bytes, most: int, *, reverse: bool) -> list[bytes]:
         table = self._tables.get(time_ms // self._segment_ms)
         if table is None:
             return []
         rows = table.scan(b"", after, reverse=True) if reverse else table.scan(after + b"\0", None)
         packed, begin, end = _TIME.pack(time_ms), *self._time_bytes
-        return list(islice((each for each in rows if each[0][begin:end] == packed), limit))
+        return list(islice((row for row, _ in rows if row[begin:end] == packed), most))
 
-    def _first_of(self, number: int, first_ms: int, last_ms: int, limit: int, *, reverse: bool) -> list[KeyedBytes]:
+    def _first_of(self, number: int, first_ms: int, last_ms: int, most: int, *, reverse: bool) -> list[bytes]:
         """Return the first rows of a segment in the order of time and row."""
         table, begin, end = self._tables[number], *self._time_bytes
         first, last = _TIME.pack(first_ms), _TIME.pack(last_ms)
-        # The rows are counted by their times first, so that only those of the first times are sorted.
+        # The rows are counted by their times first, so that no more than those of the first times are kept.
         counts = Counter([row[begin:end] for row, _ in table.scan(b"", None)])
-        wanted, count = set(), 0
+        of_times: dict[bytes, list[bytes]] = {}
+        count = 0
         for time in sorted((each for each in counts if first <= each <= last), reverse=reverse):
-            wanted.add(time)
+            of_times[time] = []
             count += counts[time]
-            if count >= limit:
+            if count >= most:
                 break
-        rows = (each for each in table.scan(b"", None, reverse=reverse) if each[0][begin:end] in wanted)
-        if len(wanted) == 1:  # they are in order, and the rest need not be looked at
-            return list(islice(rows, limit))
-        # Rows of one time are in order already, and stay so.
-        return sorted(rows, key=lambda each: each[0][begin:end], reverse=reverse)[:limit]
+        for row, _ in table.scan(b"", None, reverse=reverse):
+            rows = of_times.get(row[begin:end])
+            if rows is not None and len(rows) < most:
+                rows.append(row)
+        return list(islice(chain.from_iterable(of_times.values()), most))
 
     @property
     def _time_bytes(self) -> tuple[int, int | None]:

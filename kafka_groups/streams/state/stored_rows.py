@@ -1,11 +1,11 @@
 """The rows of a store as its engine has them, in pages: bytes alone, so that reading them calls nobody's code."""
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any, Final
 
-from attrs import frozen
+from attrs import field, frozen
 
 from kafka_groups.streams.state.closed_versions import ClosedVersions
 from kafka_groups.streams.state.engine import EngineReader, KeyedBytes
@@ -16,10 +16,24 @@ from kafka_groups.streams.state.timed_rows import oldest_kept
 from kafka_groups.streams.state.versioned_stores import StoredVersion, times_in, valid_version
 from kafka_groups.streams.state.window_stores import WindowState
 
-__all__ = ["KeyPart", "PageOf", "RowsPart", "StorePart", "TimePart", "read_page", "read_row", "read_version"]
+__all__ = [
+    "FoundPage",
+    "KeyPart",
+    "PageOf",
+    "RowsOf",
+    "RowsPart",
+    "StorePart",
+    "TimePart",
+    "read_page",
+    "read_row",
+    "read_rows",
+    "read_version",
+]
 
 _TIME: Final = struct.Struct(">q")
 _AFTER_TIME: Final = b"\xff"
+_PAGES_IN_ORDER: Final = 128
+"""The number of pages whose rows are put into the order of time at once. The larger it is, the less is read twice."""
 
 
 @frozen
@@ -76,6 +90,33 @@ class PageOf:
     reverse: bool = False
 
 
+@frozen
+class RowsOf:
+    """Some rows of a store.
+
+    Attributes:
+        rows: Their keys in the store.
+    """
+
+    rows: Sequence[bytes]
+
+
+@frozen
+class FoundPage:
+    """A page, and what is known about the next ones.
+
+    Attributes:
+        rows: The rows of the page.
+        following: The keys of the rows that follow, without their values. They are known if finding their order costs
+            more than reading them.
+        has_more: Whether there may be rows after those.
+    """
+
+    rows: list[KeyedBytes]
+    following: list[bytes] = field(factory=list)
+    has_more: bool = False
+
+
 def read_row(definition: StoreDefinition, reader: EngineReader, row: bytes) -> bytes | None:
     """Return what a store has for a row, or None. A row that has expired is not there."""
     if not isinstance(definition, WindowDefinition | SessionDefinition):
@@ -94,20 +135,41 @@ def read_version(
     return valid_version(reader.table(versioned.name).get(key), closed, oldest_ms, key, as_of_ms)
 
 
-def read_page(definition: StoreDefinition, reader: EngineReader, page: PageOf) -> list[KeyedBytes]:
+def read_rows(definition: StoreDefinition, reader: EngineReader, rows: Sequence[bytes]) -> list[KeyedBytes]:
+    """Return those of some rows that are there, in the same order. Rows that have expired are not."""
+    if not isinstance(definition, WindowDefinition | SessionDefinition):
+        get = reader.table(definition.name).get
+        return [(row, stored) for row in rows if (stored := get(row)) is not None]
+    segments, oldest_ms = _timed(definition, reader)
+    return _kept(segments, rows, oldest_ms)
+
+
+def read_page(definition: StoreDefinition, reader: EngineReader, page: PageOf) -> FoundPage:
     """Return the rows of a page, without those that have expired."""
     part: Any = page.part
     if not isinstance(definition, WindowDefinition | SessionDefinition):
         low, high = _behind(part.low, part.high, page)
-        return list(islice(reader.table(definition.name).scan(low, high, reverse=page.reverse), page.limit))
+        return _page_of(reader.table(definition.name).scan(low, high, reverse=page.reverse), page)
     segments, oldest_ms = _timed(definition, reader)
     # No time is before 0, whose bytes would come after all others.
     first_ms, last_ms = max(part.first_ms, oldest_ms, 0), min(part.last_ms, MAX_MS)
     if first_ms > last_ms:
-        return []
-    if isinstance(part, TimePart):
-        return segments.page_by_time(first_ms, last_ms, page.after, page.limit, reverse=page.reverse)
-    return list(islice(_of_key(segments, part, first_ms, last_ms, page), page.limit))
+        return FoundPage([])
+    if isinstance(part, KeyPart):
+        return _page_of(_of_key(segments, part, first_ms, last_ms, page), page)
+    limit, most = page.limit, _PAGES_IN_ORDER * page.limit
+    rows, has_more = segments.order_by_time(first_ms, last_ms, page.after, limit, most, reverse=page.reverse)
+    return FoundPage(_kept(segments, rows[:limit], first_ms), rows[limit:], has_more)
+
+
+def _page_of(rows: Iterator[KeyedBytes], page: PageOf) -> FoundPage:
+    found = list(islice(rows, page.limit))
+    return FoundPage(found, has_more=len(found) >= page.limit)
+
+
+def _kept(segments: Segments, rows: Sequence[bytes], oldest_ms: int) -> list[KeyedBytes]:
+    found = ((row, segments.get(row)) for row in rows if segments.time_in(row) >= oldest_ms)
+    return [(row, stored) for row, stored in found if stored is not None]
 
 
 def _of_key(segments: Segments, part: KeyPart, first_ms: int, last_ms: int, page: PageOf) -> Iterator[KeyedBytes]:

@@ -21,7 +21,7 @@ from kafka_groups.streams.engines.status_file import StatusWriter
 from kafka_groups.streams.errors import StateStoreMigratedError, StoreNotAvailableError
 from kafka_groups.streams.state.engine import EngineStatus
 from kafka_groups.streams.state.position import input_notes
-from kafka_groups.streams.state.stored_rows import PageOf, RowsPart
+from kafka_groups.streams.state.stored_rows import FoundPage, PageOf, RowsOf, RowsPart
 from kafka_groups.types import TaskId, TopicPartition
 from tests.support.kept_states import PERSISTENT, TASK, Kept
 
@@ -77,7 +77,9 @@ def test_rows_pages_and_inputs_are_read(readers: StateReaders, kept: Kept) -> No
     (answer,) = asked(readers, [told])
     assert answer == TaskAnswer(TASK, told.token, b"v", 2, is_restoring=False)
     (page,) = asked(readers, [told], about=PageOf(RowsPart(b"", None), 10))
-    assert page.found == [(b"k", b"v")]
+    assert page.found == FoundPage([(b"k", b"v")])
+    (rows,) = asked(readers, [told], about=RowsOf((b"k", b"absent")))
+    assert rows.found == [(b"k", b"v")]
     (inputs,) = asked(readers, [told], about=OfTask.INPUTS)
     assert inputs.found == {TopicPartition("words", 0): 5}
 

@@ -1,6 +1,7 @@
 """Pages of a store are its rows: all of them, once, and in one order, whatever their size."""
 
 import random
+import struct
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
@@ -10,11 +11,20 @@ import pytest
 from kafka_groups import serdes
 from kafka_groups.streams import stores
 from kafka_groups.streams.engines.shared_memory import SharedEngine
-from kafka_groups.streams.state.engine import EngineStatus, KeyedBytes
+from kafka_groups.streams.state.engine import EngineStatus, KeyedBytes, Table
 from kafka_groups.streams.state.opened_state import open_state
 from kafka_groups.streams.state.segments import MAX_MS
 from kafka_groups.streams.state.state_store import RecordContext, StoreSurroundings
-from kafka_groups.streams.state.stored_rows import KeyPart, PageOf, RowsPart, StorePart, TimePart, read_page, read_row
+from kafka_groups.streams.state.stored_rows import (
+    KeyPart,
+    PageOf,
+    RowsPart,
+    StorePart,
+    TimePart,
+    read_page,
+    read_row,
+    read_rows,
+)
 from kafka_groups.streams.state.stores import StoreDefinition
 from kafka_groups.streams.topology.context import open_view
 from tests.support.committed_states import commit
@@ -57,10 +67,13 @@ def paged(
     after: bytes | None = None
     while True:
         with engine.moment(definition.name) as reader:
-            rows = read_page(definition, reader, PageOf(part, limit, after, reverse))
-        assert len(rows) <= limit
+            found = read_page(definition, reader, PageOf(part, limit, after, reverse))
+            following = read_rows(definition, reader, found.following)
+        assert len(found.rows) <= limit
+        assert [row for row, _ in following] == found.following
+        rows = [*found.rows, *following]
         yield from rows
-        if len(rows) < limit:
+        if not found.has_more:
             return
         after = rows[-1][0]
 
@@ -140,5 +153,81 @@ def test_a_page_reads_no_other_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     table._values = Counted(table._values)
     for page in (PageOf(RowsPart(b"", None), 10), PageOf(RowsPart(b"", None), 10, b"09000", reverse=True)):
         with engine.moment("rows") as reader:
-            assert len(read_page(ROWS, reader, page)) == 10
+            assert len(read_page(ROWS, reader, page).rows) == 10
     assert len(read) <= 22
+
+
+class CountedTable:
+    """A table that counts the rows that are read in it, one by one and in scans."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        self.read = 0
+
+    def get(self, key: bytes) -> bytes | None:
+        self.read += 1
+        return self._table.get(key)
+
+    def scan(self, low: bytes, high: bytes | None, *, reverse: bool = False) -> Iterator[KeyedBytes]:
+        for each in self._table.scan(low, high, reverse=reverse):
+            self.read += 1
+            yield each
+
+
+class CountedReader:
+    """The committed state of a task, which counts the rows that are read."""
+
+    def __init__(self, engine: SharedEngine) -> None:
+        self._engine = engine
+        self.notes = engine.notes
+        self._tables: dict[str, CountedTable] = {}
+
+    def table(self, name: str) -> CountedTable:
+        return self._tables.setdefault(name, CountedTable(self._engine.table(name)))
+
+    def tables(self, prefix: str) -> list[str]:
+        return self._engine.tables(prefix)
+
+    @property
+    def read(self) -> int:
+        return sum(each.read for each in self._tables.values())
+
+
+@BOTH_WAYS
+@pytest.mark.parametrize("starts", [1, 20, 4_000], ids=lambda each: f"{each} starts")
+def test_all_pages_by_time_cost_as_much_as_their_rows(starts: int, reverse: bool) -> None:
+    """Whatever the number of pages: looking for the rows of each one in the whole table would read 80 times as much."""
+    count, limit = 4_000, 50
+    segment = {b"%04d" % at + struct.pack(">qi", at % starts, 0): b"x" for at in range(count)}
+    engine = SharedEngine()
+    engine.commit({"windows@0": segment})
+    engine.set_status(EngineStatus.ACTIVE)
+    reader = CountedReader(engine)
+    found: list[KeyedBytes] = []
+    page = PageOf(TimePart(0, MAX_MS), limit, reverse=reverse)
+    while True:
+        answer = read_page(WINDOWS, reader, page)
+        found += [*answer.rows, *read_rows(WINDOWS, reader, answer.following)]
+        if not answer.has_more:
+            break
+        page = PageOf(page.part, limit, found[-1][0], reverse)
+    assert len({row for row, _ in found}) == len(found) == count
+    assert reader.read <= 4 * count
+
+
+def test_a_page_after_a_row_that_has_expired_begins_with_what_has_not() -> None:
+    engine = SharedEngine()
+    state = open_state(WINDOWS, StoreSurroundings(topic="t", engine=engine, record=RecordContext(), is_caching=False))
+    view: Any = open_view(state, RecordContext())
+    for time_ms in (0, 1, 2):
+        for key in (b"a", b"b"):
+            view.put(key, b"x", time_ms)
+    commit(state, engine)
+    first = next(iter(state.all())).row
+    view.put(b"a", b"x", 300_001)
+    commit(state, engine)
+    engine.set_status(EngineStatus.ACTIVE)
+    with engine.moment("windows") as reader:
+        found = read_page(WINDOWS, reader, PageOf(TimePart(0, MAX_MS), 1, first))
+    assert [state.time_in(row) for row in [found.rows[0][0], *found.following]] == [2, 2]
+    assert found.has_more
