@@ -107,10 +107,14 @@ def _is_asked(question: StoreQuestion, files: OpenFiles) -> bool:
 
 
 def newest(files: Iterable[OpenFiles]) -> list[OpenFiles]:
-    """Return the last generation of each task: a worker that has lost a task may not know it yet."""
+    """Return the last generation of each task: a worker that has lost a task may not know it yet.
+
+    Global stores have a generation for each worker.
+    """
     found: dict[object, OpenFiles] = {}
     for each in files:
-        known = found.get(each.task_id)
+        whose = each.task_id, each.folder.parent.parent
+        known = found.get(whose)
         if known is None or known.generation < each.generation:
-            found[each.task_id] = each
+            found[whose] = each
     return list(found.values())

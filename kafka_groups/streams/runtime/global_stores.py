@@ -10,12 +10,15 @@ from contextlib import ExitStack
 from typing import Final
 
 from kafka_groups.errors import KafkaGroupsError
+from kafka_groups.errors.texts import sentences, text_of
 from kafka_groups.net.clock import Clock
 from kafka_groups.records.interface import DataPlane, PolledRecords
 from kafka_groups.streams.engines.interface import EngineFactory, TaskEngine
-from kafka_groups.streams.errors import StateDiskError, StreamsError
+from kafka_groups.streams.engines.open_files import OpenFiles
+from kafka_groups.streams.engines.questions import token_of
+from kafka_groups.streams.errors import StateDiskError, StateFilesError, StreamsError
 from kafka_groups.streams.runtime.output import WorkerOutput
-from kafka_groups.streams.runtime.restore_listeners import RestoreEvents
+from kafka_groups.streams.runtime.restore_listeners import RestoreEvents, SuspendReason
 from kafka_groups.streams.runtime.restore_progress import RestoreProgress
 from kafka_groups.streams.runtime.settings import WorkerSettings
 from kafka_groups.streams.runtime.task_timeout import TaskTimeout
@@ -60,6 +63,8 @@ class GlobalStores:
         self._applied: dict[TopicPartition, int] = {}
         self._settings = settings.tasks
         self._groups = [group for group in settings.groups().values() if group.is_global]
+        definitions = [place.definition for group in self._groups for place in group.stores]
+        self._persistent = {each.name for each in definitions if each.persistent}
         self._plane = plane
         self._output = output
         self._tasks: dict[str, StreamTask] = {}
@@ -89,8 +94,22 @@ class GlobalStores:
         return (found[0], self._engine) if found and self._engine is not None else None
 
     @property
+    def engine(self) -> TaskEngine | None:
+        """The engine that has them now; None before they are there, and if there are none."""
+        return self._engine if self._all else None
+
+    def open_files(self) -> list[OpenFiles]:
+        """Return the files of the stores on disk, for processes that read them: the same ones for each task."""
+        if self._engine is None or (place := self._engine.place) is None:
+            return []
+        return [OpenFiles(task.task_id, *place, self._on_disk(task), 0, token_of(self._engine)) for task in self._all]
+
+    def _on_disk(self, task: StreamTask) -> frozenset[str]:
+        return frozenset(task.states.keys() & self._persistent)
+
+    @property
     def is_damaged(self) -> bool:
-        """True if damage was found in their files. The worker has to end: the next one begins without them."""
+        """True if damage was found in their files: they have to begin without what there is."""
         return self._engine is not None and self._engine.is_damaged
 
     @property
@@ -134,7 +153,12 @@ class GlobalStores:
         known = self._positions()
         lost = [place for place, (begin, end) in bounds.items() if not begin <= known.get(place, begin) <= end]
         if lost:
-            self._wipe(engine, lost)
+            _log.warning(
+                "%s: the records after those that the global stores have were deleted, or the topic was created again. "
+                "The global stores are emptied and filled from what there is.",
+                ", ".join(map(str, sorted(lost))),
+            )
+            self._wipe(engine)
             return
         try:
             engine.set_status(EngineStatus.ACTIVE)
@@ -160,19 +184,36 @@ class GlobalStores:
         self._kept = {topic for topic, definition in stores.items() if definition.persistent}
         return self._engine
 
-    def _wipe(self, engine: TaskEngine, lost: Sequence[TopicPartition]) -> None:
+    def _wipe(self, engine: TaskEngine) -> None:
         """Begin without what there is: rows that were deleted in the meantime would stay forever."""
-        _log.warning(
-            "%s: the records after those that the global stores have were deleted, or the topic was created again. The "
-            "global stores are emptied and filled from what there is.",
-            ", ".join(map(str, sorted(lost))),
-        )
         self._engine = None
         engine.close()
         try:
             self._factory.wipe_global()
         except StateDiskError as error:
             self._openings.note("Global stores cannot be emptied yet", error)
+
+    async def start_over(self, error: StateFilesError) -> None:
+        """Begin without what there is, as it is damaged. The tasks that read it must have ended.
+
+        Args:
+            error: The damage.
+        """
+        engine = self._engine
+        if engine is None:
+            return
+        _log.warning(sentences(text_of(error), "The global stores are emptied and filled again from their topics"))
+        await self._plane.unassign_restoring(self._applied)
+        for place, offset in self._applied.items():
+            self._events.stop(place, offset, offset, SuspendReason.MIGRATED)
+        for name in (_NAME, _GAINED_NAME):
+            self._progress.stop(name)
+        tasks, self._all, self._tasks = self._all, [], {}
+        self._applied, self._unsaved, self._missing, self._gained, self._lost = {}, {}, {}, {}, set()
+        self._writes.end()
+        self.is_open = False
+        self._wipe(engine)
+        _close(tasks)
 
     def _positions(self) -> Positions:
         """Return how far the stores on disk are. One that is in memory now may have been on disk before."""
@@ -275,9 +316,7 @@ class GlobalStores:
             self._factory.give_up_global()
         else:
             self._engine.close()  # views of the stores raise errors from now on
-        with ExitStack() as stack:
-            for task in reversed(self._all):
-                stack.callback(task.close)
+        _close(self._all)
 
     def _process(self, place: TopicPartition, records: list[FetchedRecord], wall_ms: int) -> None:
         task = self._tasks[place.topic]
@@ -329,6 +368,12 @@ class GlobalStores:
                 del ends[place]
                 self._events.complete(place)
             self._progress.took(name, count)
+
+
+def _close(tasks: Sequence[StreamTask]) -> None:
+    with ExitStack() as stack:
+        for task in reversed(tasks):
+            stack.callback(task.close)
 
 
 def _partitions(group: NodeGroup, counts: Mapping[str, int]) -> list[TopicPartition]:

@@ -170,6 +170,19 @@ class TaskManager:
         for task in [each for each in self.tasks.values() if each.is_running]:
             await self._begin_again(task, _counts_of(task))
 
+    async def put_off(self) -> None:
+        """End all tasks. They begin again, from what was committed, when the global stores are there again."""
+        self._forget_kept()
+        for task in self.tasks.values():
+            self._parts.restoration.stop(task, None)
+            await self._parts.restoration.end(task)
+            await self._parts.consuming.stop(task)
+            task.close()
+            self._parts.plane.forget_written(task.task.changelog_partitions)
+            task.engine.close()
+            self._waiting[task.task_id] = task.role, _counts_of(task)
+        self.tasks = {}
+
     def forget_lost_work(self) -> bool:
         """Return whether tasks were lost that had processed something since the last commit, since the last call."""
         has_lost, self._has_lost_work = self._has_lost_work, False
@@ -344,6 +357,8 @@ class TaskManager:
 
     def _open_waiting(self) -> None:
         """Make the tasks whose engines can be opened now. The others are looked at again."""
+        if not self._parts.global_stores.is_open:
+            return  # processors may use global stores as soon as they begin
         found = {task_id: self._task(task_id, *wanted) for task_id, wanted in self._waiting.items()}
         made = {task_id: task for task_id, task in found.items() if task is not None}
         if made:

@@ -134,9 +134,14 @@ class StreamsWorker:
         return answers(question, definition, readable, self._partitions(self._having(question.store)))
 
     def open_files(self) -> tuple[OpenFiles, ...]:
-        """Return the files of the tasks that have stores on disk, for processes that read them."""
+        """Return the files of the tasks and global stores that are on disk, for processes that read them."""
         found = (self._files_of(task) for task in self.tasks.values())
-        return tuple(each for each in found if each is not None)
+        return (*self._globals.open_files(), *(each for each in found if each is not None))
+
+    @property
+    def global_engine(self) -> TaskEngine | None:
+        """The engine of the global stores; None before they are there, and if there are none."""
+        return self._globals.engine
 
     def _files_of(self, task: OwnedTask) -> OpenFiles | None:
         if (place := task.engine.place) is None:
@@ -196,10 +201,13 @@ class StreamsWorker:
             return 0
         except StateFilesError as error:
             # What a task has written since the last commit must not be committed without the changes of its stores.
-            # Tasks read global stores, too, which all of them need: if those are damaged, none can begin again.
-            if self._globals.is_damaged or not any(task.failure is error for task in self.tasks.values()):
+            is_damaged = self._globals.is_damaged
+            if not is_damaged and not any(task.failure is error for task in self.tasks.values()):
                 raise
             self._commits.drop_pending()
+            if is_damaged:  # tasks hold what they read, so all of them begin again, with other global stores
+                await self._manager.put_off()
+                await self._globals.start_over(error)
             await self._begin_again(error)
             return 0
 

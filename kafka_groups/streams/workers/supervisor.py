@@ -168,7 +168,7 @@ class WorkerSupervisor(ProcessPoolSupervisor[WorkerProcessSlot, _Message]):
             IllegalStateError: The caller is a listener of the state, which would wait for itself.
         """
         place = self._stores.get(question.store)
-        if place is not None and place.definition.persistent and not place.is_global:
+        if place is not None and place.definition.persistent:
             return self._read(question, place.definition)
         if threading.current_thread() is self._thread:
             raise IllegalStateError("A store was read by on_state, which must not wait. Use another thread.")

@@ -81,7 +81,7 @@ class WorkerThread:
         name: The thread's name.
         uncaught: Decides about errors.
         at_end: Called when the last worker has ended, before the application shows it.
-        on_files: Gets the files of the tasks whenever other tasks have come or gone.
+        on_files: Gets the files of the tasks and global stores whenever others have come or gone.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class WorkerThread:
         self._make = make
         self._at_end = at_end
         self._on_files = on_files
-        self._told_of: object = None
+        self._told_of: tuple[object, object] = None, None
         self._uncaught = uncaught
         self._life = life
         self._stopping = threading.Event()
@@ -274,8 +274,9 @@ class WorkerThread:
             await running.worker.request_shutdown()
         running.worker.is_paused = self._paused.is_set()
         wait_ms = await running.worker.turn()
-        if running.worker.tasks is not self._told_of:
-            self._told_of = running.worker.tasks
+        known = running.worker.tasks, running.worker.global_engine
+        if any(each is not told for each, told in zip(known, self._told_of, strict=True)):
+            self._told_of = known
             self._on_files(running.worker.open_files())
         self._life.enter(StreamsState.RUNNING if running.worker.is_running else StreamsState.REBALANCING)
         if wait_ms:

@@ -14,6 +14,7 @@ from attrs import evolve
 from kafka_groups.streams.engines.environment_reader import EnvironmentReader
 from kafka_groups.streams.engines.lmdb_engine import LmdbEngine
 from kafka_groups.streams.engines.open_files import OpenFiles
+from kafka_groups.streams.engines.opening import DiskEngines
 from kafka_groups.streams.engines.owned_engine import DATA_FILE, DiskEngine
 from kafka_groups.streams.engines.questions import OfTask, RowOf, StoreQuestion, TaskAnswer
 from kafka_groups.streams.engines.state_readers import StateReaders, newest
@@ -23,7 +24,7 @@ from kafka_groups.streams.state.engine import EngineStatus
 from kafka_groups.streams.state.position import input_notes
 from kafka_groups.streams.state.stored_rows import FoundPage, PageOf, RowsOf, RowsPart
 from kafka_groups.types import TaskId, TopicPartition
-from tests.support.kept_states import PERSISTENT, TASK, Kept
+from tests.support.kept_states import BOOT, PERSISTENT, TASK, Kept
 
 ROW = RowOf(b"k")
 STALE = pytest.mark.parametrize("allows_stale", [False, True])
@@ -82,6 +83,23 @@ def test_rows_pages_and_inputs_are_read(readers: StateReaders, kept: Kept) -> No
     assert rows.found == [(b"k", b"v")]
     (inputs,) = asked(readers, [told], about=OfTask.INPUTS)
     assert inputs.found == {TopicPartition("words", 0): 5}
+
+
+def test_global_stores_are_read_from_the_files_of_each_worker(readers: StateReaders, kept: Kept) -> None:
+    """Each worker has them, in generations that have nothing to do with each other."""
+    told = []
+    for number, value in ((1, b"v"), (2, b"w")):
+        engine = DiskEngines(kept.folder, BOOT, kept.clock, number=number).open_global({"names": PERSISTENT})
+        assert isinstance(engine, DiskEngine)
+        engine.commit({"counts": {b"k": value}})
+        engine.set_status(EngineStatus.ACTIVE)
+        told.append(files_of(engine, number))
+        killed(engine)
+    later = evolve(told[1], folder=kept.folder / "global" / "2" / "7" / "lmdb")
+    assert newest([told[0], later, told[1]]) == [told[0], later]
+    assert [(each.found, each.token) for each in asked(readers, told)] == [(b"v", (4711, 1)), (b"w", (4711, 2))]
+    assert [each.found for each in asked(readers, told[:1], told[1:], allows_stale=True)] == [b"v"]
+    assert [each.found for each in asked(readers, [], told[1:], allows_stale=True)] == [b"w"]
 
 
 @pytest.mark.parametrize("status", [EngineStatus.RESTORING, EngineStatus.STANDBY])

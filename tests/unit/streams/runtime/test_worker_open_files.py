@@ -5,8 +5,11 @@ from typing import Any
 
 import pytest
 
+from kafka_groups import serdes
+from kafka_groups.streams import StreamsBuilder, stores
 from kafka_groups.streams.engines.lmdb_engine import LmdbEngine
 from kafka_groups.streams.engines.opening import DiskEngines
+from kafka_groups.streams.engines.questions import token_of
 from kafka_groups.streams.engines.status_file import StatusReader, StatusWriter
 from kafka_groups.streams.runtime.assigned import TaskRole
 from kafka_groups.streams.state.engine import EngineStatus
@@ -56,6 +59,29 @@ async def test_each_task_with_a_store_on_disk_is_told(tmp_path: Path) -> None:
     assert [answer.token for answer in (first, second)] == [each.token for each in process.worker.open_files()]
     await process.worker.close()
     assert process.worker.open_files() == ()
+
+
+async def test_global_stores_on_disk_are_told_for_each_of_their_tasks(tmp_path: Path) -> None:
+    builder = StreamsBuilder()
+    for topic, persistent in (("names", True), ("cities", True), ("towns", False)):
+        store = stores.key_value(f"of-{topic}", serdes.string, serdes.string, persistent=persistent)
+        builder.global_table(topic, key=serdes.string, value=serdes.string, store=store)
+    builder.stream("orders", key=serdes.string, value=serdes.string).to("named")
+    kafka = FakeKafka({"names": 2, "cities": 1, "towns": 1, "orders": 1, "named": 1})
+    engines = DiskEngines(tmp_path, "boot 1", ManualClock(), number=3)
+    process = Process(kafka, topology=builder.build(), engines=engines)
+    assert process.worker.open_files() == ()
+    assert process.worker.global_engine is None
+    process.member.is_spare = True
+    await process.worker.start()
+    await process.turn_until(lambda: process.worker.is_running)
+    told = process.worker.open_files()
+    assert [sorted(each.stores) for each in told] == [["of-names"], ["of-cities"], []]
+    assert {(each.folder, each.partitions) for each in told} == {(tmp_path / "global" / "3" / "1" / "lmdb", 0)}
+    assert {each.token for each in told} == {token_of(process.worker.engines("of-names")[0])}
+    assert status_in(told[0].folder) is EngineStatus.ACTIVE
+    assert process.worker.global_engine is process.worker.engines("of-names")[0]
+    await process.worker.close()
 
 
 async def test_stores_in_memory_are_not_told() -> None:

@@ -1,6 +1,7 @@
 """Workers whose global stores are on disk: restarts read only what is new, and their files fail in every way."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -15,7 +16,8 @@ from kafka_groups.streams.engines.left_folders import condemn_left_open
 from kafka_groups.streams.engines.lmdb_engine import LmdbEngine
 from kafka_groups.streams.engines.opening import DiskEngines
 from kafka_groups.streams.engines.owned_engine import DiskEngine
-from kafka_groups.streams.errors import CorruptedStateError
+from kafka_groups.streams.errors import StateDiskError
+from kafka_groups.streams.runtime.restore_listeners import RestoreListeners, StateRestoreListener
 from kafka_groups.testing.clock import ManualClock
 from kafka_groups.types import TopicPartition
 from tests.support.conditions import wait_until
@@ -36,10 +38,15 @@ class Disk:
         self.open: list[DiskEngine] = []
 
     def process(
-        self, kafka: FakeKafka, faults: Faults | None = None, topology: Topology | None = None, number: int = 1
+        self,
+        kafka: FakeKafka,
+        faults: Faults | None = None,
+        topology: Topology | None = None,
+        number: int = 1,
+        **settings: Any,
     ) -> Process:
         engines = DiskEngines(self.folder, "boot 1", self.clock, number=number)
-        return Process(kafka, faults, topology=topology or enriched(), engines=engines)
+        return Process(kafka, faults, topology=topology or enriched(), engines=engines, **settings)
 
     def files(self) -> list[str]:
         return sorted(str(each.relative_to(self.folder)) for each in self.folder.glob("global/*/*"))
@@ -51,6 +58,22 @@ class Disk:
                 LmdbEngine.close(engine)
                 engine._generation.disown()
         self.open.clear()
+
+
+class Heard(StateRestoreListener):
+    """Notes what it hears about one store."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+
+    def on_restore_start(self, partition: TopicPartition, store: str, starting_offset: int, ending_offset: int) -> None:
+        self.calls.append(f"start {starting_offset}-{ending_offset}")
+
+    def on_restore_end(self, partition: TopicPartition, store: str, total_restored: int) -> None:
+        self.calls.append(f"end {total_restored}")
+
+    def on_restore_suspended(self, partition: TopicPartition, store: str, total_restored: int) -> None:
+        self.calls.append("suspended")
 
 
 @pytest.fixture
@@ -316,28 +339,78 @@ async def test_a_full_disk_ends_no_worker_and_what_is_new_is_written_when_there_
     assert engine.positions == {TOPIC: 5}
 
 
+@contextmanager
+def damaged_once(method: str) -> Iterator[None]:
+    """Let a method of engines find damage when it is called for the first time."""
+    call, found = getattr(LmdbEngine, method), []
+
+    def finds(engine: LmdbEngine, *args: Any) -> Any:
+        if not found:
+            found.append(engine)
+            raise engine._error(lmdb.CorruptedError("page 7"))
+        return call(engine, *args)
+
+    with patch.object(LmdbEngine, method, finds):
+        yield
+    assert found, f"{method} was not called"
+
+
+@pytest.mark.parametrize("is_exactly_once", [False, True])
 @pytest.mark.parametrize("is_write", [False, True])
-async def test_damage_ends_the_worker_and_the_next_one_begins_without_the_files(
-    disk: Disk, caplog: pytest.LogCaptureFixture, is_write: bool
+async def test_damage_empties_the_stores_and_all_tasks_begin_again_when_they_are_filled(
+    disk: Disk, caplog: pytest.LogCaptureFixture, is_write: bool, is_exactly_once: bool
 ) -> None:
     kafka = with_names()
-    process = disk.process(kafka)
+    process = disk.process(kafka, is_exactly_once=is_exactly_once)
     process.member.assign("1_0")
     await process.worker.start()
     await process.turn_until(lambda: process.worker.is_running)
+    with damaged_once("_write" if is_write else "get"):
+        kafka.produce("names", "e", "eve")
+        kafka.produce("orders", "b", "tea")
+        await process.turn_until(lambda: process.worker.is_running and process.has_committed(1, ORDERS))
+    kafka.produce("orders", "e", "milk")
+    await process.turn_until(lambda: process.has_committed(2, ORDERS))
+    assert [entry.value for entry in kafka.values("named")] == [b"tea of ben", b"milk of eve"]
+    assert rows(process) == {**NAMES, "e": "eve"}
+    (warning,) = [each for each in caplog.messages if "page 7" in each and "global stores" in each]
+    assert warning.endswith("The global stores are emptied and filled again from their topics.")
+    (engine,) = process.worker.engines(next(iter(process.worker.stores)))
+    assert engine.positions == {TOPIC: 4}
+    assert not engine.is_damaged
+    await process.worker.close()
+    assert (await loaded(disk.process(kafka))).worker.sensors.restored.total == 0
 
-    def damaged(engine: LmdbEngine, *_args: Any) -> None:
-        raise engine._error(lmdb.CorruptedError("page 7"))
 
-    with patch.object(LmdbEngine, "_write" if is_write else "get", damaged):
-        kafka.produce("names" if is_write else "orders", "b", "eve")
-        with pytest.raises(CorruptedStateError, match="page 7"):
-            await process.turn_until(lambda: False)
-    await process.worker.close(is_clean=False)
-    again = await loaded(disk.process(kafka))
-    assert rows(again) == ({**NAMES, "b": "eve"} if is_write else NAMES)
-    assert again.worker.sensors.restored.total == 3 + is_write
-    assert "was ended by damage in them" in caplog.text
+async def test_damage_while_the_stores_are_filled_begins_that_again(
+    disk: Disk, caplog: pytest.LogCaptureFixture
+) -> None:
+    listener = Heard()
+    process = disk.process(with_names(), listeners=RestoreListeners(restore=listener))
+    with damaged_once("_write"):
+        await loaded(process)
+    assert rows(process) == NAMES
+    assert listener.calls == ["start 0-3", "suspended", "start 0-3", "end 3"]
+    assert caplog.text.count("The global stores are emptied and filled again from their topics.") == 1
+
+
+async def test_tasks_that_wait_for_other_stores_are_given_up_when_the_group_takes_them(disk: Disk) -> None:
+    process = disk.process(with_names())
+    process.member.assign("1_0")
+    await process.worker.start()
+    await process.turn_until(lambda: process.worker.is_running)
+    with (
+        damaged_once("_write"),
+        patch.object(DiskEngines, "wipe_global", side_effect=StateDiskError("No space left on device")),
+    ):
+        process.kafka.produce("names", "e", "eve")
+        await process.turn_until(lambda: not process.worker.tasks)
+        process.member.revoke("1_0")
+        await process.turn_until(lambda: process.member.confirmed)
+    process.member.is_spare = True
+    await process.turn_until(lambda: process.worker.is_running)
+    assert rows(process) == {**NAMES, "e": "eve"}
+    assert not process.worker.tasks
 
 
 async def test_files_of_a_process_that_died_of_them_are_not_opened_again(disk: Disk) -> None:

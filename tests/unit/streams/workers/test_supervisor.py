@@ -1,22 +1,27 @@
 """Worker processes that do not behave, and their supervisor."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import count
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
+from kafka_groups import serdes
 from kafka_groups.config.clients.streams import streams_config
 from kafka_groups.errors import IllegalStateError
 from kafka_groups.net import spawned_process
 from kafka_groups.processes.slot import RestartRule
-from kafka_groups.streams import GroupMembershipOperation, StreamsState
+from kafka_groups.streams import GroupMembershipOperation, StreamsState, stores
 from kafka_groups.streams.engines.generations import GenerationsFolder
 from kafka_groups.streams.engines.marks import Mark
+from kafka_groups.streams.engines.questions import OfTask, StoreQuestion
+from kafka_groups.streams.engines.state_readers import StateReaders
 from kafka_groups.streams.runtime.restore_listeners import RestoreListeners
+from kafka_groups.streams.topology.node_graph import TopologyStore
 from kafka_groups.streams.workers.application_state import ApplicationLife
 from kafka_groups.streams.workers.pickled import checked_program
 from kafka_groups.streams.workers.state_directory import StateDirectory
@@ -35,7 +40,13 @@ WAIT_S = 60
 Work = Callable[[bytes, int, Connection, bool], None]
 
 
-def supervisor(work: Work, life: ApplicationLife, tmp_path: Path, workers: int = 1) -> WorkerSupervisor:
+def supervisor(
+    work: Work,
+    life: ApplicationLife,
+    tmp_path: Path,
+    workers: int = 1,
+    stores: Mapping[str, TopologyStore] = MappingProxyType({}),
+) -> WorkerSupervisor:
     given = {
         "application.id": "app", "bootstrap.servers": "localhost:1", "num.workers": workers,
         "state.dir": str(tmp_path), "task.timeout.ms": 100,
@@ -46,7 +57,7 @@ def supervisor(work: Work, life: ApplicationLife, tmp_path: Path, workers: int =
         partial(StateDirectory, str(tmp_path), "app"),
         life,
         work,
-        stores={},
+        stores=stores,
         exit_s=0.2,
     )
 
@@ -84,6 +95,21 @@ def test_files_that_a_worker_had_open_which_a_signal_of_damage_has_ended_are_res
     assert [each and each.mark and each.mark.is_damaged for each in found] == [True, False, False]
     alive.disown()
     assert made.stop(WAIT_S, GroupMembershipOperation.DEFAULT)
+
+
+@pytest.mark.parametrize("topic", [None, "names"], ids=["of tasks", "global"])
+@pytest.mark.parametrize("persistent", [False, True])
+def test_stores_on_disk_are_read_and_no_worker_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, persistent: bool, topic: str | None
+) -> None:
+    definition = stores.key_value("names", serdes.string, serdes.string, persistent=persistent)
+    place = TopologyStore(definition=definition, source_topic=topic, is_global=topic is not None)
+    made = supervisor(obedient, ApplicationLife(None), tmp_path, stores={"names": place})
+    asked: list[str] = []
+    monkeypatch.setattr(StateReaders, "answers", lambda *_: asked.append("files") or [])
+    monkeypatch.setattr(made, "_send", lambda message: asked.append("workers") or message.answer.set_result([]))
+    assert made.ask(StoreQuestion("names", OfTask.EXISTENCE)) == []
+    assert asked == ["files" if persistent else "workers"]
 
 
 def test_signals_wait_until_a_worker_can_handle_them(tmp_path: Path) -> None:

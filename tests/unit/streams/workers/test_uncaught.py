@@ -22,6 +22,7 @@ class StubWorker:
     is_running = True
     is_paused = False
     tasks: ClassVar[dict[str, object]] = {}
+    global_engine = None
 
     def __init__(self, error: BaseException | None, calls: list[str]) -> None:
         self.error, self.calls = error, calls
