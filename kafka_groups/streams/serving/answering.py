@@ -21,12 +21,12 @@ from kafka_groups.streams.serving.owners import HttpDocument, ask_owner
 from kafka_groups.streams.serving.reading import Asked, read
 from kafka_groups.streams.state.stores import StoreDefinition
 
-__all__ = ["HttpQuestion", "Queried", "answer", "stores_of"]
+__all__ = ["HttpQuestion", "KeptViews", "Queried", "answer", "stores_of"]
 
 _log = logging.getLogger(__name__)
 
-_MOVES: Final = 3
-"""The most attempts to ask while tasks move."""
+_ATTEMPTS: Final = 4
+"""The most attempts to ask while tasks move. The first one may be that of a view whose task has gone long ago."""
 
 _OK, _BAD, _UNKNOWN, _WRONG_HOST, _FAILED, _NOT_NOW = 200, 400, 404, 421, 500, 503
 
@@ -43,6 +43,41 @@ class Queried(Protocol):
 
     def streams_metadata_for_all_clients(self) -> tuple[StreamsMetadata, ...]:
         """Return its processes and what they have."""
+
+
+class KeptViews:
+    """The views of an application. Making one asks its tasks, so a view is kept as long as it answers.
+
+    Args:
+        app: The application.
+
+    Attributes:
+        app: The application.
+    """
+
+    def __init__(self, app: Queried) -> None:
+        self.app = app
+        self._views: dict[tuple[str, int | None, bool], Any] = {}
+
+    def __repr__(self) -> str:
+        return f"<KeptViews: {len(self._views)} views>"
+
+    def view(self, store: str, partition: int | None, *, allow_stale: bool) -> Any:
+        """Return a view of a store.
+
+        Raises:
+            StreamsError: There is none now.
+        """
+        found = self._views.get((store, partition, allow_stale))
+        if found is None:
+            found = self.app.store(store, partition, allow_stale=allow_stale)
+            self._views[store, partition, allow_stale] = found
+        return found
+
+    def forget(self, store: str) -> None:
+        """Let go of the views of a store: a task of theirs has gone."""
+        for key in [each for each in tuple(self._views) if each[0] == store]:
+            self._views.pop(key, None)
 
 
 @frozen
@@ -79,14 +114,14 @@ def stores_of(app: Queried) -> HttpDocument:
     return HttpDocument(_OK, json_text({"stores": kinds, "processes": processes}))
 
 
-def answer(app: Queried, question: HttpQuestion) -> HttpDocument:
+def answer(views: KeptViews, question: HttpQuestion) -> HttpDocument:
     """Return the answer to a question. Blocks; asks the process that has the key, if it is another one.
 
     Its status: 200; 400 for a question that the store cannot answer; 404 for an unknown store, and a key that is not
     there; 421 if the question was passed on, and the key is elsewhere by now; 503 while tasks move or are restored.
     """
     try:
-        return _answer(app, question)
+        return _answer(views, question)
     except UnknownStateStoreError as error:
         return _problem(_UNKNOWN, error)
     except (ConfigurationError, ValueError) as error:
@@ -98,23 +133,24 @@ def answer(app: Queried, question: HttpQuestion) -> HttpDocument:
         return _problem(_FAILED, error)
 
 
-def _answer(app: Queried, question: HttpQuestion) -> HttpDocument:
-    for _ in range(_MOVES):
+def _answer(views: KeptViews, question: HttpQuestion) -> HttpDocument:
+    for _ in range(_ATTEMPTS):
         try:
-            return _answer_here(app, question)
+            return _answer_here(views, question)
         except StateStoreMigratedError as error:
             if error.active is not None:
                 return _answer_there(question, error.active)
-            moved = error  # a task has moved between making the view and asking it, or nobody is known to have the key
+            moved = error  # a task of the view has gone, or nobody is known to have the key
+            views.forget(question.store)
     raise moved
 
 
-def _answer_here(app: Queried, question: HttpQuestion) -> HttpDocument:
+def _answer_here(views: KeptViews, question: HttpQuestion) -> HttpDocument:
     text = question.parameters.get("partition")
     partition = None if text is None else read_number(text, "partition")
     allow_stale = question.parameters.get("allow_stale", "false") == "true"
-    view = app.store(question.store, partition, allow_stale=allow_stale)
-    found = read(view, Asked(app.stores[question.store], question.method, question.parameters))
+    view = views.view(question.store, partition, allow_stale=allow_stale)
+    found = read(view, Asked(views.app.stores[question.store], question.method, question.parameters))
     if found is None:
         return HttpDocument(_UNKNOWN, json_text({"error": f"Store {question.store!r} has no such key."}))
     return HttpDocument(_OK, json_text(found))

@@ -5,7 +5,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from kafka_groups.streams.serving.answering import HttpQuestion, Queried, answer, stores_of
+from kafka_groups.streams.serving.answering import HttpQuestion, KeptViews, Queried, answer, stores_of
 from kafka_groups.streams.serving.json_values import json_text
 from kafka_groups.streams.serving.openapi import DESCRIPTION
 from kafka_groups.streams.serving.owners import FORWARDED, HttpDocument
@@ -19,12 +19,13 @@ _RETRY = {"Retry-After": "1"}
 
 def routes(app: Queried) -> Starlette:
     """Return what answers for an application. starlette calls functions that are not `async` in threads."""
+    views = KeptViews(app)
 
     def stores(_request: Request) -> Response:
         return _response(stores_of(app))
 
     def store(request: Request) -> Response:
-        return _response(answer(app, _question(request)))
+        return _response(answer(views, _question(request)))
 
     def description(_request: Request) -> Response:
         return _response(HttpDocument(200, json_text(DESCRIPTION)))

@@ -20,7 +20,7 @@ from kafka_groups.streams import (
     stores,
 )
 from kafka_groups.streams.serving import answering
-from kafka_groups.streams.serving.answering import HttpQuestion, answer, stores_of
+from kafka_groups.streams.serving.answering import HttpQuestion, KeptViews, answer, stores_of
 from kafka_groups.streams.serving.owners import HttpDocument
 from kafka_groups.streams.state.stores import StoreDefinition
 from kafka_groups.types import TopicPartition
@@ -58,8 +58,8 @@ def question(store: str = "counts", *, is_forwarded: bool = False, **parameters:
     return HttpQuestion(store, "get", {"key": "be", **parameters}, f"/stores/{store}/get?key=be", is_forwarded)
 
 
-def asked(app: App, **more: Any) -> tuple[int, Any]:
-    found = answer(app, question(**more))
+def asked(app: App | KeptViews, **more: Any) -> tuple[int, Any]:
+    found = answer(KeptViews(app) if isinstance(app, App) else app, question(**more))
     return found.status, json.loads(found.body)
 
 
@@ -118,6 +118,24 @@ def test_a_value_without_a_form_in_json_is_logged(caplog: pytest.LogCaptureFixtu
 
 def test_a_task_that_moves_in_between_is_asked_again() -> None:
     assert asked(App(StateStoreMigratedError("moved"), 7)) == (200, {"key": "be", "value": 7})
+
+
+def test_a_view_is_made_once_and_again_when_a_task_of_it_has_gone() -> None:
+    """Making a view asks the tasks whether they are there, which would double the cost of each question."""
+    app = App(7, 8, StateStoreMigratedError("moved"), 9, 10, 11)
+    views = KeptViews(app)
+    found = [asked(views)[1]["value"] for _ in range(2)]
+    assert (found, app.asked) == ([7, 8], [("counts", None, False)])
+    found = [asked(views)[1]["value"] for _ in range(2)]
+    assert (found, app.asked) == ([9, 10], 2 * [("counts", None, False)])
+    assert asked(views, partition="1")[1]["value"] == 11
+    assert app.asked[2:] == [("counts", 1, False)]
+
+
+def test_stores_that_are_not_there_have_no_view() -> None:
+    views = KeptViews(App(7))
+    assert [asked(views, store="count")[0] for _ in range(2)] == [404, 404]
+    assert repr(views) == "<KeptViews: 0 views>"
 
 
 def test_a_key_that_another_process_has_is_asked_there(
