@@ -10,12 +10,13 @@ from kafka_groups.serdes import Serde
 from kafka_groups.streams import processors
 from kafka_groups.streams.dsl.branched import BranchedKStream, SplitStream
 from kafka_groups.streams.dsl.global_table import GlobalKTable, join_stream_with_global_table
-from kafka_groups.streams.dsl.graph import Missing, Slot
+from kafka_groups.streams.dsl.graph import Slot
 from kafka_groups.streams.dsl.grouped import KGroupedStream
 from kafka_groups.streams.dsl.grouping import Grouping
 from kafka_groups.streams.dsl.lookup_joins import join_stream_with_table, keyed, refuse_grace
 from kafka_groups.streams.dsl.materialized import StoreOptions
 from kafka_groups.streams.dsl.repartition import Repartition, add_repartition
+from kafka_groups.streams.dsl.stream_arguments import flat_map_values_with_key, one_of, slot_of, writer_of
 from kafka_groups.streams.dsl.stream_joins import join_streams, refuse_options, stream_join_options
 from kafka_groups.streams.dsl.stream_parts import StreamParts
 from kafka_groups.streams.dsl.table import KTable, table_of_stream
@@ -70,7 +71,7 @@ class KStream(Generic[K, V]):
     ) -> "KStream[K2, V2]":
         """Replace each record by the pair that a function of key and value returns."""
         check_functions("map", function=function)
-        slots = _slot(key, "map", "key"), _slot(value, "map", "value")
+        slots = slot_of(key, "map", "key"), slot_of(value, "map", "value")
         return self._below("KSTREAM-MAP-", processors.Map(function), name, slots, changes_key=True)
 
     def flat_map(
@@ -83,7 +84,7 @@ class KStream(Generic[K, V]):
     ) -> "KStream[K2, V2]":
         """Replace each record by the pairs that a function of key and value returns."""
         check_functions("flat_map", yields=True, function=function)
-        slots = _slot(key, "flat_map", "key"), _slot(value, "flat_map", "value")
+        slots = slot_of(key, "flat_map", "key"), slot_of(value, "flat_map", "value")
         return self._below("KSTREAM-FLATMAP-", processors.FlatMap(function), name, slots, changes_key=True)
 
     def map_values(
@@ -95,10 +96,10 @@ class KStream(Generic[K, V]):
         name: str | None = None,
     ) -> "KStream[K, V2]":
         """Replace each value by a function of it, or of key and value."""
-        operator: Operator = _one_of(
-            "map_values", function, with_key, processors.MapValues, processors.MapValuesWithKey
+        operator: Operator = one_of("map_values", function, with_key, processors.MapValues, processors.MapValuesWithKey)
+        return self._below(
+            "KSTREAM-MAPVALUES-", operator, name, (self.parts.key, slot_of(value, "map_values", "value"))
         )
-        return self._below("KSTREAM-MAPVALUES-", operator, name, (self.parts.key, _slot(value, "map_values", "value")))
 
     def flat_map_values(
         self,
@@ -109,10 +110,10 @@ class KStream(Generic[K, V]):
         name: str | None = None,
     ) -> "KStream[K, V2]":
         """Replace each value by those that a function of it, or of key and value, returns."""
-        operator: Operator = _one_of(
-            "flat_map_values", function, with_key, processors.FlatMapValues, _flat_map_values_with_key
+        operator: Operator = one_of(
+            "flat_map_values", function, with_key, processors.FlatMapValues, flat_map_values_with_key
         )
-        slots = self.parts.key, _slot(value, "flat_map_values", "value")
+        slots = self.parts.key, slot_of(value, "flat_map_values", "value")
         return self._below("KSTREAM-FLATMAPVALUES-", operator, name, slots)
 
     def select_key(
@@ -120,7 +121,7 @@ class KStream(Generic[K, V]):
     ) -> "KStream[K2, V]":
         """Replace each key by a function of key and value."""
         check_functions("select_key", function=function)
-        slots = _slot(key, "select_key", "key"), self.parts.value
+        slots = slot_of(key, "select_key", "key"), self.parts.value
         return self._below("KSTREAM-KEY-SELECT-", processors.SelectKey(function), name, slots, changes_key=True)
 
     def peek(self, action: Callable[[K, V], object], *, name: str | None = None) -> "KStream[K, V]":
@@ -137,7 +138,7 @@ class KStream(Generic[K, V]):
         """Return a stream of the records of both. There is no order between them."""
         check_kind("merge: other", other, KStream, "a stream. A table becomes one by to_stream")
         node_name = self.parts.graph.named(name, "KSTREAM-MERGE-")
-        write = _writer(node_name, processors.PassThrough())
+        write = writer_of(node_name, processors.PassThrough())
         node = self.parts.graph.add(node_name, write, self.parts.node, other.parts.node, keeps_records=True)
         mine, theirs = self.parts, other.parts
         # Keys are in the right partitions only if both streams have them there (KStreamImpl.merge in Kafka).
@@ -172,7 +173,7 @@ class KStream(Generic[K, V]):
         # Code of the user's may forward any key, so records are repartitioned before the next operator that needs keys
         # (KStreamImpl.process in Kafka).
         node = self.parts.graph.add(node_name, used.writer(node_name, operator), self.parts.node, changes_key=True)
-        slots = _slot(key, "process", "key"), _slot(value, "process", "value")
+        slots = slot_of(key, "process", "key"), slot_of(value, "process", "value")
         return KStream(evolve(self.parts, node=node, key=slots[0], value=slots[1], needs_partitioning=True))
 
     def process_values(
@@ -198,7 +199,7 @@ class KStream(Generic[K, V]):
         operator = user_operator("process_values", function, factory, used.names, keeps_key=True)
         # The key stays (KIP-820), so the stream is partitioned as before.
         node = self.parts.graph.add(node_name, used.writer(node_name, operator), self.parts.node)
-        return KStream(evolve(self.parts, node=node, value=_slot(value, "process_values", "value")))
+        return KStream(evolve(self.parts, node=node, value=slot_of(value, "process_values", "value")))
 
     def print(self, *, label: str | None = None, file: IO[str] | None = None, name: str | None = None) -> None:
         """Print each record as `[label]: key, value`.
@@ -211,7 +212,7 @@ class KStream(Generic[K, V]):
         node_name = self.parts.graph.named(name, "KSTREAM-PRINTER-")
         shown = label or self.parts.node.name
         self.parts.graph.add(
-            node_name, _writer(node_name, processors.Foreach(processors.printer(shown, file))), self.parts.node
+            node_name, writer_of(node_name, processors.Foreach(processors.printer(shown, file))), self.parts.node
         )
 
     def split(self, *, name: str | None = None) -> "BranchedKStream[K, V, KStream[K, V]]":
@@ -525,11 +526,11 @@ class KStream(Generic[K, V]):
         check_functions("group_by", function=function)
         node_name = self.parts.graph.named(name, "KSTREAM-KEY-SELECT-")
         node = self.parts.graph.add(
-            node_name, _writer(node_name, processors.SelectKey(function)), self.parts.node, changes_key=True
+            node_name, writer_of(node_name, processors.SelectKey(function)), self.parts.node, changes_key=True
         )
         # Grouping by a function always repartitions, also if the function returns the old key: nobody can tell
         # (KStreamImpl.groupBy in Kafka).
-        stream = evolve(self._given(_slot(key, "group_by", "key"), value), node=node, needs_partitioning=True)
+        stream = evolve(self._given(slot_of(key, "group_by", "key"), value), node=node, needs_partitioning=True)
         return KGroupedStream(Grouping(stream, name))
 
     def _given(self, key: Slot | None, value: Slot | None) -> StreamParts:
@@ -577,7 +578,7 @@ class KStream(Generic[K, V]):
         node_name = self.parts.graph.named(name, prefix)
         node = self.parts.graph.add(
             node_name,
-            _writer(node_name, operator),
+            writer_of(node_name, operator),
             self.parts.node,
             changes_key=changes_key,
             keeps_records=keeps_records,
@@ -587,27 +588,3 @@ class KStream(Generic[K, V]):
         # partitions.
         needs_partitioning = changes_key or self.parts.needs_partitioning
         return KStream(evolve(self.parts, node=node, key=key, value=value, needs_partitioning=needs_partitioning))
-
-
-def _slot(serde: Serde[Any] | None, operator: str, keyword: str) -> Slot:
-    return Missing(operator, keyword) if serde is None else serde
-
-
-def _writer(name: str, operator: Operator) -> Callable[[NodeGraph, tuple[str, ...]], None]:
-    def write(topology: NodeGraph, parents: tuple[str, ...]) -> None:
-        # A stream that is merged with itself has one parent, and each record comes once, as in Java.
-        topology.add_operator(name, operator, dict.fromkeys(parents))
-
-    return write
-
-
-def _flat_map_values_with_key(function: Callable[[Any, Any], Iterable[Any]]) -> "processors.FlatMapValues":
-    return processors.FlatMapValues(function, with_key=True)
-
-
-def _one_of(word: str, function: Any, with_key: Any, plain: Any, keyed: Any) -> Operator:
-    if (function is None) == (with_key is None):
-        raise TypeError(f"{word} takes a function of the value, or `with_key=` a function of key and value. Give one.")
-    check_functions(word, yields=word == "flat_map_values", function=function, with_key=with_key)
-    found: Operator = plain(function) if function is not None else keyed(with_key)
-    return found

@@ -2,11 +2,12 @@
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from kafka_groups.streams.engines.lmdb_engine import MOST_TABLES, LmdbSnapshot, files_error, lmdb_module
+from kafka_groups.streams.engines.files_errors import errors_of_files, files_error
+from kafka_groups.streams.engines.lmdb_engine import MOST_TABLES, LmdbSnapshot, lmdb_module
 from kafka_groups.streams.engines.lmdb_rows import EMPTY_KEYS, LmdbRows
 from kafka_groups.streams.engines.mapped_files import opened_environment
 from kafka_groups.streams.engines.open_files import OpenFiles
@@ -172,12 +173,8 @@ class EnvironmentReader:
         settings = {"max_dbs": MOST_TABLES, "readonly": True, "create": False, "readahead": False}
         return opened_environment(self._lmdb, self._path, **settings)
 
-    @contextmanager
-    def _told(self) -> Iterator[None]:
-        try:
-            yield
-        except (OSError, self._lmdb.Error) as error:
-            raise self._error(error) from error
+    def _told(self) -> AbstractContextManager[None]:
+        return errors_of_files(self._lmdb, self._error)
 
     def _error(self, error: Exception) -> StateFilesError:
         return files_error(self._lmdb, self._path, error)

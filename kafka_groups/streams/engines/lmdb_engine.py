@@ -2,10 +2,9 @@
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from shutil import disk_usage
 from struct import Struct
 from types import ModuleType
 from typing import Any, Final
@@ -13,13 +12,12 @@ from weakref import WeakSet
 
 from attrs import define
 
-from kafka_groups.errors.texts import sentences
+from kafka_groups.streams.engines.files_errors import errors_of_files, files_error
 from kafka_groups.streams.engines.lmdb_rows import EMPTY_KEYS, LmdbRows
 from kafka_groups.streams.engines.mapped_files import MAP_BYTES, opened_environment
 from kafka_groups.streams.engines.readable import check_readable
 from kafka_groups.streams.errors import (
     CorruptedStateError,
-    StateDiskError,
     StateFilesError,
 )
 from kafka_groups.streams.state.engine import (
@@ -39,7 +37,6 @@ __all__ = [
     "POSITIONS",
     "LmdbEngine",
     "LmdbSnapshot",
-    "files_error",
     "lmdb_module",
     "position_in",
 ]
@@ -408,43 +405,13 @@ class LmdbEngine:
 
     # ------------------------------------------------------------------------------------ errors
 
-    @contextmanager
-    def _told(self, needed: Callable[[], int] | None = None) -> Iterator[None]:
-        try:
-            yield
-        except (OSError, self._lmdb.Error) as error:
-            raise self._error(error, None if needed is None else needed()) from error
+    def _told(self, needed: Callable[[], int] | None = None) -> AbstractContextManager[None]:
+        return errors_of_files(self._lmdb, lambda error: self._error(error, None if needed is None else needed()))
 
     def _error(self, error: Exception, needed: int | None = None) -> StateFilesError:
         told = files_error(self._lmdb, self._path, error, needed)
         self.is_damaged |= isinstance(told, CorruptedStateError)
         return told
-
-
-def files_error(lmdb: ModuleType, path: Path, error: Exception, needed: int | None = None) -> StateFilesError:
-    """Return an error of LMDB or the operating system as one that tells damage from a disk that cannot be used.
-
-    Args:
-        lmdb: The package.
-        path: The folder of the files.
-        error: The error.
-        needed: The bytes of what could not be written; None if nothing was written.
-    """
-    damage = (
-        lmdb.CorruptedError,
-        lmdb.PageNotFoundError,
-        lmdb.PanicError,
-        lmdb.InvalidError,
-        lmdb.VersionMismatchError,
-        lmdb.IncompatibleError,
-    )
-    if isinstance(error, damage):
-        return CorruptedStateError(f"the store files in {path} are damaged: {error}")
-    free = disk_usage(path).free if path.exists() else 0
-    text = f"The store files in {path} cannot be used: {error}"
-    # Pages that change are written anew, so that a commit takes more room than what it changes.
-    more = "" if needed is None else f", and the commit needs more than {needed:,}"
-    return StateDiskError(sentences(text, f"{free:,} bytes are free there{more}", "Free some space, or check the disk"))
 
 
 @define(eq=False)

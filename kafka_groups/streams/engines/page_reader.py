@@ -14,11 +14,11 @@ from typing import Any, Final
 from attrs import frozen
 
 from kafka_groups.errors.texts import counted
+from kafka_groups.streams.engines.files_errors import files_error
 from kafka_groups.streams.engines.lmdb_engine import (
     MOST_READERS,
     MOST_TABLES,
     POSITIONS,
-    files_error,
     lmdb_module,
     position_in,
 )

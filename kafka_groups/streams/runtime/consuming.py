@@ -1,16 +1,19 @@
 """The source partitions of running tasks: where they begin, whose records are whose, and which are paused."""
 
 import logging
+from collections.abc import Mapping
 
 from kafka_groups.errors import KafkaGroupsError
+from kafka_groups.errors.texts import counted
 from kafka_groups.net.clock import Clock
 from kafka_groups.records.interface import NOTHING, DataPlane, PolledRecords
-from kafka_groups.streams.runtime.assigned import OwnedTask, TaskPhase, enter_status
-from kafka_groups.streams.runtime.input_offsets import note_start
+from kafka_groups.streams.errors import StateFilesError
+from kafka_groups.streams.runtime.assigned import OwnedTask, TaskPhase, enter_status, noting_failure
 from kafka_groups.streams.runtime.settings import WorkerSettings
 from kafka_groups.streams.runtime.start_offsets import OffsetResets, reset_offsets
 from kafka_groups.streams.runtime.task_timeout import TaskTimeout
 from kafka_groups.streams.state.engine import EngineStatus
+from kafka_groups.streams.state.position import inputs_in
 from kafka_groups.types import TopicPartition
 
 __all__ = ["Consuming"]
@@ -55,7 +58,7 @@ class Consuming:
             starts |= await self._reset(task, missing, wall_ms)
         self._readers.update(dict.fromkeys(task.inputs, task))
         await self._plane.assign(starts)
-        note_start(task, starts)
+        _note_start(task, starts)
         task.phase = TaskPhase.RUNNING
         enter_status(task, EngineStatus.ACTIVE)
 
@@ -165,3 +168,32 @@ class Consuming:
                 queue.position = start  # committed, so that another worker begins at the same offset
         task.is_dirty = True
         return starts
+
+
+def _note_start(task: OwnedTask, starts: Mapping[TopicPartition, int]) -> None:
+    """Note that the stores of a task, which are restored, have everything before these offsets.
+
+    Warns about stores that have not, because there is no changelog from which the rest could be restored. If the files
+    cannot be written, that is noted with the task.
+    """
+    known = inputs_in(task.engine.notes)
+    # An engine without notes has no files from before: whoever deleted them has logged it.
+    behind = sum(max(start - known[place], 0) for place, start in starts.items() if place in known)
+    if behind and task.task.unlogged_stores:
+        _warn_of_lost(task, behind)
+    try:
+        with noting_failure(task):
+            task.task.begin_at(starts)
+    except StateFilesError:
+        return  # the task begins again
+
+
+def _warn_of_lost(task: OwnedTask, behind: int) -> None:
+    names = ", ".join(task.task.unlogged_stores)
+    _log.warning(
+        "The stores of task %s without a changelog (%s) lack the changes of up to %s, which the group has committed: "
+        "the process was killed before it had stored them, or another process had the task in the meantime.",
+        task.task_id,
+        names,
+        counted(behind, "record"),
+    )

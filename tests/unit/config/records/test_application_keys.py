@@ -37,13 +37,18 @@ def test_the_applications_keys_hold_for_its_clients_and_those_with_a_prefix_come
         "restore.consumer.client.rack": "r2",
         "global.consumer.fetch.min.bytes": 2,
     }
-    of_all = {"retry_backoff_ms": 10, "metadata_max_age_ms": 60_000}
-    written = {**of_all, "client_id": "billing-writes", "retry_backoff_ms": 20, "request_timeout_ms": 20_000}
-    read = {**of_all, "client_id": "billing", "client_rack": "r1", "request_timeout_ms": 15_000}
-    committed = {**read, "isolation_level": "read_committed"}
+    of_all: dict[str, Any] = {"retry_backoff_ms": 10, "metadata_max_age_ms": 60_000}
+    written: dict[str, Any] = {
+        **of_all,
+        "client_id": "billing-writes",
+        "retry_backoff_ms": 20,
+        "request_timeout_ms": 20_000,
+    }
+    read: dict[str, Any] = {**of_all, "client_id": "billing", "client_rack": "r1", "request_timeout_ms": 15_000}
+    committed: dict[str, Any] = {**read, "isolation_level": "read_committed"}
     assert producer_of(config(**given)) == ProducerConfig(**written)
     assert reader_of(config(**given), "main") == ReaderConfig(**read)
-    restored = {**committed, "client_rack": "r2", "request_timeout_ms": 40_000}
+    restored: dict[str, Any] = {**committed, "client_rack": "r2", "request_timeout_ms": 40_000}
     assert reader_of(config(**given), "restore") == ReaderConfig(**restored)
     assert reader_of(config(**given), "global") == ReaderConfig(**committed, fetch_min_bytes=2)
 

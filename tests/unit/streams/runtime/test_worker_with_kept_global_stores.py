@@ -342,7 +342,8 @@ async def test_a_full_disk_ends_no_worker_and_what_is_new_is_written_when_there_
 @contextmanager
 def damaged_once(method: str) -> Iterator[None]:
     """Let a method of engines find damage when it is called for the first time."""
-    call, found = getattr(LmdbEngine, method), []
+    call = getattr(LmdbEngine, method)
+    found: list[LmdbEngine] = []
 
     def finds(engine: LmdbEngine, *args: Any) -> Any:
         if not found:

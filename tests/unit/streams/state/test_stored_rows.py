@@ -217,7 +217,9 @@ def test_all_pages_by_time_cost_as_much_as_their_rows(starts: int, reverse: bool
 
 def test_a_page_after_a_row_that_has_expired_begins_with_what_has_not() -> None:
     engine = SharedEngine()
-    state = open_state(WINDOWS, StoreSurroundings(topic="t", engine=engine, record=RecordContext(), is_caching=False))
+    state: Any = open_state(
+        WINDOWS, StoreSurroundings(topic="t", engine=engine, record=RecordContext(), is_caching=False)
+    )
     view: Any = open_view(state, RecordContext())
     for time_ms in (0, 1, 2):
         for key in (b"a", b"b"):

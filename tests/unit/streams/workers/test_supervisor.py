@@ -18,7 +18,7 @@ from kafka_groups.processes.slot import RestartRule
 from kafka_groups.streams import GroupMembershipOperation, StreamsState, stores
 from kafka_groups.streams.engines.generations import GenerationsFolder
 from kafka_groups.streams.engines.marks import Mark
-from kafka_groups.streams.engines.questions import OfTask, StoreQuestion
+from kafka_groups.streams.engines.questions import OfTask, StoreQuestion, TaskAnswer
 from kafka_groups.streams.engines.state_readers import StateReaders
 from kafka_groups.streams.runtime.restore_listeners import RestoreListeners
 from kafka_groups.streams.topology.node_graph import TopologyStore
@@ -26,6 +26,7 @@ from kafka_groups.streams.workers.application_state import ApplicationLife
 from kafka_groups.streams.workers.pickled import checked_program
 from kafka_groups.streams.workers.state_directory import StateDirectory
 from kafka_groups.streams.workers.supervisor import WorkerSupervisor
+from kafka_groups.streams.workers.worker_messages import AskWorkers
 from tests.unit.streams.runtime.counting import counting
 from tests.unit.streams.workers.worker_programs import (
     dying_of_damage,
@@ -106,8 +107,17 @@ def test_stores_on_disk_are_read_and_no_worker_is_asked(
     place = TopologyStore(definition=definition, source_topic=topic, is_global=topic is not None)
     made = supervisor(obedient, ApplicationLife(None), tmp_path, stores={"names": place})
     asked: list[str] = []
-    monkeypatch.setattr(StateReaders, "answers", lambda *_: asked.append("files") or [])
-    monkeypatch.setattr(made, "_send", lambda message: asked.append("workers") or message.answer.set_result([]))
+
+    def answers(*_: object) -> list[TaskAnswer]:
+        asked.append("files")
+        return []
+
+    def send(message: AskWorkers) -> None:
+        asked.append("workers")
+        message.answer.set_result([])
+
+    monkeypatch.setattr(StateReaders, "answers", answers)
+    monkeypatch.setattr(made, "_send", send)
     assert made.ask(StoreQuestion("names", OfTask.EXISTENCE)) == []
     assert asked == ["files" if persistent else "workers"]
 
