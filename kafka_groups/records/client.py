@@ -45,7 +45,7 @@ class RecordsClient:
         self, config: ClientConfig, environment: Environment | None = None, *, metadata_max_age_ms: int = 300_000
     ) -> None:
         self._config = config
-        self._assembly = Assembly(config, environment or Environment(), BackgroundErrors())
+        self._assembly = Assembly(config, environment or Environment(), BackgroundErrors(), for_records=True)
         self._topics = self._assembly.metadata_manager(max_age_ms=metadata_max_age_ms, allow_auto_create=False)
         self._calls = CallManager()
         self._managers: list[RequestManager] = [self._topics, self._calls]
@@ -59,7 +59,7 @@ class RecordsClient:
 
     @property
     def clock(self) -> Clock:
-        """The clock."""
+        """The clock of the request managers. The time in which user code blocks the loop does not count."""
         return self._assembly.clock
 
     @property

@@ -1,8 +1,8 @@
 """A reader of partitions on a worker's event loop: what waits around the rules of fetching."""
 
-import asyncio
 from collections.abc import Iterable, Mapping
 
+from kafka_groups.client.event_loop import loop_pass
 from kafka_groups.records.client import RecordsClient
 from kafka_groups.records.fetching.fetch import FetchManager, FetchOptions
 from kafka_groups.records.interface import PolledRecords
@@ -70,7 +70,7 @@ class RecordReader:
                 retriable. Otherwise, the partition is not read until it is assigned again.
         """
         # Sockets are read while the loop runs, so a program that always has records must let it run, too.
-        await asyncio.sleep(0)
+        await loop_pass()
         self._client.errors.raise_first()
         self._manager.raise_failure()
         polled = self._manager.take(most, self._client.clock.now_ms())

@@ -4,12 +4,9 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from kafka_groups.client.assembly import Environment
 from kafka_groups.client.requests import Lane
 from kafka_groups.config.clients.streams import StreamsConfig
 from kafka_groups.errors import ConfigurationError
-from kafka_groups.net.clock import SystemClock
-from kafka_groups.net.loop_clock import LoopClock
 from kafka_groups.records.client import RecordsClient
 from kafka_groups.records.fetching.fetch import FetchOptions
 from kafka_groups.records.fetching.limits import ReadingLimits
@@ -61,9 +58,7 @@ def restoring_plane(plane: DataPlane, config: StreamsConfig) -> RestoringPlane:
     Raises:
         ConfigurationError: A key of the restore consumer has no meaning for it.
     """
-    # User code and librdkafka block the event loop of a worker. That time counts for no deadline.
-    environment = Environment(clock=LoopClock(SystemClock()))
-    client = RecordsClient(config, environment, metadata_max_age_ms=config.metadata_max_age_ms)
+    client = RecordsClient(config, metadata_max_age_ms=config.metadata_max_age_ms)
     return RestoringPlane(plane, client, RecordReader(client, restore_options(config), "restore"))
 
 

@@ -1,4 +1,5 @@
 import asyncio
+import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
@@ -20,6 +21,7 @@ from kafka_groups.records.fetching.fetch import FetchOptions
 from kafka_groups.records.interface import LogChange
 from kafka_groups.records.reader import RecordReader
 from kafka_groups.testing.simulation import Simulation, run_simulated
+from kafka_groups.testing.simulation.virtual_time import VirtualTimeLoop
 from kafka_groups.types import RecordRow, TopicPartition
 from tests.support.cluster_client import Topic
 from tests.unit.records.clusters import KEPT, TOPIC, RecordsWorld
@@ -102,6 +104,27 @@ def test_a_waiting_reader_hears_of_a_record_at_once_and_of_nothing_when_the_time
             assert (await reader.poll(10)).count == 1
 
     run_simulated(scene, seed=1)
+
+
+def test_code_that_blocks_for_longer_than_a_request_may_take_costs_no_connection(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def scene(simulation: Simulation) -> None:
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, VirtualTimeLoop)
+        async with RecordsWorld(simulation) as world, reader_of(world) as reader:
+            reader.assign({PLACE: 0})
+            await world.produce([b"0"])
+            assert values((await read(reader, 1))[PLACE]) == [b"0"]
+            connected = world.requests(ApiKey.API_VERSIONS)
+            for number in range(1, 6):
+                await world.produce([b"%d" % number])
+                loop.block(40)
+                assert values((await read(reader, 1))[PLACE]) == [b"%d" % number]
+            assert connected == []
+
+    run_simulated(scene, seed=1)
+    assert [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING] == []
 
 
 def test_topics_are_wanted_while_they_are_read() -> None:
