@@ -5,6 +5,8 @@ from contextlib import asynccontextmanager, suppress
 
 import pytest
 
+from kafka_groups.broker.cluster import EmbeddedCluster
+from kafka_groups.broker.faults import delay
 from kafka_groups.config.clients.admin import admin_config
 from kafka_groups.errors import (
     BootstrapError,
@@ -13,11 +15,13 @@ from kafka_groups.errors import (
     UnknownTopicOrPartitionError,
     UnsupportedVersionError,
 )
+from kafka_groups.net.clock import SystemClock
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.compression import Compression
 from kafka_groups.protocol.record_builder import NewRecord
 from kafka_groups.records.client import RecordsClient
 from kafka_groups.records.fetching.fetch import FetchOptions
+from kafka_groups.records.fetching.limits import ReadingLimits
 from kafka_groups.records.interface import LogChange
 from kafka_groups.records.reader import RecordReader
 from kafka_groups.testing.simulation import Simulation, run_simulated
@@ -124,6 +128,35 @@ def test_code_that_blocks_for_longer_than_a_request_may_take_costs_no_connection
             assert connected == []
 
     run_simulated(scene, seed=1)
+    assert [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING] == []
+
+
+@pytest.mark.slow
+async def test_answers_of_some_megabytes_that_wait_in_sockets_are_read_after_a_block(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """As above, over TCP: the broker works on, and its answers do not fit into one read."""
+    clock = SystemClock()
+    with EmbeddedCluster() as cluster:
+        cluster.create_topic(TOPIC)
+        for _ in range(24):
+            cluster.produce(TOPIC, [bytes(500_000)])
+        client = RecordsClient(admin_config(bootstrap_servers=cluster.bootstrap_servers))
+        # One answer is for 6 MB, and with a whole second of a block that counts, its time is up.
+        limits = ReadingLimits(max_bytes=6_000_000, max_partition_bytes=6_000_000)
+        reader = RecordReader(client, FetchOptions(limits=limits, request_timeout_ms=1_000), "reader")
+        reader.assign({PLACE: 0})
+        await reader.wait(10_000)
+        count, opened = 0, cluster.open_connections
+        connected = cluster.faults.on(ApiKey.API_VERSIONS, delay(0))
+        while count < 24:
+            await reader.wait(10_000)
+            count += (await reader.poll(1)).count
+            until_ms = clock.now_ms() + 1_300 * (count % 8 == 1)
+            while clock.now_ms() < until_ms:
+                pass
+        assert (cluster.open_connections, connected.hits) == (opened, 0)
+        await client.close()
     assert [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING] == []
 
 
