@@ -44,10 +44,10 @@ async def finalized(client: RawClient) -> Mapping[str, int]:
 
 
 @asynccontextmanager
-async def without(feature: str, client: RawClient) -> AsyncIterator[None]:
-    """Disable a feature for a while."""
+async def without(feature: str, client: RawClient, *, lowered: int = 0) -> AsyncIterator[None]:
+    """Disable a feature for a while, or lower its level."""
     level = (await finalized(client))[feature]
-    await update(client, (feature, 0, SAFE_DOWNGRADE))
+    await update(client, (feature, lowered, SAFE_DOWNGRADE))
     try:
         yield
     finally:

@@ -1,8 +1,10 @@
 """Leader epochs: what Fetch says to consumers whose records the leader does not have (KIP-320, KIP-595)."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from attrs import evolve
 
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.delete_records import (
@@ -18,11 +20,14 @@ from kafka_groups.protocol.messages.fetch import (
     FetchTopic,
     PartitionData,
 )
+from kafka_groups.protocol.messages.find_coordinator import CoordinatorType, FindCoordinatorRequest
 from kafka_groups.protocol.messages.leadership import LeaderIdAndEpoch
 from kafka_groups.protocol.record_batch import iter_batches
 from tests.support.cluster_client import Topic
 from tests.support.conditions import until
+from tests.support.kafka.real_kafka import unique
 from tests.support.members.batch_sender import BatchSender, idempotent_sender
+from tests.support.members.raw_producer import NEW, OLD, RawProducer
 from tests.support.requests.raw_client import RawClient
 from tests.support.targets import Target, everywhere
 from tests.support.three_brokers import EmbeddedTrio, Trio
@@ -208,40 +213,70 @@ async def test_records_that_an_unclean_leader_lacks(trio: Trio) -> None:
     topic = await trio.client().create_topic(replicas=2, configs=_SHARED)
     await trio.client().until_replicated()
     client, before = await leader_of(trio, topic)
-    sender = await idempotent_sender(client, topic)
-    assert [await sender.send(number, b"kept") for number in range(3)] == [("NONE", 0), ("NONE", 1), ("NONE", 2)]
-    client, sender, leader = await lose(trio, topic, sender, [3, 4])
+    idempotent = await idempotent_sender(client, topic)
+    partly, wholly = await transactional(trio, topic, client, NEW), await transactional(trio, topic, client, NEW)
+    old = await transactional(trio, topic, client, OLD)
+    assert [await idempotent.send(number, b"kept") for number in range(2)] == [("NONE", 0), ("NONE", 1)]
+    assert await partly.send(0, b"kept") == ("NONE", 2)
+    lost = [(idempotent, 2), (idempotent, 3), (partly, 1), (wholly, 0), (old, 0)]
+    client, leader = await lose(trio, topic, lost)
     first, second = before.leader_epoch, leader.leader_epoch
     assert second > first
-    assert seen(await fetch(client, topic, 5, first)) == (first, 3)
-    assert seen(await fetch(client, topic, 5)) == OUT_OF_RANGE
+    assert seen(await fetch(client, topic, 8, first)) == (first, 3)
+    assert seen(await fetch(client, topic, 8)) == OUT_OF_RANGE
     assert seen(await fetch(client, topic, 3, first)) == []
-    assert await sender.send(5, b"later") == ("OUT_OF_ORDER_SEQUENCE_NUMBER", -1), "3 is the next number again"
-    assert await sender.send(2, b"kept") == ("NONE", 2)
-    assert [await sender.send(number, b"again") for number in (3, 4, 5)] == [("NONE", 3), ("NONE", 4), ("NONE", 5)]
-    assert seen(await fetch(client, topic, 5, first)) == (first, 3), "there is another record at that offset"
-    assert seen(await fetch(client, topic, 5, second)) == [5]
+
+    idempotent, partly, wholly, old = (evolve(each, client=client) for each in (idempotent, partly, wholly, old))
+    assert await idempotent.send(4, b"later") == OUT_OF_ORDER, "2 is the next number again"
+    assert await idempotent.send(1, b"kept") == ("NONE", 1)
+    assert [await idempotent.send(number, b"again") for number in (2, 3)] == [("NONE", 3), ("NONE", 4)]
+    assert await partly.send(2, b"later") == OUT_OF_ORDER
+    assert await partly.send(1, b"again") == ("NONE", 5)
+    assert await wholly.send(1, b"later") == OUT_OF_ORDER
+    assert await wholly.send(0, b"again") == ("NONE", 6)
+    assert await old.send(1, b"later") == ("NONE", 7), "with old epochs, nobody notices"
+    assert seen(await fetch(client, topic, 8, first)) == (first, 3), "there are other records at these offsets"
+    assert seen(await fetch(client, topic, 8, second)) == []
 
 
-async def lose(
-    trio: Trio, topic: Topic, sender: BatchSender, numbers: list[int]
-) -> tuple[RawClient, BatchSender, LeaderIdAndEpoch]:
-    """Write records that the next leader lacks."""
+OUT_OF_ORDER = ("OUT_OF_ORDER_SEQUENCE_NUMBER", -1)
+
+
+async def transactional(trio: Trio, topic: Topic, client: RawClient, version: int) -> BatchSender:
+    """A sender whose transaction may begin."""
+    producer = RawProducer(await coordinator_of(trio, name := unique("tx")), name, version)
+    assert await producer.init() == "NONE"
+    if version == OLD:
+        assert await producer.add(topic, 0) == {0: "NONE"}
+    found = producer.producer
+    return BatchSender(client, topic, found.producer_id, found.epoch, name, producer.produce_version)
+
+
+async def coordinator_of(trio: Trio, name: str) -> RawClient:
+    any_broker = trio.connection(*next(iter(trio.brokers.addresses.values())))
+    request = FindCoordinatorRequest(key_type=CoordinatorType.TRANSACTION, coordinator_keys=(name,))
+    response = await until(
+        lambda: any_broker.ask(request), lambda it: it.coordinators[0].error_code is ErrorCode.NONE, timeout_s=30
+    )
+    return trio.connection(response.coordinators[0].host, response.coordinators[0].port)
+
+
+async def lose(trio: Trio, topic: Topic, lost: Sequence[tuple[BatchSender, int]]) -> tuple[RawClient, LeaderIdAndEpoch]:
+    """Write records that the next leader lacks, and have it elected."""
     _, before = await leader_of(trio, topic)
     described = await trio.client().describe_topic(topic.name)
     [follower] = set(described.partitions[0].replica_nodes) - {before.leader_id}
     if trio.is_real:
+        await trio.client().until_replicated()
         await trio.stop(follower)
-    end = 3
-    for number in numbers:
-        assert await sender.send(number, b"lost") == ("NONE", number)
+    sent = [await sender.send(number, b"lost") for sender, number in lost]
+    assert sent == [("NONE", offset) for offset in range(3, 3 + len(lost))]
     if isinstance(trio.brokers, EmbeddedTrio):
-        trio.brokers.elect_unclean_leader(topic, follower, end)
+        trio.brokers.elect_unclean_leader(topic, follower, 3)
     else:
         await trio.kill(before.leader_id)
         await trio.return_alone(follower)
-    client, leader = await until(lambda: leader_of(trio, topic), lambda it: it[1].leader_id == follower, timeout_s=60)
-    return client, BatchSender(client, topic, sender.producer_id, sender.epoch), leader
+    return await until(lambda: leader_of(trio, topic), lambda it: it[1].leader_id == follower, timeout_s=60)
 
 
 # --------------------------------------------------------------------------------- hints about the leader

@@ -21,7 +21,10 @@ from tests.support.conditions import until
 from tests.support.members.raw_producer import Asks
 
 _WITH_IDS, _INIT = 13, 5
-_NOT_YET = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.CONCURRENT_TRANSACTIONS)
+_NOT_YET = (
+    *(ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.UNKNOWN_TOPIC_ID),
+    *(ErrorCode.CONCURRENT_TRANSACTIONS, ErrorCode.NOT_ENOUGH_REPLICAS),
+)
 
 
 @frozen
@@ -64,7 +67,7 @@ class BatchSender:
             [found] = response.responses[0].partition_responses
             return found
 
-        return await until(once, lambda it: it.error_code not in _NOT_YET)
+        return await until(once, lambda it: it.error_code not in _NOT_YET, timeout_s=30)
 
     def request(
         self, sequence: int, values: Sequence[bytes | NewRecord], *, epoch: int | None = None, **options: Any

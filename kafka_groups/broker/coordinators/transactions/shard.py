@@ -32,6 +32,7 @@ from kafka_groups.errors import (
     ProducerFencedError,
     TransactionAbortableError,
     TransactionalIdNotFoundError,
+    UnknownServerError,
 )
 from kafka_groups.types import TopicPartition
 
@@ -163,6 +164,7 @@ class TransactionShard(NoTransactions):
         Raises:
             InvalidTransactionTimeoutError: The timeout is not allowed.
             ProducerFencedError: Another producer has begun in the meantime.
+            UnknownServerError: The epochs are used up, and the producer names an older one than the last.
             ConcurrentTransactionsError: A transaction is being ended. As a response, if it has been aborted now.
         """
         # See TransactionStateManager.validateTransactionTimeoutMs in Kafka. The checks that follow have the order of
@@ -281,9 +283,12 @@ class TransactionShard(NoTransactions):
         # The id has no epoch yet if it was forgotten and is created by this request: then the producer continues with a
         # new producer id, whatever epoch it had (TransactionMetadata.prepareIncrementProducerEpoch).
         goes_on = expected is not None and (epoch in (NO_EPOCH, expected.epoch))
-        # There are four cases. First, the epochs are used up, so the producer gets a new id. A producer that names
-        # another epoch does not: it repeats a request, or is fenced below.
-        if is_exhausted(epoch) and (expected is None or expected.epoch == epoch):
+        # There are four cases. First, the epochs are used up, so the producer gets a new id. Kafka fails if it names
+        # another epoch, even if it repeats the request that gave it the last one
+        # (TransactionMetadata.prepareIncrementProducerEpoch).
+        if is_exhausted(epoch):
+            if expected is not None and expected.epoch != epoch:
+                raise UnknownServerError(f"Producer {known.producer_id} has no epoch after {epoch}.")
             # A producer that begins has no request to repeat, so none is remembered
             # (TransactionMetadata.prepareProducerIdRotation).
             last = NO_EPOCH if expected is None else epoch

@@ -21,6 +21,7 @@ from kafka_groups.errors import (
     InvalidTransactionTimeoutError,
     ProducerFencedError,
     TransactionalIdNotFoundError,
+    UnknownServerError,
 )
 from kafka_groups.types import TopicPartition
 
@@ -118,6 +119,17 @@ def test_a_producer_that_begins_gets_a_new_id_when_the_epochs_are_used_up() -> N
 
     assert ids.init(Producer(1, LAST_GIVEN)) == Producer(100, 0)
     assert ids.init(Producer(1, LAST_GIVEN)) == Producer(100, 0)  # repeated
+
+
+@pytest.mark.parametrize("epoch", [LAST_GIVEN - 1, 7])
+def test_a_producer_with_an_older_epoch_gets_no_answer_when_the_epochs_are_used_up(epoch: int) -> None:
+    ids = Ids()
+    ids.known(LAST_GIVEN - 1, TransactionState.COMPLETE_COMMIT)
+
+    assert ids.init(Producer(1, LAST_GIVEN - 1)) == Producer(1, LAST_GIVEN)
+    with pytest.raises(UnknownServerError):
+        ids.init(Producer(1, epoch))
+    assert ids.init(Producer(1, LAST_GIVEN)) == Producer(100, 0)
 
 
 def test_an_older_producer_is_fenced_with_the_last_epoch_though_there_is_none_after_it() -> None:
