@@ -18,7 +18,7 @@ from kafka_groups.streams.errors import (
     StoreNotAvailableError,
     StreamsError,
 )
-from kafka_groups.streams.queries.paged_rows import PagedRows, rows_of_each
+from kafka_groups.streams.queries.paged_rows import FIRST_AHEAD, PagedRows, rows_of_each
 from kafka_groups.streams.queries.placement import default_partition
 from kafka_groups.streams.state.engine import KeyedBytes
 from kafka_groups.streams.state.opened_state import rowless_state
@@ -207,7 +207,7 @@ class GatheredState:
         return self._first_pages(part, reverse=reverse)[0]
 
     def _first_pages(self, part: StorePart, *, reverse: bool) -> tuple[PagedRows, Sequence[TaskAnswer]]:
-        page = PageOf(part, rows_of_each(self._last_count), reverse=reverse)
+        page = PageOf(part, rows_of_each(self._last_count), reverse=reverse, ahead=FIRST_AHEAD)
         answers = self._asked(page)
         order = self._time_and_row if isinstance(part, TimePart) else itemgetter(0)
         rows = PagedRows(self.name, page, answers, self._ask_again, order, self._clock)

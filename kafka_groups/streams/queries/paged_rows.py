@@ -13,12 +13,18 @@ from kafka_groups.streams.errors import InvalidStateStoreError
 from kafka_groups.streams.state.engine import KeyedBytes
 from kafka_groups.streams.state.stored_rows import FoundPage, PageOf, RowsOf
 
-__all__ = ["LONGEST_ITERATION_S", "PAGE_ROWS", "PagedRows", "rows_of_each"]
+__all__ = ["FIRST_AHEAD", "LONGEST_ITERATION_S", "PAGE_ROWS", "PagedRows", "rows_of_each"]
 
 PAGE_ROWS: Final = 1_000
 """The most rows that an iterator holds, of all tasks together.
 
 It may hold the keys of more, without their values, if they come in another order than that of the store."""
+
+FIRST_AHEAD, _AHEAD = 7, 127
+"""The numbers of pages that are put in order together with the first page, and with later ones.
+
+The more pages, the less often a table is read. Many iterators are read no further than their first page.
+"""
 
 LONGEST_ITERATION_S: Final = 30
 """The time after which an iterator ends: it would read other and other states of the tasks."""
@@ -96,7 +102,7 @@ class PagedRows:
             if some := tuple(islice(keys, limit)):
                 rows, last = self._ask(answer, RowsOf(some)), some[-1]
             elif has_more:
-                next_page: FoundPage = self._ask(answer, evolve(page, after=last, limit=limit))
+                next_page: FoundPage = self._ask(answer, evolve(page, after=last, limit=limit, ahead=_AHEAD))
                 rows, keys, has_more = next_page.rows, iter(next_page.following), next_page.has_more
                 last = rows[-1][0] if rows else last
             else:

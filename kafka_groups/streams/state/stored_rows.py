@@ -32,8 +32,6 @@ __all__ = [
 
 _TIME: Final = struct.Struct(">q")
 _AFTER_TIME: Final = b"\xff"
-_PAGES_IN_ORDER: Final = 128
-"""The number of pages whose rows are put into the order of time at once. The larger it is, the less is read twice."""
 
 
 @frozen
@@ -82,12 +80,14 @@ class PageOf:
         limit: The most rows.
         after: The last row of the page before.
         reverse: Whether the order is reversed.
+        ahead: The number of next pages to put in order at once, if finding the order costs more than reading the rows.
     """
 
     part: StorePart
     limit: int
     after: bytes | None = None
     reverse: bool = False
+    ahead: int = 0
 
 
 @frozen
@@ -157,7 +157,7 @@ def read_page(definition: StoreDefinition, reader: EngineReader, page: PageOf) -
         return FoundPage([])
     if isinstance(part, KeyPart):
         return _page_of(_of_key(segments, part, first_ms, last_ms, page), page)
-    limit, most = page.limit, _PAGES_IN_ORDER * page.limit
+    limit, most = page.limit, (1 + page.ahead) * page.limit
     rows, has_more = segments.order_by_time(first_ms, last_ms, page.after, limit, most, reverse=page.reverse)
     return FoundPage(_kept(segments, rows[:limit], first_ms), rows[limit:], has_more)
 

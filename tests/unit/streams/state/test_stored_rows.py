@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from attrs import evolve
 
 from kafka_groups import serdes
 from kafka_groups.streams import stores
@@ -62,14 +63,15 @@ def filled(definition: StoreDefinition, rng: random.Random) -> tuple[Any, Shared
 
 
 def paged(
-    definition: StoreDefinition, engine: SharedEngine, part: StorePart, limit: int, *, reverse: bool
+    definition: StoreDefinition, engine: SharedEngine, part: StorePart, limit: int, *, reverse: bool, ahead: int = 0
 ) -> Iterator[KeyedBytes]:
     after: bytes | None = None
     while True:
         with engine.moment(definition.name) as reader:
-            found = read_page(definition, reader, PageOf(part, limit, after, reverse))
+            found = read_page(definition, reader, PageOf(part, limit, after, reverse, ahead))
             following = read_rows(definition, reader, found.following)
         assert len(found.rows) <= limit
+        assert len(found.following) <= ahead * limit
         assert [row for row, _ in following] == found.following
         rows = [*found.rows, *following]
         yield from rows
@@ -94,8 +96,9 @@ def test_pages_of_a_key_value_store(limit: int, reverse: bool) -> None:
 
 @LIMITS
 @BOTH_WAYS
+@pytest.mark.parametrize("ahead", [0, 1, 5])
 @pytest.mark.parametrize("definition", [WINDOWS, PAIRS, SESSIONS], ids=lambda each: str(each.name))
-def test_pages_by_time(definition: StoreDefinition, limit: int, reverse: bool) -> None:
+def test_pages_by_time(definition: StoreDefinition, limit: int, ahead: int, reverse: bool) -> None:
     state, engine = filled(definition, random.Random(2))
 
     def order(pair: KeyedBytes) -> tuple[int, bytes]:
@@ -105,7 +108,7 @@ def test_pages_by_time(definition: StoreDefinition, limit: int, reverse: bool) -
     assert 50 < len(every) < 205, "some have expired"
     for first_ms, last_ms in [(0, MAX_MS), (500_000, 600_000), (LATEST_MS, LATEST_MS), (-5, 0), (9, 3)]:
         wanted = [pair for pair in every if first_ms <= order(pair)[0] <= last_ms]
-        got = paged(definition, engine, TimePart(first_ms, last_ms), limit, reverse=reverse)
+        got = paged(definition, engine, TimePart(first_ms, last_ms), limit, reverse=reverse, ahead=ahead)
         assert list(got) == in_order(wanted, reverse=reverse, key=order)
 
 
@@ -204,13 +207,13 @@ def test_all_pages_by_time_cost_as_much_as_their_rows(starts: int, reverse: bool
     engine.set_status(EngineStatus.ACTIVE)
     reader = CountedReader(engine)
     found: list[KeyedBytes] = []
-    page = PageOf(TimePart(0, MAX_MS), limit, reverse=reverse)
+    page = PageOf(TimePart(0, MAX_MS), limit, reverse=reverse, ahead=127)
     while True:
         answer = read_page(WINDOWS, reader, page)
         found += [*answer.rows, *read_rows(WINDOWS, reader, answer.following)]
         if not answer.has_more:
             break
-        page = PageOf(page.part, limit, found[-1][0], reverse)
+        page = evolve(page, after=found[-1][0])
     assert len({row for row, _ in found}) == len(found) == count
     assert reader.read <= 4 * count
 
@@ -230,6 +233,6 @@ def test_a_page_after_a_row_that_has_expired_begins_with_what_has_not() -> None:
     commit(state, engine)
     engine.set_status(EngineStatus.ACTIVE)
     with engine.moment("windows") as reader:
-        found = read_page(WINDOWS, reader, PageOf(TimePart(0, MAX_MS), 1, first))
+        found = read_page(WINDOWS, reader, PageOf(TimePart(0, MAX_MS), 1, first, ahead=5))
     assert [state.time_in(row) for row in [found.rows[0][0], *found.following]] == [2, 2]
     assert found.has_more
