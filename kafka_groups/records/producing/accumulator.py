@@ -243,17 +243,18 @@ class RecordAccumulator:
 
     def complete_due(self, now_ms: int) -> int:
         """Complete the batches that have waited long enough. Return how long the next one waits."""
-        # A batch is as old as the first look at it: nothing is sent between two looks anyway.
+        while self._open:
+            at, batch = next(iter(self._open.items()))
+            # A batch is as old as the first look at it, which is made while its first record is written. So even
+            # without a linger time, it gets what is written until the event loop runs again.
+            if batch.opened_ms is None or batch.opened_ms + self._settings.linger_ms > now_ms:
+                break  # the others were opened later
+            self._completed(self._open.pop(at))
         for batch in self._unseen:
             batch.opened_ms = now_ms
         self._unseen.clear()
-        while self._open:
-            at, batch = next(iter(self._open.items()))
-            left_ms = (batch.opened_ms or 0) + self._settings.linger_ms - now_ms
-            if left_ms > 0:
-                return left_ms  # the others were opened later
-            self._completed(self._open.pop(at))
-        return NEVER_MS
+        first = next(iter(self._open.values()), None)
+        return NEVER_MS if first is None else (first.opened_ms or 0) + self._settings.linger_ms - now_ms
 
     def complete_all(self) -> None:
         """Complete all batches."""

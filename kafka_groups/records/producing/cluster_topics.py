@@ -44,9 +44,9 @@ class ProducerCluster:
     Attributes:
         topics: What is known.
         refresh: Has the metadata fetched again soon.
-        want: Has the metadata of a topic fetched, now and regularly.
+        want: Has the metadata of topics fetched, now and regularly, in place of those of the last call.
     """
 
     topics: ClusterTopics
     refresh: Callable[[], None]
-    want: Callable[[str], None]
+    want: Callable[[Iterable[str]], None]

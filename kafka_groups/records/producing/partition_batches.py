@@ -17,7 +17,7 @@ from attrs import define, field
 
 from kafka_groups.records.batches.building import ProducerBatch
 from kafka_groups.records.producing.producer_ids import NO_PRODUCER, ProducerIdAndEpoch
-from kafka_groups.records.producing.sequences import SequenceNumbers, number_after
+from kafka_groups.records.producing.sequences import SequenceNumbers
 
 __all__ = ["PartitionBatches", "SentBatch"]
 
@@ -51,13 +51,17 @@ class PartitionBatches:
         waiting: Batches that are complete and were not sent yet.
         sent: Batches without a final answer, in the order of their numbers.
         numbers: The sequence numbers.
-        needs_epoch: Whether the partition continues with a new epoch. Nothing is sent until then.
+        needs_epoch: Whether the partition continues with a new epoch. Until then, only batches in doubt are sent, with
+            their old numbers, which tell whether they were written.
+        has_gap: Whether the broker has forgotten what was written, so that old numbers tell nothing.
     """
 
     waiting: deque[ProducerBatch] = field(factory=deque)
     sent: list[SentBatch] = field(factory=list)
     numbers: SequenceNumbers = field(factory=SequenceNumbers)
     needs_epoch: bool = False
+    has_gap: bool = False
+    _doubtful_parts: int = 0
 
     def __bool__(self) -> bool:
         return bool(self.waiting or self.sent)
@@ -72,6 +76,15 @@ class PartitionBatches:
         yield from (each.batch for each in self.sent)
         yield from self.waiting
 
+    @property
+    def awaits_epoch(self) -> bool:
+        """True if the new epoch can begin: no batch is in flight, and nothing more can be learned about the first."""
+        return self.needs_epoch and not self.is_in_flight and not self._may_probe
+
+    @property
+    def _may_probe(self) -> bool:
+        return not self.has_gap and bool(self.sent) and self.sent[0].in_doubt and not self.sent[0].is_in_flight
+
     # ----------------------------------------------------------------------------------------- sending
 
     def next_batch(self, producer: ProducerIdAndEpoch, node_id: int, most: int) -> ProducerBatch | None:
@@ -83,18 +96,27 @@ class PartitionBatches:
             most: The most batches in flight.
         """
         if self.needs_epoch:
-            return None
+            return self.sent[0].batch if self._may_probe else None
         if self.sent and not self.sent[0].is_in_flight:
-            return self.sent[0].batch
+            return self.sent[0].batch if self._has_numbers(self.sent[0]) or not self.is_in_flight else None
         return self.waiting[0] if self.waiting and self._may_follow(producer, node_id, most) else None
 
     def _may_follow(self, producer: ProducerIdAndEpoch, node_id: int, most: int) -> bool:
         if not self.sent:
             return producer != NO_PRODUCER
         # Until its first batch is confirmed, a broker takes any number of a producer: the second batch would be taken
-        # without the first one.
+        # without the first one. And a broker remembers five batches, so none follows one whose numbers are a question
+        # about an earlier attempt (a probe): more than four later batches may have been written since.
         room = most if self.numbers.last_confirmed is not None else 1
-        return len(self.sent) < room and all(each.is_in_flight and each.node_id == node_id for each in self.sent)
+        return len(self.sent) < room and all(
+            each.is_in_flight and each.node_id == node_id and not each.is_probe for each in self.sent
+        )
+
+    def _has_numbers(self, first: SentBatch) -> bool:
+        """Return whether a batch keeps its numbers when it is sent again."""
+        # Those in flight are for the broker to judge first: other numbers might be theirs.
+        batch, numbers = first.batch, self.numbers
+        return _producer_of(batch) == numbers.producer and (first.in_doubt or batch.base_sequence == numbers.expected)
 
     def send(self, producer: ProducerIdAndEpoch, node_id: int) -> SentBatch:
         """Give the next batch its numbers, and note that it is sent to this broker."""
@@ -112,13 +134,14 @@ class PartitionBatches:
         return new
 
     def _next_number(self) -> int:
-        return number_after(self.sent[-1].batch.last_sequence) if self.sent else self.numbers.expected
+        return self.numbers.after(self.sent[-1].batch.last_sequence) if self.sent else self.numbers.expected
 
     def _again(self) -> SentBatch:
         first = self.sent[0]
         batch, numbers = first.batch, self.numbers
         is_numbered = _producer_of(batch) == numbers.producer
-        first.is_probe = first.in_doubt and is_numbered and batch.base_sequence != numbers.expected
+        is_expected = batch.base_sequence == numbers.expected and not self.needs_epoch
+        first.is_probe = first.in_doubt and is_numbered and not is_expected
         if not first.is_probe:
             self._encode(batch, numbers.expected)
         first.was_first = True
@@ -146,13 +169,17 @@ class PartitionBatches:
         # There are three cases. A batch before it failed, so that it has to wait for that one.
         if not sent.was_first:
             return False
-        # The numbers are those of a batch that was refused, and the answer says that this one was not written.
+        # Its numbers follow those of a batch that was refused, and the answer says that it was not written.
         if sent.is_probe:
             sent.in_doubt = False
             return False
         # Everything before it was confirmed: the broker's state is not ours (KIP-360).
-        self.needs_epoch = True
+        self.forget_numbers()
         return True
+
+    def forget_numbers(self) -> None:
+        """Note that the broker has forgotten what was written."""
+        self.needs_epoch = self.has_gap = True
 
     def refuse(self, sent: SentBatch, *, in_doubt: bool) -> None:
         """Remove a batch that is refused.
@@ -167,6 +194,7 @@ class PartitionBatches:
     def replace(self, sent: SentBatch, parts: Sequence[ProducerBatch]) -> None:
         """Put batches that have the same records, or some of them, in the place of one that was refused."""
         self._note_uncertain_numbers(sent, in_doubt=False)
+        self._doubtful_parts += sum(part.count for part in parts) if sent.in_doubt else 0
         at = self.sent.index(sent)
         self.sent[at : at + 1] = [SentBatch(part) for part in parts]
 
@@ -178,9 +206,10 @@ class PartitionBatches:
 
     def begin_epoch(self, producer: ProducerIdAndEpoch) -> int:
         """Number all batches anew, while none is in flight. Return how many records may be written twice by that."""
-        doubtful = sum(each.batch.count for each in self.sent if each.in_doubt)
+        doubtful = sum(each.batch.count for each in self.sent if each.in_doubt) + self._doubtful_parts
         self.numbers.begin(producer)
-        self.needs_epoch = False
+        self.needs_epoch = self.has_gap = False
+        self._doubtful_parts = 0
         for each in self.sent:
             each.in_doubt = False
         return doubtful

@@ -41,6 +41,9 @@ from kafka_groups.types import TopicPartition
 
 __all__ = ["ProduceManager", "ProduceSettings"]
 
+_CREATION_MS = 1_000
+"""The longest time that a topic may be missing without a warning, because a broker may be creating it."""
+
 
 @frozen
 class ProduceSettings:
@@ -60,7 +63,7 @@ class ProduceSettings:
     max_in_flight: int = 5
     missing_topic_ms: int = 60_000
     principal: str = "The client's user"
-    lane: Lane = Lane.DATA
+    lane: Lane = Lane.PRODUCE
 
 
 class ProduceManager:
@@ -77,6 +80,7 @@ class ProduceManager:
     Attributes:
         flush_requested: Whether batches are sent without waiting for more records.
         refusals: Records that were refused.
+        confirmed: The number of records that were written.
         written: For each partition with records of `write_tracked`, the offset after the last one that was confirmed.
         unknown_ends: Partitions whose last tracked record was written at an offset that the broker does not know any
             more. `written` lacks it until somebody looks where the log ends.
@@ -106,6 +110,7 @@ class ProduceManager:
         self._wait_ms = NEVER_MS
         self.flush_requested = False
         self.refusals = Refusals()
+        self.confirmed = 0
         self.written: dict[TopicPartition, int] = {}
         self.unknown_ends: set[TopicPartition] = set()
 
@@ -148,8 +153,8 @@ class ProduceManager:
             self._active[batch.partition] = found
 
     def _new_partition(self, name: TopicPartition) -> ProducedPartition:
-        self._cluster.want(name.topic)
         new = self._partitions[name] = ProducedPartition(name, self._new_backoff())
+        self._cluster.want({known.topic for known in self._partitions})
         return new
 
     def _requests(self, now_ms: int) -> Iterator[OutgoingRequest]:
@@ -166,7 +171,7 @@ class ProduceManager:
 
     def _node_for(self, each: ProducedPartition, now_ms: int) -> int | None:
         """Return the broker to which a batch of a partition can be sent now, or None."""
-        if each.batches.needs_epoch and not self._has_new_epoch(each):
+        if each.batches.awaits_epoch and not self._has_new_epoch(each):
             return None
         wait_ms = each.backoff.remaining_ms(now_ms)
         if wait_ms > 0:
@@ -179,8 +184,9 @@ class ProduceManager:
         if throttle is not None and (wait_ms := throttle.remaining_ms(now_ms)) > 0:
             self._wait(wait_ms)
             return None
-        # What was sent before belongs to the transaction already, and has its numbers.
-        if not each.batches.sent and not self._identity.may_produce(each.name):
+        # What was sent before has its numbers, so it needs no id of now. A transaction has to be open all the same.
+        needs_id = not each.batches.sent or self._identity.is_transactional
+        if needs_id and not self._identity.may_produce(each.name):
             return None
         return node_id if self._next_batch(each, node_id) is not None else None
 
@@ -281,7 +287,9 @@ class ProduceManager:
         """Refuse the batches of a partition that has been missing for too long. Return whether it has."""
         since_ms = each.missing_since_ms = now_ms if each.missing_since_ms is None else each.missing_since_ms
         waited_ms = now_ms - since_ms
-        self._warn(f"missing {each.name}", f"{each.name} does not exist, so its records wait. Create the topic.")
+        # A broker may not know yet of a topic that was just created.
+        if waited_ms >= _CREATION_MS:
+            self._warn(f"missing {each.name}", f"{each.name} does not exist, so its records wait. Create the topic.")
         if waited_ms < self._settings.missing_topic_ms or each.batches.is_in_flight:
             return False
         error = UnknownTopicOrPartitionError(
@@ -293,10 +301,8 @@ class ProduceManager:
     # ------------------------------------------------------------------------------------------ epochs
 
     def _has_new_epoch(self, each: ProducedPartition) -> bool:
-        """Number the batches of a partition for a new epoch as soon as none is in flight. Return whether it is done."""
+        """Number the batches of a partition for a new epoch, if there is one. Return whether it is done."""
         batches, identity = each.batches, self._identity
-        if batches.is_in_flight:
-            return False
         # Another partition may have raised the epoch before.
         if identity.producer == batches.numbers.producer:
             identity.raise_epoch()
@@ -374,6 +380,7 @@ class ProduceManager:
         each.backoff.succeeded()
         each.missing_since_ms = None
         self._accumulator.release(batch)
+        self.confirmed += batch.count
         if batch.last_tracked < 0:
             return
         # A duplicate that the broker remembers only in part has no offset.
@@ -403,8 +410,10 @@ class ProduceManager:
             self._cluster.refresh()
         if code in MISSING_TOPIC and self._gives_up(each, now_ms):
             return
-        text = sentences(f"Could not write to {each.name}", text_of_answer(told), "Retrying")
-        self._warn(f"retry {each.name} {code.name}", text)
+        # A leader that has moved is the usual cause of a first failure, and not worth a warning.
+        if each.backoff.failures > 1:
+            text = sentences(f"Could not write to {each.name}", text_of_answer(told), "Retrying")
+            self._warn(f"retry {each.name} {code.name}", text)
 
     def _out_of_order(
         self, each: ProducedPartition, sent: SentBatch, told: PartitionProduceResponse, now_ms: int
@@ -414,7 +423,7 @@ class ProduceManager:
                 return
         else:
             each.batches.fail(sent, in_doubt=False)
-            each.batches.needs_epoch = True
+            each.batches.forget_numbers()
         each.backoff.failed(now_ms)
         self._check_epoch(each, told)
         text = sentences(

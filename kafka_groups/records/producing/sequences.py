@@ -45,6 +45,13 @@ class SequenceNumbers:
         """The number that the broker expects after all that is confirmed."""
         return 0 if self.last_confirmed is None else number_after(self.last_confirmed)
 
+    def after(self, last_sequence: int) -> int:
+        """Return the number of a new batch behind one that is in flight."""
+        # A batch that was in flight behind that one may have been confirmed before it, and its numbers are taken.
+        following, expected = number_after(last_sequence), self.expected
+        is_taken = self.last_confirmed is not None and _is_later(expected, following)
+        return expected if is_taken else following
+
     def begin(self, producer: ProducerIdAndEpoch) -> None:
         """Begin again with 0, for another epoch or for a log that has no batch of the producer."""
         self.producer = producer

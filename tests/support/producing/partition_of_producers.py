@@ -55,6 +55,12 @@ class NaivePartition:
         self.has_forgotten = self.has_forgotten or bool(self._producers)
         self._producers.clear()
 
+    def continue_at(self, last_sequence: int) -> None:
+        """Have producers written up to a number."""
+        for known in self._producers.values():
+            known.batches.clear()
+            known.batches.append((last_sequence, last_sequence, len(self.values) - 1))
+
     def keep_last_batches(self) -> None:
         """Forget all but the last batch of each producer, as a restart from a snapshot does."""
         for known in self._producers.values():

@@ -55,9 +55,11 @@ def test_a_batch_is_complete_after_its_linger_time() -> None:
     assert bench.complete == [(0, 1), (1, 1)]
 
 
-def test_without_linger_a_batch_is_complete_at_the_next_look() -> None:
+def test_without_linger_a_batch_gets_what_is_written_until_the_next_look() -> None:
+    """The first look is made while the first record is written: all others would have batches of their own."""
     bench = Bench(linger_ms=0)
     bench.write()
+    assert bench.accumulator.complete_due(100) == 0
     bench.write()
     assert bench.accumulator.complete_due(100) == NEVER_MS
     assert bench.complete == [(0, 2)]

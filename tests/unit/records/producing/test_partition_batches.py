@@ -124,6 +124,53 @@ def test_an_answer_that_is_late_does_not_look_like_a_gap() -> None:
     assert not bench.batches.needs_epoch
 
 
+def test_numbers_that_were_confirmed_before_earlier_ones_are_not_used_again() -> None:
+    """A broker that remembers them would take the new batch for a repetition, and drop it."""
+    bench = Bench(3, 3, 3)
+    first, second = bench.send(), bench.send()
+    bench.batches.fail(first, in_doubt=True)
+    assert bench.send() is first
+    bench.batches.confirm(second)
+    assert bench.send().batch.base_sequence == 16
+
+
+def test_a_batch_gets_other_numbers_when_those_in_flight_have_answers() -> None:
+    bench = Bench(2, 2, 2)
+    first, second, third = bench.send_all()
+    bench.batches.refuse(first, in_doubt=False)
+    bench.batches.fail_out_of_order(second)
+    assert not bench.may_send()
+    bench.batches.fail_out_of_order(third)
+    assert bench.send() is second
+    assert second.batch.base_sequence == 10
+
+
+def test_batches_in_doubt_are_asked_about_before_a_new_epoch() -> None:
+    """Otherwise they would be written twice if the refused batch had been written."""
+    bench = Bench(2, 2, 2)
+    first, second, third = bench.send_all()
+    bench.batches.refuse(first, in_doubt=True)
+    bench.batches.fail(second, in_doubt=True)
+    bench.batches.fail_out_of_order(third)
+    data = second.batch.data
+    assert not bench.batches.awaits_epoch
+    assert bench.send() is second
+    assert second.batch.data is data
+    bench.batches.fail_out_of_order(second)
+    assert bench.batches.awaits_epoch
+    assert bench.batches.begin_epoch(NEXT) == 0
+
+
+def test_nothing_new_is_sent_behind_a_batch_whose_numbers_are_a_question() -> None:
+    bench = Bench(1, 1, 1)
+    first, second = bench.send(), bench.send()
+    bench.batches.fail(first, in_doubt=True)
+    bench.batches.confirm(second)
+    assert bench.send() is first
+    assert first.is_probe
+    assert not bench.may_send()
+
+
 # ------------------------------------------------------------------------------------------------ refusals
 
 

@@ -51,3 +51,16 @@ def test_an_epoch_begins_with_0_and_ignores_the_one_before() -> None:
     numbers.begin(NEXT)
     numbers.confirm(PRODUCER, 19)
     assert (numbers.expected, numbers.last_confirmed) == (0, None)
+
+
+@pytest.mark.parametrize(
+    ("confirmed", "last_in_flight", "number"), [(None, 4, 5), (4, 9, 10), (24, 19, 25), (3, LAST - 5, 4), (LAST, 3, 4)]
+)
+def test_a_new_batch_never_gets_numbers_that_were_confirmed(
+    confirmed: int | None, last_in_flight: int, number: int
+) -> None:
+    numbers = SequenceNumbers()
+    numbers.begin(PRODUCER)
+    if confirmed is not None:
+        numbers.confirm(PRODUCER, confirmed)
+    assert numbers.after(last_in_flight) == number
