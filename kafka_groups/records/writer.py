@@ -1,0 +1,165 @@
+"""Writes the records of a worker with an idempotent producer: what waits for brokers, and nothing else."""
+
+import random
+from collections.abc import Callable, Iterable
+
+from attrs import field, frozen
+
+from kafka_groups.client.calls.partition_offsets import LATEST, offsets_at
+from kafka_groups.errors import DeliveryFailedError, KafkaGroupsError
+from kafka_groups.errors.texts import counted, sentences
+from kafka_groups.records.client import RecordsClient
+from kafka_groups.records.interface import UnwrittenRecord
+from kafka_groups.records.producing.accumulator import AccumulatorSettings, RecordAccumulator
+from kafka_groups.records.producing.cluster_topics import ProducerCluster
+from kafka_groups.records.producing.idempotent import IdempotentIdentity
+from kafka_groups.records.producing.produce import ProduceManager, ProduceSettings
+from kafka_groups.types import TopicPartition
+
+__all__ = ["EngineWriter", "EngineWriterSettings"]
+
+_WHOSE = "writer"
+
+
+@frozen
+class EngineWriterSettings:
+    """The settings of a writer.
+
+    Attributes:
+        batches: Sizes and times of batches.
+        requests: The settings of requests.
+    """
+
+    batches: AccumulatorSettings = field(factory=AccumulatorSettings)
+    requests: ProduceSettings = field(factory=ProduceSettings)
+
+
+class EngineWriter:
+    """An idempotent producer of one worker, on the event loop of its client.
+
+    Records are never given up by time: each stays queued until brokers have written or refused it. Order is kept for
+    each partition.
+
+    Args:
+        client: The connections. It must not have been started.
+        partition_count: Returns a topic's number of partitions, or None if there is no such topic.
+        rng: Chooses partitions of records without a key.
+        settings: The settings.
+
+    Attributes:
+        write: Queues a record: `RecordAccumulator.write` itself, as it runs for each record.
+        write_tracked: As `write`; `written` has the record's offset when it was confirmed.
+        written: For each partition of tracked records, the offset after the last one that was confirmed. The caller may
+            remove partitions.
+    """
+
+    def __init__(
+        self,
+        client: RecordsClient,
+        partition_count: Callable[[str], int | None],
+        rng: random.Random,
+        settings: EngineWriterSettings | None = None,
+    ) -> None:
+        settings = settings or EngineWriterSettings()
+        self._client = client
+        self._topics: set[str] = set()
+        self._accumulator = RecordAccumulator(settings.batches, partition_count, rng, client.turn)
+        self._identity = IdempotentIdentity(client.errors, client.backoff(), settings.requests.request_timeout_ms)
+        self._produce = ProduceManager(
+            self._accumulator,
+            self._identity,
+            ProducerCluster(client.metadata, client.refresh_metadata, self._want),
+            settings.requests,
+            client.errors,
+            client.backoff,
+        )
+        # In this order: a batch asks for an id, and the question is sent in the same turn.
+        client.add(self._produce)
+        client.add(self._identity)
+        self.write = self._accumulator.write
+        self.write_tracked = self._accumulator.write_tracked
+        self.written: dict[TopicPartition, int] = self._produce.written
+
+    def __repr__(self) -> str:
+        return f"<EngineWriter: {counted(self._produce.pending, 'record')} queued>"
+
+    @property
+    def has_room(self) -> bool:
+        """False while more is queued than the memory for it. Write nothing then until it is true."""
+        return self._accumulator.has_room
+
+    @property
+    def pending(self) -> int:
+        """The number of records that are neither written nor refused."""
+        return self._produce.pending
+
+    def _want(self, topics: Iterable[str]) -> None:
+        self._topics.update(topics)
+        self._client.want_topics(topics, _WHOSE)
+
+    async def flush(self, timeout_ms: int) -> None:
+        """Wait until the brokers have answered about all records.
+
+        Raises:
+            DeliveryFailedError: Records without origin were refused, or records are not confirmed in time. The latter
+                stay queued, and another flush waits for them again.
+            KafkaGroupsError: Nothing can be written any more, for example because a right is missing.
+        """
+        end_ms = self._client.clock.now_ms() + timeout_ms
+        await self._wait_until_flushed(end_ms)
+        await self._find_unknown_ends(end_ms)
+        self._raise_failures(timeout_ms)
+
+    def refused(self) -> list[UnwrittenRecord]:
+        """Return records with an origin that were refused, each of them once. Ask after a flush."""
+        return self._produce.refusals.take_records()
+
+    def renew(self) -> None:
+        """Drop all that is queued, and continue with another producer id. Some of it may have been written."""
+        self._produce.renew()
+        self._identity.renew()
+        self._topics.clear()
+
+    def close(self) -> None:
+        """Drop all that is queued. The client stays open."""
+        self._produce.drop()
+
+    # ----------------------------------------------------------------------------------------- flushing
+
+    async def _wait_until_flushed(self, end_ms: int) -> None:
+        produce, clock = self._produce, self._client.clock
+        produce.flush_requested = True
+        try:
+            while not produce.is_flushed and (left_ms := end_ms - clock.now_ms()) > 0:
+                await self._client.wait(left_ms, lambda: produce.is_flushed)
+                self._client.errors.raise_first()
+        finally:
+            produce.flush_requested = False
+        self._client.errors.raise_first()
+
+    async def _find_unknown_ends(self, end_ms: int) -> None:
+        """Look where logs end whose last tracked record was written at an unknown offset. Only this writer is there."""
+        unknown = self._produce.unknown_ends
+        left_ms = end_ms - self._client.clock.now_ms()
+        if not unknown or left_ms <= 0:
+            return
+        found = await offsets_at(self._client.within(left_ms), tuple(unknown), LATEST)
+        self.written.update(found.values)
+        unknown.difference_update(found.values)
+
+    def _raise_failures(self, timeout_ms: int) -> None:
+        unanswered = self._produce.pending
+        errors, failed = self._produce.refusals.take_errors()
+        if errors:
+            raise _refused(errors, failed, unanswered) from errors[0]
+        if unanswered or self._produce.unknown_ends:
+            topics = ", ".join(sorted(self._topics))
+            text = f"The brokers have not confirmed {counted(unanswered, 'record')} after {timeout_ms / 1000:g} s"
+            text = f"{text}; written to: {topics}"
+            raise DeliveryFailedError(text, failed=0, unanswered=unanswered)
+
+
+def _refused(errors: list[KafkaGroupsError], failed: int, unanswered: int) -> DeliveryFailedError:
+    final = [error for error in errors if not error.retriable]
+    text = sentences(f"Could not write {counted(failed, 'record')}; the first: {(final or errors)[0]}")
+    return DeliveryFailedError(text, failed=failed, unanswered=unanswered, retriable=not final)
