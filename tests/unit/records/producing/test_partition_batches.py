@@ -35,6 +35,9 @@ class Bench:
     def may_send(self, node_id: int = A) -> bool:
         return self.batches.next_batch(self.producer, node_id, MOST) is not None
 
+    def awaits_epoch(self) -> bool:
+        return self.batches.awaits_epoch
+
     def send(self, node_id: int = A) -> SentBatch:
         assert self.may_send(node_id)
         return self.batches.send(self.producer, node_id)
@@ -153,11 +156,11 @@ def test_batches_in_doubt_are_asked_about_before_a_new_epoch() -> None:
     bench.batches.fail(second, in_doubt=True)
     bench.batches.fail_out_of_order(third)
     data = second.batch.data
-    assert not bench.batches.awaits_epoch
+    assert not bench.awaits_epoch()
     assert bench.send() is second
     assert second.batch.data is data
     bench.batches.fail_out_of_order(second)
-    assert bench.batches.awaits_epoch
+    assert bench.awaits_epoch()
     assert bench.batches.begin_epoch(NEXT) == 0
 
 
