@@ -102,6 +102,18 @@ async def test_a_later_batch_of_a_producer_that_is_unknown_is_taken(target: Targ
     assert await sender.send(5, b"later") == at(1)
 
 
+@everywhere
+async def test_a_batch_that_is_larger_than_a_segment_has_an_error_of_its_own(target: Target) -> None:
+    configs = {"segment.bytes": "1048576", "max.message.bytes": "2000000"}
+    topic = await target.cluster.create_topic(configs=configs)
+    sender = await idempotent_sender(target.client(), topic)
+    too_long: Answer = ("RECORD_LIST_TOO_LARGE", -1)
+    assert [await sender.send(n, bytes(1_500_000)) for n in (0, 9)] == [too_long] * 2
+    assert await sender.send(0, bytes(2_500_000)) == TOO_LARGE
+    assert await sender.send(0, bytes(2_500_000), compression=Compression.GZIP) == at(0)
+    assert [await sender.send(n, bytes(750_000)) for n in (1, 2)] == [at(1), at(2)]
+
+
 # ----------------------------------------------------------------------------------------- refused records
 
 
@@ -174,6 +186,15 @@ async def test_the_last_five_batches_are_repeated(target: Target) -> None:
     assert await sender.send(15, b"b", b"c") == OUT_OF_ORDER
     assert await sender.send(14, b"other", b"records") == at(14), "only the numbers are compared"
     assert await end_offset(target, topic) == 16
+
+
+@everywhere
+async def test_deleted_records_leave_the_numbers_of_their_producer(target: Target) -> None:
+    topic = await target.cluster.create_topic()
+    sender = await idempotent_sender(target.client(), topic)
+    assert [await sender.send(n, b"a") for n in range(3)] == [at(0), at(1), at(2)]
+    await target.cluster.delete_before(topic, 3)
+    assert [await sender.send(n, b"a") for n in (5, 2, 0, 3)] == [OUT_OF_ORDER, at(2), at(0), at(3)]
 
 
 @everywhere

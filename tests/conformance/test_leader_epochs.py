@@ -7,11 +7,6 @@ import pytest
 from attrs import evolve
 
 from kafka_groups.protocol.error_codes import ErrorCode
-from kafka_groups.protocol.messages.delete_records import (
-    DeleteRecordsPartition,
-    DeleteRecordsRequest,
-    DeleteRecordsTopic,
-)
 from kafka_groups.protocol.messages.fetch import (
     NO_DIVERGENCE,
     FetchPartition,
@@ -120,17 +115,10 @@ async def test_an_empty_log_diverges_at_its_start(target: Target) -> None:
 @everywhere
 async def test_deleted_records_are_out_of_range_and_the_end_stays_known(target: Target) -> None:
     topic, client = await topic_of(target, 4), target.client()
-
-    async def delete_before(offset: int) -> None:
-        part = DeleteRecordsPartition(partition_index=0, offset=offset)
-        named = DeleteRecordsTopic(name=topic.name, partitions=(part,))
-        deleted = await client.ask(DeleteRecordsRequest(topics=(named,), timeout_ms=5_000))
-        assert deleted.topics[0].partitions[0].error_code is ErrorCode.NONE
-
-    await delete_before(2)
+    await target.cluster.delete_before(topic, 2)
     assert seen(await fetch(client, topic, 1, 0)) == OUT_OF_RANGE
     assert seen(await fetch(client, topic, 50, 0)) == (0, 4)
-    await delete_before(4)
+    await target.cluster.delete_before(topic, 4)
     assert seen(await fetch(client, topic, 3, 0)) == OUT_OF_RANGE
     assert seen(await fetch(client, topic, 4, 0)) == []
     assert seen(await fetch(client, topic, 50, 0)) == (0, 4)

@@ -8,7 +8,7 @@ from tests.conformance.test_transactions import begin, new_producer
 from tests.support.cluster_client import Topic
 from tests.support.conditions import until
 from tests.support.members.raw_producer import NEW, OLD, RawProducer, TransactionReader
-from tests.support.targets import Target, everywhere
+from tests.support.targets import Target, everywhere, everywhere_with
 
 LAST_GIVEN = 32_766
 """The last epoch that a client gets: 32,767 is for the marker that fences it."""
@@ -63,6 +63,32 @@ async def test_open_transactions_go_on_when_the_level_rises(target: Target, leve
 
     assert await ended(aborted, 5, committed=False) == ("NONE", 1, "CompleteAbort")
     await until(lambda: TransactionReader(client).end_offset(topic, is_stable=True), lambda it: it == 19)
+
+
+# ------------------------------------------------------------------------------------------- timeouts
+
+
+@everywhere_with({"transaction.abort.timed.out.transaction.cleanup.interval.ms": "50"})
+@pytest.mark.parametrize("version", [NEW, OLD], ids=["new epochs", "old epochs"])
+async def test_a_producer_goes_on_after_its_transaction_has_timed_out(target: Target, version: int) -> None:
+    topic = await target.cluster.create_topic()
+    producer = await new_producer(target, version, timeout_ms=1_000)
+    await begin(producer, topic, b"late")
+    before = producer.producer
+    await until(producer.described, lambda it: it.transaction_state == "CompleteAbort", timeout_s=30)
+    assert await producer.send(topic, b"later") == "INVALID_PRODUCER_EPOCH"
+    answers = [await producer.end(committed=committed, producer=before) for committed in (True, False)]
+    if version == NEW:
+        assert answers == ["INVALID_TXN_STATE", "NONE"]
+    else:
+        assert answers == ["PRODUCER_FENCED"] * 2
+        assert await producer.add(topic, 0) == {0: "PRODUCER_FENCED"}
+    following = Producer(before.producer_id, before.epoch + 1)
+    for _ in range(2):
+        assert await producer.init(expected=before) == "NONE"
+        assert producer.producer == following
+    assert await RawProducer(target.client(), producer.transactional_id, version).init() == "NONE"
+    assert await producer.init(expected=before) == "PRODUCER_FENCED"
 
 
 # ---------------------------------------------------------------------------------------- epochs used up

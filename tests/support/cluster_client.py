@@ -13,6 +13,11 @@ from kafka_groups.protocol.compression import Compression
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 from kafka_groups.protocol.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
+from kafka_groups.protocol.messages.delete_records import (
+    DeleteRecordsPartition,
+    DeleteRecordsRequest,
+    DeleteRecordsTopic,
+)
 from kafka_groups.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from kafka_groups.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from kafka_groups.protocol.messages.describe_share_group_offsets import (
@@ -150,6 +155,15 @@ class ClusterClient:
         leader = await self._leader_of(topic, partition)
         batches = (build_batch([NewRecord(value)]) for value in values)
         await asyncio.gather(*(_append(leader, topic, batch, partition) for batch in batches))
+
+    async def delete_before(self, topic: Topic, offset: int, partition: int = 0) -> None:
+        """Delete the records before an offset."""
+        part = DeleteRecordsPartition(partition_index=partition, offset=offset)
+        named = DeleteRecordsTopic(name=topic.name, partitions=(part,))
+        leader = await self._leader_of(topic, partition)
+        response = await leader.ask(DeleteRecordsRequest(topics=(named,), timeout_ms=_TIMEOUT_MS))
+        result = response.topics[0].partitions[0]
+        assert result.error_code is ErrorCode.NONE, result
 
     async def produce_raw(self, topic: Topic, batch: bytes, partition: int = 0) -> int:
         """Append a batch as it is; returns the first offset that the broker gave it."""

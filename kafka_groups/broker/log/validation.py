@@ -61,18 +61,14 @@ def checked_batch(batch: RecordBatch, rules: AppendRules, wall_ms: int) -> Batch
     """Validate a batch and return its header.
 
     Raises:
-        RecordListTooLargeError: The batch is larger than a segment (`segment.bytes`).
         MessageTooLargeError: The batch is larger than `max.message.bytes`.
         CorruptMessageError: The checksum does not match, or the compression is unknown.
         InvalidRecordError: The header is inconsistent, or producers may not write such a batch.
         RejectedKeysError: The topic is compacted and a record has no key.
         RejectedTimestampsError: A timestamp is too far in the future.
+        RecordListTooLargeError: The batch is larger than a segment (`segment.bytes`).
     """
     header = batch.header
-    if header.size_bytes > rules.segment_bytes:
-        raise RecordListTooLargeError(
-            f"The record batch has {header.size_bytes} bytes, which is more than segment.bytes ({rules.segment_bytes})."
-        )
     # Kafka compares the size of a whole batch, as it is compressed, and not of a record
     # (UnifiedLog.analyzeAndValidateRecords).
     if header.size_bytes > rules.max_message_bytes:
@@ -84,6 +80,11 @@ def checked_batch(batch: RecordBatch, rules: AppendRules, wall_ms: int) -> Batch
     _check_offsets(header)
     _check_origin(header)
     _check_records(batch, rules, wall_ms)
+    # Kafka looks at this last, and before the producer's numbers (UnifiedLog.append).
+    if header.size_bytes > rules.segment_bytes:
+        raise RecordListTooLargeError(
+            f"The record batch has {header.size_bytes} bytes, which is more than segment.bytes ({rules.segment_bytes})."
+        )
     return header
 
 
