@@ -3,11 +3,14 @@
 import random
 from collections.abc import Callable, Iterable
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from kafka_groups.client.calls.partition_offsets import LATEST, offsets_at
+from kafka_groups.config.records.record_producer import ProducerConfig
 from kafka_groups.errors import DeliveryFailedError, KafkaGroupsError
 from kafka_groups.errors.texts import counted, sentences
+from kafka_groups.protocol.compression import Compression
+from kafka_groups.records.batches.building import BatchSettings
 from kafka_groups.records.client import RecordsClient
 from kafka_groups.records.interface import UnwrittenRecord
 from kafka_groups.records.producing.accumulator import AccumulatorSettings, RecordAccumulator
@@ -16,7 +19,7 @@ from kafka_groups.records.producing.idempotent import IdempotentIdentity
 from kafka_groups.records.producing.produce import ProduceManager, ProduceSettings
 from kafka_groups.types import TopicPartition
 
-__all__ = ["EngineWriter", "EngineWriterSettings"]
+__all__ = ["EngineWriter", "EngineWriterSettings", "writer_settings"]
 
 _WHOSE = "writer"
 
@@ -32,6 +35,29 @@ class EngineWriterSettings:
 
     batches: AccumulatorSettings = field(factory=AccumulatorSettings)
     requests: ProduceSettings = field(factory=ProduceSettings)
+
+
+def writer_settings(config: ProducerConfig, *, principal: str | None, is_transactional: bool) -> EngineWriterSettings:
+    """Return the settings of a writer for the configuration of a producer.
+
+    Args:
+        config: The configuration.
+        principal: The user that the brokers know, for messages. None: the client does not know.
+        is_transactional: Whether records are written in transactions.
+    """
+    requests = ProduceSettings(
+        request_timeout_ms=config.request_timeout_ms,
+        max_request_bytes=config.max_request_size,
+        max_in_flight=config.max_in_flight_requests_per_connection,
+    )
+    batches = AccumulatorSettings(
+        batch_bytes=config.batch_size,
+        linger_ms=config.linger_ms,
+        buffer_bytes=config.buffer_memory,
+        max_request_bytes=config.max_request_size,
+        form=BatchSettings(Compression[config.compression_type.upper()], config.codec_level, is_transactional),
+    )
+    return EngineWriterSettings(batches, requests if principal is None else evolve(requests, principal=principal))
 
 
 class EngineWriter:

@@ -120,7 +120,9 @@ class IdempotentIdentity:
     def _refused(self, error: KafkaGroupsError, outcome: ProducerOutcome, now_ms: int) -> None:
         if outcome is not ProducerOutcome.RETRY:
             self._errors.report_fatal(error)
-        self._errors.events.warn(Area.RECORDS, "producer id", f"No broker gives a producer id: {error} Retrying.")
+        # Brokers that have just been started need a moment before they have ids.
+        if self._backoff.failures:
+            self._errors.events.warn(Area.RECORDS, "producer id", f"No broker gives a producer id: {error} Retrying.")
         self._backoff.failed(now_ms)
 
     def on_failure(self, _request: OutgoingRequest, error: Exception, now_ms: int) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from kafka_groups.broker.faults import DROP_CONNECTION, DROP_RESPONSE, LOSE_RESPONSE, answer
+from kafka_groups.config.records.record_producer import ProducerConfig
 from kafka_groups.errors import (
     ClusterAuthorizationFailedError,
     DeliveryFailedError,
@@ -20,7 +21,8 @@ from kafka_groups.protocol.messages.produce import PartitionProduceResponse, Pro
 from kafka_groups.records.batches.building import BatchSettings
 from kafka_groups.records.partitioning import partition_of
 from kafka_groups.records.producing.accumulator import AccumulatorSettings
-from kafka_groups.records.writer import EngineWriter, EngineWriterSettings
+from kafka_groups.records.producing.produce import ProduceSettings
+from kafka_groups.records.writer import EngineWriter, EngineWriterSettings, writer_settings
 from kafka_groups.testing.simulation import Simulation, run_simulated
 from kafka_groups.types import Headers, TopicPartition
 from tests.unit.records.clusters import KEPT, TOPIC, RecordsWorld
@@ -341,3 +343,24 @@ def test_a_closed_writer_takes_nothing() -> None:
         assert bench.writer.pending == 0
 
     simulated(scene)
+
+
+def test_the_settings_are_those_of_the_configuration() -> None:
+    config = ProducerConfig(
+        linger_ms=7,
+        batch_size=1_000,
+        buffer_memory=2_000,
+        max_request_size=3_000,
+        compression_type="gzip",
+        compression_gzip_level=9,
+        max_in_flight_requests_per_connection=3,
+        request_timeout_ms=4_000,
+    )
+    assert writer_settings(config, principal="User:ann", is_transactional=True) == EngineWriterSettings(
+        AccumulatorSettings(1_000, 7, 2_000, 3_000, BatchSettings(Compression.GZIP, 9, is_transactional=True)),
+        ProduceSettings(4_000, 3_000, 3, principal="User:ann"),
+    )
+
+
+def test_the_settings_without_configuration_are_the_defaults() -> None:
+    assert writer_settings(ProducerConfig(), principal=None, is_transactional=False) == EngineWriterSettings()

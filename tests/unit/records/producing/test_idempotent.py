@@ -135,3 +135,10 @@ def test_a_lost_identity_is_a_fatal_error(bench: Bench) -> None:
     error = UnsupportedVersionError()
     bench.identity.lose(error)
     assert bench.errors.fatal is error
+
+
+def test_the_second_refusal_in_a_row_is_a_warning(bench: Bench) -> None:
+    bench.identity.may_produce(PLACE)
+    for now_ms in (0, 1_000, 3_000):
+        bench.answer(bench.asked(now_ms), now_ms, error_code=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+    assert [event.subject for event in bench.errors.events.take()] == ["producer id"] * 2
