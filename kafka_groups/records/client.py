@@ -1,7 +1,7 @@
 """The connections of a worker: one engine for its reader, its writer and its questions."""
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import TypeVar
 
@@ -76,6 +76,10 @@ class RecordsClient:
     def missing_topics(self) -> frozenset[str]:
         """The wanted topics that do not exist, as of the last response."""
         return self._topics.missing
+
+    def features_of(self, node_id: int) -> Mapping[str, int]:
+        """Return the levels of finalized features that a broker told when its control connection was last opened."""
+        return self._assembly.features_of(node_id)
 
     def backoff(self) -> BackoffTimer:
         """Return a new back-off with the configured waits."""

@@ -2,10 +2,12 @@
 
 import random
 from collections.abc import Callable, Iterable
+from typing import Protocol
 
 from attrs import evolve, field, frozen
 
 from kafka_groups.client.calls.partition_offsets import LATEST, offsets_at
+from kafka_groups.client.requests import RequestManager
 from kafka_groups.config.records.record_producer import ProducerConfig
 from kafka_groups.errors import DeliveryFailedError, KafkaGroupsError
 from kafka_groups.errors.texts import counted, sentences
@@ -16,6 +18,7 @@ from kafka_groups.records.interface import UnwrittenRecord
 from kafka_groups.records.producing.accumulator import AccumulatorSettings, RecordAccumulator
 from kafka_groups.records.producing.cluster_topics import ProducerCluster
 from kafka_groups.records.producing.idempotent import IdempotentIdentity
+from kafka_groups.records.producing.identity import ProducerIdentity
 from kafka_groups.records.producing.produce import ProduceManager, ProduceSettings
 from kafka_groups.types import TopicPartition
 
@@ -60,6 +63,13 @@ def writer_settings(config: ProducerConfig, *, principal: str | None, is_transac
     return EngineWriterSettings(batches, requests if principal is None else evolve(requests, principal=principal))
 
 
+class DrivenIdentity(ProducerIdentity, RequestManager, Protocol):
+    """The identity of a producer that asks brokers for its id."""
+
+    def renew(self) -> None:
+        """Forget the id."""
+
+
 class EngineWriter:
     """An idempotent producer of one worker, on the event loop of its client.
 
@@ -71,6 +81,7 @@ class EngineWriter:
         partition_count: Returns a topic's number of partitions, or None if there is no such topic.
         rng: Chooses partitions of records without a key.
         settings: The settings.
+        identity: The producer's id and epoch, and a request manager; None for one without transactions.
 
     Attributes:
         write: Queues a record: `RecordAccumulator.write` itself, as it runs for each record.
@@ -85,12 +96,15 @@ class EngineWriter:
         partition_count: Callable[[str], int | None],
         rng: random.Random,
         settings: EngineWriterSettings | None = None,
+        identity: DrivenIdentity | None = None,
     ) -> None:
         settings = settings or EngineWriterSettings()
         self._client = client
         self._topics: set[str] = set()
         self._accumulator = RecordAccumulator(settings.batches, partition_count, rng, client.turn)
-        self._identity = IdempotentIdentity(client.errors, client.backoff(), settings.requests.request_timeout_ms)
+        self._identity = identity or IdempotentIdentity(
+            client.errors, client.backoff(), settings.requests.request_timeout_ms
+        )
         self._produce = ProduceManager(
             self._accumulator,
             self._identity,
@@ -140,13 +154,13 @@ class EngineWriter:
         """Return records with an origin that were refused, each of them once. Ask after a flush."""
         return self._produce.refusals.take_records()
 
-    def renew(self) -> None:
+    async def renew(self) -> None:
         """Drop all that is queued, and continue with another producer id. Some of it may have been written."""
         self._produce.renew()
         self._identity.renew()
         self._topics.clear()
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Drop all that is queued. The client stays open."""
         self._produce.drop()
 
@@ -156,12 +170,18 @@ class EngineWriter:
         produce, clock = self._produce, self._client.clock
         produce.flush_requested = True
         try:
-            while not produce.is_flushed and (left_ms := end_ms - clock.now_ms()) > 0:
-                await self._client.wait(left_ms, lambda: produce.is_flushed)
-                self._client.errors.raise_first()
+            await self._wait_while(lambda: not produce.is_flushed, end_ms - clock.now_ms())
         finally:
             produce.flush_requested = False
         self._client.errors.raise_first()
+
+    async def _wait_while(self, holds: Callable[[], bool], timeout_ms: int) -> None:
+        """Let the client work while a condition holds, until the time is up or an error is raised."""
+        clock = self._client.clock
+        end_ms = clock.now_ms() + timeout_ms
+        while holds() and (left_ms := end_ms - clock.now_ms()) > 0:
+            await self._client.wait(left_ms, lambda: not holds())
+            self._client.errors.raise_first()
 
     async def _find_unknown_ends(self, end_ms: int) -> None:
         """Look where logs end whose last tracked record was written at an unknown offset. Only this writer is there."""

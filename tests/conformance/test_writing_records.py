@@ -69,7 +69,7 @@ async def bench_of(target: Target, compression: Compression = Compression.NONE, 
     try:
         yield Bench(client, writer, RecordReader(client, FetchOptions(), "reader"))
     finally:
-        writer.close()
+        await writer.close()
         await client.close()
 
 

@@ -3,6 +3,7 @@
 Kafka 3.9 knows levels 0 and 1, and begins at 0.
 """
 
+import random
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AsyncExitStack
 
@@ -10,7 +11,9 @@ import pytest
 from attrs import field, frozen
 
 from kafka_groups.broker.cluster import EmbeddedCluster
+from kafka_groups.client.assembly import Environment
 from kafka_groups.client.membership.group_metadata import NOBODY, AsMember, GroupMetadata
+from kafka_groups.config.clients.admin import admin_config
 from kafka_groups.errors import (
     IllegalGenerationError,
     InvalidTransactionTimeoutError,
@@ -21,6 +24,8 @@ from kafka_groups.net.memory import MemoryNetwork
 from kafka_groups.net.network import Network
 from kafka_groups.protocol.messages.init_producer_id import InitProducerIdRequest
 from kafka_groups.protocol.messages.update_features import UPGRADE
+from kafka_groups.records.client import RecordsClient
+from kafka_groups.records.transactional_writer import TransactionalEngineWriter, TransactionSettings
 from kafka_groups.testing.kafka_process import KafkaProcess
 from kafka_groups.types import OffsetAndMetadata, TopicPartition
 from tests.support.conditions import until
@@ -31,7 +36,7 @@ from tests.support.targets import EMBEDDED_PROPERTIES
 
 FEATURE = "transaction.version"
 EMBEDDED = "embedded"
-LAST_EPOCH = 32_766
+LAST_EPOCH, PATIENCE_MS = 32_766, 20_000
 REAL = [pytest.mark.real_kafka, pytest.mark.slow]
 BROKERS = [
     *((EMBEDDED, level) for level in (0, 1, 2)),
@@ -101,7 +106,7 @@ async def place(broker: tuple[int | None, str | None]) -> AsyncIterator[Place]:
             network = MemoryNetwork()
             embedded = EmbeddedCluster(network=network, settings=EMBEDDED_PROPERTIES)
             servers = (await stack.enter_async_context(embedded)).bootstrap_servers
-        cluster = await stack.enter_async_context(NegotiatedCluster(servers, network))
+        cluster = await stack.enter_async_context(NegotiatedCluster(servers, Environment(network)))
         if network is not None and level is not None:
             await cluster.finalise(FEATURE, level)
         found = Place(servers, network, level, cluster, unique("out"), unique("in"))
@@ -207,6 +212,36 @@ async def test_a_transaction_that_only_had_refused_records_ends(place: Place) ->
     await place.until_seen(b"1")
 
 
+async def test_a_writer_commits_many_records_and_drops_some(place: Place) -> None:
+    client = RecordsClient(admin_config(bootstrap_servers=place.servers), Environment(place.network))
+    settings = TransactionSettings(place.transactional_id, 60_000)
+    writer = TransactionalEngineWriter(client, lambda _topic: 2, random.Random(1), settings)
+    first, second = place.outputs
+    now_ms = client.clock.wall_ms()
+    kept: dict[TopicPartition, list[bytes]] = {first: [], second: []}
+    try:
+        await writer.prepare(PATIENCE_MS)
+        for number in range(12):
+            is_dropped = number % 4 == 1
+            for output in kept:
+                values = [b"%d-%d" % (number, each) for each in range(100)]
+                for value in values:
+                    writer.write(output.topic, None, value, now_ms, (), output.partition)
+                kept[output] += [] if is_dropped else values
+            writer.send_offsets(place.offset(number), place.nobody)
+            await writer.flush(PATIENCE_MS)
+            if is_dropped:
+                await writer.renew()
+                await writer.prepare(PATIENCE_MS)
+            else:
+                await writer.commit(place.offset(number), place.nobody, PATIENCE_MS)
+    finally:
+        await writer.close()
+        await client.close()
+    await place.until_seen(*kept[first], *kept[second])
+    assert await place.cluster.offsets(place.group_id) == place.offset(11)
+
+
 async def test_a_feature_that_is_raised_counts_from_the_next_transaction_at_a_new_connection_on(place: Place) -> None:
     if place.level not in (0, 1):
         pytest.skip("level 2 is the last one, and Kafka 3.9 has no such level")
@@ -233,13 +268,13 @@ async def test_a_feature_that_is_raised_counts_from_the_next_transaction_at_a_ne
 async def test_a_producer_whose_epochs_are_used_up_continues_with_another_id(real_kafka: KafkaProcess) -> None:
     output = TopicPartition(unique("out"), 0)
     async with (
-        NegotiatedCluster(real_kafka.bootstrap_servers, None) as cluster,
+        NegotiatedCluster(real_kafka.bootstrap_servers, Environment()) as cluster,
         TransactionClient(real_kafka.bootstrap_servers, None, unique("tx")) as client,
     ):
         await cluster.create_topic(output.topic)
         begun = await client.prepare()
         _raise_epoch(real_kafka, client.transactions.transactional_id, LAST_EPOCH - 3)
-        client.transactions.drop()
+        client.transactions.renew()
         await client.prepare()
         seen = []
         for number in range(5):

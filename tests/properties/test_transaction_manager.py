@@ -75,7 +75,7 @@ class Batches:
     confirmed: int = 0
 
     def attach(self) -> None:
-        self.manager.attach(BatchesOfTransaction(lambda: self.is_flushed, lambda: self.confirmed))
+        self.manager.attach(BatchesOfTransaction(lambda: self.is_flushed, lambda: self.confirmed, self.drop))
 
     @property
     def is_flushed(self) -> bool:
@@ -206,7 +206,7 @@ class World:
         self.begin_again()
 
     def begin_again(self) -> None:
-        self.manager.drop()
+        self.manager.renew()
         self.manager.prepare()
         self.is_beginning = True  # nothing is written before the offsets are known
 

@@ -78,10 +78,12 @@ class BatchesOfTransaction:
     Attributes:
         are_flushed: Returns whether no batch is open, waiting or in flight.
         confirmed: Returns how many records were confirmed since the producer was made.
+        drop: Drops all records, as the transaction is lost, and those that are written before the producer is renewed.
     """
 
     are_flushed: Callable[[], bool]
     confirmed: Callable[[], int]
+    drop: Callable[[], None]
 
 
 class TransactionManager:
@@ -89,7 +91,7 @@ class TransactionManager:
 
     Call `attach` before the first request. A transaction begins with the first batch or with `send_offsets`. To end it,
     call `commit` when all records have been given, wait while `is_committing`, and call `conclude`. After an error of
-    `check`, call `abort`, wait while `is_aborting`, call `drop`, and prepare it again.
+    `check`, call `abort`, wait while `is_aborting`, call `renew`, and prepare it again.
 
     Args:
         options: The settings of the producer.
@@ -199,7 +201,7 @@ class TransactionManager:
         """Raise the error after which the transaction cannot be committed.
 
         Raises:
-            TransactionFailedError: The transaction is lost. Abort, drop and prepare.
+            TransactionFailedError: The transaction is lost. Abort, renew and prepare.
             KafkaGroupsError: The producer cannot be used any more.
         """
         if self._failure is None:
@@ -241,17 +243,17 @@ class TransactionManager:
         self._read_level()  # before the batches ask whether they may be sent, which decides it
 
     def abort(self) -> None:
-        """Begin to abort the transaction, if there is one that this producer may abort. Otherwise drop it."""
+        """Begin to abort the transaction if there is one, and this producer may. Otherwise forget the producer."""
         cause = None if self._failure is None else (self._failure.__cause__ or self._failure)
         is_fenced = isinstance(cause, ProducerFencedError | InvalidProducerEpochError)
         is_over = self.state in (WriterState.COMMITTED, WriterState.ABORTING)
         if self._begun_ms is None or is_fenced or is_over:
-            self.drop()
+            self.renew()
             return
         self._give_up_requests()
         self._step(_E.ABORT)
 
-    def drop(self) -> None:
+    def renew(self) -> None:
         """Forget the producer. It has to be prepared before the next batch."""
         self._step(_E.DROP)
         self._give_up_requests()
@@ -465,11 +467,13 @@ class TransactionManager:
         self._step(_E.LOSE)
         if self.state is WriterState.LOST and self._failure is None:
             self._failure, self._unexplained = error, True
+            self._attached.drop()
 
     def _fail(self, error: KafkaGroupsError) -> None:
         if self.state is not WriterState.UNUSABLE:
             self._step(_E.FAIL)
             self._failure, self._unexplained = error, False
+            self._attached.drop()
 
     def _explain(self) -> None:
         """Find out why the transaction was lost. The time of the loss is known only now."""

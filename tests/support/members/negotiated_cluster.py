@@ -7,7 +7,6 @@ from kafka_groups.client.assembly import Environment
 from kafka_groups.client.calls.client import admin_client
 from kafka_groups.client.calls.questions import COORDINATORS, Question, told
 from kafka_groups.config.clients.connection import ClientConfig
-from kafka_groups.net.network import Network
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from kafka_groups.protocol.messages.fetch import PartitionData
@@ -29,13 +28,13 @@ class NegotiatedCluster:
 
     Args:
         servers: `host:port` of one broker.
-        network: The way to it, or None for TCP.
+        environment: The way to it.
     """
 
-    def __init__(self, servers: str, network: Network | None) -> None:
+    def __init__(self, servers: str, environment: Environment) -> None:
         host, _, port = servers.rpartition(":")
         config = ClientConfig(bootstrap_servers=((host, int(port)),))
-        self._client = admin_client(config, Environment(network))
+        self._client = admin_client(config, environment)
 
     async def __aenter__(self) -> Self:
         return self

@@ -52,7 +52,7 @@ class OneBatchAtATime:
         self._again_ms = 0
         self.confirmed = 0
         self.versions: set[int] = set()
-        transactions.attach(BatchesOfTransaction(lambda: not self._queued, lambda: self.confirmed))
+        transactions.attach(BatchesOfTransaction(lambda: not self._queued, lambda: self.confirmed, self.drop))
 
     def write(self, partition: TopicPartition, value: bytes) -> None:
         """Queue a record."""
@@ -242,7 +242,7 @@ class TransactionClient:
         self.batches.drop()
         self.transactions.abort()
         await self._until(lambda: not self.transactions.is_aborting)
-        self.transactions.drop()
+        self.transactions.renew()
         await self.prepare()
 
     @property

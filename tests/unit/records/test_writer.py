@@ -69,7 +69,7 @@ def simulated(
             try:
                 await scene(bench)
             finally:
-                bench.writer.close()
+                await bench.writer.close()
                 await bench.client.close()
 
     run_simulated(run, seed=seed)
@@ -324,7 +324,7 @@ def test_a_renewed_writer_has_another_id_and_nothing_queued() -> None:
         bench.writer.write_tracked(TOPIC, b"k", b"a", 5, (), 0)
         await bench.flush()
         bench.write(b"dropped")
-        bench.writer.renew()
+        await bench.writer.renew()
         assert (bench.writer.pending, bench.writer.written) == (0, {})
         bench.write(b"b")
         await bench.flush()
@@ -338,7 +338,7 @@ def test_a_renewed_writer_has_another_id_and_nothing_queued() -> None:
 def test_a_closed_writer_takes_nothing() -> None:
     async def scene(bench: Bench) -> None:
         bench.write(b"dropped")
-        bench.writer.close()
+        await bench.writer.close()
         bench.write(b"ignored")
         assert bench.writer.pending == 0
 

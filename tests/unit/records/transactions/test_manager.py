@@ -62,9 +62,12 @@ class Transactions:
         rng = random.Random(1)
         settings = ChannelSettings(self.metadata, 30_000, lambda: BackoffTimer(100, 1_000, rng), rng)
         self.manager = TransactionManager(TransactionOptions("app", TIMEOUT_MS, self.features), settings)
-        self.are_flushed, self.confirmed, self.now_ms = True, 0, 0
-        self.manager.attach(BatchesOfTransaction(lambda: self.are_flushed, lambda: self.confirmed))
+        self.are_flushed, self.confirmed, self.now_ms, self.dropped = True, 0, 0, 0
+        self.manager.attach(BatchesOfTransaction(lambda: self.are_flushed, lambda: self.confirmed, self.drop))
         self.sent: list[OutgoingRequest] = []
+
+    def drop(self) -> None:
+        self.dropped += 1
 
     def features(self, node_id: int) -> Mapping[str, int]:
         return {"metadata.version": 20, "transaction.version": self.levels[node_id]} if node_id in self.levels else {}
@@ -231,7 +234,7 @@ def test_a_right_that_is_missing_is_final_and_names_operation_and_resource() -> 
         "The client's user may not use the transactional id 'app'. Grant the operations Write and Describe on the "
         "transactional id."
     )
-    transactions.manager.drop()
+    transactions.manager.renew()
     transactions.manager.prepare()
     assert transactions.turn(after_ms=10_000) == []
     assert type(transactions.failure()) is TransactionalIdAuthorizationFailedError
@@ -523,6 +526,7 @@ def test_a_lost_transaction_ignores_writes_until_it_is_prepared_again() -> None:
     transactions.write()
     transactions.manager.lose(UnknownServerError("broken"))
     assert transactions.manager.has_failed
+    assert transactions.dropped == 1
     assert not transactions.manager.may_produce(OUT)
     transactions.manager.send_offsets(OFFSETS, WHO)
     transactions.manager.commit()
@@ -533,7 +537,7 @@ def test_a_lost_transaction_ignores_writes_until_it_is_prepared_again() -> None:
     assert transactions.turn() == ["END_TXN"]
     assert transactions.asked().committed is False
     transactions.answer(ended(1))
-    transactions.manager.drop()
+    transactions.manager.renew()
     transactions.prepare(epoch=2)
     transactions.manager.check()
     assert transactions.manager.producer == ProducerIdAndEpoch(9, 2)
@@ -545,7 +549,7 @@ def test_an_abort_that_takes_too_long_is_given_up() -> None:
     transactions.manager.abort()
     transactions.turn()
     late = transactions.sent.pop()
-    transactions.manager.drop()
+    transactions.manager.renew()
     transactions.manager.prepare()
     transactions.manager.on_response(late, ClientResponse(ended(1), 5, 1), 0)
     assert transactions.manager.is_preparing
@@ -565,7 +569,7 @@ def test_nothing_is_aborted_without_a_transaction_or_by_a_producer_that_was_fenc
 
 def test_batches_of_a_dropped_producer_lose_nothing() -> None:
     transactions = Transactions().prepare()
-    transactions.manager.drop()
+    transactions.manager.renew()
     transactions.manager.lose(UnknownServerError("late"))
     transactions.manager.prepare()
     transactions.manager.lose(UnknownServerError("late"))
@@ -594,7 +598,7 @@ def test_a_producer_that_is_fenced_three_times_in_a_row_ends_and_names_both_caus
         error = transactions.failure()
         assert isinstance(error, TransactionFailedError if number < 2 else ProducerFencedError)
         transactions.manager.abort()
-        transactions.manager.drop()
+        transactions.manager.renew()
     text = str(transactions.failure())
     assert "The transactional id 'app' was fenced 3 times in a row" in text
     assert "copied state_dir" in text
@@ -612,7 +616,7 @@ def test_a_commit_in_between_begins_the_count_anew() -> None:
         transactions.answer(EndTxnResponse(error_code=_C.PRODUCER_FENCED) if is_fenced else ended(number + 1))
         assert transactions.manager.has_failed == is_fenced
         transactions.manager.abort()
-        transactions.manager.drop()
+        transactions.manager.renew()
 
 
 def test_a_gap_in_the_numbers_loses_the_transaction() -> None:
