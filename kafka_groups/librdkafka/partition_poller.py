@@ -1,7 +1,7 @@
 """Reads assigned partitions in batches, for programs that process each partition on its own."""
 
 from collections.abc import Iterable, Mapping
-from typing import cast
+from typing import Any, cast
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message
 from confluent_kafka import TopicPartition as Position
@@ -111,18 +111,22 @@ class PartitionPoller:
         lost: list[TopicPartition] = []
         assigned = frozenset(self._assigned)  # those that turn out to be lost, too: their records come before that
         broken: set[tuple[str, int]] = set()
+        message: Any  # what messages return may be None only if there is an error
         for message in messages:
-            place = _place(message)
+            place = message.topic(), message.partition()
             error = message.error()
-            if place in broken:  # librdkafka may have skipped a damaged batch
+            if broken and place in broken:  # librdkafka may have skipped a damaged batch
                 continue
             if error is None:
                 batch = found.get(place)
                 if batch is None:
                     batch = found[place] = ListedRecords()
-                batch.append(_fetched(message))
+                # A record is made here, and not in a function, as this is a good part of what it costs to read one.
+                headers = message.headers()
+                key, value, time_ms = message.key(), message.value(), message.timestamp()[1]
+                batch.append(FetchedRecord(message.offset(), key, value, time_ms, tuple(headers) if headers else ()))
             elif error.code() == KafkaError._PARTITION_EOF:
-                ends[TopicPartition(*place)] = cast("int", message.offset())
+                ends[TopicPartition(*place)] = message.offset()
             else:
                 self._failed(error, TopicPartition(*place), lost)
                 if TopicPartition(*place) not in self._assigned:
@@ -189,14 +193,3 @@ def _place(message: Message) -> tuple[str, int]:
 
 def _positions(partitions: Iterable[TopicPartition]) -> list[Position]:
     return [Position(each.topic, each.partition) for each in partitions]
-
-
-def _fetched(message: Message) -> FetchedRecord:
-    headers = message.headers()
-    return FetchedRecord(
-        cast("int", message.offset()),
-        message.key(),
-        message.value(),
-        message.timestamp()[1],
-        tuple(headers) if headers else (),  # type: ignore[arg-type]
-    )
