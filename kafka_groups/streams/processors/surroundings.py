@@ -7,10 +7,10 @@ from attrs import frozen
 
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.streams.errors import StreamsError
-from kafka_groups.streams.state.state_store import RawRecord, RecordContext
+from kafka_groups.streams.state.state_store import RecordContext
 from kafka_groups.streams.topology.node_graph import NodeGraph
 from kafka_groups.streams.topology.nodes import OperatorTime
-from kafka_groups.types import Headers
+from kafka_groups.types import Headers, RecordRow
 
 __all__ = ["Collector", "Failures", "LaterRefusal", "Surroundings", "decided"]
 
@@ -79,7 +79,7 @@ class Failures(Protocol):
         source_topic: str | None,
         partition: int,
         offset: int,
-        raw: RawRecord | None,
+        raw: RecordRow | None,
         error: KafkaGroupsError,
         topic: str,
         record: tuple[Any, Any, int, Headers],

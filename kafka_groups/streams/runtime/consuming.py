@@ -107,7 +107,7 @@ class Consuming:
     def _take(self, polled: PolledRecords) -> None:
         for place, batch in polled.batches.items():
             task = self._readers[place]
-            task.task.add(place.topic, batch.records())
+            task.task.add(place.topic, batch.rows())
             task.read_to_end.discard(place)
             task.is_dirty = True  # also if the records are skipped
         for place in polled.ends:

@@ -26,7 +26,7 @@ from kafka_groups.streams.state.engine import NO_POSITIONS, EngineStatus, Positi
 from kafka_groups.streams.state.state_store import StateStore
 from kafka_groups.streams.tasks.stream_task import StreamTask
 from kafka_groups.streams.topology.subtopologies import NodeGroup
-from kafka_groups.types import FetchedRecord, TaskId, TopicPartition
+from kafka_groups.types import RecordRow, TaskId, TopicPartition
 
 __all__ = ["GlobalStores"]
 
@@ -283,10 +283,11 @@ class GlobalStores:
         """Process the records of global topics among those that were polled."""
         for place, batch in polled.batches.items():
             if place.topic in self._tasks:
-                records = batch.records()
-                self._process(place, records, wall_ms)
-                self._events.restored(place, records[-1].offset, len(records))
-                self._reached(place, records[-1].offset + 1, len(records))
+                rows = batch.rows()
+                last, *_ = rows[-1]
+                self._process(place, rows, last, wall_ms)
+                self._events.restored(place, last, len(rows))
+                self._reached(place, last + 1, len(rows))
         # The end may come without a record, after markers of transactions.
         for place, end in polled.ends.items():
             self._reached(place, end)
@@ -318,14 +319,14 @@ class GlobalStores:
             self._engine.close()  # views of the stores raise errors from now on
         _close(self._all)
 
-    def _process(self, place: TopicPartition, records: list[FetchedRecord], wall_ms: int) -> None:
+    def _process(self, place: TopicPartition, rows: Sequence[RecordRow], last: int, wall_ms: int) -> None:
         task = self._tasks[place.topic]
-        task.add(place.topic, records, place.partition)
-        while task.process_slice(wall_ms, len(records)):
+        task.add(place.topic, rows, place.partition)
+        while task.process_slice(wall_ms, len(rows)):
             pass
         task.flush()
         if place.topic in self._kept:
-            self._unsaved[place] = records[-1].offset + 1
+            self._unsaved[place] = last + 1
         self._save()
 
     def save_again(self) -> None:

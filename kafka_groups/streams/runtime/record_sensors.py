@@ -6,10 +6,9 @@ from attrs import define, field
 
 from kafka_groups.client.windows import Windows
 from kafka_groups.net.clock import Clock
-from kafka_groups.streams.state.state_store import RawRecord
 from kafka_groups.streams.tasks.queues import PartitionQueue
 from kafka_groups.streams.tasks.stream_task import StreamTask
-from kafka_groups.types import Headers
+from kafka_groups.types import Headers, RecordRow
 
 __all__ = ["RecordSensors", "measure_records"]
 
@@ -53,7 +52,7 @@ def measure_records(
     step, topic_bytes = queue.step, len(queue.topic.encode())
 
     def measured(key: Any, value: Any, timestamp_ms: int, headers: Headers) -> None:
-        size_bytes, now_ms = topic_bytes + _size(task.record.raw, headers), clock.now_ms()
+        size_bytes, now_ms = topic_bytes + _size(task.record.raw), clock.now_ms()
         sensors.took(size_bytes, clock.wall_ms() - timestamp_ms, now_ms)
         lateness.record(task.stream_time_ms - timestamp_ms, now_ms)
         step(key, value, timestamp_ms, headers)
@@ -61,8 +60,9 @@ def measure_records(
     queue.step = measured
 
 
-def _size(record: RawRecord | None, headers: Headers) -> int:
+def _size(record: RecordRow | None) -> int:
     if record is None:
         raise RuntimeError("a task processes a record that no partition has")
-    header_bytes = sum(len(name.encode()) + len(value or b"") for name, value in headers)
-    return _NUMBERS_BYTES + len(record.key or b"") + len(record.value or b"") + header_bytes
+    _, key, value, _, headers = record
+    header_bytes = sum(len(name.encode()) + len(content or b"") for name, content in headers)
+    return _NUMBERS_BYTES + len(key or b"") + len(value or b"") + header_bytes

@@ -8,12 +8,11 @@ from attrs import define, frozen
 from kafka_groups.records.changelog_batch import ChangelogBatch
 from kafka_groups.streams.state.engine import Changes, EngineReader, Notes
 from kafka_groups.streams.state.formats import NO_TIMESTAMP
-from kafka_groups.types import Headers
+from kafka_groups.types import Headers, RecordRow
 
 __all__ = [
     "ENTRY_BYTES",
     "ChangelogRecord",
-    "RawRecord",
     "RecordContext",
     "StateStore",
     "StoreSurroundings",
@@ -52,18 +51,6 @@ def batch_of(records: Iterable[ChangelogRecord]) -> ChangelogBatch:
     )
 
 
-class RawRecord(Protocol):
-    """A record as its topic has it."""
-
-    @property
-    def key(self) -> bytes | None:
-        """Its key."""
-
-    @property
-    def value(self) -> bytes | None:
-        """Its value."""
-
-
 @define
 class RecordContext:
     """The record that a task is processing. There is one for each task, and operators change it.
@@ -83,7 +70,7 @@ class RecordContext:
     offset: int = -1
     timestamp_ms: int = 0
     headers: Headers = ()
-    raw: RawRecord | None = None
+    raw: RecordRow | None = None
     is_latest: bool = True
 
     def clear(self, timestamp_ms: int) -> None:

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from kafka_groups.streams.state.state_store import RawRecord, RecordContext
-from kafka_groups.types import Headers
+from kafka_groups.streams.state.state_store import RecordContext
+from kafka_groups.types import Headers, RecordRow
 
 __all__ = ["Held", "UpdateCache"]
 
@@ -28,7 +28,7 @@ class Held(NamedTuple):
     partition: int
     offset: int
     headers: Headers
-    raw: RawRecord | None
+    raw: RecordRow | None
 
 
 class UpdateCache:

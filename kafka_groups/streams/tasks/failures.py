@@ -7,12 +7,12 @@ from kafka_groups.errors import DeliveryFailedError, KafkaGroupsError
 from kafka_groups.errors.texts import named, represented, sentences, text_of
 from kafka_groups.functions import has_wrong_arguments
 from kafka_groups.streams.errors import StreamsError
-from kafka_groups.streams.state.state_store import RawRecord, RecordContext
+from kafka_groups.streams.state.state_store import RecordContext
 from kafka_groups.streams.tasks.dead_letters import DeadLetterSink, DeadLetterWriter
 from kafka_groups.streams.tasks.error_context import ErrorContext, ErrorHandler, ErrorHandlers, ErrorResponse
 from kafka_groups.streams.tasks.record_refusals import OF_ONE_RECORD, cure_of
 from kafka_groups.streams.topology.records import Record
-from kafka_groups.types import Headers, TaskId, TopicPartition
+from kafka_groups.types import Headers, RecordRow, TaskId, TopicPartition
 
 __all__ = ["DroppedRecords", "TaskFailures"]
 
@@ -25,6 +25,8 @@ _SKIPPED = {
     ErrorResponse.DEAD_LETTER: "{} has sent it to the dead-letter topic",
 }
 """The reason for which a record is dropped, by the response of a handler."""
+
+_NO_RECORD: RecordRow = (-1, None, None, -1, ())
 
 _MEND = "Correct the function, or give another one"
 
@@ -188,7 +190,7 @@ class TaskFailures:
         source_topic: str | None,
         partition: int,
         offset: int,
-        raw: RawRecord | None,
+        raw: RecordRow | None,
         error: KafkaGroupsError,
         topic: str,
         record: tuple[Any, Any, int, Headers],
@@ -251,7 +253,7 @@ class TaskFailures:
         source: RecordContext | None = None,
     ) -> ErrorContext:
         place, (_, _, timestamp_ms, headers) = source or self._record, record
-        key, value = (None, None) if place.raw is None else (place.raw.key, place.raw.value)
+        _, key, value, _, _ = place.raw or _NO_RECORD
         origin = (place.topic, place.partition, place.offset)
         return ErrorContext(node, self._task_id, *origin, timestamp_ms, headers, key, value, output)
 

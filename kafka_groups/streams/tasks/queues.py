@@ -1,7 +1,7 @@
 """The records that wait in a task, one queue for each partition that it reads."""
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from operator import index
 from typing import Any, Protocol
 
@@ -13,13 +13,13 @@ from kafka_groups.streams.tasks.failures import TaskFailures
 from kafka_groups.streams.tasks.punctuation import Schedule
 from kafka_groups.streams.topology.nodes import NodeStep, SourceNode, TimestampExtractor
 from kafka_groups.streams.topology.records import Record, SourceRecord
-from kafka_groups.types import FetchedRecord, TopicPartition
+from kafka_groups.types import RecordRow, TopicPartition
 
 __all__ = ["HeadRecord", "PartitionQueue", "QueueTask"]
 
 _NO_TIME = -1
 
-HeadRecord = tuple[FetchedRecord, Any, Any, int]
+HeadRecord = tuple[RecordRow, Any, Any, int]
 """A record as its partition has it, with its key, its value and the timestamp that the extractor gave it."""
 
 
@@ -74,7 +74,7 @@ class PartitionQueue:
         self.position: int | None = None
         self._source = source
         self._added = 0
-        self._waiting: deque[FetchedRecord] = deque()
+        self._waiting: deque[RecordRow] = deque()
         self._head: HeadRecord | None = None
         self._extractor = source.timestamp or extractor
         self._keeps_valid = self._extractor in KEEP_VALID
@@ -90,7 +90,7 @@ class PartitionQueue:
     def __len__(self) -> int:
         return len(self._waiting) + (self._head is not None)
 
-    def add(self, records: list[FetchedRecord]) -> None:
+    def add(self, records: Sequence[RecordRow]) -> None:
         """Add records in the order of their offsets."""
         self._waiting.extend(records)
         self._added += len(records)
@@ -113,17 +113,18 @@ class PartitionQueue:
         if self._head is None:
             raise RuntimeError("a task takes a record that is not decoded")
         (raw, key, value, timestamp_ms), self._head = self._head, None
+        offset, _, _, _, headers = raw
         # The partition's time never goes back: late records are processed, and do not change it (RecordQueue.poll).
         self.time_ms = max(self.time_ms, timestamp_ms)
         task.stream_time_ms = max(task.stream_time_ms, timestamp_ms)
         record = task.record
-        record.topic, record.partition, record.offset = self.topic, self.partition.partition, raw.offset
-        record.timestamp_ms, record.headers, record.raw = timestamp_ms, raw.headers, raw
+        record.topic, record.partition, record.offset = self.topic, self.partition.partition, offset
+        record.timestamp_ms, record.headers, record.raw = timestamp_ms, headers, raw
         try:
-            self.step(key, value, timestamp_ms, raw.headers)
+            self.step(key, value, timestamp_ms, headers)
             if task.stream_schedule.is_used:
                 task.punctuate_stream_time()
-            self.position = raw.offset + 1
+            self.position = offset + 1
         finally:
             record.clear(task.stream_time_ms)
 
@@ -178,7 +179,7 @@ class PartitionQueue:
             record.clear(task.stream_time_ms)
         return count
 
-    def _decoded(self, raw: FetchedRecord) -> HeadRecord | None:
+    def _decoded(self, raw: RecordRow) -> HeadRecord | None:
         offset, key_bytes, value_bytes, timestamp_ms, headers = raw
         try:
             # A null stays null, and no deserializer is asked. Java asks it (SourceNode.deserializeKey), and its own
@@ -196,23 +197,25 @@ class PartitionQueue:
                 return None
         return raw, key, value, timestamp_ms
 
-    def _undecodable(self, raw: FetchedRecord, error: Exception) -> None:
+    def _undecodable(self, raw: RecordRow, error: Exception) -> None:
         """Raise, or return to skip a record that cannot be decoded."""
         # The application's handler decides, as in RecordDeserializer.deserialize; if it skips the record, the offset is
         # committed past it. For that, Java puts a CorruptedRecord in the place of the head (RecordQueue.updateHead).
-        given = Record(raw.key, raw.value, raw.timestamp_ms, raw.headers)
-        self._failures.deserialization(self._source.name, error, self.partition, raw.offset, given)
+        offset, key, value, timestamp_ms, headers = raw
+        given = Record(key, value, timestamp_ms, headers)
+        self._failures.deserialization(self._source.name, error, self.partition, offset, given)
 
-    def _timestamp_of(self, raw: FetchedRecord, key: Any, value: Any) -> int:
+    def _timestamp_of(self, raw: RecordRow, key: Any, value: Any) -> int:
         """Return the time that the extractor gives a record. It is dropped if that is negative."""
         topic, partition = self.partition.topic, self.partition.partition
-        given = SourceRecord(topic, partition, raw.offset, key, value, raw.timestamp_ms, raw.headers, self._wall_ms())
+        offset, _, _, given_ms, headers = raw
+        given = SourceRecord(topic, partition, offset, key, value, given_ms, headers, self._wall_ms())
         # The extractor gets the partition's time up to the record before, which UsePartitionTimeOnInvalidTimestamp in
         # Kafka returns in place of a negative timestamp.
         timestamp_ms = self._extracted(given)
         # A negative timestamp drops the record without asking a handler (RecordQueue.updateHead).
         if timestamp_ms < 0:
-            self._failures.skipped(self._source.name, "its timestamp is negative", self.partition, raw.offset)
+            self._failures.skipped(self._source.name, "its timestamp is negative", self.partition, offset)
         return timestamp_ms
 
     def _extracted(self, given: SourceRecord) -> int:

@@ -1,7 +1,7 @@
 """One task: a partition's share of a sub-topology."""
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any, Protocol
 
@@ -31,7 +31,7 @@ from kafka_groups.streams.topology.internal_topics import changelog_topic
 from kafka_groups.streams.topology.node_graph import NodeGraph, TopologyStore
 from kafka_groups.streams.topology.nodes import OperatorTime, TimestampExtractor, stream_time_of
 from kafka_groups.streams.topology.subtopologies import NodeGroup
-from kafka_groups.types import FetchedRecord, TaskId, TopicPartition
+from kafka_groups.types import RecordRow, TaskId, TopicPartition
 
 __all__ = ["Changelogs", "StreamTask", "TaskSettings"]
 
@@ -274,7 +274,7 @@ class StreamTask:
         """Return the positions of changelogs whose stores all outlast the task."""
         return {place: offset for place, offset in positions.items() if place.topic not in self._unsaved}
 
-    def add(self, topic: str, records: list[FetchedRecord], partition: int | None = None) -> None:
+    def add(self, topic: str, records: Sequence[RecordRow], partition: int | None = None) -> None:
         """Add records of one of its topics. None as partition: the task's own."""
         queue = self.queues[topic, self.task_id.partition if partition is None else partition]
         # A queue that gets its first record takes part in the choice again (PartitionGroup.addRawRecords).

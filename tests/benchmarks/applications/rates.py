@@ -38,6 +38,7 @@ class Extent:
         seconds: How long a run is measured.
         rounds: How often all entries take turns.
         commit_ms: How often each application commits.
+        warm_up: How many records are processed before anything is measured.
     """
 
     clients: Sequence[str]
@@ -45,6 +46,7 @@ class Extent:
     seconds: float
     rounds: int
     commit_ms: int
+    warm_up: int = 0
 
 
 @frozen
@@ -184,11 +186,13 @@ def rate_between(began: Moment, ended: Moment) -> Rate:
 
 
 def _measured(running: RunningApplication, job: StreamsJob, extent: Extent) -> tuple[Moment, Moment]:
-    """The second commit, before which it warms up, and the last one at which it still had records to process."""
+    """The second commit after the warm-up, and the last one at which it still had records to process."""
     seen: list[Moment] = []
     for moment in running.commits():
         if moment.committed >= extent.records:
             break
+        if moment.committed < extent.warm_up:
+            continue
         seen.append(moment)
         if len(seen) > 2 and moment.at_s - seen[1].at_s >= extent.seconds:
             break

@@ -25,7 +25,7 @@ from kafka_groups.streams.tasks.error_context import ErrorHandlers
 from kafka_groups.streams.tasks.failures import TaskFailures
 from kafka_groups.testing.topology_driver import TopologyTestDriver
 from kafka_groups.testing.topology_driver.topics import CapturedRecord
-from kafka_groups.types import FetchedRecord, Headers, TaskId
+from kafka_groups.types import Headers, TaskId
 
 Handler = Callable[[ErrorContext, Record[Any, Any], Exception], ErrorResponse]
 PREFIX = "__streams.errors."
@@ -170,7 +170,7 @@ def test_a_dead_letter_that_brokers_refuse_later_is_written_without_its_tracebac
             sent.append(record)
 
     handlers = ErrorHandlers(processing=always(ErrorResponse.DEAD_LETTER), dead_letter_topic="dead")
-    context = RecordContext("in", 0, 3, raw=FetchedRecord(3, b"k", b"v", 5))
+    context = RecordContext("in", 0, 3, raw=(3, b"k", b"v", 5, ()))
     failures = TaskFailures(TaskId("0", 0), context, handlers, Sink(), refuses_later=True)
     failures.processing("node", ValueError("bad"), ("k", "v", 7, ()))
     later = sent[0][-1]
@@ -408,7 +408,7 @@ def test_only_errors_that_may_pass_are_retried(is_retriable: bool) -> None:
         def send(self, *record: object) -> None:
             raise AssertionError(record)
 
-    context = RecordContext("in", 0, 3, raw=FetchedRecord(3, b"k", b"v", 5))
+    context = RecordContext("in", 0, 3, raw=(3, b"k", b"v", 5, ()))
     handlers = ErrorHandlers(production=always(ErrorResponse.RETRY))
     failures = TaskFailures(TaskId("0", 0), context, handlers, Sink())
     record = (b"k", b"v", 5, ())
