@@ -318,7 +318,7 @@ def test_the_stores_of_worker_processes_are_read(scene: Scene, tmp_path: Path, d
         assert list(view.range("b", "o")) == [("be", 200), ("not", 100)]
         parts = [dict(app.store(COUNTS, partition).all()) for partition in range(2)]
         assert sum(map(len, parts)) == len(times(1))
-        with pytest.raises(StoreNotAvailableError, match="for partition 7"):
+        with pytest.raises(StoreNotAvailableError, match="has no partition 7"):
             app.store(COUNTS, 7)
         if default_store == "lmdb":
             with standing_still(app):
