@@ -114,7 +114,7 @@ async def test_brokers_that_look_into_batches_can_read_them(target: Target, comp
 @everywhere
 async def test_many_small_batches_keep_their_order(target: Target) -> None:
     topic = await target.cluster.create_topic(3)
-    values = numbered(600)
+    values = numbered(200)
     async with bench_of(target, batch_bytes=500, linger_ms=0) as bench:
         for value in values:
             for partition in range(3):

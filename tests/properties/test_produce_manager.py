@@ -9,7 +9,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from tests.support.producing.random_runs import FAULTY, HARMLESS, RandomRun, run_of
 
-SEEDS, SLOW_SEEDS = range(150), range(150, 5_000)
+SEEDS, SLOW_SEEDS = range(50), range(50, 5_000)
 
 
 def test_each_record_is_written_once_and_in_order_or_refused() -> None:
@@ -49,5 +49,5 @@ class ProducingMachine(RuleBasedStateMachine):
 
 TestProducing = ProducingMachine.TestCase
 TestProducing.settings = settings(
-    max_examples=25, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=8, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
 )

@@ -234,11 +234,11 @@ def test_a_key_decides_the_partition() -> None:
 def test_records_without_a_key_stay_in_a_partition_until_it_has_a_batch() -> None:
     """KIP-794: few large batches, and over time all partitions get the same."""
     bench = Bench(batch_bytes=1_000)
-    for _ in range(400):
+    for _ in range(200):
         bench.write(b"v" * 99, partition=None, key=None)
         bench.accumulator.complete_all()
     chosen = [partition for partition, _count in bench.complete]
-    runs = [chosen[start : start + 10] for start in range(0, 400, 10)]
+    runs = [chosen[start : start + 10] for start in range(0, 200, 10)]
     assert all(len(set(run)) == 1 for run in runs)
     assert set(chosen) == {0, 1, 2, 3}
 
