@@ -1,11 +1,12 @@
 """Writes the records of a worker with an idempotent producer: what waits for brokers, and nothing else."""
 
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
 from attrs import evolve, field, frozen
 
+from kafka_groups.client.background import BackgroundErrors
 from kafka_groups.client.calls.partition_offsets import LATEST, offsets_at
 from kafka_groups.client.requests import RequestManager
 from kafka_groups.config.records.record_producer import ProducerConfig
@@ -167,21 +168,31 @@ class EngineWriter:
     # ----------------------------------------------------------------------------------------- flushing
 
     async def _wait_until_flushed(self, end_ms: int) -> None:
-        produce, clock = self._produce, self._client.clock
+        produce = self._produce
         produce.flush_requested = True
         try:
-            await self._wait_while(lambda: not produce.is_flushed, end_ms - clock.now_ms())
+            await self._wait_while(lambda: not produce.is_flushed, end_ms - self._client.clock.now_ms())
         finally:
             produce.flush_requested = False
-        self._client.errors.raise_first()
 
     async def _wait_while(self, holds: Callable[[], bool], timeout_ms: int) -> None:
-        """Let the client work while a condition holds, until the time is up or an error is raised."""
-        clock = self._client.clock
+        """Let the client work while a condition holds, until the time is up.
+
+        Raises:
+            KafkaGroupsError: The client cannot go on.
+        """
+        clock, errors = self._client.clock, self._client.errors
         end_ms = clock.now_ms() + timeout_ms
-        while holds() and (left_ms := end_ms - clock.now_ms()) > 0:
-            await self._client.wait(left_ms, lambda: not holds())
-            self._client.errors.raise_first()
+        others: list[KafkaGroupsError] = []
+        try:
+            while holds() and errors.fatal is None and (left_ms := end_ms - clock.now_ms()) > 0:
+                await self._client.wait(left_ms, lambda: not holds())
+                # Errors that end nothing are for whoever polls, but nobody can wait while there are some.
+                others += _taken(errors, others)
+        finally:
+            errors.waiting.extendleft(reversed(others))
+        if errors.fatal is not None:
+            raise errors.fatal
 
     async def _find_unknown_ends(self, end_ms: int) -> None:
         """Look where logs end whose last tracked record was written at an unknown offset. Only this writer is there."""
@@ -209,3 +220,11 @@ def _refused(errors: list[KafkaGroupsError], failed: int, unanswered: int) -> De
     final = [error for error in errors if not error.retriable]
     text = sentences(f"Could not write {counted(failed, 'record')}; the first: {(final or errors)[0]}")
     return DeliveryFailedError(text, failed=failed, unanswered=unanswered, retriable=not final)
+
+
+def _taken(errors: BackgroundErrors, known: Sequence[KafkaGroupsError]) -> list[KafkaGroupsError]:
+    """Remove and return the errors that wait, without those that are known already."""
+    texts = {str(error) for error in known}
+    taken = [error for error in errors.waiting if str(error) not in texts]
+    errors.waiting.clear()
+    return taken

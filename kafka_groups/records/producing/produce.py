@@ -153,7 +153,7 @@ class ProduceManager:
             self._active[batch.partition] = found
 
     def _new_partition(self, name: TopicPartition) -> ProducedPartition:
-        new = self._partitions[name] = ProducedPartition(name, self._new_backoff())
+        new = self._partitions[name] = ProducedPartition(name, self._new_backoff(), self._new_backoff())
         self._cluster.want({known.topic for known in self._partitions})
         return new
 
@@ -239,12 +239,14 @@ class ProduceManager:
             return None
         leader = None if topic_id is None or self._is_gone(each) else topics.leader_of(each.by_id)
         if leader is not None:
+            each.lookup.succeeded()
             return leader
         if self._is_denied(each) or (self._is_gone(each) and self._gives_up(each, now_ms)):
             return None
-        each.backoff.failed(now_ms)
-        self._cluster.refresh()
-        self._wait(each.backoff.remaining_ms(now_ms))
+        if not each.lookup.remaining_ms(now_ms):
+            each.lookup.failed(now_ms)
+            self._cluster.refresh()
+        self._wait(each.lookup.remaining_ms(now_ms))
         return None
 
     def _is_gone(self, each: ProducedPartition) -> bool:
@@ -341,7 +343,7 @@ class ProduceManager:
             return
         for each, batch in sent.entries:
             each.batches.fail(batch, in_doubt=True)
-            each.backoff.failed(now_ms)
+            each.hold_back(now_ms)
         self._cluster.refresh()
 
     def _is_current(self, sent: SentProduceRequest) -> bool:
@@ -405,7 +407,7 @@ class ProduceManager:
             each.by_id, told.current_leader, endpoints
         ):
             return
-        each.backoff.failed(now_ms)
+        each.hold_back(now_ms)
         if code in NEW_LEADER:
             self._cluster.refresh()
         if code in MISSING_TOPIC and self._gives_up(each, now_ms):
@@ -424,7 +426,7 @@ class ProduceManager:
         else:
             each.batches.fail(sent, in_doubt=False)
             each.batches.forget_numbers()
-        each.backoff.failed(now_ms)
+        each.hold_back(now_ms)
         self._check_epoch(each, told)
         text = sentences(
             f"{each.name}: the broker does not know the records that were written last", text_of_answer(told)

@@ -32,6 +32,7 @@ class ProducedPartition:
     Attributes:
         name: Its name.
         backoff: Delays attempts after failures.
+        lookup: Delays questions about the leader.
         batches: Its batches.
         topic_id: The id of the topic that its numbers are for, or None before the first batch.
         missing_since_ms: Since when the topic may be missing, or None.
@@ -39,9 +40,15 @@ class ProducedPartition:
 
     name: TopicPartition
     backoff: BackoffTimer
+    lookup: BackoffTimer
     batches: PartitionBatches = field(factory=PartitionBatches)
     topic_id: UUID | None = None
     missing_since_ms: int | None = None
+
+    def hold_back(self, now_ms: int) -> None:
+        """Delay the next attempt. Several batches that fail together count as one failure."""
+        if not self.backoff.remaining_ms(now_ms):
+            self.backoff.failed(now_ms)
 
     @property
     def by_id(self) -> TopicIdPartition:

@@ -11,6 +11,7 @@ from kafka_groups.errors import (
     ClusterAuthorizationFailedError,
     DeliveryFailedError,
     MessageTooLargeError,
+    TopicAuthorizationFailedError,
     UnknownTopicOrPartitionError,
 )
 from kafka_groups.protocol.apis import ApiKey
@@ -123,9 +124,11 @@ def test_partitions_follow_keys() -> None:
 
 def test_records_are_sent_after_their_linger_time_without_a_flush() -> None:
     async def scene(bench: Bench) -> None:
+        begun_ms = bench.client.clock.now_ms()
         bench.write(b"v")
         await bench.client.wait(1_000, lambda: not bench.writer.pending)
         assert bench.values() == [b"v"]
+        assert bench.client.clock.now_ms() - begun_ms < 50, "it waits for metadata and an id, and for no back-off"
 
     simulated(scene)
 
@@ -261,6 +264,18 @@ def test_refused_records_without_origin_are_an_error_of_the_flush() -> None:
         assert (found.value.failed, found.value.unanswered, found.value.retriable) == (1, 0, False)
         await bench.flush()
         assert bench.writer.written == {TopicPartition("small", 0): 1}
+
+    simulated(scene)
+
+
+def test_errors_that_are_not_about_records_wait_for_whoever_polls() -> None:
+    async def scene(bench: Bench) -> None:
+        denied = TopicAuthorizationFailedError("another topic")
+        bench.client.errors.report(denied)
+        bench.write(b"v")
+        await bench.flush()
+        assert bench.values() == [b"v"]
+        assert list(bench.client.errors.waiting) == [denied]
 
     simulated(scene)
 

@@ -211,6 +211,29 @@ def test_a_failed_batch_waits_for_the_back_off() -> None:
     check(world)
 
 
+def test_batches_that_fail_together_count_as_one_failure() -> None:
+    world = ready()
+    world.write(0, values(5))
+    lingered(world)
+    world.disconnect(0, handled=0)
+    assert 80 <= world.turn() <= 120
+    check(world)
+
+
+def test_a_leader_that_becomes_known_is_used_at_once() -> None:
+    world = ready()
+    known, world.topics.known_leaders[0] = world.topics.known_leaders[0], -1
+    world.write(0, values(1))
+    lingered(world)
+    for _ in range(5):
+        world.pass_time(0)
+        world.topics.known_leaders[0] = -1
+    world.topics.known_leaders[0] = known
+    world.turn()
+    assert len(world.requests[0]) == 1
+    check(world)
+
+
 @pytest.mark.parametrize("code", [ErrorCode.REQUEST_TIMED_OUT, ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND])
 def test_a_batch_that_was_appended_is_written_once(code: ErrorCode) -> None:
     world = ready()
