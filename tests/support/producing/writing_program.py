@@ -58,7 +58,7 @@ class WritingProgram:
     async def __aexit__(
         self, error_type: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self.writer.close()
+        await self.writer.close()
         await self._client.close()
 
     async def go_on(self, steps: int, records: int = 10) -> None:
