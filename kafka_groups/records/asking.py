@@ -15,6 +15,7 @@ from kafka_groups.protocol.messages.delete_records import (
 from kafka_groups.protocol.messages.end_txn import EndTxnRequest, EndTxnResponse
 from kafka_groups.protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic, PartitionData
 from kafka_groups.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+from kafka_groups.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafka_groups.protocol.messages.produce import (
     ALL_ACKS,
     PartitionProduceData,
@@ -31,7 +32,7 @@ from kafka_groups.protocol.messages.txn_offset_commit import (
 from kafka_groups.records.producing.producer_ids import ProducerIdAndEpoch
 from kafka_groups.types import OffsetAndMetadata, TopicPartition
 
-__all__ = ["deleting", "ending", "fetching", "initialising", "producing", "storing_offsets"]
+__all__ = ["counting_partitions", "deleting", "ending", "fetching", "initialising", "producing", "storing_offsets"]
 
 _BY_NAME = 12
 """The last versions of Fetch and Produce that have names of topics."""
@@ -107,6 +108,17 @@ def _deleted(_keys: Sequence[TopicPartition], response: DeleteRecordsResponse) -
         for topic in response.topics
         for each in topic.partitions
     }
+
+
+def counting_partitions() -> Question[str, Mapping[str, int]]:
+    """Ask any broker for the numbers of partitions of all topics. They are the answer for the key ""."""
+    request = MetadataRequest(topics=None, allow_auto_topic_creation=False)
+
+    def read(keys: Sequence[str], response: MetadataResponse) -> Mapping[str, Answer[Mapping[str, int]]]:
+        counts = {topic.name or "": len(topic.partitions) for topic in response.topics if topic.partitions}
+        return {key: told(response.error_code, None, counts) for key in keys}
+
+    return Question("list the topics", ApiKey.METADATA, ("",), lambda _keys, _version: request, read)
 
 
 # --------------------------------------------------------------------------------------------------- writing

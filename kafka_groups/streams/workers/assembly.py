@@ -1,9 +1,12 @@
-"""Puts a worker together with librdkafka's clients and a member of the group."""
+"""Puts a worker together with a data plane and a member of the group."""
 
 from collections.abc import Mapping
 
+from attrs import evolve
+
 from kafka_groups.librdkafka.streams_plane import LibrdkafkaPlane
 from kafka_groups.net.clock import SystemClock
+from kafka_groups.records.engine_plane import EnginePlane
 from kafka_groups.records.interface import DataPlane
 from kafka_groups.streams.engines.interface import EngineFactory
 from kafka_groups.streams.engines.machine import boot_id
@@ -49,20 +52,27 @@ def assembled_worker(
         number=number,
         task_offsets=positions,
     )
+    plane = _plane(application, process_id, number)
+    worker = StreamsWorker(settings, plane, BlockingMembership(member), SystemClock(), _engines(application, number))
+    made.append(worker)
+    thread_id = f"{config.client_id}-StreamThread-{number}"
+    return RunningWorker(worker, plane, thread_id, member.metrics, lambda: member.endpoints)
+
+
+def _plane(application: ConfiguredApplication, process_id: str | None, number: int) -> DataPlane:
+    config = application.config
     is_exactly_once = config.is_exactly_once
-    plane: DataPlane = LibrdkafkaPlane(
+    if application.engine_plane is not None:
+        transactional_id = application.transactional_id(process_id, number) if is_exactly_once else None
+        return EnginePlane(evolve(application.engine_plane, transactional_id=transactional_id))
+    plane = LibrdkafkaPlane(
         application.consumer("main", config.isolation_level),
         application.restore_consumer,
         application.producer,
         config.application_id,
         application.transactions(process_id, number) if is_exactly_once else None,
     )
-    if application.restores_on_engine:
-        plane = restoring_plane(plane, config)
-    worker = StreamsWorker(settings, plane, BlockingMembership(member), SystemClock(), _engines(application, number))
-    made.append(worker)
-    thread_id = f"{config.client_id}-StreamThread-{number}"
-    return RunningWorker(worker, plane, thread_id, member.metrics, lambda: member.endpoints)
+    return restoring_plane(plane, config) if application.restores_on_engine else plane
 
 
 def _engines(application: ConfiguredApplication, number: int) -> EngineFactory:

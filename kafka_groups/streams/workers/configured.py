@@ -13,6 +13,7 @@ from kafka_groups.config.clients.streams import StreamsConfig, streams_config
 from kafka_groups.config.readers import offset_reset_duration_ms
 from kafka_groups.config.settings import KeyTable
 from kafka_groups.librdkafka.transactional_writer import TransactionalWriter
+from kafka_groups.records.engine_plane import EnginePlaneConfig
 from kafka_groups.streams.engines.application_folder import check_installed, fingerprint_of
 from kafka_groups.streams.processors.extractors import fail_on_invalid
 from kafka_groups.streams.runtime.restore_listeners import RestoreListeners
@@ -21,7 +22,9 @@ from kafka_groups.streams.tasks.stream_task import TaskSettings
 from kafka_groups.streams.topology.internal_topics import group_topology
 from kafka_groups.streams.topology.node_graph import NodeGraph
 from kafka_groups.streams.topology.topology import Topology
-from kafka_groups.streams.workers.restoring import RESTORE_PLANE, check_restore_plane
+from kafka_groups.streams.workers import data_plane
+from kafka_groups.streams.workers.data_plane import DATA_PLANE, engine_plane_config, takes_engine
+from kafka_groups.streams.workers.restoring import RESTORE_PLANE
 from kafka_groups.types import random_uuid
 
 __all__ = ["ConfiguredApplication", "configured_application"]
@@ -41,13 +44,16 @@ class ConfiguredApplication:
         config: All keys.
         settings: The limits of its workers, and its topology.
         connection: The keys that all clients have, as they were given.
-        restores_on_engine: Whether changelogs and global topics are read on our own engine.
+        engine_plane: The configuration of the data plane on our own engine, without a transactional id. None:
+            records go through librdkafka.
+        restores_on_engine: Whether only changelogs and global topics are read on our own engine.
         random_process_id: An id for a process that needs one and was given no other.
     """
 
     config: StreamsConfig
     settings: WorkerSettings
     connection: Mapping[str, object]
+    engine_plane: EnginePlaneConfig | None = None
     restores_on_engine: bool = False
     random_process_id: str = field(factory=lambda: str(random_uuid(random.SystemRandom())))
 
@@ -123,7 +129,8 @@ def configured_application(
         TopologyError: The topology is empty or contradicts itself.
     """
     mapping = dict(mapping or {})
-    restores_on_engine = check_restore_plane(mapping.pop(RESTORE_PLANE, None))
+    is_on_engine = takes_engine(DATA_PLANE, mapping, data_plane.DEFAULT_PLANE)
+    restores_on_engine = takes_engine(RESTORE_PLANE, mapping, "librdkafka")
     config = streams_config(mapping, **keywords)
     topology.group_topology(config.application_id)
     graph = topology.graph.with_default_store(is_persistent=config.default_dsl_store == "lmdb")
@@ -134,7 +141,11 @@ def configured_application(
     if config.is_exactly_once and not any(_TABLE.attribute(name) == "commit_interval_ms" for name in given):
         settings = evolve(settings, commit_interval_ms=_TRANSACTION_MS)
     return ConfiguredApplication(
-        config=config, settings=settings, connection=connection, restores_on_engine=restores_on_engine
+        config=config,
+        settings=settings,
+        connection=connection,
+        engine_plane=engine_plane_config(config) if is_on_engine else None,
+        restores_on_engine=restores_on_engine,
     )
 
 

@@ -13,16 +13,14 @@ from kafka_groups.records.fetching.limits import ReadingLimits
 from kafka_groups.records.interface import DataPlane
 from kafka_groups.records.plane import RestoringPlane
 from kafka_groups.records.reader import RecordReader
+from kafka_groups.streams.workers.data_plane import ENGINE
 
-__all__ = ["ENGINE", "RESTORE_PLANE", "check_restore_plane", "restore_options", "restoring_plane"]
+__all__ = ["RESTORE_PLANE", "restore_options", "restoring_plane"]
 
 _log = logging.getLogger(__name__)
 
 RESTORE_PLANE: Final = "internal.restore.plane"
 """The key that chooses how changelogs and global topics are read. It is not documented, and will go."""
-
-ENGINE: Final = "engine"
-_PLANES: Final = (ENGINE, "librdkafka")
 
 _KIB: Final = 1024
 _OWN: Final = ("restore", "global")
@@ -39,17 +37,6 @@ _LIMITS: Final[Mapping[str, str]] = {
     "fetch.buffer.bytes": "buffer_bytes",
 }
 _KNOWN: Final = frozenset({*_LIMITS, "check.crcs", "client.rack", "request.timeout.ms", "queued.max.messages.kbytes"})
-
-
-def check_restore_plane(value: object) -> bool:
-    """Return whether restoration uses our own engine.
-
-    Raises:
-        ConfigurationError: There is no such plane.
-    """
-    if value is not None and value not in _PLANES:
-        raise ConfigurationError(f"{RESTORE_PLANE}={value!r} is invalid; allowed values are {' and '.join(_PLANES)}.")
-    return value == ENGINE
 
 
 def restoring_plane(plane: DataPlane, config: StreamsConfig) -> RestoringPlane:

@@ -7,7 +7,7 @@ from kafka_groups.config.clients.streams import streams_config
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.streams.runtime.restore_listeners import RestoreListeners
 from kafka_groups.streams.workers.configured import configured_application
-from kafka_groups.streams.workers.restoring import RESTORE_PLANE, check_restore_plane, restore_options
+from kafka_groups.streams.workers.restoring import RESTORE_PLANE, restore_options
 from tests.unit.streams.runtime.counting import counting
 
 GIVEN: dict[str, object] = {"application.id": "app", "bootstrap.servers": "localhost:9092"}
@@ -62,14 +62,6 @@ def test_other_keys_of_its_own_are_refused_and_those_of_all_consumers_are_about_
 def test_an_invalid_value_is_refused_by_its_name(name: str, value: object) -> None:
     with pytest.raises(ConfigurationError, match=f"{name}={value!r} of a consumer is invalid"):
         restore_options(streams_config({**GIVEN, f"restore.consumer.{name}": value}))
-
-
-def test_the_plane_is_chosen_by_a_key_and_a_wrong_one_is_refused() -> None:
-    assert [check_restore_plane(value) for value in (None, "librdkafka", "engine")] == [False, False, True]
-    with pytest.raises(
-        ConfigurationError, match=r"internal\.restore\.plane='java' is invalid; allowed values are engine"
-    ):
-        configured_application(counting(), {**GIVEN, RESTORE_PLANE: "java"}, {}, RestoreListeners())
 
 
 def test_librdkafka_gets_no_keys_of_a_consumer_that_does_not_read() -> None:

@@ -1,0 +1,225 @@
+"""The plane on the embedded cluster, in memory and in virtual time."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from attrs import evolve
+
+from kafka_groups.broker.faults import answer
+from kafka_groups.client.membership.group_metadata import NOBODY, group_metadata_bytes
+from kafka_groups.config.clients.admin import admin_config
+from kafka_groups.config.records.record_producer import ProducerConfig
+from kafka_groups.config.records.record_reader import ReaderConfig
+from kafka_groups.errors import ClosedError, ClusterAuthorizationFailedError, IllegalStateError
+from kafka_groups.protocol.apis import ApiKey
+from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.protocol.messages.init_producer_id import InitProducerIdResponse
+from kafka_groups.records.engine_plane import EnginePlane, EnginePlaneConfig
+from kafka_groups.testing.simulation import Simulation, run_simulated
+from kafka_groups.types import OffsetAndMetadata, TopicPartition
+from tests.unit.records.clusters import KEPT, TOPIC, RecordsWorld
+
+SOURCE, CHANGELOG, SINK = TopicPartition(TOPIC, 0), TopicPartition(TOPIC, 1), TopicPartition("sink", 0)
+PATIENCE_MS = 60_000
+
+
+def config_of(world: RecordsWorld, **producer: object) -> EnginePlaneConfig:
+    return EnginePlaneConfig(
+        connection=admin_config(bootstrap_servers=world.cluster.bootstrap_servers),
+        sources=ReaderConfig(),
+        restorer=ReaderConfig(isolation_level="read_committed"),
+        producer=ProducerConfig(**producer),  # type: ignore[arg-type]
+    )
+
+
+@asynccontextmanager
+async def plane_of(
+    world: RecordsWorld, transactional_id: str | None = None, **producer: object
+) -> AsyncIterator[EnginePlane]:
+    world.cluster.create_topic("sink", 1, configs=KEPT)
+
+    def counts() -> Mapping[str, int]:
+        return {TOPIC: world.partitions, "sink": 1}
+
+    config = evolve(config_of(world, **producer), transactional_id=transactional_id)
+    plane = EnginePlane(config, world.environment(), counts)
+    try:
+        yield plane
+    finally:
+        await plane.close()
+
+
+def simulated(scene: Callable[[RecordsWorld, EnginePlane], Awaitable[None]], **given: Any) -> None:
+    async def run(simulation: Simulation) -> None:
+        async with RecordsWorld(simulation, partitions=2) as world, plane_of(world, **given) as plane:
+            await scene(world, plane)
+
+    run_simulated(run, seed=1)
+
+
+def written(world: RecordsWorld) -> list[bytes | None]:
+    return [each.value for each in world.cluster.records("sink")]
+
+
+def test_sources_and_changelogs_are_read_apart_from_each_other() -> None:
+    async def scene(world: RecordsWorld, plane: EnginePlane) -> None:
+        await world.produce([b"source"])
+        await world.produce([b"change"], partition=1)
+        assert not await plane.poll(10)
+        assert not await plane.poll_restoring(10)
+        await plane.assign({SOURCE: 0})
+        await plane.assign_restoring({CHANGELOG: 0})
+        while not (sources := await plane.poll(10)).batches:
+            await plane.wait(PATIENCE_MS)
+        while not (changes := await plane.poll_restoring(10)).batches:
+            await plane.wait(PATIENCE_MS)
+        assert [row[2] for row in sources.batches[SOURCE].rows()] == [b"source"]
+        assert [row[2] for row in changes.batches[CHANGELOG].rows()] == [b"change"]
+        await plane.pause([SOURCE])
+        await world.produce([b"later"])
+        await plane.wait(5_000)
+        assert not (await plane.poll(10)).batches
+        await plane.resume([SOURCE])
+        await plane.wait(5_000)
+        assert (await plane.poll(10)).count == 1
+        await plane.unassign([SOURCE])
+        await plane.unassign_restoring([CHANGELOG])
+        await world.produce([b"not read"])
+        await plane.wait(5_000)
+        assert not await plane.poll(10)
+        assert not await plane.poll_restoring(10)
+
+    simulated(scene)
+
+
+def test_records_and_changes_are_written_and_changes_have_offsets() -> None:
+    async def scene(world: RecordsWorld, plane: EnginePlane) -> None:
+        assert plane.has_room
+        assert not plane.has_failed
+        await plane.prepare()
+        plane.write("sink", b"k", b"out", 5, (), None)
+        plane.write_tracked("sink", b"k", b"change", 5, (), 0)
+        await plane.flush(PATIENCE_MS)
+        assert written(world) == [b"out", b"change"]
+        assert plane.written == {SINK: 2}
+        plane.forget_written([SINK])
+        assert plane.written == {}
+        plane.write("sink", b"k", b"dropped", 5, (), 0)
+        await plane.renew()
+        plane.write("sink", b"k", b"after", 5, (), 0, "origin")
+        await plane.flush(PATIENCE_MS)
+        assert written(world)[-1] == b"after"
+        assert plane.refused() == []
+        with pytest.raises(IllegalStateError, match="has no transactions"):
+            await plane.commit_transaction({}, b"")
+
+    simulated(scene)
+
+
+def test_records_are_committed_with_offsets_in_transactions() -> None:
+    async def scene(world: RecordsWorld, plane: EnginePlane) -> None:
+        await plane.prepare()
+        plane.write("sink", b"k", b"lost", 5, (), 0)
+        await plane.flush(PATIENCE_MS)
+        assert await plane.stable_bounds([SINK]) == {SINK: (0, 0)}
+        await plane.renew()
+        await plane.prepare()
+        plane.write_tracked("sink", b"k", b"kept", 5, (), 0)
+        await plane.flush(PATIENCE_MS)
+        offsets = {SOURCE: OffsetAndMetadata(7, metadata="m")}
+        await plane.commit_transaction(offsets, group_metadata_bytes("group", NOBODY))
+        assert not plane.has_failed
+        bounds = (await plane.stable_bounds([SINK]))[SINK]
+        await plane.assign_restoring({SINK: 0})
+        found = await plane.poll_restoring(10)
+        while not found.ends:
+            await plane.wait(PATIENCE_MS)
+            found = await plane.poll_restoring(10)
+        assert [row[2] for row in found.batches[SINK].rows()] == [b"kept"]
+        assert found.ends == {SINK: bounds[1]}
+        assert plane.written == {SINK: found.batches[SINK].rows()[0][0] + 1}
+
+    simulated(scene, transactional_id="id")
+
+
+def test_a_wait_ends_when_there_is_room_and_not_before() -> None:
+    async def scene(world: RecordsWorld, plane: EnginePlane) -> None:
+        clock = world.simulation.clock
+        room = [plane.has_room]
+        plane.write("sink", b"k", b"x" * 2_000, 5, (), 0)
+        room.append(plane.has_room)
+        begun_ms = clock.now_ms()
+        await plane.wait(PATIENCE_MS)
+        room.append(plane.has_room)
+        assert room == [True, False, True]
+        assert clock.now_ms() - begun_ms < PATIENCE_MS
+        begun_ms = clock.now_ms()
+        await plane.wait(700)  # there is room all the time, and nothing to read
+        await plane.rest(50)
+        assert clock.now_ms() - begun_ms == 750
+
+    simulated(scene, buffer_memory=1_000)
+
+
+def test_a_rest_lasts_whatever_arrives() -> None:
+    async def scene(world: RecordsWorld, plane: EnginePlane) -> None:
+        await plane.assign({SOURCE: 0})
+        assert not await plane.poll(10)
+        await world.produce([b"x"])
+        begun_ms = world.simulation.clock.now_ms()
+        await plane.rest(3_000)
+        assert world.simulation.clock.now_ms() - begun_ms == 3_000
+        assert (await plane.poll(10)).count == 1
+
+    simulated(scene)
+
+
+def test_questions_about_topics_and_offsets() -> None:
+    async def scene(world: RecordsWorld, plane: EnginePlane) -> None:
+        assert plane.partitions(TOPIC) == 2
+        assert plane.partitions("absent") is None
+        await world.produce([b"a", b"b", b"c"])
+        counts = await plane.partition_counts()
+        assert (counts[TOPIC], counts["sink"]) == (2, 1)
+        assert await plane.bounds([]) == {}
+        assert await plane.bounds([SOURCE, CHANGELOG]) == {SOURCE: (0, 3), CHANGELOG: (0, 0)}
+        assert await plane.stable_bounds([SOURCE]) == {SOURCE: (0, 3)}
+        assert await plane.offsets_for_times({SOURCE: 0, CHANGELOG: 0}) == {SOURCE: 0}
+        await plane.delete_records({SOURCE: 2})
+        assert await plane.bounds([SOURCE]) == {SOURCE: (2, 3)}
+        world.cluster.create_topic("new", 5)
+        assert plane.partitions("new") is None  # as the function says
+        await plane.partition_counts()
+        assert plane.partitions("new") == 5
+        await plane.renew()
+        assert plane.partitions("new") is None
+
+    simulated(scene)
+
+
+def test_whoever_polls_hears_of_a_fatal_error_and_a_wait_ends_at_once() -> None:
+    async def scene(world: RecordsWorld, plane: EnginePlane) -> None:
+        refusal = InitProducerIdResponse(
+            error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED, producer_id=-1, producer_epoch=-1
+        )
+        world.cluster.faults.on(ApiKey.INIT_PRODUCER_ID, answer(refusal))
+        plane.write("sink", b"k", b"x", 5, (), 0)
+        await asyncio.wait_for(plane.wait(PATIENCE_MS), PATIENCE_MS / 2_000)
+        for _ in range(2):
+            with pytest.raises(ClusterAuthorizationFailedError):
+                await plane.poll(10)
+
+    simulated(scene)
+
+
+def test_nothing_works_after_the_end() -> None:
+    async def scene(_world: RecordsWorld, plane: EnginePlane) -> None:
+        await plane.poll(1)
+        await plane.close()
+        with pytest.raises(ClosedError):
+            await plane.poll(1)
+
+    simulated(scene)
