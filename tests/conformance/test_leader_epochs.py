@@ -187,6 +187,10 @@ async def test_epochs_of_leaders_that_were_elected(trio: Trio) -> None:
     assert seen(await fetch(client, topic, 6, second)) == (second, 5)
     assert seen(await fetch(client, topic, 5, second + 1)) == OUT_OF_RANGE
 
+    await trio.client().delete_before(topic, 4)
+    assert seen(await fetch(client, topic, 5, first)) == (first, 4), "an epoch that is gone ends at the start"
+    assert seen(await fetch(client, topic, 3, first)) == OUT_OF_RANGE
+
     fenced = await asked(client, topic, 50, first, current_leader_epoch=first)
     data = fenced.responses[0].partitions[0]
     assert (data.error_code, data.current_leader) == (ErrorCode.FENCED_LEADER_EPOCH, leader)

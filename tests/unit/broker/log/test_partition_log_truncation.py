@@ -82,6 +82,28 @@ def test_a_reader_of_lost_records_diverges() -> None:
     assert log.divergence(12, EPOCH + 1, EPOCH + 1) is None
 
 
+def two_epochs() -> PartitionLog:
+    """A log with offsets 0 to 2 of one epoch, and 3 to 5 of the next."""
+    log = log_of(batch(3))
+    log.append(batch(3), EPOCH + 1, WALL_MS)
+    return log
+
+
+def test_epochs_that_are_lost_are_forgotten() -> None:
+    log = two_epochs()
+    log.truncate(3, WALL_MS)
+    assert log.divergence(6, EPOCH + 1, EPOCH + 2) == EpochEnd(EPOCH, 3)
+    log.append(batch(3), EPOCH + 2, WALL_MS)
+    assert log.divergence(6, EPOCH + 1, EPOCH + 2) == EpochEnd(EPOCH, 3)
+
+
+def test_an_epoch_of_which_all_is_deleted_ends_where_the_log_starts() -> None:
+    log = two_epochs()
+    assert log.divergence(6, EPOCH, EPOCH + 1) == EpochEnd(EPOCH, 3)
+    log.delete_records(5)
+    assert log.divergence(6, EPOCH, EPOCH + 1) == EpochEnd(EPOCH, 5)
+
+
 def test_a_producer_goes_on_from_its_last_batch_that_is_left() -> None:
     log = log_of(idempotent(0, 2), idempotent(2, 2), idempotent(4, 2), idempotent(0, producer_id=8))
     log.truncate(4, WALL_MS)
