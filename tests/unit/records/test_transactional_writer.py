@@ -20,6 +20,7 @@ from kafka_groups.errors import (
 )
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.protocol.messages.update_features import UPGRADE
 from kafka_groups.records.transactional_writer import TransactionalEngineWriter, TransactionSettings
 from kafka_groups.testing.simulation import Simulation, run_simulated
 from kafka_groups.types import OffsetAndMetadata, TopicPartition
@@ -399,6 +400,7 @@ async def _until_done(step: Callable[[], Awaitable[None]]) -> None:
 
 FAULTY = (*ENDING, ApiKey.INIT_PRODUCER_ID, ApiKey.ADD_PARTITIONS_TO_TXN, ApiKey.ADD_OFFSETS_TO_TXN)
 SEEDS = [(2, 1), (1, 2), *(pytest.param(1 + seed % 2, seed, marks=pytest.mark.slow) for seed in range(3, 20))]
+BROKERS = 3
 
 
 @pytest.mark.parametrize(("level", "seed"), SEEDS)
@@ -411,17 +413,29 @@ def test_each_input_is_written_once_whatever_is_lost_or_moved(level: int, seed: 
             for action in (DROP_CONNECTION, LOSE_RESPONSE, DROP_RESPONSE):
                 cluster.faults.on(api, action, times=2, when=lambda _: rng.random() < 0.15)
         for until in range(10, 60, 10):
-            for topic in ("__transaction_state", "__consumer_offsets", TOPIC):
-                count = len(cluster.metadata.topic(topic).partitions)  # type: ignore[union-attr]
-                cluster.move_leader(topic, rng.randrange(count), rng.randint(1, 3))
-            if rng.random() < 0.3:
-                await _prepare_another(bench)
+            await _disturb(bench)
             await application.run(until)
         written = sorted(await bench.values())
         assert written == [b"%04d" % number for number in range(application.next)]
         assert (await bench.cluster.offsets("group"))[SOURCE].offset == application.next
 
-    simulated(scene, level, seed, partitions=3, brokers=3)
+    simulated(scene, level, seed, partitions=3, brokers=BROKERS)
+
+
+async def _disturb(bench: Bench) -> None:
+    """Move leaders and coordinators. Perhaps a broker dies, another writer begins, or the feature is raised."""
+    cluster, rng = bench.world.cluster, bench.world.simulation.rng
+    for topic in ("__transaction_state", "__consumer_offsets", TOPIC):
+        count = len(cluster.metadata.topic(topic).partitions)  # type: ignore[union-attr]
+        cluster.move_leader(topic, rng.randrange(count), rng.randint(1, BROKERS))
+    if rng.random() < 0.3:
+        await _prepare_another(bench)
+    if rng.random() < 0.3:
+        killed = rng.randint(2, BROKERS)  # the first one is where clients find the others
+        await cluster.kill_broker_async(killed)
+        await cluster.start_broker_async(killed)
+    if rng.random() < 0.2:
+        await bench.cluster.finalise(FEATURE, 2, UPGRADE)
 
 
 async def _prepare_another(bench: Bench) -> None:
