@@ -67,10 +67,11 @@ class CoordinatorChannel:
         settings: The settings of requests.
 
     Attributes:
-        final: The error that has ended the search for the coordinator, such as denied access, or None.
+        key: The id.
     """
 
     def __init__(self, key: str, key_type: CoordinatorType, settings: ChannelSettings) -> None:
+        self.key = key
         self._settings = settings
         self._errors = BackgroundErrors()
         self._finder = CoordinatorManager(
@@ -87,7 +88,7 @@ class CoordinatorChannel:
 
     @property
     def final(self) -> KafkaGroupsError | None:
-        """The error that ended the search for the coordinator, or None."""
+        """The error that ended the search for the coordinator, such as denied access, or None."""
         return self._errors.fatal
 
     @property

@@ -230,7 +230,7 @@ class TransactionManager:
             raise IllegalStateError("The transaction is being committed with other offsets. Commit it with the same.")
         self._begin()
         self._offsets.give(offsets, who)
-        if self._group is None:
+        if self._group is None or self._group.key != who.group_id:
             self._group = CoordinatorChannel(who.group_id, CoordinatorType.GROUP, self._settings)
 
     def commit(self) -> None:

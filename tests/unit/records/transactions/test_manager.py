@@ -353,6 +353,19 @@ def test_the_same_offsets_may_be_given_again() -> None:
     transactions.manager.conclude()
 
 
+def test_each_transaction_may_have_offsets_of_another_group() -> None:
+    transactions = Transactions().prepare()
+    transactions.manager.send_offsets(OFFSETS, WHO)
+    with pytest.raises(IllegalStateError, match="'group', so it cannot have those of 'app'"):
+        transactions.manager.send_offsets(OFFSETS, GroupMetadata("app", WHO.member))
+    transactions.turn()
+    transactions.answer(stored())
+    transactions.commit(ended(1))
+    transactions.manager.send_offsets(OFFSETS, GroupMetadata("app", WHO.member))
+    transactions.turn()
+    assert [(each.node_id, each.build(5).group_id) for each in transactions.sent] == [(1, "app")]  # type: ignore[attr-defined]
+
+
 def test_offsets_cannot_change_while_they_are_committed() -> None:
     transactions = Transactions().prepare()
     transactions.manager.send_offsets(OFFSETS, WHO)
