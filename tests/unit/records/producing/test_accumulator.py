@@ -123,6 +123,26 @@ def test_a_record_larger_than_a_request_is_refused(before: int) -> None:
     assert bench.accumulator.held_bytes > held_bytes
 
 
+@pytest.mark.parametrize("before", [0, 1])
+@pytest.mark.parametrize(
+    ("key", "value", "headers"),
+    [("k", b"v", ()), (b"k", 5, ()), (b"k", b"v", (("h", "x"),)), (b"k", b"v", (("a", b""), ("h", 5)))],
+)
+def test_a_record_of_wrong_types_leaves_its_batch_as_it_was(before: int, key: Any, value: Any, headers: Any) -> None:
+    bench = Bench()
+    for _ in range(before):
+        bench.write(b"a")
+    held_bytes = bench.accumulator.held_bytes
+    with pytest.raises(TypeError):
+        bench.accumulator.write("t", key, value, 5, headers, 0, "origin")
+    assert (bench.accumulator.pending, bench.accumulator.held_bytes) == (before, held_bytes)
+    bench.write(b"b")
+    bench.accumulator.complete_all()
+    [batch] = bench.accumulator.complete
+    assert [record.value for record in batch.records()] == [b"a"] * before + [b"b"]
+    assert batch.origins == []
+
+
 def test_headers_count() -> None:
     bench = Bench(max_request_bytes=1_000)
     with pytest.raises(MessageTooLargeError):
