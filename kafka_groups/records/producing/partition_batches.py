@@ -71,6 +71,11 @@ class PartitionBatches:
         """True if a batch waits for an answer."""
         return any(each.is_in_flight for each in self.sent)
 
+    @property
+    def may_send(self) -> bool:
+        """False if all batches are in flight, so that nothing is to be done before an answer comes."""
+        return bool(self.waiting) or self.needs_epoch or bool(self.sent and not self.sent[0].is_in_flight)
+
     def every_batch(self) -> Iterator[ProducerBatch]:
         """Iterate over all batches, in order."""
         yield from (each.batch for each in self.sent)

@@ -171,6 +171,8 @@ class ProduceManager:
 
     def _node_for(self, each: ProducedPartition, now_ms: int) -> int | None:
         """Return the broker to which a batch of a partition can be sent now, or None."""
+        if not each.batches.may_send:  # as for most partitions in most turns
+            return None
         if each.batches.awaits_epoch and not self._has_new_epoch(each):
             return None
         wait_ms = each.backoff.remaining_ms(now_ms)

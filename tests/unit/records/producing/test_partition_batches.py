@@ -63,6 +63,17 @@ def test_up_to_five_batches_are_in_flight_with_consecutive_numbers() -> None:
     assert not bench.may_send()
 
 
+def test_nothing_is_to_be_done_while_all_batches_are_in_flight() -> None:
+    bench = Bench(1, 1)
+    assert bench.batches.may_send
+    sent = bench.send_all()
+    assert [bench.batches.may_send] == [False]
+    bench.batches.fail(sent[1], in_doubt=True)
+    assert [bench.batches.may_send] == [False], "the first one has no answer"
+    bench.batches.refuse(sent[0], in_doubt=True)
+    assert [bench.batches.may_send] == [True]
+
+
 def test_without_an_id_nothing_is_sent() -> None:
     bench = Bench(1)
     bench.producer = NO_PRODUCER
