@@ -16,7 +16,7 @@ NETWORK_LOG = logging.getLogger("kafka_groups.network")
 GROUP_LOG = logging.getLogger("kafka_groups.group")
 """Events of the member (joined, assigned, left, closed), and topics that do not exist."""
 RECORDS_LOG = logging.getLogger("kafka_groups.records")
-"""Records that lost their lock or cannot be decoded."""
+"""Records that lost their lock, cannot be decoded, or cannot be fetched or written for now."""
 REQUESTS_LOG = logging.getLogger("kafka_groups.requests")
 """Every request and its response."""
 cut_tracebacks(REQUESTS_LOG)

@@ -41,6 +41,8 @@ from kafka_groups.types import TopicPartition
 
 __all__ = ["ProduceManager", "ProduceSettings"]
 
+_ELECTION_LOOKUPS = 4
+"""The most questions about a leader without a warning."""
 _CREATION_MS = 1_000
 """The longest time that a topic may be missing without a warning, because a broker may be creating it."""
 
@@ -248,6 +250,9 @@ class ProduceManager:
         if not each.lookup.remaining_ms(now_ms):
             each.lookup.failed(now_ms)
             self._cluster.refresh()
+        # An election takes a moment. A broker that is away may take its partitions with it for long.
+        if each.lookup.failures > _ELECTION_LOOKUPS and topic_id is not None:
+            self._warn(f"leader {each.name}", f"{each.name} has no leader, so its records wait. Are all brokers up?")
         self._wait(each.lookup.remaining_ms(now_ms))
         return None
 

@@ -211,6 +211,20 @@ def test_a_failed_batch_waits_for_the_back_off() -> None:
     check(world)
 
 
+def test_a_partition_without_a_leader_for_long_is_a_warning() -> None:
+    world = ready()
+    leader, world.topics.leaders[0] = world.topics.leaders[0], -1
+    world.topics.learn()
+    world.write(0, values(1))
+    for _ in range(5):
+        world.pass_time(1_200)
+    assert world.warnings == []
+    world.pass_time(1_200)
+    assert world.warnings == ["t-0 has no leader, so its records wait. Are all brokers up?"]
+    world.topics.leaders[0] = leader
+    check(world)
+
+
 def test_batches_that_fail_together_count_as_one_failure() -> None:
     world = ready()
     world.write(0, values(5))
