@@ -517,8 +517,8 @@ class StreamsWorker:
         limit_bytes = self._settings.uncommitted_max_bytes
         tasks = [task.task for task in self.tasks.values() if task.is_running]
         used_bytes = sum(task.uncommitted_bytes for task in tasks)
-        # StreamThread.shouldCommitDueToUncommittedBytes in Kafka Streams: state stores keep uncommitted changes in
-        # memory, and a commit frees it (statestore.uncommitted.max.bytes).
+        # KIP-892 has this limit (statestore.uncommitted.max.bytes), which Kafka Streams 4.3 does not: state stores keep
+        # uncommitted changes in memory, and a commit frees it.
         if not self._is_commit_due and used_bytes >= limit_bytes:
             for task in tasks:
                 task.recount()
