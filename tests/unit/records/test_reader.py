@@ -177,6 +177,23 @@ def test_topics_are_wanted_while_they_are_read() -> None:
     run_simulated(scene, seed=1)
 
 
+def test_room_that_a_poll_makes_is_used_at_once() -> None:
+    async def scene(simulation: Simulation) -> None:
+        options = FetchOptions(limits=ReadingLimits(max_partition_bytes=100, buffer_bytes=100))
+        async with RecordsWorld(simulation) as world, reader_of(world, options) as reader:
+            for at in range(3):
+                await world.produce([b"%d" % at * 20])
+            seen = world.requests(ApiKey.FETCH)
+            reader.assign({PLACE: 0})
+            await reader.wait(60_000)
+            assert len(seen) == 1
+            assert (await reader.poll(10)).count == 1
+            await asyncio.sleep(0.01)  # before any timer
+            assert len(seen) == 2
+
+    run_simulated(scene, seed=1)
+
+
 def test_a_leader_that_moves_loses_nothing_and_no_time() -> None:
     async def scene(simulation: Simulation) -> None:
         async with RecordsWorld(simulation, brokers=3) as world, reader_of(world) as reader:

@@ -1,6 +1,7 @@
 import pytest
 from attrs import evolve
 
+from kafka_groups.client.requests import ClientResponse
 from kafka_groups.errors import (
     CorruptRecordError,
     DisconnectedError,
@@ -255,6 +256,36 @@ def test_nothing_of_an_answer_counts_for_a_partition_that_was_assigned_anew_or_u
     polled = take(found)
     assert (values(polled), list(polled.batches)) == ([b"1"], [A0])
     assert found.reader.assigned == {A0}
+
+
+def test_two_leaders_that_answer_for_the_same_offset_give_its_records_once() -> None:
+    found = brokers()
+    write(found, A0, b"x")
+    found.reader.assign({A0: 0})
+    found.poll()
+    (old,) = found.sent
+    late = found.response_to(old)
+    found.sent = []
+    found.partitions[A0].lead(2)
+    found.tell_metadata()
+    found.turn()
+    found.reader.on_response(old, ClientResponse(late, found.version, 1), found.now_ms)
+    assert values(take(found)) == [b"x"]
+    found.turn()
+    assert not take(found)
+
+
+def test_batches_that_end_before_the_position_are_passed_over() -> None:
+    found = brokers()
+    write(found, A0, b"0")
+    write(found, A0, b"1")
+    found.reader.assign({A0: 1})
+    found.poll()
+    (topic,) = found.response_to(found.sent[0]).responses
+    records = b"".join(batch.data for batch in found.log("a").batches)
+    found.answer(responses=(evolve(topic, partitions=(evolve(topic.partitions[0], records=records),)),))
+    assert values(take(found)) == [b"1"]
+    assert found.reader.waiting_bytes == 0
 
 
 # ---------------------------------------------------------------------------------------------- damage
