@@ -1,8 +1,13 @@
 """Applications that restore windows through librdkafka, on the embedded broker."""
 
 from datetime import timedelta
+from pathlib import Path
 
+import pytest
+
+from kafka_groups.broker.security import BrokerSecurity
 from kafka_groups.net.clock import SystemClock
+from kafka_groups.net.tls import ServerTls
 from kafka_groups.streams import (
     AsyncKafkaStreams,
     SourceRecord,
@@ -12,8 +17,10 @@ from kafka_groups.streams import (
     Topology,
     serdes,
 )
+from kafka_groups.streams.workers.restoring import RESTORE_PLANE
 from kafka_groups.testing import FAST_SETTINGS, EmbeddedCluster
 from kafka_groups.types import TopicPartition
+from tests.support.certificates import Certificates
 from tests.support.conditions import until
 
 WAIT_S = 60
@@ -45,9 +52,13 @@ def per_hour() -> Topology:
     return builder.build()
 
 
-def application(cluster: EmbeddedCluster, listener: StateRestoreListener) -> AsyncKafkaStreams:
+planes = pytest.mark.parametrize("plane", ["librdkafka", "engine"])
+
+
+def application(cluster: EmbeddedCluster, listener: StateRestoreListener, plane: str) -> AsyncKafkaStreams:
     return AsyncKafkaStreams(
         per_hour,
+        {RESTORE_PLANE: plane},
         application_id="hours",
         bootstrap_servers=cluster.bootstrap_servers,
         commit_interval_ms=100,
@@ -55,20 +66,21 @@ def application(cluster: EmbeddedCluster, listener: StateRestoreListener) -> Asy
     )
 
 
-async def test_a_listener_hears_that_expired_windows_are_not_restored() -> None:
+@planes
+async def test_a_listener_hears_that_expired_windows_are_not_restored(plane: str) -> None:
     settings = {**FAST_SETTINGS, "group.streams.heartbeat.interval.ms": 100}
     now_ms, first, second = SystemClock().wall_ms(), Noting(), Noting()
     with EmbeddedCluster(settings=settings) as cluster:
         cluster.create_topic("times")
         cluster.produce("times", [str(now_ms - age * HOUR_MS) for age in range(10, -1, -1)], keys=["k"] * 11)
-        async with application(cluster, first) as app:
+        async with application(cluster, first, plane) as app:
             await app.wait_until_running(WAIT_S)
 
             async def logged() -> int:
                 return len(cluster.records(LOGGED.topic))
 
             await until(logged, lambda count: count == 11, WAIT_S)
-        async with application(cluster, second) as app:
+        async with application(cluster, second, plane) as app:
             await app.wait_until_running(WAIT_S)
     assert first.told == [(LOGGED, "per-hour", 0, 0), (LOGGED, "per-hour", 0)]
     assert second.told == [(LOGGED, "per-hour", 8, 11), (LOGGED, "per-hour", 3)], "two hours and a half of records"
@@ -82,13 +94,15 @@ def totals() -> Topology:
     return builder.build()
 
 
-async def test_a_compacted_changelog_is_restored_from_what_is_left() -> None:
+@planes
+async def test_a_compacted_changelog_is_restored_from_what_is_left(plane: str) -> None:
     settings = {**FAST_SETTINGS, "group.streams.heartbeat.interval.ms": 100}
     keys = ["a", "b", "c"]
 
     def run(cluster: EmbeddedCluster, listener: StateRestoreListener) -> AsyncKafkaStreams:
         return AsyncKafkaStreams(
             totals,
+            {RESTORE_PLANE: plane},
             application_id="app",
             bootstrap_servers=cluster.bootstrap_servers,
             commit_interval_ms=100,
@@ -122,3 +136,46 @@ async def test_a_compacted_changelog_is_restored_from_what_is_left() -> None:
             await count_to(11)
     partition = TopicPartition(changelog, 0)
     assert again.told == [(partition, "totals", 0, 30), (partition, "totals", 3)]
+
+
+@planes
+async def test_stores_are_restored_over_tls_by_an_authenticated_client(plane: str, tmp_path: Path) -> None:
+    certificates = Certificates(tmp_path)
+    security = BrokerSecurity(
+        mechanisms=("SCRAM-SHA-256",),
+        users={"ann": "secret"},
+        tls=ServerTls(certificate_location=certificates.server),
+    )
+    settings = {**FAST_SETTINGS, "group.streams.heartbeat.interval.ms": 100}
+
+    def run(cluster: EmbeddedCluster, listener: StateRestoreListener) -> AsyncKafkaStreams:
+        return AsyncKafkaStreams(
+            totals,
+            {RESTORE_PLANE: plane, "restore.consumer.fetch.min.bytes": 1},
+            application_id="safe",
+            bootstrap_servers=cluster.bootstrap_servers,
+            commit_interval_ms=100,
+            state_restore_listener=listener,
+            security_protocol="SASL_SSL",
+            ssl_ca_location=certificates.ca,
+            sasl_mechanism="SCRAM-SHA-256",
+            sasl_username="ann",
+            sasl_password="secret",
+        )
+
+    with EmbeddedCluster(settings=settings, security=security) as cluster:
+        for topic in ("numbers", "counted"):
+            cluster.create_topic(topic)
+        cluster.produce("numbers", ["1"] * 5, keys=list("abcde"))
+
+        async def logged() -> int:
+            return len(cluster.records("safe-totals-changelog"))
+
+        async with run(cluster, Noting()) as app:
+            await app.wait_until_running(WAIT_S)
+            await until(logged, lambda count: count == 5, WAIT_S)
+        again = Noting()
+        async with run(cluster, again) as app:
+            await app.wait_until_running(WAIT_S)
+    partition = TopicPartition("safe-totals-changelog", 0)
+    assert again.told == [(partition, "totals", 0, 5), (partition, "totals", 5)]

@@ -333,11 +333,10 @@ class StreamsKeywords(StreamsMemberKeywords, total=False):
     """`main.consumer`: Settings of librdkafka for the consumer of tasks. They come before those of consumer."""
 
     restore_consumer: Mapping[str, object]
-    """`restore.consumer`: Settings of librdkafka for the consumer of changelogs. They come before those of consumer."""
+    """`restore.consumer`: Settings for reading changelogs and global topics. They come before those of consumer."""
 
     global_consumer: Mapping[str, object]
-    """`global.consumer`: Settings of librdkafka for the consumer of global stores. They come before those of
-    consumer."""
+    """`global.consumer`: The same as restore.consumer, which comes before it: one reader reads both."""
 
     topic: Mapping[str, object]
     """`topic`: Configs of the internal topics, such as topic.min.insync.replicas. A store's own override them."""

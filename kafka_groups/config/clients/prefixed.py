@@ -14,8 +14,8 @@ _DOCS: Final[Mapping[str, str]] = {
     "producer": "Settings of librdkafka for the producer, such as producer.linger.ms.",
     "consumer": "Settings of librdkafka for all consumers, such as consumer.fetch.min.bytes.",
     "main.consumer": "Settings of librdkafka for the consumer of tasks. They come before those of consumer.",
-    "restore.consumer": "Settings of librdkafka for the consumer of changelogs. They come before those of consumer.",
-    "global.consumer": "Settings of librdkafka for the consumer of global stores. They come before those of consumer.",
+    "restore.consumer": "Settings for reading changelogs and global topics. They come before those of consumer.",
+    "global.consumer": "The same as restore.consumer, which comes before it: one reader reads both.",
     "topic": "Configs of the internal topics, such as topic.min.insync.replicas. A store's own override them.",
 }
 _TAG: Final = "client.tag"

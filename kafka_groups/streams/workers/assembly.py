@@ -72,7 +72,7 @@ def _plane(application: ConfiguredApplication, process_id: str | None, number: i
         config.application_id,
         application.transactions(process_id, number) if is_exactly_once else None,
     )
-    return restoring_plane(plane, config) if application.restores_on_engine else plane
+    return plane if application.restoring is None else restoring_plane(plane, config, application.restoring)
 
 
 def _engines(application: ConfiguredApplication, number: int) -> EngineFactory:

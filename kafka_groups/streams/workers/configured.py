@@ -14,6 +14,7 @@ from kafka_groups.config.readers import offset_reset_duration_ms
 from kafka_groups.config.settings import KeyTable
 from kafka_groups.librdkafka.transactional_writer import TransactionalWriter
 from kafka_groups.records.engine_plane import EnginePlaneConfig
+from kafka_groups.records.fetching.fetch import FetchOptions
 from kafka_groups.streams.engines.application_folder import check_installed, fingerprint_of
 from kafka_groups.streams.processors.extractors import fail_on_invalid
 from kafka_groups.streams.runtime.restore_listeners import RestoreListeners
@@ -24,7 +25,7 @@ from kafka_groups.streams.topology.node_graph import NodeGraph
 from kafka_groups.streams.topology.topology import Topology
 from kafka_groups.streams.workers import data_plane
 from kafka_groups.streams.workers.data_plane import DATA_PLANE, engine_plane_config, takes_engine
-from kafka_groups.streams.workers.restoring import RESTORE_PLANE
+from kafka_groups.streams.workers.restoring import DEFAULT_RESTORE_PLANE, RESTORE_PLANE, restore_options
 from kafka_groups.types import random_uuid
 
 __all__ = ["ConfiguredApplication", "configured_application"]
@@ -46,7 +47,7 @@ class ConfiguredApplication:
         connection: The keys that all clients have, as they were given.
         engine_plane: The configuration of the data plane on our own engine, without a transactional id. None:
             records go through librdkafka.
-        restores_on_engine: Whether only changelogs and global topics are read on our own engine.
+        restoring: The settings with which only changelogs and global topics are read on our own engine, if that is so.
         random_process_id: An id for a process that needs one and was given no other.
     """
 
@@ -54,7 +55,7 @@ class ConfiguredApplication:
     settings: WorkerSettings
     connection: Mapping[str, object]
     engine_plane: EnginePlaneConfig | None = None
-    restores_on_engine: bool = False
+    restoring: FetchOptions | None = None
     random_process_id: str = field(factory=lambda: str(random_uuid(random.SystemRandom())))
 
     def consumer(self, purpose: str, isolation_level: str) -> dict[str, object]:
@@ -64,7 +65,7 @@ class ConfiguredApplication:
     @property
     def restore_consumer(self) -> dict[str, object]:
         """The keys of librdkafka's consumer of changelogs. If our own engine reads them, it only asks for bounds."""
-        if self.restores_on_engine:
+        if self.restoring is not None:
             return {**self.connection, ISOLATION_LEVEL: "read_committed"}
         return self.consumer("restore", "read_committed")
 
@@ -130,7 +131,7 @@ def configured_application(
     """
     mapping = dict(mapping or {})
     is_on_engine = takes_engine(DATA_PLANE, mapping, data_plane.DEFAULT_PLANE)
-    restores_on_engine = takes_engine(RESTORE_PLANE, mapping, "librdkafka")
+    restores_on_engine = takes_engine(RESTORE_PLANE, mapping, DEFAULT_RESTORE_PLANE) and not is_on_engine
     config = streams_config(mapping, **keywords)
     topology.group_topology(config.application_id)
     graph = topology.graph.with_default_store(is_persistent=config.default_dsl_store == "lmdb")
@@ -145,7 +146,7 @@ def configured_application(
         settings=settings,
         connection=connection,
         engine_plane=engine_plane_config(config) if is_on_engine else None,
-        restores_on_engine=restores_on_engine,
+        restoring=restore_options(config) if restores_on_engine else None,
     )
 
 

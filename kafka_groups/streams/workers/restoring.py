@@ -15,15 +15,18 @@ from kafka_groups.records.plane import RestoringPlane
 from kafka_groups.records.reader import RecordReader
 from kafka_groups.streams.workers.data_plane import ENGINE
 
-__all__ = ["RESTORE_PLANE", "restore_options", "restoring_plane"]
+__all__ = ["DEFAULT_RESTORE_PLANE", "RESTORE_PLANE", "restore_options", "restoring_plane"]
 
 _log = logging.getLogger(__name__)
 
 RESTORE_PLANE: Final = "internal.restore.plane"
 """The key that chooses how changelogs and global topics are read. It is not documented, and will go."""
 
+DEFAULT_RESTORE_PLANE: Final = ENGINE
+"""The way of applications that do not choose one."""
+
 _KIB: Final = 1024
-_OWN: Final = ("restore", "global")
+_OWN: Final = ("global", "restore")
 _ALIASES: Final[Mapping[str, str]] = {
     "fetch.wait.max.ms": "fetch.max.wait.ms",
     "fetch.message.max.bytes": "max.partition.fetch.bytes",
@@ -39,14 +42,10 @@ _LIMITS: Final[Mapping[str, str]] = {
 _KNOWN: Final = frozenset({*_LIMITS, "check.crcs", "client.rack", "request.timeout.ms", "queued.max.messages.kbytes"})
 
 
-def restoring_plane(plane: DataPlane, config: StreamsConfig) -> RestoringPlane:
-    """Return a plane that restores on our own engine, and does the rest on another one.
-
-    Raises:
-        ConfigurationError: A key of the restore consumer has no meaning for it.
-    """
+def restoring_plane(plane: DataPlane, config: StreamsConfig, options: FetchOptions) -> RestoringPlane:
+    """Return a plane that restores on our own engine, and does the rest on another one."""
     client = RecordsClient(config, metadata_max_age_ms=config.metadata_max_age_ms)
-    return RestoringPlane(plane, client, RecordReader(client, restore_options(config), "restore"))
+    return RestoringPlane(plane, client, RecordReader(client, options, "restore"))
 
 
 def restore_options(config: StreamsConfig) -> FetchOptions:
@@ -93,8 +92,8 @@ def _note(name: str) -> None:
 
 def _refuse(name: str) -> None:
     raise ConfigurationError(
-        f"{name} has no meaning for restoration with {RESTORE_PLANE}={ENGINE!r}, which does not use librdkafka. Remove"
-        f" it; the keys that have are {', '.join(sorted(_KNOWN | _ALIASES.keys()))}."
+        f"{name} has no meaning: changelogs and global topics are not read with librdkafka. Remove it. The keys that"
+        f" have a meaning there are {', '.join(sorted(_KNOWN | _ALIASES.keys()))}."
     )
 
 

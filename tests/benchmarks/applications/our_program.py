@@ -69,6 +69,7 @@ def main() -> None:
     job = _job()
     app = KafkaStreams(
         build,
+        {"internal.restore.plane": job["restore_plane"]} if job.get("restore_plane") else None,
         application_id=job["group"],
         bootstrap_servers=job["servers"],
         num_workers=job["workers"],

@@ -54,6 +54,7 @@ class StreamsJob:
         store: Where the stores of ours are (`default_dsl_store`).
         gets_per_second: Questions of ours to its own store of counts.
         other: Another topic that ours reads, in tasks of their own.
+        restore_plane: How ours reads changelogs (`internal.restore.plane`); "" for its default.
     """
 
     client: str
@@ -70,6 +71,7 @@ class StreamsJob:
     store: str = IN_MEMORY
     gets_per_second: int = 0
     other: str = ""
+    restore_plane: str = ""
 
 
 @frozen

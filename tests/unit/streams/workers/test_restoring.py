@@ -39,6 +39,7 @@ def test_keys_of_all_consumers_and_of_its_own_count_by_both_names() -> None:
                 "restore.consumer.queued.max.messages.kbytes": 2,
                 "restore.consumer.check.crcs": "False",
                 "global.consumer.socket.timeout.ms": 6_000,
+                "global.consumer.fetch.min.bytes": 9,
             }
         )
     )
@@ -54,8 +55,12 @@ def test_other_keys_of_its_own_are_refused_and_those_of_all_consumers_are_about_
     with caplog.at_level(logging.INFO):
         restore_options(streams_config({**GIVEN, "consumer.queued.min.messages": 5}))
     assert "consumer.queued.min.messages has no effect on restoration" in caplog.text
-    with pytest.raises(ConfigurationError, match=r"restore\.consumer\.debug has no meaning .*Remove it; .*check\.crcs"):
-        restore_options(streams_config({**GIVEN, "restore.consumer.debug": "all"}))
+    with pytest.raises(ConfigurationError, match=r"restore\.consumer\.debug has no meaning.*Remove it\. .*check\.crcs"):
+        configured_application(counting(), {**GIVEN, "restore.consumer.debug": "all"}, {}, RestoreListeners())
+    given = {**GIVEN, "restore.consumer.debug": "all", RESTORE_PLANE: "librdkafka"}
+    found = configured_application(counting(), given, {}, RestoreListeners())
+    assert found.restoring is None
+    assert found.restore_consumer["debug"] == "all"
 
 
 @pytest.mark.parametrize(("name", "value"), [("fetch.max.bytes", "much"), ("fetch.min.bytes", -1), ("check.crcs", 3)])
@@ -64,8 +69,21 @@ def test_an_invalid_value_is_refused_by_its_name(name: str, value: object) -> No
         restore_options(streams_config({**GIVEN, f"restore.consumer.{name}": value}))
 
 
+def test_the_plane_is_chosen_by_a_key_and_a_wrong_one_is_refused() -> None:
+    for keys, is_there in (({}, True), ({RESTORE_PLANE: "librdkafka"}, False), ({RESTORE_PLANE: "engine"}, True)):
+        found = configured_application(counting(), {**GIVEN, **keys}, {}, RestoreListeners())
+        assert (found.restoring is not None) is is_there
+    whole = configured_application(counting(), {**GIVEN, "internal.data.plane": "engine"}, {}, RestoreListeners())
+    assert whole.restoring is None
+    with pytest.raises(
+        ConfigurationError, match=r"internal\.restore\.plane='java' is invalid; allowed values are engine"
+    ):
+        configured_application(counting(), {**GIVEN, RESTORE_PLANE: "java"}, {}, RestoreListeners())
+
+
 def test_librdkafka_gets_no_keys_of_a_consumer_that_does_not_read() -> None:
-    given = {**GIVEN, "restore.consumer.fetch.buffer.bytes": 9_000_000, RESTORE_PLANE: "engine"}
+    given = {**GIVEN, "restore.consumer.fetch.buffer.bytes": 9_000_000}
     found = configured_application(counting(), given, {}, RestoreListeners())
-    assert found.restores_on_engine
+    assert found.restoring is not None
+    assert found.restoring.limits.buffer_bytes == 9_000_000
     assert found.restore_consumer == {"bootstrap.servers": "localhost:9092", "isolation.level": "read_committed"}
