@@ -204,7 +204,7 @@ def test_applications_with_state_on_disk_are_measured(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     aims = {each["name"]: each["figure"] for each in json.loads(written.read_text())["kept_state"]}
     assert min(aims.values()) > 0
-    assert len(aims) == 10
+    assert len(aims) == 12
 
 
 @pytest.mark.long

@@ -39,6 +39,7 @@ _LIMITS: Final[Mapping[str, str]] = {
     "max.partition.fetch.bytes": "max_partition_bytes",
     "fetch.buffer.bytes": "buffer_bytes",
 }
+_MAY_BE_ZERO: Final = frozenset({"fetch.min.bytes", "fetch.max.wait.ms"})
 _KNOWN: Final = frozenset({*_LIMITS, "check.crcs", "client.rack", "request.timeout.ms", "queued.max.messages.kbytes"})
 
 
@@ -55,12 +56,19 @@ def restore_options(config: StreamsConfig) -> FetchOptions:
         ConfigurationError: A value is invalid, or a key of `restore.consumer` or `global.consumer` has no meaning here.
     """
     given = _given(config)
+    timeout_ms = _number("request.timeout.ms", given.get("request.timeout.ms", config.request_timeout_ms))
     limits = {_LIMITS[name]: _number(name, value) for name, value in given.items() if name in _LIMITS}
+    wait_ms = limits.setdefault("max_wait_ms", min(ReadingLimits().max_wait_ms, timeout_ms // 2))
+    if wait_ms >= timeout_ms:
+        raise ConfigurationError(
+            f"fetch.max.wait.ms={wait_ms} of a consumer is not below request.timeout.ms={timeout_ms}, so fetches would"
+            " time out while brokers wait for records. Lower it, or raise the timeout."
+        )
     return FetchOptions(
         limits=ReadingLimits(**limits),
         rack=str(given.get("client.rack", config.client_rack or "")),
         check_crcs=_boolean("check.crcs", given.get("check.crcs", True)),
-        request_timeout_ms=_number("request.timeout.ms", given.get("request.timeout.ms", config.request_timeout_ms)),
+        request_timeout_ms=timeout_ms,
         lane=Lane.RESTORATION,
     )
 
@@ -98,12 +106,13 @@ def _refuse(name: str) -> None:
 
 
 def _number(name: str, value: object) -> int:
+    least = 0 if name in _MAY_BE_ZERO else 1
     try:
         number = int(str(value))
     except ValueError:
         number = -1
-    if number < 0:
-        raise ConfigurationError(f"{name}={value!r} of a consumer is invalid. Use a number of 0 or more.")
+    if number < least:
+        raise ConfigurationError(f"{name}={value!r} of a consumer is invalid. Use a number of {least} or more.")
     return number
 
 

@@ -180,7 +180,7 @@ def _restoration(work: Work, many: _Counted, few: _Counted, store: str, limit: f
             ratios[plane].append(ours_us / theirs_us)
     own, librdkafka = (median(ratios[plane]) for plane in _PLANES)
     return [
-        Aim(f"CPU of a restoration, {store}, of that of confluent-kafka", librdkafka, limit),
+        Aim(f"CPU of a restoration, {store}, of that of confluent-kafka", own, limit),
         Aim(
             f"CPU of a restoration with librdkafka, {store}, of that on our engine",
             librdkafka / own,

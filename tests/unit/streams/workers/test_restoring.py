@@ -63,7 +63,16 @@ def test_other_keys_of_its_own_are_refused_and_those_of_all_consumers_are_about_
     assert found.restore_consumer["debug"] == "all"
 
 
-@pytest.mark.parametrize(("name", "value"), [("fetch.max.bytes", "much"), ("fetch.min.bytes", -1), ("check.crcs", 3)])
+def test_a_wait_at_the_broker_is_shorter_than_the_timeout_of_requests() -> None:
+    with pytest.raises(ConfigurationError, match=r"fetch\.max\.wait\.ms=5000 .* not below request\.timeout\.ms=5000"):
+        restore_options(streams_config({**GIVEN, "request.timeout.ms": 5_000, "consumer.fetch.max.wait.ms": 5_000}))
+    assert restore_options(streams_config({**GIVEN, "request.timeout.ms": 600})).limits.max_wait_ms == 300
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("fetch.max.bytes", "much"), ("fetch.min.bytes", -1), ("max.partition.fetch.bytes", 0), ("check.crcs", 3)],
+)
 def test_an_invalid_value_is_refused_by_its_name(name: str, value: object) -> None:
     with pytest.raises(ConfigurationError, match=f"{name}={value!r} of a consumer is invalid"):
         restore_options(streams_config({**GIVEN, f"restore.consumer.{name}": value}))
