@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager, suppress
 import pytest
 
 from kafka_groups.broker.cluster import EmbeddedCluster
-from kafka_groups.broker.faults import delay
+from kafka_groups.broker.faults import DROP_CONNECTION, DROP_RESPONSE, Delay, delay
 from kafka_groups.config.clients.admin import admin_config
 from kafka_groups.errors import (
     BootstrapError,
@@ -223,6 +223,44 @@ def test_a_leader_that_dies_loses_nothing() -> None:
             assert values((await read(reader, 1))[PLACE]) == [b"1"]
 
     run_simulated(scene, seed=1)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_lost_connections_lost_answers_and_moving_leaders_lose_nothing(seed: int) -> None:
+    async def scene(simulation: Simulation) -> None:
+        rng, written = simulation.rng, dict[int, list[bytes | None]]()
+        options = FetchOptions(limits=ReadingLimits(max_partition_bytes=300, buffer_bytes=2_000))
+        async with RecordsWorld(simulation, partitions=3, brokers=3) as world, reader_of(world, options) as reader:
+            for action in (DROP_CONNECTION, DROP_RESPONSE, Delay(700)):
+                world.cluster.faults.on(ApiKey.FETCH, action, when=lambda _: rng.random() < 0.1)
+            reader.assign({TopicPartition(TOPIC, at): 0 for at in range(3)})
+            found: dict[int, list[bytes | None]] = {at: [] for at in range(3)}
+            for number in range(150):
+                at, value = rng.randrange(3), b"%d" % number
+                world.cluster.produce(TOPIC, [value], partition=at)
+                written.setdefault(at, []).append(value)
+                if rng.random() < 0.1:
+                    world.cluster.move_leader(TOPIC, at, rng.randint(1, 3))
+                await reader.wait(rng.randrange(50))
+                await take(reader, found)
+            while found != written:
+                await reader.wait(60_000)
+                await take(reader, found)
+
+    run_simulated(scene, seed=seed)
+
+
+async def take(reader: RecordReader, found: dict[int, list[bytes | None]]) -> None:
+    """Take what has come. Errors that may pass do."""
+    try:
+        polled = await reader.poll(5)
+    except KafkaGroupsError as error:
+        if not error.retriable:
+            raise
+        return
+    assert not polled.out_of_range
+    for place, batch in polled.batches.items():
+        found[place.partition] += values(list(batch.rows()))
 
 
 def test_a_topic_that_is_made_again_is_told_once_and_read_when_it_is_assigned_again() -> None:
