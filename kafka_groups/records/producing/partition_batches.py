@@ -17,7 +17,7 @@ from attrs import define, field
 
 from kafka_groups.records.batches.building import ProducerBatch
 from kafka_groups.records.producing.producer_ids import NO_PRODUCER, ProducerIdAndEpoch
-from kafka_groups.records.producing.sequences import SequenceNumbers
+from kafka_groups.records.producing.sequences import SequenceNumbers, overlap
 
 __all__ = ["PartitionBatches", "SentBatch"]
 
@@ -84,7 +84,8 @@ class PartitionBatches:
     @property
     def awaits_epoch(self) -> bool:
         """True if the new epoch can begin: no batch is in flight, and nothing more can be learned about the first."""
-        return self.needs_epoch and not self.is_in_flight and not self._may_probe
+        needs_epoch = self.needs_epoch or self._lacks_numbers
+        return needs_epoch and not self.is_in_flight and not self._may_probe
 
     @property
     def _may_probe(self) -> bool:
@@ -103,7 +104,8 @@ class PartitionBatches:
         if self.needs_epoch:
             return self.sent[0].batch if self._may_probe else None
         if self.sent and not self.sent[0].is_in_flight:
-            return self.sent[0].batch if self._has_numbers(self.sent[0]) or not self.is_in_flight else None
+            may_go = self._has_numbers(self.sent[0]) or not (self.is_in_flight or self._lacks_numbers)
+            return self.sent[0].batch if may_go else None
         return self.waiting[0] if self.waiting and self._may_follow(producer, node_id, most) else None
 
     def _may_follow(self, producer: ProducerIdAndEpoch, node_id: int, most: int) -> bool:
@@ -122,6 +124,20 @@ class PartitionBatches:
         # Those in flight are for the broker to judge first: other numbers might be theirs.
         batch, numbers = first.batch, self.numbers
         return _producer_of(batch) == numbers.producer and (first.in_doubt or batch.base_sequence == numbers.expected)
+
+    @property
+    def _lacks_numbers(self) -> bool:
+        """True if the numbers that are next may belong to a later batch, which is in doubt."""
+        # The broker took a batch in between, although it did not have those before: it had forgotten the producer.
+        if not self.sent or self.sent[0].is_in_flight or self._has_numbers(self.sent[0]):
+            return False
+        first, expected = self.sent[0].batch, self.numbers.expected
+        return any(
+            each.in_doubt
+            and _producer_of(each.batch) == self.numbers.producer
+            and overlap(expected, first.count, each.batch.base_sequence, each.batch.count)
+            for each in self.sent[1:]
+        )
 
     def send(self, producer: ProducerIdAndEpoch, node_id: int) -> SentBatch:
         """Give the next batch its numbers, and note that it is sent to this broker."""

@@ -6,7 +6,7 @@ Numbers count records. After 2³¹ - 1 comes 0.
 
 from kafka_groups.records.producing.producer_ids import NO_PRODUCER, ProducerIdAndEpoch
 
-__all__ = ["SequenceNumbers", "number_after"]
+__all__ = ["SequenceNumbers", "number_after", "overlap"]
 
 _MASK = 0x7FFFFFFF
 _HALF = 1 << 30
@@ -15,6 +15,11 @@ _HALF = 1 << 30
 def number_after(sequence: int, count: int = 1) -> int:
     """Return the number that follows a number by so many records."""
     return sequence + count & _MASK
+
+
+def overlap(sequence: int, count: int, other: int, other_count: int) -> bool:
+    """Return whether two runs of numbers have one in common, each given by its first number and how many it has."""
+    return (other - sequence & _MASK) < count or (sequence - other & _MASK) < other_count
 
 
 def _is_later(sequence: int, other: int) -> bool:

@@ -293,6 +293,21 @@ def test_a_gap_is_one_after_all_before_was_confirmed() -> None:
     assert first.batch.epoch == NEXT.epoch
 
 
+def test_numbers_of_a_later_batch_in_doubt_are_not_given_to_an_earlier_one() -> None:
+    """The broker forgot the producer between two batches, so it took the second one without the first one."""
+    bench = Bench(2, 2, 2)
+    first, second, third = bench.send_all()
+    bench.batches.fail(first, in_doubt=True)
+    bench.batches.confirm(second)
+    bench.batches.fail(third, in_doubt=True)
+    bench.batches.fail_out_of_order(bench.send())
+    assert bench.awaits_epoch()
+    assert not bench.may_send()
+    assert bench.batches.begin_epoch(NEXT) == 2
+    assert not bench.awaits_epoch()
+    assert bench.send() is first
+
+
 def test_a_new_epoch_tells_how_many_records_are_in_doubt() -> None:
     bench = Bench(3, 2)
     first, second = bench.send_all()

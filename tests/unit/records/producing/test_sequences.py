@@ -3,7 +3,7 @@
 import pytest
 
 from kafka_groups.records.producing.producer_ids import NO_PRODUCER, ProducerIdAndEpoch
-from kafka_groups.records.producing.sequences import SequenceNumbers, number_after
+from kafka_groups.records.producing.sequences import SequenceNumbers, number_after, overlap
 
 PRODUCER, NEXT = ProducerIdAndEpoch(5, 0), ProducerIdAndEpoch(5, 1)
 LAST = 2**31 - 1
@@ -64,3 +64,20 @@ def test_a_new_batch_never_gets_numbers_that_were_confirmed(
     if confirmed is not None:
         numbers.confirm(PRODUCER, confirmed)
     assert numbers.after(last_in_flight) == number
+
+
+@pytest.mark.parametrize(
+    ("run", "other", "is_common"),
+    [
+        ((5, 3), (8, 2), False),
+        ((5, 3), (7, 2), True),
+        ((5, 3), (3, 2), False),
+        ((5, 3), (3, 3), True),
+        ((5, 3), (0, 20), True),
+        ((LAST - 1, 3), (0, 1), True),
+        ((LAST - 1, 2), (0, 1), False),
+        ((0, 1), (LAST - 1, 3), True),
+    ],
+)
+def test_runs_of_numbers_that_overlap(run: tuple[int, int], other: tuple[int, int], is_common: bool) -> None:
+    assert overlap(*run, *other) is overlap(*other, *run) is is_common
