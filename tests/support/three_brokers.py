@@ -24,6 +24,7 @@ from tests.support.targets import EMBEDDED_PROPERTIES
 TRIO_SETTINGS: Mapping[str, object] = MappingProxyType({
     **{name: value for name, value in EMBEDDED_PROPERTIES.items() if not name.endswith((".factor", ".isr"))},
     "offsets.topic.num.partitions": 3,
+    "transaction.state.log.num.partitions": 3,
     "share.coordinator.state.topic.num.partitions": 3,
 })  # fmt: skip
 """The settings of three embedded brokers."""

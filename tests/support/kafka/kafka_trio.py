@@ -20,6 +20,8 @@ TRIO_PROPERTIES: Mapping[str, str] = MappingProxyType({
     "min.insync.replicas": "1",
     "offsets.topic.replication.factor": "3",
     "offsets.topic.num.partitions": "3",
+    "transaction.state.log.replication.factor": "3",
+    "transaction.state.log.num.partitions": "3",
     "share.coordinator.state.topic.replication.factor": "3",
     "share.coordinator.state.topic.num.partitions": "3",
     "auto.leader.rebalance.enable": "false",

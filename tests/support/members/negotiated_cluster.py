@@ -6,7 +6,7 @@ from typing import Any, Self
 from kafka_groups.client.assembly import Environment
 from kafka_groups.client.calls.client import admin_client
 from kafka_groups.client.calls.questions import COORDINATORS, Question, told
-from kafka_groups.config.clients.connection import ClientConfig
+from kafka_groups.config.clients.admin import admin_config
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from kafka_groups.protocol.messages.fetch import PartitionData
@@ -27,14 +27,12 @@ class NegotiatedCluster:
     """What a test does beside its producers. Use it as a context manager.
 
     Args:
-        servers: `host:port` of one broker.
+        servers: `host:port` of brokers, separated by commas.
         environment: The way to it.
     """
 
     def __init__(self, servers: str, environment: Environment) -> None:
-        host, _, port = servers.rpartition(":")
-        config = ClientConfig(bootstrap_servers=((host, int(port)),))
-        self._client = admin_client(config, environment)
+        self._client = admin_client(admin_config(bootstrap_servers=servers), environment)
 
     async def __aenter__(self) -> Self:
         return self
