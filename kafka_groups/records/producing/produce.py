@@ -419,8 +419,9 @@ class ProduceManager:
             self._cluster.refresh()
         if code in MISSING_TOPIC and self._gives_up(each, now_ms):
             return
-        # A leader that has moved is the usual cause of a first failure, and not worth a warning.
-        if each.backoff.failures > 1:
+        # A leader that has moved is the usual cause of a first failure, and not worth a warning. Neither are markers of
+        # the transaction before: each commit has to wait for them, and leaders that are away delay them.
+        if each.backoff.failures > 1 and code is not ErrorCode.CONCURRENT_TRANSACTIONS:
             text = sentences(f"Could not write to {each.name}", text_of_answer(told), "Retrying")
             self._warn(f"retry {each.name} {code.name}", text)
 

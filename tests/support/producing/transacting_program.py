@@ -15,6 +15,7 @@ from kafka_groups.records.fetching.fetch import FetchOptions
 from kafka_groups.records.reader import RecordReader
 from kafka_groups.records.transactional_writer import TransactionalEngineWriter, TransactionSettings
 from kafka_groups.types import OffsetAndMetadata, TopicPartition
+from tests.support.conditions import until
 from tests.support.members.negotiated_cluster import NegotiatedCluster
 
 __all__ = ["TransactingProgram"]
@@ -83,8 +84,9 @@ class TransactingProgram:
         assert self._task is not None
         self._is_wanted = False
         await self._task
-        offset = (await self._cluster.offsets(self._who.group_id))[self._source].offset
-        assert offset == self._committed
+        offset = self._committed
+        expected = {self._source: OffsetAndMetadata(offset)}
+        await until(lambda: self._cluster.offsets(self._who.group_id), lambda it: it == expected)  # markers may be late
         found = await self._found(offset)
         assert sorted(found) == [b"%06d" % number for number in range(offset)]
 

@@ -338,6 +338,18 @@ def test_warnings_are_events_with_subjects() -> None:
     check(world)
 
 
+def test_markers_of_the_transaction_before_are_waited_for_without_a_warning() -> None:
+    world = ready()
+    world.faults[0].extend([ErrorCode.CONCURRENT_TRANSACTIONS] * 5)
+    world.write(0, values(1))
+    for _ in range(5):
+        world.pass_time(2_000)
+        world.answer_all()
+    assert list(world.errors.events.take()) == []
+    world.settle()
+    check(world)
+
+
 # ------------------------------------------------------------------------------------------ confirmations
 
 
