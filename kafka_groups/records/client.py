@@ -44,8 +44,10 @@ class RecordsClient:
     def __init__(
         self, config: ClientConfig, environment: Environment | None = None, *, metadata_max_age_ms: int = 300_000
     ) -> None:
+        environment = environment or Environment()
         self._config = config
-        self._assembly = Assembly(config, environment or Environment(), BackgroundErrors(), for_records=True)
+        self._steady_clock = environment.clock
+        self._assembly = Assembly(config, environment, BackgroundErrors(), for_records=True)
         self._topics = self._assembly.metadata_manager(max_age_ms=metadata_max_age_ms, allow_auto_create=False)
         self._calls = CallManager()
         self._managers: list[RequestManager] = [self._topics, self._calls]
@@ -61,6 +63,11 @@ class RecordsClient:
     def clock(self) -> Clock:
         """The clock of the request managers. The time in which user code blocks the loop does not count."""
         return self._assembly.clock
+
+    @property
+    def steady_clock(self) -> Clock:
+        """The clock of the environment, for times that pass elsewhere: it goes on while user code blocks the loop."""
+        return self._steady_clock
 
     @property
     def metadata(self) -> Metadata:

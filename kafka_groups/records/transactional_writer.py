@@ -64,7 +64,11 @@ class TransactionalEngineWriter(EngineWriter):
         batches = evolve(batches, form=evolve(batches.form, is_transactional=True))
         self._transactions = TransactionManager(
             TransactionOptions(
-                transaction.transactional_id, transaction.timeout_ms, client.features_of, requests.principal
+                transaction.transactional_id,
+                transaction.timeout_ms,
+                client.features_of,
+                client.steady_clock.now_ms,
+                requests.principal,
             ),
             ChannelSettings(client.metadata, requests.request_timeout_ms, client.backoff, rng),
         )

@@ -62,12 +62,15 @@ class TransactionOptions:
         transactional_id: The id. An older producer with the same one is fenced.
         timeout_ms: When the coordinator aborts a transaction that does not end (`transaction.timeout.ms`).
         features: Returns the finalized features that a broker has told at its newest connection, by node id.
+        steady_ms: Returns the time as it passes for coordinators: also while a user's function blocks the event loop,
+            in milliseconds.
         principal: Who is not allowed to do something, for messages.
     """
 
     transactional_id: str
     timeout_ms: int
     features: Callable[[int], Mapping[str, int]]
+    steady_ms: Callable[[], int]
     principal: str = "The client's user"
 
 
@@ -113,10 +116,8 @@ class TransactionManager:
         self._producer = NO_PRODUCER
         self._is_v2 = False
         self._failure: KafkaGroupsError | None = None
-        self._unexplained = False
         self._begun_ms: int | None = None
         self._confirmed_before = 0
-        self._now_ms = 0
         self._batches: BatchesOfTransaction | None = None
         self.state = WriterState.UNPREPARED
 
@@ -259,14 +260,12 @@ class TransactionManager:
         self._give_up_requests()
         self._forget_transaction()
         if self.state is WriterState.UNPREPARED:
-            self._producer, self._failure, self._unexplained = NO_PRODUCER, None, False
+            self._producer, self._failure = NO_PRODUCER, None
 
     # ------------------------------------------------------------------------------------------ engine
 
     def poll(self, now_ms: int) -> PollResult:
         """Return what to send now, and when to ask again."""
-        self._now_ms = now_ms
-        self._explain()
         self._read_level()
         results = [self._coordinator.poll(self._due(), now_ms)]
         if self._group is not None:
@@ -276,7 +275,6 @@ class TransactionManager:
 
     def on_response(self, request: OutgoingRequest, answer: ClientResponse, now_ms: int) -> None:
         """Handle the response of a coordinator."""
-        self._now_ms = now_ms
         channel: CoordinatorChannel = request.context[0]
         channel.on_response(request, answer, now_ms)
         if isinstance(channel.final, BrokerError):
@@ -285,7 +283,6 @@ class TransactionManager:
 
     def on_failure(self, request: OutgoingRequest, error: Exception, now_ms: int) -> None:
         """Ask again after the back-off. Anything that may have been done is repeated without harm."""
-        self._now_ms = now_ms
         channel: CoordinatorChannel = request.context[0]
         was_given_up = channel.on_failure(request, error, now_ms)
         if isinstance(error, KafkaGroupsError) and not error.retriable and not was_given_up:
@@ -447,7 +444,7 @@ class TransactionManager:
         is_first = self.state is WriterState.READY
         self._step(_E.BEGIN)
         if is_first:
-            self._begun_ms = self._now_ms
+            self._begun_ms = self._options.steady_ms()
             self._confirmed_before = self._attached.confirmed()
 
     def _forget_transaction(self) -> None:
@@ -466,23 +463,21 @@ class TransactionManager:
             return
         self._step(_E.LOSE)
         if self.state is WriterState.LOST and self._failure is None:
-            self._failure, self._unexplained = error, True
+            self._failure = self._losses.explained(error, self._open_ms)
             self._attached.drop()
+            self._end_if_fenced_too_often(self._failure)
+
+    @property
+    def _open_ms(self) -> int:
+        return 0 if self._begun_ms is None else self._options.steady_ms() - self._begun_ms
+
+    def _end_if_fenced_too_often(self, error: KafkaGroupsError) -> None:
+        final = self._losses.fenced_too_often(error)
+        if final is not None:
+            self._fail(final)
 
     def _fail(self, error: KafkaGroupsError) -> None:
         if self.state is not WriterState.UNUSABLE:
             self._step(_E.FAIL)
-            self._failure, self._unexplained = error, False
+            self._failure = error
             self._attached.drop()
-
-    def _explain(self) -> None:
-        """Find out why the transaction was lost. The time of the loss is known only now."""
-        if not self._unexplained or self._failure is None:
-            return
-        self._unexplained = False
-        open_ms = 0 if self._begun_ms is None else self._now_ms - self._begun_ms
-        self._failure = self._losses.explained(self._failure, open_ms)
-        final = self._losses.fenced_too_often(self._failure)
-        if final is not None:
-            self._step(_E.FAIL)
-            self._failure = final

@@ -1,5 +1,6 @@
 """A transactional writer on the embedded cluster, in memory and in virtual time."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
@@ -16,6 +17,7 @@ from kafka_groups.errors import (
     OperationTimeoutError,
     ProducerFencedError,
     TransactionalIdAuthorizationFailedError,
+    TransactionExpiredError,
     TransactionFailedError,
 )
 from kafka_groups.protocol.apis import ApiKey
@@ -23,6 +25,7 @@ from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.update_features import UPGRADE
 from kafka_groups.records.transactional_writer import TransactionalEngineWriter, TransactionSettings
 from kafka_groups.testing.simulation import Simulation, run_simulated
+from kafka_groups.testing.simulation.virtual_time import VirtualTimeLoop
 from kafka_groups.types import OffsetAndMetadata, TopicPartition
 from tests.support.members.negotiated_cluster import NegotiatedCluster
 from tests.unit.records.clusters import KEPT, TOPIC, RecordsWorld
@@ -249,6 +252,46 @@ def test_a_lost_transaction_is_ignored_until_the_writer_is_renewed(level: int) -
         assert await bench.seen([b"1"])
 
     simulated(scene, level)
+
+
+def test_a_block_that_is_shorter_than_the_timeout_costs_nothing() -> None:
+    async def scene(bench: Bench) -> None:
+        await bench.writer.prepare(COMMIT_MS)
+        bench.write(b"1")
+        await bench.writer._client.wait(10, lambda: False)  # the batch is under way
+        _block(50)
+        bench.write(b"2")
+        await bench.commit(1)
+        assert await bench.seen([b"1", b"2"])
+
+    simulated(scene)
+
+
+def test_a_block_that_outlasts_the_timeout_loses_the_transaction_and_is_named() -> None:
+    async def scene(bench: Bench) -> None:
+        await bench.writer.prepare(COMMIT_MS)
+        bench.write(b"1")
+        await bench.writer.flush(FLUSH_MS)
+        _block(65)
+        await bench.writer._client.wait(15_000, lambda: False)  # the coordinator looks every ten seconds
+        with pytest.raises(TransactionFailedError) as raised:
+            await bench.commit(1)
+        assert isinstance(raised.value.__cause__, TransactionExpiredError)
+        assert "transaction.timeout.ms, which is 60000" in str(raised.value)
+        await bench.writer.renew()
+        await bench.writer.prepare(COMMIT_MS)
+        bench.write(b"1")
+        await bench.commit(1)
+        assert await bench.seen([b"1"])
+
+    simulated(scene)
+
+
+def _block(seconds: float) -> None:
+    """Let nothing run, as a user's function does that takes long."""
+    loop = asyncio.get_running_loop()
+    assert isinstance(loop, VirtualTimeLoop)
+    loop.block(seconds)
 
 
 def test_a_batch_that_is_lost_fails_the_flush() -> None:

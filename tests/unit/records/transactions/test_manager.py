@@ -61,8 +61,10 @@ class Transactions:
         self.metadata = Metadata()
         rng = random.Random(1)
         settings = ChannelSettings(self.metadata, 30_000, lambda: BackoffTimer(100, 1_000, rng), rng)
-        self.manager = TransactionManager(TransactionOptions("app", TIMEOUT_MS, self.features), settings)
-        self.are_flushed, self.confirmed, self.now_ms, self.dropped = True, 0, 0, 0
+        self.manager = TransactionManager(
+            TransactionOptions("app", TIMEOUT_MS, self.features, lambda: self.now_ms + self.blocked_ms), settings
+        )
+        self.are_flushed, self.confirmed, self.now_ms, self.blocked_ms, self.dropped = True, 0, 0, 0, 0
         self.manager.attach(BatchesOfTransaction(lambda: self.are_flushed, lambda: self.confirmed, self.drop))
         self.sent: list[OutgoingRequest] = []
 
@@ -592,9 +594,9 @@ def test_batches_of_a_dropped_producer_lose_nothing() -> None:
 def test_a_transaction_that_was_open_for_too_long_says_so() -> None:
     transactions = Transactions().prepare()
     transactions.write()
-    transactions.turn(after_ms=TIMEOUT_MS)
-    transactions.manager.lose(InvalidProducerEpochError("older"))
     transactions.turn(after_ms=1)
+    transactions.blocked_ms = TIMEOUT_MS  # a user's function takes long: the loop, and its clock, stand still
+    transactions.manager.lose(InvalidProducerEpochError("older"))
     cause = transactions.failure().__cause__
     assert isinstance(cause, TransactionExpiredError)
     assert "It was open for 60001 ms" in str(cause)
@@ -642,6 +644,6 @@ def test_a_gap_in_the_numbers_loses_the_transaction() -> None:
 def test_transactions_without_batches_are_a_mistake() -> None:
     rng = random.Random(1)
     settings = ChannelSettings(Metadata(), 30_000, lambda: BackoffTimer(100, 1_000, rng), rng)
-    manager = TransactionManager(TransactionOptions("app", TIMEOUT_MS, lambda _: {}), settings)
+    manager = TransactionManager(TransactionOptions("app", TIMEOUT_MS, lambda _: {}, lambda: 0), settings)
     with pytest.raises(IllegalStateError, match="attach"):
         _ = manager._attached
