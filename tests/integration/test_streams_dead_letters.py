@@ -75,6 +75,7 @@ def test_each_bad_record_gets_a_dead_letter(servers: str, guarantee: Any) -> Non
     writer.flush(30)
     with KafkaStreams(
         checking(source, results),
+        {"producer.message.max.bytes": 1_000_000},
         application_id=f"{source}-app",
         bootstrap_servers=servers,
         commit_interval_ms=100,

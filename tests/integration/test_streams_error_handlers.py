@@ -99,9 +99,12 @@ def too_large(cluster: EmbeddedCluster) -> None:
 
 
 def not_allowed(cluster: EmbeddedCluster) -> None:
-    cluster.create_topic("out")
-    faults = cluster.faults
-    faults.on(ApiKey.PRODUCE, answer(refused), when=lambda request: "out" in {each.name for each in request.topic_data})
+    out = cluster.create_topic("out")
+    cluster.faults.on(
+        ApiKey.PRODUCE,
+        answer(refused),
+        when=lambda request: any(each.name == "out" or each.topic_id == out.topic_id for each in request.topic_data),
+    )
 
 
 def refused(request: ProduceRequest) -> ProduceResponse:
@@ -110,6 +113,7 @@ def refused(request: ProduceRequest) -> ProduceResponse:
         responses=tuple(
             TopicProduceResponse(
                 name=topic.name,
+                topic_id=topic.topic_id,
                 partition_responses=tuple(
                     PartitionProduceResponse(index=each.index, error_code=code, base_offset=-1)
                     for each in topic.partition_data
@@ -124,8 +128,8 @@ def missing(_cluster: EmbeddedCluster) -> None: ...
 
 
 REFUSALS = [
-    (too_large, r"Message size too large\. Make records smaller, or allow larger ones: max.message.bytes of the topic"),
-    (not_allowed, r"Topic authorization failed\. Allow the application's user to write to out\."),
+    (too_large, r"Make records smaller, or allow larger ones: max.message.bytes of the topic"),
+    (not_allowed, r"Allow the application's user to write to out\."),
     (missing, r"Topic 'out' does not exist, but a sink writes to it\. Create out\."),
 ]
 

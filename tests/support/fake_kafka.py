@@ -13,7 +13,7 @@ from kafka_groups.errors import (
     TransactionFailedError,
 )
 from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatStatus, StreamsStatus
-from kafka_groups.records.interface import NOTHING, ListedRecords, PolledRecords, UnwrittenRecord
+from kafka_groups.records.interface import NOTHING, ListedRecords, LogChange, PolledRecords, UnwrittenRecord
 from kafka_groups.streams import GroupMembershipOperation, MemberTasks, TaskId, TasksAssigned, TasksLost, TasksRevoked
 from kafka_groups.streams.member.rules.known_group import asks_for_shutdown
 from kafka_groups.streams.member.rules.member_events import StatusesChanged, StreamsMembershipEvent
@@ -45,6 +45,7 @@ class FakeKafka:
         self.committed: dict[TopicPartition, OffsetAndMetadata] = {}
         self.leaderless: set[TopicPartition] = set()
         self.stable: dict[TopicPartition, int] = {}
+        self.changes: dict[TopicPartition, LogChange] = {}  # to tell, once
         self.refusal: Callable[[TopicPartition, LogEntry], KafkaGroupsError | None] = lambda _place, _entry: None
 
     def produce(self, topic: str, key: str, value: str, timestamp_ms: int = 0, partition: int = 0) -> None:
@@ -88,7 +89,12 @@ class FakeReader:
             self._told.pop(place, None)
 
     def poll(self, most: int) -> PolledRecords:
-        batches, ends, lost = {}, {}, []
+        batches, ends = {}, {}
+        changes = {
+            place: self._kafka.changes.pop(place) for place in self.positions.keys() & self._kafka.changes.keys()
+        }
+        lost = list(changes)
+        self.unassign(changes)
         for place in self.positions.keys() - self.paused:
             start, log = self.positions[place], self._kafka.logs[place]
             if start < self._kafka.begins[place]:
@@ -102,7 +108,7 @@ class FakeReader:
             if end == len(log) and self._told.get(place) != end:
                 ends[place] = self._told[place] = end
         self.unassign(lost)
-        return PolledRecords(batches, ends, tuple(lost)) if batches or ends or lost else NOTHING
+        return PolledRecords(batches, ends, tuple(lost), changes) if batches or ends or lost else NOTHING
 
 
 class FakePlane:

@@ -278,4 +278,5 @@ def offsets_of(task: OwnedTask) -> dict[TopicPartition, OffsetAndMetadata]:
 
 
 def _queues(task: OwnedTask) -> Iterable[PartitionQueue]:
-    return task.task.queues.values()
+    # An offset of a topic that was deleted says nothing about the one that has its name now, for which it would count.
+    return (queue for queue in task.task.queues.values() if not queue.is_former)

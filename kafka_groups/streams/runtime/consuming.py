@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.errors.texts import counted
 from kafka_groups.net.clock import Clock
-from kafka_groups.records.interface import NOTHING, DataPlane, PolledRecords
+from kafka_groups.records.interface import NOTHING, DataPlane, LogChange, PolledRecords
 from kafka_groups.streams.errors import StateFilesError
 from kafka_groups.streams.runtime.assigned import OwnedTask, TaskPhase, enter_status, noting_failure
 from kafka_groups.streams.runtime.settings import WorkerSettings
@@ -14,6 +14,7 @@ from kafka_groups.streams.runtime.start_offsets import OffsetResets, reset_offse
 from kafka_groups.streams.runtime.task_timeout import TaskTimeout
 from kafka_groups.streams.state.engine import EngineStatus
 from kafka_groups.streams.state.position import inputs_in
+from kafka_groups.streams.tasks.queues import PartitionQueue
 from kafka_groups.types import TopicPartition
 
 __all__ = ["Consuming"]
@@ -37,6 +38,7 @@ class Consuming:
         self._resume_at = settings.buffered_records * _RESUME_FACTOR
         self._readers: dict[TopicPartition, OwnedTask] = {}
         self._lost: dict[TopicPartition, TaskTimeout] = {}
+        self._changed: dict[TopicPartition, LogChange] = {}
         self._clock, self._timeout_ms = clock, settings.task_timeout_ms
         self._polls = TaskTimeout(clock, settings.task_timeout_ms)
 
@@ -67,6 +69,7 @@ class Consuming:
         places = [place for place, reader in self._readers.items() if reader is task]
         for place in places:
             self._lost.pop(place, None)
+            self._changed.pop(place, None)
             del self._readers[place]
         if places:
             await self._plane.unassign(places)
@@ -115,6 +118,19 @@ class Consuming:
         for place in polled.out_of_range:
             self._readers[place].paused.discard(place)
             self._lost[place] = TaskTimeout(self._clock, self._timeout_ms)
+        for place, change in polled.changes.items():
+            self._note_change(place, change)
+
+    def _note_change(self, place: TopicPartition, change: LogChange) -> None:
+        """Commit nothing of a log that is no more. What was read of it is processed before the task goes on."""
+        task = self._readers[place]
+        self._changed[place] = change
+        self._queue(place).is_former = True
+        task.read_to_end.discard(place)
+        task.committed.pop(place, None)  # so that nothing is purged by it either
+
+    def _queue(self, place: TopicPartition) -> PartitionQueue:
+        return self._readers[place].task.queues[place.topic, place.partition]
 
     async def resume_emptied(self) -> None:
         """Fetch again from partitions whose records have been processed."""
@@ -138,7 +154,7 @@ class Consuming:
 
     async def _begin_again(self, wall_ms: int) -> None:
         for place, outage in sorted(self._lost.items(), key=lambda each: each[0]):
-            if not outage.may_try:
+            if not outage.may_try or (place in self._changed and len(self._queue(place))):
                 continue
             try:
                 await self._begin_again_in(place, wall_ms)
@@ -148,6 +164,10 @@ class Consuming:
             del self._lost[place]
 
     async def _begin_again_in(self, place: TopicPartition, wall_ms: int) -> None:
+        if (change := self._changed.get(place)) is not None:
+            await self._begin_in_other_log(place, change, wall_ms)
+            del self._changed[place]
+            return
         task = self._readers[place]
         starts = await self._reset(task, [place], wall_ms)
         _log.warning(
@@ -158,6 +178,30 @@ class Consuming:
             starts[place],
         )
         await self._plane.assign(starts)
+
+    async def _begin_in_other_log(self, place: TopicPartition, change: LogChange, wall_ms: int) -> None:
+        task, queue = self._readers[place], self._queue(place)
+        if change.diverges_at is None:
+            start = (await self._reset(task, [place], wall_ms))[place]
+            _log.warning(
+                "The topic of %s was deleted and made again. Task %s had read the old one up to offset %d, and "
+                "continues at offset %d of the new one, by the rule of its source (offset_reset).",
+                place, task.task_id, change.position, start,
+            )  # fmt: skip
+        else:
+            # Java's consumer goes on there, too, if there is a rule for offsets that are out of range
+            # (SubscriptionState.maybeCompleteValidation). The rule itself would read the whole topic again, or skip
+            # records.
+            begin, _end = (await self._plane.bounds([place]))[place]
+            start = queue.position = max(change.diverges_at, begin)
+            _log.warning(
+                "%s has lost records that were read: its log was truncated. Task %s had read it up to offset %d, and "
+                "continues at offset %d, where the log is another one.",
+                place, task.task_id, change.position, start,
+            )  # fmt: skip
+        queue.is_former = False
+        task.is_dirty = True
+        await self._plane.assign({place: start})
 
     async def _reset(self, task: OwnedTask, places: list[TopicPartition], wall_ms: int) -> dict[TopicPartition, int]:
         starts = await reset_offsets(self._plane, self._resets, places, wall_ms)

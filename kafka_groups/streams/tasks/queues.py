@@ -54,6 +54,8 @@ class PartitionQueue:
         step: What to do with a record.
         time_ms: The highest timestamp so far, or -1.
         position: The offset after the last record that was processed or skipped.
+        is_former: Whether the records that wait, and the position, belong to a log that is no more. The position is not
+            to be committed.
         node: The name of its source node.
     """
 
@@ -72,6 +74,7 @@ class PartitionQueue:
         self.step = step
         self.time_ms = _NO_TIME
         self.position: int | None = None
+        self.is_former = False
         self._source = source
         self._added = 0
         self._waiting: deque[RecordRow] = deque()

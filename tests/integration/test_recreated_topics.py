@@ -1,0 +1,69 @@
+"""Topics that are deleted and made again while an application reads them, on our own engine and the embedded broker."""
+
+from typing import Literal
+
+import pytest
+from confluent_kafka import Consumer, TopicPartition
+
+from kafka_groups.streams import KafkaStreams, StreamsBuilder, StreamsState, Topology, serdes
+from kafka_groups.streams.workers.data_plane import DATA_PLANE
+from kafka_groups.testing import EmbeddedCluster
+from tests.integration.test_streams_applications import FAST
+from tests.support.conditions import wait_until
+
+pytestmark = pytest.mark.slow
+
+Guarantee = Literal["at_least_once", "exactly_once_v2"]
+GUARANTEES: tuple[Guarantee, ...] = ("at_least_once", "exactly_once_v2")
+
+
+def copying() -> Topology:
+    builder = StreamsBuilder()
+    builder.stream("in", key=serdes.string, value=serdes.string).to("out")
+    return builder.build()
+
+
+def application(cluster: EmbeddedCluster, topology: Topology, guarantee: Guarantee) -> KafkaStreams:
+    return KafkaStreams(
+        topology,
+        {DATA_PLANE: "engine"},
+        application_id="app",
+        bootstrap_servers=cluster.bootstrap_servers,
+        commit_interval_ms=100,
+        processing_guarantee=guarantee,
+    )
+
+
+def numbered(prefix: str, count: int) -> list[bytes]:
+    return [f"{prefix}{number}".encode() for number in range(count)]
+
+
+def written(cluster: EmbeddedCluster) -> list[bytes | None]:
+    return [each.value for each in cluster.records("out")]
+
+
+def committed(cluster: EmbeddedCluster) -> int:
+    """The offset that the group has for the source; below 0 if it has none."""
+    given = {"bootstrap.servers": cluster.bootstrap_servers, "group.id": "app"}
+    consumer = Consumer(given)
+    try:
+        (place,) = consumer.committed([TopicPartition("in", 0)], timeout=10)
+    finally:
+        consumer.close()
+    return int(place.offset)
+
+
+@pytest.mark.parametrize("guarantee", GUARANTEES)
+def test_a_source_that_was_made_again_is_read_whole(guarantee: Guarantee) -> None:
+    with EmbeddedCluster(settings=FAST) as cluster:
+        cluster.create_topic("in")
+        cluster.create_topic("out")
+        with application(cluster, copying(), guarantee) as app:
+            cluster.produce("in", numbered("old", 10), keys=[b"k"] * 10)
+            wait_until(lambda: committed(cluster) == 10, 60, lambda: written(cluster))
+            cluster.delete_topic("in")
+            cluster.create_topic("in")
+            cluster.produce("in", numbered("new", 30), keys=[b"k"] * 30)
+            wait_until(lambda: len(written(cluster)) >= 40, 60, lambda: (written(cluster), app.state, app.error))
+            wait_until(lambda: app.state is StreamsState.RUNNING, 60)
+        assert written(cluster) == [*numbered("old", 10), *numbered("new", 30)]
