@@ -78,6 +78,18 @@ class LogChange:
     position: int
     diverges_at: int | None = None
 
+    def described(self, partition: TopicPartition) -> str:
+        """Return a sentence about it."""
+        if self.diverges_at is None:
+            return (
+                f"The topic of {partition} was deleted and made again: offset {self.position}, up to which it was read,"
+                " belongs to the topic before."
+            )
+        return (
+            f"The log of {partition} was truncated: it was read up to offset {self.position}, and its leader has lost"
+            f" the records from offset {self.diverges_at} on (see unclean.leader.election.enable)."
+        )
+
 
 @frozen
 class PolledRecords:

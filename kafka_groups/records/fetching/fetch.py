@@ -329,14 +329,8 @@ class FetchManager:
             state.position = evolve(state.position, topic_id=topic_id)
         elif state.ending is None or not state.is_over:
             self._former.add(ours)
-            self._events.warn(
-                Area.RECORDS,
-                f"{state.partition} made again",
-                f"The topic of {state.partition} was deleted and made again. Nothing of the new one is read from offset"
-                f" {state.taken} on, which belongs to the one before.",
-            )
             # What was fetched of the topic before has no successor, and its offset must not be committed.
-            self._end(state, Ending(change=LogChange(state.taken)), is_dropped=True)
+            self._change(state, LogChange(state.taken))
 
     def _find_leader(self, state: ReadPartition, now_ms: int) -> None:
         """Look for the leader of a partition."""
@@ -436,18 +430,16 @@ class FetchManager:
     def _diverged(self, state: ReadPartition, data: PartitionData) -> None:
         found = data.diverging_epoch
         offset = state.position.divergence(found)
-        # What was fetched and not taken is dropped in silence. What was taken is data loss, which everybody should hear
-        # of.
+        # What was fetched and not taken is dropped in silence. What was taken is data loss: users have to hear of it.
         if offset >= state.taken:
             state.go_back(state.position.back_to(offset, found.epoch))
         else:
-            self._events.warn(
-                Area.RECORDS,
-                f"{state.partition} truncated",
-                f"The log of {state.partition} was truncated: records from offset {offset} up to {state.taken} were"
-                " read, and are not in it any more. Its leader has lost them (see unclean.leader.election.enable).",
-            )
-            self._end(state, Ending(change=LogChange(state.taken, offset)), is_dropped=True)
+            self._change(state, LogChange(state.taken, offset))
+
+    def _change(self, state: ReadPartition, change: LogChange) -> None:
+        """End a partition whose log is another one. Who polls it decides where to go on, and warns."""
+        self._events.note(Area.RECORDS, change.described(state.partition))
+        self._end(state, Ending(change=change), is_dropped=True)
 
     def _out_of_range(self, asked: _AskedPartition, now_ms: int) -> None:
         state = asked.state

@@ -224,6 +224,9 @@ class Restoration:
 
     def lost(self, polled: PolledRecords) -> list[OwnedTask]:
         """Return the tasks whose changelogs do not have the next record any more."""
+        for place, change in polled.changes.items():
+            if place in self._readers:
+                _log.warning("%s", change.described(place))
         return [self._readers[place] for place in polled.out_of_range if place in self._readers]
 
     def stop(self, task: OwnedTask, then: TaskRole | None) -> None:

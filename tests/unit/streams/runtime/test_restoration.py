@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from kafka_groups.errors import NetworkError, TopicAuthorizationFailedError
-from kafka_groups.records.interface import PolledRecords
+from kafka_groups.records.interface import LogChange, PolledRecords
 from kafka_groups.streams import MemberTasks, TasksRevoked
 from kafka_groups.streams.engines.shared_memory import SharedEngine
 from kafka_groups.streams.member.rules.task_offsets import TaskPosition
@@ -290,3 +290,20 @@ async def test_records_that_are_gathered_are_dropped_with_a_task_that_ends(loads
     process.clock.advance(500)
     await process.worker.turn()
     assert loads == [(2, 2)], "the new task begins at the beginning"
+
+
+async def test_a_changelog_that_is_another_one_is_told_and_the_task_begins_without_its_stores(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    process = await following("standby")
+    poll, news = process.plane.poll_restoring, [PolledRecords({}, {}, (LOGGED,), {LOGGED: LogChange(6, 4)})]
+
+    async def polled(most: int) -> PolledRecords:
+        return news.pop() if news else await poll(most)
+
+    process.plane.poll_restoring = polled  # type: ignore[method-assign]
+    process.kafka.logs[LOGGED] = process.kafka.logs[LOGGED][:2]
+    await process.turn_until(lambda: not news and TASK in process.worker.tasks and has_all(process))
+    assert "read up to offset 6, and its leader has lost the records from offset 4 on" in caplog.text
+    assert "changelogs of task 0_0" in caplog.text
+    assert rows(process) == 2
