@@ -225,6 +225,31 @@ def test_a_leader_that_dies_loses_nothing() -> None:
     run_simulated(scene, seed=1)
 
 
+@pytest.mark.parametrize("is_longer", [False, True])
+def test_a_log_that_lost_records_is_told_with_both_offsets_and_read_from_where_it_differs(is_longer: bool) -> None:
+    async def scene(simulation: Simulation) -> None:
+        async with RecordsWorld(simulation, brokers=3) as world, reader_of(world) as reader:
+            for at in range(10):
+                await world.produce([b"old%d" % at])
+            reader.assign({PLACE: 0})
+            await read(reader, 10)
+            world.cluster.elect_unclean_leader(TOPIC, 0, 2, end_offset=4)
+            new = [b"new%d" % at for at in range(20 if is_longer else 0)]
+            for value in new:
+                world.cluster.produce(TOPIC, [value])
+            polled = await reader.poll(100)
+            while not polled.out_of_range:
+                assert not polled.batches
+                await reader.wait(1_000)
+                polled = await reader.poll(100)
+            assert polled.changes == {PLACE: LogChange(10, diverges_at=4)}
+            reader.assign({PLACE: 4})
+            world.cluster.produce(TOPIC, [b"last"])
+            assert values((await read(reader, len(new) + 1))[PLACE]) == [*new, b"last"]
+
+    run_simulated(scene, seed=1)
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_lost_connections_lost_answers_and_moving_leaders_lose_nothing(seed: int) -> None:
     async def scene(simulation: Simulation) -> None:
