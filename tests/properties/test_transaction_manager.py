@@ -541,6 +541,7 @@ def test_random_runs(seed: int) -> None:
     random_run(seed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("defect", DEFECTS.values(), ids=DEFECTS.keys())
 def test_planted_defects_are_found(defect: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
     defect(monkeypatch)
