@@ -9,6 +9,7 @@ from functools import partial
 
 import pytest
 
+from kafka_groups.streams.workers import data_plane
 from tests.simulation.applications.counting import run_counting_world, run_counting_world_at_least_once
 from tests.simulation.applications.mutants import CAUGHT_BY, KEPT_MUTANTS, MUTANTS, SLOW_MUTANTS
 from tests.simulation.elsewhere import is_caught, run_elsewhere
@@ -20,6 +21,7 @@ _ALWAYS_STRUCK = ("late_append", "slow_load", "lost_producer_response")
 _OFTEN_STRUCK = ("process_killed", "process_stalled", "coordinator_moved", "leader_moved", "broken_connection")
 _SEEDS_FOR_OFTEN_ONES = 20
 _SEEDS_OF_CONTROL = range(500, 504)
+_ENGINE_SEEDS = range(600, 603)
 _MUTANT_SEEDS = range(413, 425)
 
 
@@ -43,6 +45,14 @@ def test_every_class_of_fault_struck(
     assert [name for name in _ALWAYS_STRUCK if not applications_struck[name]] == []
     if pytestconfig.getoption("--seeds") >= _SEEDS_FOR_OFTEN_ONES:
         assert [name for name in _OFTEN_STRUCK if not applications_struck[name]] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", _ENGINE_SEEDS)
+def test_committed_results_equal_a_computation_on_our_own_engine(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(data_plane, "DEFAULT_PLANE", data_plane.ENGINE)
+    report = run_counting_world(seed)
+    assert not report.violations, explained(report, "--application")
 
 
 @pytest.mark.slow

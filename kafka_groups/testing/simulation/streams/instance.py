@@ -5,9 +5,11 @@ import random
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from kafka_groups.errors import ApplicationShutdownError, OperationTimeoutError
+from kafka_groups.records.engine_plane import EnginePlane
+from kafka_groups.records.interface import DataPlane
 from kafka_groups.streams.engines.interface import TaskEngine
 from kafka_groups.streams.engines.questions import StoreQuestion, TaskAnswer
 from kafka_groups.streams.member.aio import AsyncStreamsGroupMember
@@ -164,7 +166,7 @@ class Instance:
         except OperationTimeoutError as error:
             self.deployment.world.note("closed without a last commit", str(error))
 
-    def _assembled(self, process_id: str, number: int) -> tuple[StreamsWorker, WirePlane]:
+    def _assembled(self, process_id: str, number: int) -> tuple[StreamsWorker, DataPlane]:
         application, world = self.deployment.configured(), self.deployment.world
         config, settings = application.config, application.settings
         made: list[StreamsWorker] = []
@@ -180,21 +182,32 @@ class Instance:
             task_offsets=positions,
             environment=world.environment(),
         )
-        plane = WirePlane(self._plane_options(application, application.transactional_id(process_id, number)))
+        plane = self._plane(application, application.transactional_id(process_id, number))
         worker = StreamsWorker(settings, plane, AsyncMembership(member), world.clock, KeptEngines(self.disk, number))
         made.append(worker)
         return worker, plane
 
-    def _plane_options(self, application: ConfiguredApplication, transactional_id: str) -> PlaneOptions:
-        world = self.deployment.world
-        return PlaneOptions(
-            bootstrap_servers=world.cluster.bootstrap_servers,
-            environment=world.environment,
-            partitions=lambda topic: partitions_in(world, topic),
-            transactional_id=transactional_id if application.config.is_exactly_once else None,
-            reads_committed=application.config.isolation_level == "read_committed",
-            transaction_timeout_ms=application.transaction_timeout_ms,
+    def _plane(self, application: ConfiguredApplication, transactional_id: str) -> DataPlane:
+        """Return the plane that the application has, or one that stands for librdkafka's."""
+        world, is_exactly_once = self.deployment.world, application.config.is_exactly_once
+        own_id = transactional_id if is_exactly_once else None
+        if application.engine_plane is not None:
+            config = evolve(application.engine_plane, transactional_id=own_id)
+            return EnginePlane(config, world.environment(), lambda: _partition_counts(world))
+        return WirePlane(
+            PlaneOptions(
+                bootstrap_servers=world.cluster.bootstrap_servers,
+                environment=world.environment,
+                partitions=lambda topic: partitions_in(world, topic),
+                transactional_id=own_id,
+                reads_committed=application.config.isolation_level == "read_committed",
+                transaction_timeout_ms=application.transaction_timeout_ms,
+            )
         )
+
+
+def _partition_counts(world: SimulatedWorld) -> Mapping[str, int]:
+    return {topic.name: topic.num_partitions for topic in world.cluster.metadata.topics()}
 
 
 def partitions_in(world: SimulatedWorld, topic: str) -> int | None:

@@ -118,7 +118,7 @@ async def test_a_truncated_log_is_read_on_from_where_it_is_another_one(caplog: p
     )
 
 
-async def test_a_task_that_ends_forgets_that_its_log_is_another_one() -> None:
+async def test_a_task_that_ends_forgets_that_its_log_is_another_one(caplog: pytest.LogCaptureFixture) -> None:
     scene = Committed("a")
     await scene.process.worker.start()
     await scene.run_until("a")
@@ -132,3 +132,8 @@ async def test_a_task_that_ends_forgets_that_its_log_is_another_one() -> None:
     scene.process.member.assign("0_0")
     del scene.kafka.committed[INPUT]
     await scene.run_until("a", "c")
+    scene.kafka.begins[INPUT] = 2
+    scene.produce("lost", "d")
+    await scene.run_until("a", "c", "d")
+    assert "does not have the next offset any more" in caplog.text
+    assert "was deleted and made again" not in caplog.text
