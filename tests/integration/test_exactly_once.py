@@ -23,6 +23,7 @@ from kafka_groups.streams import (
     Topology,
     serdes,
 )
+from kafka_groups.streams.workers import data_plane
 from kafka_groups.testing import FAST_SETTINGS, EmbeddedCluster
 from kafka_groups.testing.simulation.checks.visible import visible_records
 from tests.integration.test_streams_error_handlers import not_allowed
@@ -154,7 +155,7 @@ async def test_a_record_that_the_broker_refuses_goes_to_the_handler(cluster: Emb
         processing_guarantee="exactly_once_v2",
         production_exception_handler=lambda *_: ErrorResponse.DEAD_LETTER,
         errors_dead_letter_queue_topic_name="letters",
-        producer={"linger.ms": 0, "batch.num.messages": 1},
+        producer={"linger.ms": 0, "batch.size": 1},
     )
     async with app:
         await app.wait_until_running(WAIT_S)
@@ -186,13 +187,15 @@ async def test_a_right_that_is_missing_ends_the_application(cluster: EmbeddedClu
 
     await until(state, lambda it: it is StreamsState.ERROR, WAIT_S)
     assert isinstance(app.error, StreamsError)
-    assert re.search(r"Topic authorization failed\. Allow the application's user to write to out\.", str(app.error))
+    assert re.search(r"Allow the application's user to write to out\.", str(app.error))
     await app.close()
 
 
 @pytest.mark.slow
 async def test_code_that_takes_longer_than_a_transaction_may_ends_the_application(cluster: EmbeddedCluster) -> None:
     """Each record takes until the coordinator has aborted the transaction that has its first result."""
+    if data_plane.DEFAULT_PLANE == data_plane.ENGINE:
+        pytest.skip("on our own engine nothing is sent while code runs, so it has no transaction that could end")
     cluster.produce("in", ["a"])
 
     aborted = [0]
@@ -238,8 +241,8 @@ def no_producer(code: ErrorCode) -> Action:
 @pytest.mark.parametrize(
     ("code", "said"),
     [
-        (ErrorCode.CONCURRENT_TRANSACTIONS, "The producer cannot begin yet"),
-        (ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "Transactional Id authorization failed"),
+        (ErrorCode.CONCURRENT_TRANSACTIONS, "The producer cannot begin yet|the transaction of an earlier producer"),
+        (ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "Transactional Id auth.* failed|may not use the transact"),
     ],
 )
 async def test_a_coordinator_that_lets_no_producer_begin_ends_the_application(
@@ -254,7 +257,7 @@ async def test_a_coordinator_that_lets_no_producer_begin_ends_the_application(
         return app.state
 
     await until(state, lambda it: it is StreamsState.ERROR, WAIT_S)
-    assert said in str(app.error)
+    assert re.search(said, str(app.error))
     await app.close()
 
 

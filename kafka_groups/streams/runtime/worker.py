@@ -313,13 +313,21 @@ class StreamsWorker:
             _log.warning(sentences(text_of(error), "The records since the last commit will be processed again"))
 
     async def _is_prepared(self) -> bool:
+        """Return whether the producer may write.
+
+        Raises:
+            TransactionFailedError: The transaction of the tasks that run is lost.
+        """
         if not self._preparing.may_try:
             return False
         try:
             await self._plane.prepare()
         except KafkaGroupsError as error:
-            # A producer that was fenced or failed cannot be used again. The next attempt begins with another one.
+            # A producer that was fenced or failed cannot be used again. The next attempt begins with another one. If
+            # records of running tasks are in its transaction, these have to begin again, too.
             if isinstance(error, TransactionFailedError):
+                if self._has_running:
+                    raise
                 await self._plane.renew()
             self._preparing.note("The producer cannot begin yet", error)
             return False

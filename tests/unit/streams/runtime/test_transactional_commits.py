@@ -211,6 +211,25 @@ async def test_a_restored_task_waits_for_the_next_producer() -> None:
     assert results(kafka) == {**once_each(), **shouted}
 
 
+async def test_a_producer_that_is_found_lost_when_another_task_begins_ends_the_work_of_the_others() -> None:
+    """The records of a running task are in the transaction: it must not go on with a producer that is not prepared."""
+    kafka = brokers(2)
+    for number, word in enumerate(WORDS):
+        kafka.produce("words", word, word, number)
+        kafka.produce("words", word + "!", word, number, partition=1)
+    made, plane = failing_process(kafka)
+    await made.worker.start()
+    await made.turn_until(lambda: made.has_committed(3))
+    made.member.assign("0_1")
+    plane.unprepared = (TransactionFailedError("fenced"),)
+    await made.turn_until(lambda: not plane.unprepared)
+    assert not any(task.is_running for task in made.worker.tasks.values())
+    await made.turn_until(lambda: made.has_committed(len(WORDS), TopicPartition("words", 1)))
+    await made.turn_until(lambda: made.has_committed(len(WORDS)))
+    shouted = {f"{word}!": counts for word, counts in once_each().items()}
+    assert results(kafka) == {**once_each(), **shouted}
+
+
 async def test_a_commit_without_answer_is_repeated_before_anything_else() -> None:
     kafka = written()
     made, plane = failing_process(kafka)
