@@ -21,6 +21,9 @@ from kafka_groups.records.producing.sequences import SequenceNumbers, overlap
 
 __all__ = ["PartitionBatches", "SentBatch"]
 
+_MOST_FOLLOWERS = 4
+"""A broker remembers the last five batches of a producer. An older one that is sent again is out of order."""
+
 
 @define(eq=False)
 class SentBatch:
@@ -33,6 +36,7 @@ class SentBatch:
         was_first: Whether all batches before it were confirmed when it was sent last.
         is_probe: Whether it was sent last with numbers that the broker may not expect, to learn whether it was written.
         in_doubt: Whether an earlier attempt may have written it.
+        followers: How many batches were sent for the first time after it.
     """
 
     batch: ProducerBatch
@@ -41,6 +45,7 @@ class SentBatch:
     was_first: bool = False
     is_probe: bool = False
     in_doubt: bool = False
+    followers: int = 0
 
 
 @define(eq=False)
@@ -112,11 +117,13 @@ class PartitionBatches:
         if not self.sent:
             return producer != NO_PRODUCER
         # Until its first batch is confirmed, a broker takes any number of a producer: the second batch would be taken
-        # without the first one. And a broker remembers five batches, so none follows one whose numbers are a question
-        # about an earlier attempt (a probe): more than four later batches may have been written since.
+        # without the first one. And a broker remembers five batches, so no more than four follow one without an answer,
+        # and none one whose numbers are a question about an earlier attempt (a probe). Behind more of them, it would
+        # look as if it had not been written.
         room = most if self.numbers.last_confirmed is not None else 1
         return len(self.sent) < room and all(
-            each.is_in_flight and each.node_id == node_id and not each.is_probe for each in self.sent
+            each.is_in_flight and each.node_id == node_id and not each.is_probe and each.followers < _MOST_FOLLOWERS
+            for each in self.sent
         )
 
     def _has_numbers(self, first: SentBatch) -> bool:
@@ -149,6 +156,8 @@ class PartitionBatches:
         # Numbers of another epoch begin when no batch of the old one is left, because the broker would refuse those.
         if not self.sent and producer != self.numbers.producer:
             self.numbers.begin(producer)
+        for each in self.sent:
+            each.followers += 1
         new = SentBatch(self.waiting.popleft(), was_first=not self.sent)
         self._encode(new.batch, self._next_number())
         self.sent.append(new)

@@ -175,6 +175,19 @@ def test_batches_in_doubt_are_asked_about_before_a_new_epoch() -> None:
     assert bench.batches.begin_epoch(NEXT) == 0
 
 
+def test_at_most_four_batches_follow_one_without_an_answer() -> None:
+    """A broker remembers five. Behind more, one that was written looks as if it had not been."""
+    bench = Bench(*[1] * 8)
+    first, second, third = bench.send(), bench.send(), bench.send()
+    bench.batches.fail(first, in_doubt=True)
+    assert bench.send() is first
+    bench.batches.confirm(second)
+    bench.batches.confirm(third)
+    assert len(bench.send_all()) == 2
+    bench.batches.confirm(first)
+    assert len(bench.send_all()) == 3
+
+
 def test_nothing_new_is_sent_behind_a_batch_whose_numbers_are_a_question() -> None:
     bench = Bench(1, 1, 1)
     first, second = bench.send(), bench.send()
