@@ -34,6 +34,7 @@ def several_first_batches_of_an_epoch(patch: Patch) -> None:
 
 def six_batches_in_flight(patch: Patch) -> None:
     original = PartitionBatches.next_batch
+    patch.setattr("kafka_groups.records.producing.partition_batches._MOST_FOLLOWERS", 5)
     patch.setattr(PartitionBatches, "next_batch", lambda self, producer, node, most: original(self, producer, node, 6))
     patch.setattr("tests.support.producing.producer_world.ProduceSettings", partial(ProduceSettings, max_in_flight=6))
 
