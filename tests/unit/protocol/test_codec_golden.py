@@ -24,6 +24,7 @@ from tests.recording.golden_streams_groups import FILE as STREAMS_GROUPS
 from tests.recording.group_messages import FILE as GROUP_MESSAGES
 from tests.recording.java_application_assignors import GOLDEN as APPLICATION_ASSIGNORS
 from tests.recording.java_commit_metadata import GOLDEN as COMMIT_METADATA
+from tests.recording.java_key_hashes import GOLDEN as KEY_HASHES
 from tests.recording.java_producer_batches import GOLDEN as PRODUCER_BATCHES
 from tests.recording.java_serdes import GOLDEN as SERDES
 from tests.recording.java_streams_metrics import GOLDEN as STREAMS_METRICS
@@ -77,6 +78,7 @@ def test_three_clients_were_captured_and_files_and_manifest_agree() -> None:
         STREAMS_METRICS,
         APPLICATION_ASSIGNORS,
         PRODUCER_BATCHES,
+        KEY_HASHES,
         *(frame.path for frame in FRAMES),
     }
 
