@@ -4,7 +4,7 @@ librdkafka cannot write the time 0, so its plane writes 1 ms. Records without a 
 must be equal: keys, values, times, headers and the order in each partition, in sinks and in internal topics.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
 
 import pytest
@@ -36,6 +36,9 @@ at_once = over_tcp_with({
 })  # fmt: skip
 guarantees = pytest.mark.parametrize("guarantee", GUARANTEES)
 HOUR_MS = 3_600_000
+KEPT = {"retention.ms": "-1"}
+"""For changelogs of windows: a real Kafka deletes records that are older than the windows' retention."""
+
 START_MS = 1_700_000_000_000 // HOUR_MS * HOUR_MS
 
 
@@ -52,9 +55,11 @@ def as_librdkafka_writes(log: Log) -> Log:
     return [[(key, value, time_ms or 1, headers) for key, value, time_ms, headers in rows] for rows in log]
 
 
-async def assert_equal(target: Target, program: Program, guarantee: Guarantee) -> dict[str, Log]:
+async def assert_equal(
+    target: Target, program: Program, guarantee: Guarantee, names: Mapping[str, Names] | None = None
+) -> dict[str, Log]:
     """Run a program on both planes, and compare all topics. Return those of our own engine."""
-    found = await on_both_planes(target, program, guarantee)
+    found = await on_both_planes(target, program, guarantee, names)
     for name, count in program.totals.items():
         assert sum(map(len, found[ENGINE][name])) == count, name
         assert found[LIBRDKAFKA][name] == as_librdkafka_writes(found[ENGINE][name]), name
@@ -93,7 +98,7 @@ async def test_unique_keys(target: Target, guarantee: Guarantee) -> None:
 def counting(builder: StreamsBuilder, names: Names) -> None:
     read = builder.stream(names.input("in"), key=serdes.string, value=serdes.string)
     windows = TimeWindows(timedelta(minutes=30), grace=timedelta(hours=1))
-    counts = read.group_by_key().windowed_by(windows).count(store="counts")
+    counts = read.group_by_key().windowed_by(windows).count(store="counts", changelog=KEPT)
     counts.to_stream().to(
         names.output("out"), key=serdes.time_windowed(serdes.string, timedelta(minutes=30)), value=serdes.int64
     )
@@ -202,7 +207,7 @@ def copying_and_counting(builder: StreamsBuilder, names: Names) -> None:
     read = builder.stream(names.input("in"), key=serdes.string, value=serdes.string).repartition(name="again")
     read.to(names.output("copies"))
     windows = TimeWindows(timedelta(minutes=30), grace=timedelta(hours=1))
-    counts = read.group_by_key().windowed_by(windows).count(store="counts").to_stream()
+    counts = read.group_by_key().windowed_by(windows).count(store="counts", changelog=KEPT).to_stream()
     counts.to(names.output("out"), key=serdes.time_windowed(serdes.string, timedelta(minutes=30)), value=serdes.int64)
 
 
