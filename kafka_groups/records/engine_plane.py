@@ -88,7 +88,9 @@ class EnginePlane(DataPlane):
         if config.transactional_id is None:
             self._writer = EngineWriter(client, self._counts.of, rng, settings)
         else:
-            transaction = TransactionSettings(config.transactional_id, config.producer.transaction_timeout_ms)
+            transaction = TransactionSettings(
+                config.transactional_id, config.producer.transaction_timeout_ms, self._sources.topic_id
+            )
             self._transactions = TransactionalEngineWriter(client, self._counts.of, rng, transaction, settings)
             self._writer = self._transactions
         self.write = self._writer.write  # type: ignore[method-assign] # called for each record
@@ -216,7 +218,8 @@ class EnginePlane(DataPlane):
     ) -> None:
         if self._transactions is None:
             raise IllegalStateError(f"{self!r} has no transactions.")
-        await self._transactions.commit(offsets, read_group_metadata(group_metadata), _ASKING_MS)
+        who = read_group_metadata(group_metadata)
+        await self._transactions.commit(offsets, who, _ASKING_MS, self._sources.topic_ids(offsets))
 
     @override
     async def renew(self) -> None:

@@ -1,6 +1,7 @@
 """A reader of partitions on a worker's event loop: what waits around the rules of fetching."""
 
 from collections.abc import Iterable, Mapping
+from uuid import UUID
 
 from kafka_groups.client.event_loop import loop_pass
 from kafka_groups.records.client import RecordsClient
@@ -38,6 +39,14 @@ class RecordReader:
     def assigned(self) -> frozenset[TopicPartition]:
         """The partitions that are read."""
         return self._manager.assigned
+
+    def topic_id(self, topic: str) -> UUID | None:
+        """Return the id that a topic has now, or None while that is not known."""
+        return self._manager.topic_id(topic)
+
+    def topic_ids(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, UUID]:
+        """Return the ids of the topics that partitions are read from, as far as they are read and known."""
+        return self._manager.topic_ids(partitions)
 
     @property
     def has_news(self) -> bool:

@@ -3,6 +3,8 @@
 import logging
 import random
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from uuid import UUID
 
 from attrs import evolve, frozen
 from typing_extensions import override
@@ -19,6 +21,7 @@ __all__ = ["TransactionSettings", "TransactionalEngineWriter"]
 
 _log = logging.getLogger(__name__)
 
+_NO_IDS: Mapping[TopicPartition, UUID] = MappingProxyType({})
 _ABORT_MS = 1_000
 """The longest wait for the end of a transaction that is dropped. The next producer, or its timeout, ends it, too."""
 
@@ -30,10 +33,13 @@ class TransactionSettings:
     Attributes:
         transactional_id: The id. A writer with the same one that is older is fenced.
         timeout_ms: When the coordinator aborts a transaction that does not end (`transaction.timeout.ms`).
+        topic_id: Returns the id that a topic has now, or None while that is not known. By default, the client's
+            metadata tell it.
     """
 
     transactional_id: str
     timeout_ms: int
+    topic_id: Callable[[str], UUID | None] | None = None
 
 
 class TransactionalEngineWriter(EngineWriter):
@@ -68,6 +74,7 @@ class TransactionalEngineWriter(EngineWriter):
                 transaction.timeout_ms,
                 client.features_of,
                 client.steady_clock.now_ms,
+                transaction.topic_id or client.metadata.id_of,
                 requests.principal,
             ),
             ChannelSettings(client.metadata, requests.request_timeout_ms, client.backoff, rng),
@@ -106,7 +113,12 @@ class TransactionalEngineWriter(EngineWriter):
                 " may not be available, or still end the transaction of an earlier producer."
             )
 
-    def send_offsets(self, offsets: Mapping[TopicPartition, OffsetAndMetadata], who: GroupMetadata) -> None:
+    def send_offsets(
+        self,
+        offsets: Mapping[TopicPartition, OffsetAndMetadata],
+        who: GroupMetadata,
+        topic_ids: Mapping[TopicPartition, UUID] = _NO_IDS,
+    ) -> None:
         """Send offsets of a group with the transaction. Call it before `flush`, so that both are under way at once.
 
         It does not wait: `commit` does.
@@ -114,8 +126,9 @@ class TransactionalEngineWriter(EngineWriter):
         Args:
             offsets: For each partition the offset of the next record to process.
             who: The group, and the member with its present epoch.
+            topic_ids: The ids of the topics that the offsets are from, as far as they are known.
         """
-        self._transactions.send_offsets(offsets, who)
+        self._transactions.send_offsets(offsets, who, topic_ids)
 
     @override
     async def flush(self, timeout_ms: int) -> None:
@@ -132,7 +145,11 @@ class TransactionalEngineWriter(EngineWriter):
             self._transactions.check()  # which says more than that records are not confirmed
 
     async def commit(
-        self, offsets: Mapping[TopicPartition, OffsetAndMetadata], who: GroupMetadata, timeout_ms: int
+        self,
+        offsets: Mapping[TopicPartition, OffsetAndMetadata],
+        who: GroupMetadata,
+        timeout_ms: int,
+        topic_ids: Mapping[TopicPartition, UUID] = _NO_IDS,
     ) -> None:
         """Commit the records together with offsets of a group: all of them or none.
 
@@ -141,15 +158,17 @@ class TransactionalEngineWriter(EngineWriter):
                 again.
             who: The group, and the member with its present epoch.
             timeout_ms: The longest wait.
+            topic_ids: The ids of the topics that the offsets are from, as far as they are known.
 
         Raises:
             OperationTimeoutError: The coordinators did not answer in time. Call it again with the same offsets.
-            TransactionFailedError: The transaction is lost. Call `renew`.
+            TransactionFailedError: The transaction is lost, for example because a topic of the offsets was deleted.
+                Call `renew`.
             KafkaGroupsError: The brokers do not allow it.
         """
         transactions = self._transactions
         transactions.check()
-        transactions.send_offsets(offsets, who)
+        transactions.send_offsets(offsets, who, topic_ids)
         transactions.commit()
         await self._wait_while(lambda: transactions.is_committing, timeout_ms)
         transactions.check()

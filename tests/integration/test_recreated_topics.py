@@ -5,6 +5,9 @@ from typing import Literal
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
+from kafka_groups.broker.faults import DROP_CONNECTION
+from kafka_groups.protocol.apis import ApiKey
+from kafka_groups.protocol.messages.end_txn import EndTxnRequest
 from kafka_groups.streams import KafkaStreams, StreamsBuilder, StreamsState, Topology, serdes
 from kafka_groups.streams.workers.data_plane import DATA_PLANE
 from kafka_groups.testing import EmbeddedCluster
@@ -51,6 +54,44 @@ def committed(cluster: EmbeddedCluster) -> int:
     finally:
         consumer.close()
     return int(place.offset)
+
+
+@pytest.mark.parametrize("is_made_at_once", [True, False])
+def test_a_source_that_was_made_again_during_a_commit_is_read_whole(is_made_at_once: bool) -> None:
+    is_away, ends = False, list[EndTxnRequest]()
+
+    def note(request: EndTxnRequest) -> bool:
+        ends.append(request)
+        return False
+
+    with EmbeddedCluster(settings=FAST) as cluster:
+        cluster.faults.on(ApiKey.END_TXN, DROP_CONNECTION, when=note)
+        commits = cluster.faults.on(ApiKey.TXN_OFFSET_COMMIT, DROP_CONNECTION, when=lambda _: is_away)
+        cluster.create_topic("in")
+        cluster.create_topic("out")
+        with application(cluster, copying(), "exactly_once_v2") as app:
+            cluster.produce("in", numbered("old", 10), keys=[b"k"] * 10)
+            wait_until(lambda: committed(cluster) == 10, 60, lambda: written(cluster))
+            is_away = True
+            cluster.produce("in", numbered("lost", 10), keys=[b"k"] * 10)
+            wait_until(lambda: commits.hits > 0, 60)
+            ends.clear()
+            cluster.delete_topic("in")
+            if not is_made_at_once:
+                is_away = False
+                wait_until(lambda: bool(ends), 60)
+            cluster.create_topic("in")
+            cluster.produce("in", numbered("new", 30), keys=[b"k"] * 30)
+            is_away = False
+            wait_until(
+                lambda: written(cluster)[-1:] == [b"new29"], 60, lambda: (written(cluster), app.state, app.error)
+            )
+            wait_until(lambda: committed(cluster) == 30, 60)
+            assert app.error is None
+            # A task that begins at the old offset in the new topic would skip records.
+            assert not ends[0].committed
+        new = [each for each in written(cluster) if each is not None and each.startswith(b"new")]
+        assert new[-30:] == numbered("new", 30)
 
 
 @pytest.mark.parametrize("guarantee", GUARANTEES)

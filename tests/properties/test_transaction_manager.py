@@ -147,7 +147,7 @@ class World:
 
     def start(self) -> None:
         """A process begins."""
-        options = TransactionOptions("app", TIMEOUT_MS, self.features, lambda: self.now_ms)
+        options = TransactionOptions("app", TIMEOUT_MS, self.features, lambda: self.now_ms, lambda _: None)
         self.manager = TransactionManager(options, SETTINGS)
         self.batches = Batches(self.manager)
         self.batches.attach()

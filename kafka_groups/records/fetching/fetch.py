@@ -140,7 +140,7 @@ class FetchManager:
         """Read more partitions, or assigned ones from another offset on."""
         for place, offset in starts.items():
             self._forget(place)
-            position = FetchPosition(offset, self._known_id(place.topic))
+            position = FetchPosition(offset, self.topic_id(place.topic))
             size = PartitionSize(self._options.limits.max_partition_bytes)
             self._partitions[place] = ReadPartition(place, position, size, self._backoff(), offset)
 
@@ -305,7 +305,15 @@ class FetchManager:
 
     # ---------------------------------------------------------------------------------------- metadata
 
-    def _known_id(self, topic: str) -> UUID | None:
+    def topic_ids(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, UUID]:
+        """Return the ids of the topics that partitions are read from, as far as they are read and known.
+
+        They may have been replaced since: `take` tells it.
+        """
+        read = {place: self._partitions[place] for place in partitions if place in self._partitions}
+        return {place: topic_id for place, state in read.items() if (topic_id := state.position.topic_id) is not None}
+
+    def topic_id(self, topic: str) -> UUID | None:
         """Return the id of a topic. One that was replaced is told by brokers that lag behind: it does not count."""
         topic_id = self._metadata.id_of(topic)
         return None if topic_id in self._former else topic_id
@@ -322,7 +330,7 @@ class FetchManager:
                 state.retry.succeeded()
 
     def _look_at_id(self, state: ReadPartition) -> None:
-        topic_id, ours = self._known_id(state.partition.topic), state.position.topic_id
+        topic_id, ours = self.topic_id(state.partition.topic), state.position.topic_id
         if topic_id is None or topic_id == ours:
             return
         if ours is None:

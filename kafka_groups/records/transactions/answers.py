@@ -64,7 +64,13 @@ _OF_APIS: Mapping[ApiKey, Mapping[ErrorCode, AnswerMeaning]] = MappingProxyType(
     ApiKey.ADD_OFFSETS_TO_TXN: {},
     # A worker reads its sources, so without the right to do that it cannot continue. A sink's topic may be chosen for
     # each record: AddPartitionsToTxn loses the transaction only.
-    ApiKey.TXN_OFFSET_COMMIT: {_C.TOPIC_AUTHORIZATION_FAILED: _M.FINAL},
+    ApiKey.TXN_OFFSET_COMMIT: {
+        _C.TOPIC_AUTHORIZATION_FAILED: _M.FINAL,
+        # Java repeats these two, so the topic that has the name next may get the offset. The group's coordinator knew
+        # the topic when it assigned it: it was deleted, and the offset must not be sent again.
+        _C.UNKNOWN_TOPIC_OR_PARTITION: _M.LOST,
+        _C.UNKNOWN_TOPIC_ID: _M.LOST,
+    },
     ApiKey.END_TXN: {},
 })  # fmt: skip
 

@@ -4,8 +4,10 @@ From level 2 of the feature `transaction.version` on (v2), a transaction begins 
 or its offsets, and each end raises the epoch. Up to level 1 (v1), partitions and offsets are added first.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 from typing import Final
+from uuid import UUID
 
 from attrs import frozen
 
@@ -18,6 +20,7 @@ from kafka_groups.errors import (
     KafkaGroupsError,
     ProducerFencedError,
     TransactionFailedError,
+    UnknownTopicOrPartitionError,
 )
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.error_codes import ErrorCode
@@ -26,7 +29,7 @@ from kafka_groups.protocol.messages.add_partitions_to_txn import FIRST_OF_BROKER
 from kafka_groups.protocol.messages.end_txn import FIRST_WITH_NEW_EPOCHS, EndTxnRequest, EndTxnResponse
 from kafka_groups.protocol.messages.find_coordinator import CoordinatorType
 from kafka_groups.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
-from kafka_groups.protocol.messages.txn_offset_commit import FIRST_THAT_ADDS
+from kafka_groups.protocol.messages.txn_offset_commit import FIRST_THAT_ADDS, FIRST_WITH_TOPIC_IDS
 from kafka_groups.records.producing.producer_ids import NO_PRODUCER, ProducerIdAndEpoch
 from kafka_groups.records.transactions.answers import Answered, AnswerMeaning, gravest, meaning_of
 from kafka_groups.records.transactions.coordinator_channel import (
@@ -50,6 +53,7 @@ __all__ = ["BatchesOfTransaction", "TransactionManager", "TransactionOptions"]
 _FEATURE: Final = "transaction.version"
 _FIRST_OF_V2: Final = 2
 _NEWEST_PRODUCE_OF_V1: Final = 11
+_NO_IDS: Mapping[TopicPartition, UUID] = MappingProxyType({})
 
 _E, _S = WriterEvent, WriterState
 
@@ -64,6 +68,7 @@ class TransactionOptions:
         features: Returns the finalized features that a broker has told at its newest connection, by node id.
         steady_ms: Returns the time as it passes for coordinators: also while a user's function blocks the event loop,
             in milliseconds.
+        topic_id: Returns the id that a topic has now, or None while that is not known.
         principal: Who is not allowed to do something, for messages.
     """
 
@@ -71,6 +76,7 @@ class TransactionOptions:
     timeout_ms: int
     features: Callable[[int], Mapping[str, int]]
     steady_ms: Callable[[], int]
+    topic_id: Callable[[str], UUID | None]
     principal: str = "The client's user"
 
 
@@ -215,12 +221,21 @@ class TransactionManager:
         """Begin to ask for an id, which fences older producers. Without effect if there is one."""
         self._step(_E.PREPARE)
 
-    def send_offsets(self, offsets: Mapping[TopicPartition, OffsetAndMetadata], who: GroupMetadata) -> None:
+    def send_offsets(
+        self,
+        offsets: Mapping[TopicPartition, OffsetAndMetadata],
+        who: GroupMetadata,
+        topic_ids: Mapping[TopicPartition, UUID] = _NO_IDS,
+    ) -> None:
         """Add offsets of a group to the transaction, and send them at once. Repeat it without harm.
+
+        The transaction is lost if the topic of an offset is deleted: the offset must not count for the next topic of
+        that name.
 
         Args:
             offsets: For each partition the offset of the next record to process.
             who: The group, and the member with its present epoch.
+            topic_ids: The ids of the topics that the offsets are from. One that is not known is not checked.
 
         Raises:
             IllegalStateError: The producer is not prepared, or the transaction is being committed with other offsets.
@@ -230,7 +245,7 @@ class TransactionManager:
         if self.state is WriterState.COMMITTING and not self._offsets.has(offsets):
             raise IllegalStateError("The transaction is being committed with other offsets. Commit it with the same.")
         self._begin()
-        self._offsets.give(offsets, who)
+        self._offsets.give(offsets, who, topic_ids)
         if self._group is None or self._group.key != who.group_id:
             self._group = CoordinatorChannel(who.group_id, CoordinatorType.GROUP, self._settings)
 
@@ -267,6 +282,7 @@ class TransactionManager:
     def poll(self, now_ms: int) -> PollResult:
         """Return what to send now, and when to ask again."""
         self._read_level()
+        self._look_at_topics()
         results = [self._coordinator.poll(self._due(), now_ms)]
         if self._group is not None:
             results.append(self._group.poll(self._due_offsets(), now_ms))
@@ -297,6 +313,19 @@ class TransactionManager:
         if features:  # otherwise there was no connection yet
             self._is_v2 = features.get(_FEATURE, 0) >= _FIRST_OF_V2
 
+    def _look_at_topics(self) -> None:
+        """Lose the transaction if one of its offsets is from a topic that was deleted and made again."""
+        if self.state not in (WriterState.OPEN, WriterState.COMMITTING):
+            return
+        place = self._offsets.former(self._options.topic_id)
+        if place is not None:
+            self._lose(
+                UnknownTopicOrPartitionError(
+                    f"The topic of {place} was deleted and made again while the transaction was open, so its offset has"
+                    " no meaning any more."
+                )
+            )
+
     # -------------------------------------------------------------------------------- what is sent next
 
     def _due(self) -> TransactionRequest | None:
@@ -318,11 +347,17 @@ class TransactionManager:
             return None
         return TransactionRequest(
             ApiKey.TXN_OFFSET_COMMIT,
-            committing_offsets(self.transactional_id, self._producer, missing, who),
+            committing_offsets(self.transactional_id, self._producer, missing, who, self._offsets.topic_ids),
             lambda answer, now_ms: self._stored(missing, answer, now_ms),
-            # Version 6 has ids of topics, which are not known here.
-            FIRST_THAT_ADDS if self._is_v2 else FIRST_THAT_ADDS - 1,
+            self._newest_of_offsets(missing),
         )
+
+    def _newest_of_offsets(self, offsets: Iterable[TopicPartition]) -> int:
+        """Return the newest version of TxnOffsetCommit to use."""
+        if not self._is_v2:
+            return FIRST_THAT_ADDS - 1
+        # With ids, the coordinator refuses the offset of a topic that was made again even if nobody here has noticed.
+        return FIRST_WITH_TOPIC_IDS if self._offsets.topic_ids.keys() >= set(offsets) else FIRST_THAT_ADDS
 
     @property
     def _is_complete(self) -> bool:
@@ -393,7 +428,7 @@ class TransactionManager:
             self._offsets.are_added = True
 
     def _stored(self, sent: Mapping[TopicPartition, OffsetAndMetadata], answer: ClientResponse, now_ms: int) -> None:
-        codes = codes_of_stored(answer.message)
+        codes = codes_of_stored(answer.message, self._offsets.topic_ids)
         answered = gravest(ApiKey.TXN_OFFSET_COMMIT, codes, self.state)
         if self._group is not None and self._goes_on(self._group, ApiKey.TXN_OFFSET_COMMIT, answered, now_ms):
             self._offsets.stored(sent, (each for each, code in codes.items() if code is ErrorCode.NONE))

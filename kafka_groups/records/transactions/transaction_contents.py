@@ -1,6 +1,7 @@
 """The contents of a transaction: the partitions that were added to it (v1), and the offsets of a group."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from uuid import UUID
 
 from kafka_groups.client.membership.group_metadata import GroupMetadata
 from kafka_groups.errors import IllegalStateError
@@ -54,6 +55,7 @@ class TransactionOffsets:
     Attributes:
         who: The group and its member, or None before the first offsets.
         are_added: True if the coordinator knows that there are offsets (AddOffsetsToTxn, v1).
+        topic_ids: The ids of the topics that offsets are from, as far as they are known.
     """
 
     def __init__(self) -> None:
@@ -61,9 +63,20 @@ class TransactionOffsets:
         self.are_added = False
         self._given: dict[TopicPartition, OffsetAndMetadata] = {}
         self._stored: dict[TopicPartition, OffsetAndMetadata] = {}
+        self.topic_ids: dict[TopicPartition, UUID] = {}
 
-    def give(self, offsets: Mapping[TopicPartition, OffsetAndMetadata], who: GroupMetadata) -> None:
+    def give(
+        self,
+        offsets: Mapping[TopicPartition, OffsetAndMetadata],
+        who: GroupMetadata,
+        topic_ids: Mapping[TopicPartition, UUID],
+    ) -> None:
         """Add offsets. Those of partitions that are left out stay as they are.
+
+        Args:
+            offsets: For each partition the offset of the next record to process.
+            who: The group and its member.
+            topic_ids: The ids of the topics that the offsets are from. The first one of a partition stays.
 
         Raises:
             IllegalStateError: The transaction has offsets of another group.
@@ -75,10 +88,19 @@ class TransactionOffsets:
             )
         self.who = who
         self._given.update(offsets)
+        # A topic that has the same name later is another one. The records of the transaction are not from it.
+        self.topic_ids = {**topic_ids, **self.topic_ids}
 
     def has(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> bool:
         """Return whether all of these were given."""
         return all(self._given.get(each) == offset for each, offset in offsets.items())
+
+    def former(self, topic_id: Callable[[str], UUID | None]) -> TopicPartition | None:
+        """Return a partition whose topic was deleted and made again since its offset was read, or None."""
+        for place, read_from in self.topic_ids.items():
+            if topic_id(place.topic) not in (None, read_from):
+                return place
+        return None
 
     @property
     def missing(self) -> dict[TopicPartition, OffsetAndMetadata]:
@@ -104,3 +126,4 @@ class TransactionOffsets:
         self.who, self.are_added = None, False
         self._given.clear()
         self._stored.clear()
+        self.topic_ids.clear()

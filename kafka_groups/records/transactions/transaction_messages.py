@@ -1,6 +1,8 @@
 """The requests of a transaction, and what their answers say about partitions (KIP-98, KIP-447)."""
 
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from uuid import UUID
 
 from kafka_groups.client.calls.partition_offsets import by_topic
 from kafka_groups.client.membership.group_metadata import GroupMetadata
@@ -22,6 +24,7 @@ from kafka_groups.types import OffsetAndMetadata, TopicPartition
 __all__ = ["adding_partitions", "codes_of_added", "codes_of_stored", "committing_offsets"]
 
 _UNKNOWN_EPOCH = -1
+_NO_IDS: Mapping[TopicPartition, UUID] = MappingProxyType({})
 
 
 def adding_partitions(
@@ -53,8 +56,17 @@ def committing_offsets(
     producer: ProducerIdAndEpoch,
     offsets: Mapping[TopicPartition, OffsetAndMetadata],
     who: GroupMetadata,
+    topic_ids: Mapping[TopicPartition, UUID] = _NO_IDS,
 ) -> TxnOffsetCommitRequest:
-    """Return the request that stores offsets of a group as part of a transaction, up to version 5."""
+    """Return the request that stores offsets of a group as part of a transaction.
+
+    Args:
+        transactional_id: The id of the transaction.
+        producer: Its producer.
+        offsets: The offsets.
+        who: The group and its member.
+        topic_ids: The ids of the topics. Without all of them, the request has version 5 at most.
+    """
     return TxnOffsetCommitRequest(
         transactional_id=transactional_id,
         group_id=who.group_id,
@@ -66,11 +78,21 @@ def committing_offsets(
         topics=tuple(
             TxnOffsetCommitRequestTopic(
                 name=topic,
-                partitions=tuple(_partition(each, offsets[TopicPartition(topic, each)]) for each in numbers),
+                topic_id=topic_id,
+                partitions=tuple(_partition(each.partition, offsets[each]) for each in partitions),
             )
-            for topic, numbers in by_topic(offsets).items()
+            for (topic, topic_id), partitions in _by_topic_and_id(offsets, topic_ids).items()
         ),
     )
+
+
+def _by_topic_and_id(
+    partitions: Iterable[TopicPartition], topic_ids: Mapping[TopicPartition, UUID]
+) -> dict[tuple[str, UUID | None], list[TopicPartition]]:
+    grouped: dict[tuple[str, UUID | None], list[TopicPartition]] = {}
+    for each in partitions:
+        grouped.setdefault((each.topic, topic_ids.get(each)), []).append(each)
+    return grouped
 
 
 def _partition(number: int, offset: OffsetAndMetadata) -> TxnOffsetCommitRequestPartition:
@@ -82,10 +104,13 @@ def _partition(number: int, offset: OffsetAndMetadata) -> TxnOffsetCommitRequest
     )
 
 
-def codes_of_stored(response: TxnOffsetCommitResponse) -> dict[TopicPartition, ErrorCode]:
-    """Return the result for each partition."""
+def codes_of_stored(
+    response: TxnOffsetCommitResponse, topic_ids: Mapping[TopicPartition, UUID] = _NO_IDS
+) -> dict[TopicPartition, ErrorCode]:
+    """Return the result for each partition. From version 6 on, `topic_ids` of the request tell the names."""
+    names: dict[UUID | None, str] = {topic_id: place.topic for place, topic_id in topic_ids.items()}
     return {
-        TopicPartition(topic.name, each.partition_index): each.error_code
+        TopicPartition(names.get(topic.topic_id, topic.name), each.partition_index): each.error_code
         for topic in response.topics
         for each in topic.partitions
     }

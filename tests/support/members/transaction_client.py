@@ -170,7 +170,13 @@ class TransactionClient:
         self.errors = BackgroundErrors()
         self._assembly = Assembly(config, Environment(network), self.errors)
         settings = ChannelSettings(self._assembly.metadata, _REQUEST_MS, self._assembly.backoff, self._assembly.rng)
-        options = TransactionOptions(transactional_id, timeout_ms, self._assembly.features_of, SystemClock().now_ms)
+        options = TransactionOptions(
+            transactional_id,
+            timeout_ms,
+            self._assembly.features_of,
+            SystemClock().now_ms,
+            self._assembly.metadata.id_of,
+        )
         self.transactions = TransactionManager(options, settings)
         self.batches = OneBatchAtATime(self._assembly, self.transactions)
         self._turned = asyncio.Event()

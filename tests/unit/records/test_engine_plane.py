@@ -2,24 +2,35 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import pytest
 from attrs import evolve
 
-from kafka_groups.broker.faults import answer
+from kafka_groups.broker.faults import DROP_CONNECTION, answer
 from kafka_groups.client.membership.group_metadata import NOBODY, group_metadata_bytes
 from kafka_groups.config.clients.admin import admin_config
 from kafka_groups.config.records.record_producer import ProducerConfig
 from kafka_groups.config.records.record_reader import ReaderConfig
-from kafka_groups.errors import ClosedError, ClusterAuthorizationFailedError, IllegalStateError
+from kafka_groups.errors import (
+    ClosedError,
+    ClusterAuthorizationFailedError,
+    IllegalStateError,
+    LeaderNotAvailableError,
+    OperationTimeoutError,
+    TransactionFailedError,
+    UnknownTopicOrPartitionError,
+)
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.init_producer_id import InitProducerIdResponse
+from kafka_groups.protocol.messages.metadata import MetadataResponse
 from kafka_groups.records.engine_plane import EnginePlane, EnginePlaneConfig
 from kafka_groups.testing.simulation import Simulation, run_simulated
 from kafka_groups.types import OffsetAndMetadata, TopicPartition
+from tests.support.cluster_client import Topic
+from tests.support.members.negotiated_cluster import NegotiatedCluster
 from tests.unit.records.clusters import KEPT, TOPIC, RecordsWorld
 
 SOURCE, CHANGELOG, SINK = TopicPartition(TOPIC, 0), TopicPartition(TOPIC, 1), TopicPartition("sink", 0)
@@ -62,6 +73,18 @@ def simulated(scene: Callable[[RecordsWorld, EnginePlane], Awaitable[None]], **g
 
 def written(world: RecordsWorld) -> list[bytes | None]:
     return [each.value for each in world.cluster.records("sink")]
+
+
+async def read_sources(plane: EnginePlane, count: int) -> list[bytes | None]:
+    """Poll until so many records of sources have come. A source that was made again is read from its begin."""
+    found: list[bytes | None] = []
+    while len(found) < count:
+        await plane.wait(PATIENCE_MS)
+        with suppress(UnknownTopicOrPartitionError, LeaderNotAvailableError):
+            polled = await plane.poll(100)
+            found += [row[2] for batch in polled.batches.values() for row in batch.rows()]
+            await plane.assign(dict.fromkeys(polled.changes, 0))
+    return found
 
 
 def test_sources_and_changelogs_are_read_apart_from_each_other() -> None:
@@ -141,6 +164,139 @@ def test_records_are_committed_with_offsets_in_transactions() -> None:
         assert [row[2] for row in found.batches[SINK].rows()] == [b"kept"]
         assert found.ends == {SINK: bounds[1]}
         assert plane.written == {SINK: found.batches[SINK].rows()[0][0] + 1}
+
+    simulated(scene, transactional_id="id")
+
+
+class DeletedSource:
+    """A worker whose source is deleted while it commits what it has read of it."""
+
+    def __init__(self, world: RecordsWorld, plane: EnginePlane) -> None:
+        self.world, self.plane = world, plane
+        self.offsets = {SOURCE: OffsetAndMetadata(20)}
+        self.is_group_away = False
+
+    async def begin(self, level: int, *, is_pending: bool) -> None:
+        """Process 20 records, and begin to commit them. The coordinator of the group answers, or it does not."""
+        world, plane = self.world, self.plane
+        world.cluster.faults.on(ApiKey.TXN_OFFSET_COMMIT, DROP_CONNECTION, when=lambda _: self.is_group_away)
+        async with self._other_client() as client:
+            await client.finalise("transaction.version", level)
+        await world.produce([b"old %d" % number for number in range(20)])
+        await plane.prepare()
+        await plane.assign({SOURCE: 0})
+        for value in await read_sources(plane, 20):
+            plane.write("sink", b"k", value, 5, (), 0)
+        await plane.flush(PATIENCE_MS)
+        self.is_group_away = is_pending
+        if is_pending:
+            with pytest.raises(OperationTimeoutError):
+                await self.commit()
+
+    def _other_client(self) -> NegotiatedCluster:
+        return NegotiatedCluster(self.world.cluster.bootstrap_servers, self.world.environment())
+
+    def delete(self) -> None:
+        self.world.cluster.delete_topic(TOPIC)
+
+    async def make_again(self) -> None:
+        """Make the source again, with 30 other records."""
+        self.create()
+        await self.fill()
+
+    def create(self) -> None:
+        topic_id = self.world.cluster.create_topic(TOPIC, self.world.partitions, configs=KEPT).topic_id
+        self.world.topic = Topic(TOPIC, topic_id)
+
+    async def fill(self) -> None:
+        await self.world.produce([b"new %d" % number for number in range(30)])
+
+    async def notice(self) -> None:
+        """Poll as a worker does while its commit is pending, until it hears that the source is another one."""
+        while not (await self.plane.poll(100)).changes:
+            await self.plane.wait(PATIENCE_MS)
+        self.offsets = {}
+
+    async def commit(self) -> None:
+        await self.plane.commit_transaction(self.offsets, group_metadata_bytes("group", NOBODY))
+
+    async def fail(self) -> TransactionFailedError:
+        """Commit until the transaction is lost. Return why."""
+        self.is_group_away = False
+        with pytest.raises(TransactionFailedError) as raised:
+            await self._until_committed()
+        assert self.plane.has_failed
+        return raised.value
+
+    async def _until_committed(self) -> None:
+        for _ in range(30):  # not for ever: a fault would take long to show itself
+            with suppress(OperationTimeoutError):
+                await self.commit()
+                return
+
+    async def begin_again(self) -> None:
+        """Begin as tasks do, at what the group has. Nothing of the new source may be missing."""
+        await self.plane.renew()
+        await self.plane.unassign([SOURCE])
+        async with self._other_client() as client:
+            assert await client.offsets("group") == {}
+        await self.plane.prepare()
+        await self.plane.assign({SOURCE: 0})
+        assert await read_sources(self.plane, 30) == [b"new %d" % number for number in range(30)]
+        self.offsets = {SOURCE: OffsetAndMetadata(30)}
+        await self.commit()
+        async with self._other_client() as client:
+            assert await client.offsets("group") == self.offsets
+
+
+LEVELS = (1, 2)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_commit_is_given_up_when_a_source_is_deleted_and_its_offset_is_not_that_of_the_next_topic(level: int) -> None:
+    async def scene(world: RecordsWorld, plane: EnginePlane) -> None:
+        source = DeletedSource(world, plane)
+        await source.begin(level, is_pending=True)
+        source.delete()
+        await source.fail()
+        await source.make_again()
+        await source.begin_again()
+
+    simulated(scene, transactional_id="id")
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("is_left_out", [False, True])
+def test_a_commit_is_given_up_when_a_source_was_made_again_while_it_was_pending(level: int, is_left_out: bool) -> None:
+    async def scene(world: RecordsWorld, plane: EnginePlane) -> None:
+        source = DeletedSource(world, plane)
+        await source.begin(level, is_pending=True)
+        source.delete()
+        await source.make_again()
+        offsets = source.offsets
+        await source.notice()
+        if not is_left_out:
+            source.offsets = offsets
+        await source.fail()
+        await source.begin_again()
+
+    simulated(scene, transactional_id="id")
+
+
+def test_the_group_refuses_the_offset_of_a_source_that_was_made_again_unnoticed() -> None:
+    async def scene(world: RecordsWorld, plane: EnginePlane) -> None:
+        source = DeletedSource(world, plane)
+        await source.begin(2, is_pending=False)
+        refusals: list[TransactionFailedError] = []
+        # The client learns too late that there is another id.
+        silent = MetadataResponse(brokers=(), controller_id=-1, topics=())
+        world.cluster.faults.on(ApiKey.METADATA, answer(silent), when=lambda _: not refusals)
+        source.delete()
+        source.create()
+        refusals.append(await source.fail())
+        assert "TXN_OFFSET_COMMIT: UNKNOWN_TOPIC_ID for orders-0" in str(refusals[0])
+        await source.fill()
+        await source.begin_again()
 
     simulated(scene, transactional_id="id")
 

@@ -739,6 +739,29 @@ def test_a_broker_that_lags_behind_does_not_bring_the_old_topic_back() -> None:
     assert values(take(found)) == [b"new"]
 
 
+def test_the_topic_that_a_partition_is_read_from_stays_the_same_until_it_is_assigned_again() -> None:
+    found = NaiveBrokers({"a": 1})
+    found.reader.assign({A0: 0})
+    assert (found.reader.topic_ids([A0]), found.reader.topic_id("a")) == ({}, None)  # nothing is known
+    found.tell_metadata()
+    found.turn()
+    old = found.ids["a"]
+    assert (found.reader.topic_ids([A0, B0]), found.reader.topic_id("a")) == ({A0: old}, old)
+    found.create("a", 2)
+    new = found.ids["a"]
+    found.tell_metadata()
+    found.poll()
+    assert (found.reader.topic_ids([A0]), found.reader.topic_id("a")) == ({A0: old}, new)
+    take(found)
+    assert found.reader.topic_ids([A0]) == {}
+    found.reader.assign({A0: 0})
+    assert found.reader.topic_ids([A0]) == {A0: new}
+    found.ids["a"] = old  # as a broker says that lags behind
+    found.tell_metadata()
+    found.poll()
+    assert (found.reader.topic_ids([A0]), found.reader.topic_id("a")) == ({A0: new}, None)
+
+
 def test_a_topic_that_is_not_made_again_is_an_error_after_a_while() -> None:
     found = brokers()
     found.reader.assign({A0: 0})

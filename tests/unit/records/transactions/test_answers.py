@@ -49,6 +49,8 @@ ELSEWHERE = {
     (INIT, "UNKNOWN_SERVER_ERROR"): _M.REPEAT,
     (PARTITIONS, "OPERATION_NOT_ATTEMPTED"): _M.REPEAT,
     (STORE, "TOPIC_AUTHORIZATION_FAILED"): _M.FINAL,
+    # The topic was deleted: the one that has its name next must not get the offset.
+    **{(STORE, name): _M.LOST for name in ("UNKNOWN_TOPIC_OR_PARTITION", "UNKNOWN_TOPIC_ID")},
 }
 CODES = [*ErrorCode, ErrorCode(9_999)]
 

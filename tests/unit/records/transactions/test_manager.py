@@ -4,6 +4,7 @@ import random
 from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -50,6 +51,7 @@ WHO = GroupMetadata("group", AsMember("member", 7, "static"))
 OFFSETS = {IN: OffsetAndMetadata(5, 3, "time")}
 NODES = {"app": 1, "group": 2}
 TIMEOUT_MS = 60_000
+OLD_ID, NEW_ID = UUID(int=1), UUID(int=2)
 _C = ErrorCode
 
 
@@ -58,11 +60,19 @@ class Transactions:
 
     def __init__(self, level: int = 2) -> None:
         self.levels = {1: level}
+        self.ids: dict[str, UUID] = {}
         self.metadata = Metadata()
         rng = random.Random(1)
         settings = ChannelSettings(self.metadata, 30_000, lambda: BackoffTimer(100, 1_000, rng), rng)
         self.manager = TransactionManager(
-            TransactionOptions("app", TIMEOUT_MS, self.features, lambda: self.now_ms + self.blocked_ms), settings
+            TransactionOptions(
+                "app",
+                TIMEOUT_MS,
+                self.features,
+                lambda: self.now_ms + self.blocked_ms,
+                self.ids.get,
+            ),
+            settings,
         )
         self.are_flushed, self.confirmed, self.now_ms, self.blocked_ms, self.dropped = True, 0, 0, 0, 0
         self.manager.attach(BatchesOfTransaction(lambda: self.are_flushed, lambda: self.confirmed, self.drop))
@@ -114,6 +124,13 @@ class Transactions:
         assert self.turn() == ["INIT_PRODUCER_ID"]
         self.answer(initialised(producer_id, epoch))
         return self
+
+    def send_offsets(self, topic_ids: Mapping[TopicPartition, UUID] | None = None) -> None:
+        """Give the offsets, and let them be sent."""
+        self.manager.send_offsets(OFFSETS, WHO, topic_ids or {})
+        if self.turn() == ["ADD_OFFSETS_TO_TXN"]:
+            self.answer(AddOffsetsToTxnResponse())
+        assert self.turn() == ["TXN_OFFSET_COMMIT"]
 
     def write(self, partition: TopicPartition = OUT) -> None:
         """A batch is sent and confirmed."""
@@ -417,6 +434,110 @@ def test_offsets_that_may_not_be_committed_end_the_producer(code: ErrorCode, tex
     assert str(error).endswith(text)
 
 
+# ------------------------------------------------------------------------------------- topics that are deleted
+
+
+@pytest.mark.parametrize("level", [1, 2])
+@pytest.mark.parametrize("code", [_C.UNKNOWN_TOPIC_OR_PARTITION, _C.UNKNOWN_TOPIC_ID])
+def test_an_offset_whose_topic_does_not_exist_is_never_sent_again(code: ErrorCode, level: int) -> None:
+    transactions = Transactions(level).prepare()
+    transactions.send_offsets()
+    transactions.manager.commit()
+    transactions.answer(stored(code))
+    assert transactions.turn(after_ms=100_000) == []
+    error = transactions.failure()
+    assert isinstance(error, TransactionFailedError)
+    assert code.name in str(error)
+    assert "in-0" in str(error)
+    assert transactions.dropped == 1
+    transactions.manager.abort()
+    assert transactions.turn() == ["END_TXN"]
+    assert not transactions.asked().committed
+
+
+@pytest.mark.parametrize("level", [1, 2])
+def test_an_offset_whose_topic_was_made_again_is_never_sent_again(level: int) -> None:
+    transactions = Transactions(level).prepare()
+    transactions.send_offsets({IN: OLD_ID})
+    transactions.manager.commit()
+    transactions.fail()  # it may have been stored or not
+    transactions.ids["in"] = NEW_ID
+    assert transactions.turn(after_ms=100_000) == []
+    assert str(transactions.failure()) == (
+        "The transaction failed: The topic of in-0 was deleted and made again while the transaction was open, so its"
+        " offset has no meaning any more."
+    )
+    transactions.manager.send_offsets({}, WHO)  # left out by a caller who has noticed
+    assert transactions.turn(after_ms=100_000) == []
+    transactions.manager.abort()
+    transactions.turn()
+    transactions.answer(ended())
+    transactions.prepare(epoch=1)
+    transactions.send_offsets({IN: NEW_ID})
+    transactions.manager.commit()
+    transactions.answer(stored())
+    transactions.answer(ended())
+    transactions.manager.conclude()
+
+
+def test_the_topic_that_an_offset_is_from_is_the_first_that_was_given() -> None:
+    transactions = Transactions().prepare()
+    transactions.ids["in"] = OLD_ID
+    transactions.manager.send_offsets(OFFSETS, WHO, {IN: OLD_ID})
+    transactions.turn()
+    transactions.fail()
+    transactions.ids["in"] = NEW_ID
+    transactions.manager.send_offsets(OFFSETS, WHO, {IN: NEW_ID})
+    assert transactions.turn(after_ms=100_000) == []
+    assert isinstance(transactions.failure(), TransactionFailedError)
+
+
+def test_a_topic_that_is_made_again_before_the_end_loses_the_transaction_too() -> None:
+    transactions = Transactions().prepare()
+    transactions.send_offsets({IN: OLD_ID})
+    transactions.answer(stored())
+    transactions.manager.commit()
+    assert transactions.turn() == ["END_TXN"]
+    transactions.ids["in"] = NEW_ID
+    transactions.turn()
+    assert isinstance(transactions.failure(), TransactionFailedError)
+    transactions.answer(ended())  # too late: the tasks begin at what the group has
+    assert transactions.manager.has_failed
+
+
+@pytest.mark.parametrize("now", [None, OLD_ID])
+def test_a_topic_that_is_the_same_or_not_known_loses_nothing(now: UUID | None) -> None:
+    transactions = Transactions().prepare()
+    if now is not None:
+        transactions.ids["in"] = now
+    transactions.send_offsets({IN: OLD_ID})
+    transactions.fail()
+    assert transactions.turn(after_ms=200) == ["TXN_OFFSET_COMMIT"]
+
+
+@pytest.mark.parametrize(
+    ("level", "topic_ids", "newest"), [(2, {IN: OLD_ID}, 6), (2, {}, 5), (1, {IN: OLD_ID}, 4), (1, {}, 4)]
+)
+def test_offsets_have_the_ids_of_their_topics_if_they_are_known(
+    level: int, topic_ids: Mapping[TopicPartition, UUID], newest: int
+) -> None:
+    transactions = Transactions(level).prepare()
+    transactions.send_offsets(topic_ids)
+    (request,) = transactions.sent
+    message: Any = request.build(newest)
+    assert request.newest_version == newest
+    assert [(each.name, each.topic_id) for each in message.topics] == [("in", topic_ids.get(IN))]
+
+
+def test_from_version_6_on_answers_have_ids_alone() -> None:
+    transactions = Transactions().prepare()
+    transactions.send_offsets({IN: OLD_ID})
+    partition = TxnOffsetCommitResponsePartition(partition_index=0, error_code=_C.NONE)
+    topic = TxnOffsetCommitResponseTopic(topic_id=OLD_ID, partitions=(partition,))
+    transactions.answer(TxnOffsetCommitResponse(topics=(topic,)))
+    assert transactions.manager.are_offsets_stored
+
+
 # ----------------------------------------------------------------------------------------------- version 1
 
 
@@ -644,6 +765,8 @@ def test_a_gap_in_the_numbers_loses_the_transaction() -> None:
 def test_transactions_without_batches_are_a_mistake() -> None:
     rng = random.Random(1)
     settings = ChannelSettings(Metadata(), 30_000, lambda: BackoffTimer(100, 1_000, rng), rng)
-    manager = TransactionManager(TransactionOptions("app", TIMEOUT_MS, lambda _: {}, lambda: 0), settings)
+    manager = TransactionManager(
+        TransactionOptions("app", TIMEOUT_MS, lambda _: {}, lambda: 0, lambda _: None), settings
+    )
     with pytest.raises(IllegalStateError, match="attach"):
         _ = manager._attached
