@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
+from kafka_groups.records.interface import DataPlane
 from kafka_groups.streams import StreamsBuilder, Topology, serdes, stores
 from kafka_groups.streams.engines.interface import EngineFactory
 from kafka_groups.streams.processors.extractors import fail_on_invalid
@@ -53,6 +54,7 @@ class Process:
         cache_max_bytes: int = 10 * 1024 * 1024,
         *,
         engines: EngineFactory | None = None,
+        plane: DataPlane | None = None,
         **settings: Any,
     ) -> None:
         self.kafka = kafka
@@ -72,7 +74,7 @@ class Process:
             cache_max_bytes=cache_max_bytes,
         )
         given = WorkerSettings(tasks=tasks, listeners=listeners, **settings)
-        self.worker = StreamsWorker(given, self.plane, self.member, self.clock, engines)
+        self.worker = StreamsWorker(given, plane or self.plane, self.member, self.clock, engines)
 
     async def turn_until(self, done: Callable[[], object], most: int = 200) -> None:
         """Step the worker until a condition holds; a commit is due in each turn."""

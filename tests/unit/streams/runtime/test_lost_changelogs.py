@@ -1,12 +1,21 @@
 """A changelog that ends before what a worker had of it was deleted or truncated, and stores have lost rows."""
 
 import logging
+from collections.abc import Callable
 
 import pytest
 
+from kafka_groups.config.clients.admin import admin_config
+from kafka_groups.config.records.record_producer import ProducerConfig
+from kafka_groups.config.records.record_reader import ReaderConfig
+from kafka_groups.protocol.record_builder import NewRecord
+from kafka_groups.records.engine_plane import EnginePlane, EnginePlaneConfig
 from kafka_groups.streams.runtime.assigned import TaskRole
+from kafka_groups.testing.simulation import Simulation, run_simulated
+from tests.support.cluster_client import Topic
 from tests.support.fake_kafka import FakeKafka
-from tests.unit.streams.runtime.counting import CHANGELOG, Process
+from tests.unit.records.clusters import KEPT, RecordsWorld
+from tests.unit.streams.runtime.counting import CHANGELOG, INPUT, OUTPUT, Process, brokers
 from tests.unit.streams.runtime.test_worker import LOGGED, TASK, counted, with_words
 
 LOST = (
@@ -65,3 +74,77 @@ async def test_a_task_does_not_take_the_end_of_a_deleted_changelog_for_that_of_t
     assert task.applied[LOGGED] == 0, "or a store that is kept would miss the first four records of other workers"
     kafka.produce("words", "new", "")
     await process.turn_until(lambda: task.applied[LOGGED] == len(kafka.logs[LOGGED]) > 0)
+
+
+# ------------------------------------------------------------------------------ on our own engine, made again
+
+
+class StandbyOnEngine:
+    """A standby task that follows its changelog with our own engine, on the embedded cluster in virtual time."""
+
+    def __init__(self, world: RecordsWorld) -> None:
+        self.world = world
+        for topic in (INPUT.topic, OUTPUT):
+            world.cluster.create_topic(topic)
+        config = EnginePlaneConfig(
+            connection=admin_config(bootstrap_servers=world.cluster.bootstrap_servers),
+            sources=ReaderConfig(),
+            restorer=ReaderConfig(),
+            producer=ProducerConfig(),
+        )
+        self.plane = EnginePlane(
+            config, world.environment(), lambda: dict.fromkeys((INPUT.topic, OUTPUT, CHANGELOG), 1)
+        )
+        self.process = Process(brokers(), plane=self.plane)
+
+    def make_changelog(self) -> None:
+        created = self.world.cluster.create_topic(CHANGELOG, 1, configs=KEPT)
+        self.world.topic = Topic(CHANGELOG, created.topic_id)
+
+    async def change(self, **counts: int) -> None:
+        await self.world.produce([
+            NewRecord(count.to_bytes(8, "big"), each.encode()) for each, count in counts.items()
+        ])  # fmt: skip
+
+    async def turn_until(self, done: Callable[[], bool]) -> None:
+        for _ in range(200):
+            if done():
+                return
+            self.process.clock.advance(1_000)
+            await self.process.worker.turn()
+            await self.plane.wait(100)
+        raise AssertionError(f"{self.rows} after 200 turns")
+
+    @property
+    def rows(self) -> dict[str, int]:
+        """The rows of the store."""
+        task = self.process.worker.tasks.get(TASK)
+        found = () if task is None else task.engine.table("counts").scan(b"", None)
+        return {key.decode(): int.from_bytes(value, "big") for key, value in found}
+
+
+@pytest.mark.parametrize("more", [1, 4])
+def test_a_standby_whose_changelog_was_made_again_is_wiped_and_has_the_rows_of_the_new_one_alone(
+    more: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def scene(simulation: Simulation) -> None:
+        async with RecordsWorld(simulation) as world:
+            standby = StandbyOnEngine(world)
+            standby.make_changelog()
+            await standby.change(a=1, b=2)
+            standby.process.member.assign(standby=["0_0"])
+            await standby.process.worker.start()
+            await standby.turn_until(lambda: standby.rows == {"a": 1, "b": 2})
+            world.cluster.delete_topic(CHANGELOG)
+            standby.make_changelog()
+            # A log that is longer has the next offset, so that no broker says that it is out of range.
+            new = {f"new {number}": number for number in range(more)}
+            await standby.change(**new)
+            await standby.turn_until(lambda: standby.rows == new)
+            assert standby.process.worker.tasks[TASK].applied[LOGGED] == more
+            await standby.process.worker.close()
+            await standby.plane.close()
+
+    run_simulated(scene, seed=1)
+    assert f"The topic of {CHANGELOG}-0 was deleted and made again: offset 2" in caplog.text
+    assert "changelogs of task 0_0 do not have the next records" in caplog.text
