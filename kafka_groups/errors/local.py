@@ -9,9 +9,11 @@ class KafkaGroupsError(Exception):
 
     Attributes:
         retriable: Whether the same call may succeed later, without a change to the program or its configuration.
+        says_remedy: Whether the message says what to do, so that nobody needs to add it.
     """
 
     retriable: bool = False
+    says_remedy: bool = False
 
 
 # ---------------------------------------------------------------------------------------------- misuse

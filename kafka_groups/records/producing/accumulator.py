@@ -7,9 +7,10 @@ from collections.abc import Callable
 from attrs import define, frozen
 
 from kafka_groups.client.requests import NEVER_MS
-from kafka_groups.errors import MessageTooLargeError, UnknownTopicOrPartitionError
+from kafka_groups.errors import UnknownTopicOrPartitionError
 from kafka_groups.records.batches.building import BatchSettings, ProducerBatch
 from kafka_groups.records.partitioning import partition_of
+from kafka_groups.records.producing.refusal_texts import too_large, with_remedy
 from kafka_groups.types import Header, Headers, TopicPartition
 
 __all__ = ["AccumulatorSettings", "RecordAccumulator"]
@@ -210,17 +211,16 @@ class RecordAccumulator:
         most = self._settings.max_request_bytes
         size_bytes = batch.size_with(timestamp_ms, key, value, headers)
         if size_bytes > most:
-            raise MessageTooLargeError(
-                f"A record for {batch.partition.topic} has {size_bytes:,} bytes, and a request at most {most:,}. Raise"
-                f" max.request.size, and the topic's max.message.bytes if that is smaller."
-            )
+            topic = batch.partition.topic
+            raise too_large(f"A record for {topic} has {size_bytes:,} bytes, and a request at most {most:,}")
 
     # --------------------------------------------------------------------------------------- partitions
 
     def _chosen(self, topic: str, key: bytes | None, value: bytes | None) -> int:
         count = self._partition_count(topic)
         if count is None:
-            raise UnknownTopicOrPartitionError(f"Topic {topic!r} does not exist. Create it, or check its name.")
+            text = f"Topic {topic!r} does not exist. Create it, or check its name."
+            raise with_remedy(UnknownTopicOrPartitionError(text))
         if key is not None:
             return partition_of(key, count)
         return self._stuck_to(topic, count, 0 if value is None else len(value))

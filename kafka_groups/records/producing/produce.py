@@ -12,7 +12,6 @@ from kafka_groups.client.events import Area
 from kafka_groups.client.requests import NEVER_MS, ClientResponse, Lane, OutgoingRequest, PollResult
 from kafka_groups.errors import (
     KafkaGroupsError,
-    MessageTooLargeError,
     UnknownTopicOrPartitionError,
     UnsupportedVersionError,
 )
@@ -35,7 +34,7 @@ from kafka_groups.records.producing.produce_requests import (
     produce_message,
 )
 from kafka_groups.records.producing.producer_ids import NO_PRODUCER
-from kafka_groups.records.producing.refusal_texts import refusal_of, text_of_answer
+from kafka_groups.records.producing.refusal_texts import refusal_of, text_of_answer, too_large, with_remedy
 from kafka_groups.records.producing.refusals import Refusals
 from kafka_groups.types import TopicPartition
 
@@ -301,10 +300,8 @@ class ProduceManager:
             self._warn(f"missing {each.name}", f"{each.name} does not exist, so its records wait. Create the topic.")
         if waited_ms < self._settings.missing_topic_ms or each.batches.is_in_flight:
             return False
-        error = UnknownTopicOrPartitionError(
-            f"{each.name} has not existed for {waited_ms // 1000} s. Create the topic, or check its name."
-        )
-        self._refuse_all(each, error)
+        text = f"{each.name} has not existed for {waited_ms // 1000} s. Create the topic, or check its name."
+        self._refuse_all(each, with_remedy(UnknownTopicOrPartitionError(text)))
         return True
 
     # ------------------------------------------------------------------------------------------ epochs
@@ -457,11 +454,7 @@ class ProduceManager:
         batch = sent.batch
         if batch.count == 1:
             each.batches.refuse(sent, in_doubt=False)
-            error = MessageTooLargeError(
-                f"{each.name} takes no record of {batch.size_bytes:,} bytes. Raise the topic's max.message.bytes, and"
-                " max.request.size if that is smaller."
-            )
-            self._refuse(batch, error)
+            self._refuse(batch, too_large(f"{each.name} takes no record of {batch.size_bytes:,} bytes"))
             return
         halves = batch.halves()
         self._accumulator.limit(each.name.topic, max(half.size_bytes for half in halves))

@@ -2,14 +2,17 @@
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import TypeVar
 
-from kafka_groups.errors import KafkaGroupsError, error_for
+from kafka_groups.errors import KafkaGroupsError, MessageTooLargeError, error_for
 from kafka_groups.errors.texts import sentences
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.produce import PartitionProduceResponse
 from kafka_groups.types import TopicPartition
 
-__all__ = ["refusal_of", "text_of_answer"]
+__all__ = ["refusal_of", "text_of_answer", "too_large", "with_remedy"]
+
+E = TypeVar("E", bound=KafkaGroupsError)
 
 _PERMISSIONS: Mapping[ErrorCode, str] = MappingProxyType({
     ErrorCode.TOPIC_AUTHORIZATION_FAILED: "the operation Write on the topic",
@@ -33,5 +36,21 @@ def refusal_of(told: PartitionProduceResponse, name: TopicPartition, principal: 
     """
     permission = _PERMISSIONS.get(told.error_code)
     if permission is not None:
-        return error_for(told.error_code, f"{principal} may not write to {name}. Grant {permission}.")
+        return with_remedy(error_for(told.error_code, f"{principal} may not write to {name}. Grant {permission}."))
     return error_for(told.error_code, sentences(f"{name}: {text_of_answer(told)}"))
+
+
+def with_remedy(error: E) -> E:
+    """Return an error, marked as one that says what to do."""
+    error.says_remedy = True
+    return error
+
+
+def too_large(text: str) -> MessageTooLargeError:
+    """Return the error for a record that is too large, which says which keys allow larger ones.
+
+    Args:
+        text: What happened, as a sentence without its full stop.
+    """
+    remedy = "Make records smaller, or allow larger ones: max.message.bytes of the topic, and max.request.size of the"
+    return with_remedy(MessageTooLargeError(sentences(text, f"{remedy} producer")))

@@ -41,6 +41,7 @@ def _told(record: UnwrittenRecord, group: Sequence[UnwrittenRecord]) -> Unwritte
         )
     error = type(record.error)(sentences(*texts))
     error.__cause__ = record.error
+    error.says_remedy = record.error.says_remedy
     return record._replace(error=error)
 
 

@@ -6,6 +6,7 @@ from kafka_groups.errors import (
     InvalidRecordError,
     InvalidTimestampError,
     InvalidTopicError,
+    KafkaGroupsError,
     MessageTooLargeError,
     TopicAuthorizationFailedError,
     UnknownTopicOrPartitionError,
@@ -39,5 +40,7 @@ _CURES: Mapping[type[Exception], str] = {
 
 
 def cure_of(error: Exception, topic: str) -> str:
-    """Return the remedy for an error of writing to a topic, or an empty text if there is none."""
+    """Return the remedy for an error of writing to a topic; an empty text if there is none, or the error says it."""
+    if isinstance(error, KafkaGroupsError) and error.says_remedy:
+        return ""
     return _CURES.get(type(error), "").format(topic=topic)

@@ -150,7 +150,9 @@ def test_a_topic_that_does_not_exist_is_an_error_of_the_write() -> None:
     async def scene(bench: Bench) -> None:
         with pytest.raises(UnknownTopicOrPartitionError, match="'nothing' does not exist"):
             bench.write(b"v", partition=None, topic="nothing")
-        with pytest.raises(MessageTooLargeError, match=r"A record for orders has 2,000,.* Raise max\.request\.size"):
+        with pytest.raises(
+            MessageTooLargeError, match=r"A record for orders has 2,000,.* max\.request\.size of the prod"
+        ):
             bench.write(b"v" * 2_000_000)
         await bench.flush()
         assert bench.values() == []

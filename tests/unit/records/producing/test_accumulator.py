@@ -112,10 +112,10 @@ def test_a_record_larger_than_a_request_is_refused(before: int) -> None:
         bench.write()
     held_bytes = bench.accumulator.held_bytes
     bench.write(b"v" * 920)
-    with pytest.raises(
-        MessageTooLargeError, match=r"A record for t has 1,0.. bytes, .* 1,000\. Raise max\.request\.size"
-    ):
+    text = r"A record for t has 1,0.. bytes, .* 1,000\. Make records smaller, .* max\.request\.size of the producer\.$"
+    with pytest.raises(MessageTooLargeError, match=text) as caught:
         bench.write(b"v" * 950)
+    assert caught.value.says_remedy
     with pytest.raises(MessageTooLargeError):
         bench.accumulator.write_tracked("t", b"k", b"v" * 950, 5, (), 0)
     bench.accumulator.complete_all()

@@ -471,7 +471,9 @@ def test_a_record_that_is_too_large_alone_is_refused() -> None:
     assert value == b"v" * 400
     assert isinstance(error, MessageTooLargeError)
     assert str(error).startswith("t-0 takes no record of 4")
-    assert "Raise the topic's max.message.bytes" in str(error)
+    remedy = "Make records smaller, or allow larger ones: max.message.bytes of the topic, and max.request.size of the"
+    assert str(error).endswith(f" bytes. {remedy} producer.")
+    assert error.says_remedy
     assert world.logs[0].values == [b"first", b"a", b"b"]
 
 
@@ -483,6 +485,7 @@ def test_a_missing_right_refuses_the_batch() -> None:
     [(_, error)] = refused(world)
     assert isinstance(error, TopicAuthorizationFailedError)
     assert str(error) == "User:ann may not write to t-0. Grant the operation Write on the topic."
+    assert error.says_remedy
     world.write(0, values(1))
     world.settle_once()
     assert numbers(world) == [1, 1]

@@ -16,6 +16,7 @@ from kafka_groups.errors import (
     TopicAuthorizationFailedError,
     UnknownTopicOrPartitionError,
 )
+from kafka_groups.records.producing.refusal_texts import too_large, with_remedy
 from kafka_groups.streams import ErrorContext, ErrorResponse, Record, StreamsBuilder, StreamsError, Topology, serdes
 from kafka_groups.streams.tasks.error_context import ErrorHandlers
 from kafka_groups.types import TopicPartition
@@ -102,6 +103,22 @@ async def test_the_handler_is_asked_about_the_record_and_may_skip_it(error: Kafk
     assert (context.source_raw_key, context.source_raw_value) == (b"bad", b"bad")
     assert record == Record(b"bad", b"bad", 1)
     assert asked_about is error
+
+
+@pytest.mark.parametrize("error", [REFUSALS[0][0], REFUSALS[1][0], UNKNOWN])
+async def test_a_refusal_that_says_what_to_do_gets_no_second_remedy(error: KafkaGroupsError) -> None:
+    given = with_remedy(type(error)("Do what is told here."))
+    process, _ = await started(refusing(given), ErrorResponse.FAIL)
+    with pytest.raises(StreamsError, match=r"Do what is told here\.$"):
+        await process.turn_until(lambda: process.has_committed(3))
+
+
+async def test_records_that_are_refused_together_say_once_which_keys_allow_larger_ones() -> None:
+    process, _ = await started(refusing_the_batch(too_large("totals-0 takes no record of 501 bytes")))
+    with pytest.raises(StreamsError, match=r"max\.request\.size of the producer\. It is one of 3 records") as caught:
+        await process.turn_until(lambda: process.has_committed(3))
+    assert str(caught.value).count("Make records smaller") == 1
+    assert "message.max.bytes" not in str(caught.value)
 
 
 def refusing_the_batch(error: KafkaGroupsError) -> Any:
