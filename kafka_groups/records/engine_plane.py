@@ -54,6 +54,11 @@ class EnginePlaneConfig:
     transactional_id: str | None = None
     principal: str | None = None
 
+    @property
+    def metadata_max_age_ms(self) -> int:
+        """The age at which metadata is fetched again: the smallest one, as readers and the producer share it."""
+        return min(each.metadata_max_age_ms for each in (self.sources, self.restorer, self.producer))
+
 
 class EnginePlane(DataPlane):
     """Reads, writes and asks for a worker, on its event loop. Nothing is sent or received while user code runs.
@@ -77,7 +82,7 @@ class EnginePlane(DataPlane):
         self._asker = None if ask_counts else BlockingPartitionCounts(config.connection, environment)
         self._counts = KnownPartitionCounts(ask_counts or self._asker or dict)
         self._client = client = RecordsClient(
-            config.connection, environment, metadata_max_age_ms=config.producer.metadata_max_age_ms
+            config.connection, environment, metadata_max_age_ms=config.metadata_max_age_ms
         )
         self._sources = RecordReader(client, _fetch_options(config.sources, Lane.DATA), "sources")
         self._restorer = RecordReader(client, _fetch_options(config.restorer, Lane.RESTORATION), "restore")

@@ -59,14 +59,19 @@ _RESERVED: Final[Mapping[str, Mapping[str, str]]] = {
 }
 
 
-def overrides(prefix: str) -> Any:
-    """Return the attrs field of the keys with a prefix: pairs of a name without it, and a value; sorted."""
+def overrides(prefix: str, *, are_checked: bool = True) -> Any:
+    """Return the attrs field of the keys with a prefix: pairs of a name without it, and a value; sorted.
+
+    Args:
+        prefix: The prefix.
+        are_checked: Whether names that librdkafka's clients can't have are refused. Otherwise who reads them does that.
+    """
     return setting(
         Key(
             name=prefix,
             type=KeyType.LIST,
             default=(),
-            reader=functools.partial(_read, prefix),
+            reader=functools.partial(_read, prefix if are_checked else None),
             form=f"a mapping of names and values; or one key for each, which begins with {prefix}.",
             annotation="Mapping[str, object]",
             doc=_DOCS[prefix],
@@ -99,13 +104,14 @@ class _Given(dict[str, object]):
         return "{" + ", ".join(f"{name!r}: {shown_value(name, value)}" for name, value in self.items()) + "}"
 
 
-def _read(prefix: str, value: object) -> tuple[tuple[str, object], ...]:
+def _read(prefix: str | None, value: object) -> tuple[tuple[str, object], ...]:
     pairs = dict(value) if isinstance(value, tuple) else value
     if not isinstance(pairs, Mapping):
         raise UnfitError("not a mapping")
     found = {read_not_empty(name): each for name, each in pairs.items()}
-    for name, each in found.items():
-        _check(prefix, name, each)
+    if prefix is not None:
+        for name, each in found.items():
+            _check(prefix, name, each)
     return tuple(sorted(found.items()))
 
 

@@ -20,7 +20,7 @@ from kafka_groups.config.settings import Gathered, KeyTable, gather, raise_toget
 from kafka_groups.errors import ConfigurationError, KafkaGroupsError
 from kafka_groups.errors.texts import sentences
 
-__all__ = ["CLASSES", "PrefixedKeys", "log_aliases", "read_prefixed"]
+__all__ = ["CLASSES", "PrefixedKeys", "check_agreement", "log_aliases", "read_prefixed"]
 
 _LOG = logging.getLogger(__name__)
 
@@ -73,6 +73,39 @@ def read_prefixed(levels: Sequence[PrefixedKeys]) -> dict[str, Any]:
         problems.extend(found.problems)
     raise_together(problems, CLASSES[levels[0].kind].whose)
     return values
+
+
+def check_agreement(one: PrefixedKeys, other: PrefixedKeys, why: str) -> None:
+    """Check that keys behind two prefixes, which are valid, have no different values.
+
+    Args:
+        one: The keys behind a prefix.
+        other: Those behind the other one, of the same kind of client.
+        why: Why there is one value, as half a sentence.
+
+    Raises:
+        ConfigurationError: Values differ. The message has both names and values of each such key.
+    """
+    ones, others = _read(one).values, _read(other).values
+    differing = [name for name in ones if name in others and ones[name] != others[name]]
+    raise_together(
+        [
+            ConfigurationError(
+                sentences(
+                    f"{_shown(one, name)} and {_shown(other, name)} differ, but {why}",
+                    "Remove one of them, or give both the same value",
+                )
+            )
+            for name in differing
+        ],
+        CLASSES[one.kind].whose,
+    )
+
+
+def _shown(keys: PrefixedKeys, attribute: str) -> str:
+    table = _table(keys)
+    spelt = ((f"{keys.prefix}.{name}", value) for name, value in keys.given)
+    return next(f"{name}={value!r}" for name, value in spelt if table.attribute(name) == attribute)
 
 
 def _read(keys: PrefixedKeys) -> Gathered:

@@ -1,14 +1,15 @@
 """The configuration of a producer of records: batches, memory, compression and transactions."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
-from attrs import frozen
+from attrs import field, frozen
 
 from kafka_groups.config.keys import INT_MAX, LONG_MAX, Key, KeyType
 from kafka_groups.config.readers import UnfitError, read_integer
 from kafka_groups.config.records.record_connection import RecordConnectionConfig
 from kafka_groups.config.settings import setting
+from kafka_groups.errors import KafkaGroupsError
 
 __all__ = ["ProducerConfig"]
 
@@ -50,9 +51,15 @@ _COMPRESSION_LEVEL: Final = Key(
 
 @frozen(kw_only=True)
 class ProducerConfig(RecordConnectionConfig):
-    """The configuration of a producer of records."""
+    """The configuration of a producer of records.
+
+    Attributes:
+        prefix: The prefix with which a user writes the keys, such as `producer.`, for errors.
+    """
 
     whose = "a producer"
+
+    prefix: str = field(default="", eq=False, repr=False)
 
     linger_ms: int = _int(
         "linger.ms",
@@ -159,24 +166,24 @@ class ProducerConfig(RecordConnectionConfig):
         level = self.compression_lz4_level
         return _FASTEST_LZ4 if level == _JAVAS_FASTEST_LZ4 else level
 
-    def _checks(self) -> Iterator[Callable[[], object]]:
-        yield from super()._checks()
-        yield self._check_level
-
-    def _check_level(self) -> None:
-        level, codec = self.compression_level, self.compression_type
+    def __attrs_post_init__(self) -> None:
+        """Check the level against the codec."""
+        level, codec, named = self.compression_level, self.compression_type, f"{self.prefix}compression"
         if level == _CODEC_DEFAULT:
             return
         if codec not in _LEVELS:
-            remedy = f"Set compression.type to {', '.join(_LEVELS)}, or remove compression.level"
-            raise _COMPRESSION_LEVEL.problem(level, "compression.type is none", remedy=remedy)
+            remedy = f"Set {named}.type to {', '.join(_LEVELS)}, or remove {named}.level"
+            raise self._wrong_level(f"{named}.type is none", remedy)
         low, high = _LEVELS[codec]
         if not low <= level <= high:
             remedy = f"Use a whole number from {low} to {high}, or -1 for the default of {codec}"
-            raise _COMPRESSION_LEVEL.problem(level, f"{codec} has no such level", remedy=remedy)
+            raise self._wrong_level(f"{codec} has no such level", remedy)
         if self._has_two_levels():
-            why, remedy = f"compression.{codec}.level is set, too", "Remove one of them"
-            raise _COMPRESSION_LEVEL.problem(level, why, remedy=remedy)
+            raise self._wrong_level(f"{named}.{codec}.level is set, too", "Remove one of them")
+
+    def _wrong_level(self, why: str, remedy: str) -> KafkaGroupsError:
+        named = f"{self.prefix}{_COMPRESSION_LEVEL.name}"
+        return _COMPRESSION_LEVEL.problem(self.compression_level, why, named=named, remedy=remedy)
 
     def _has_two_levels(self) -> bool:
         attribute = f"compression_{self.compression_type}_level"

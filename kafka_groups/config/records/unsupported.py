@@ -40,6 +40,7 @@ _DELIVERY_REPORTS: Advice = (
 _ORDER: Advice = ("the order of records is always kept", _REMOVE)
 _METRICS: Advice = ("metrics are read with a call", "remove it, and call app.metrics()")
 _CALLBACKS: Advice = ("errors go to the application's handlers", "remove it, and set uncaught_exception_handler")
+_OF_CLIENT: Final = ("client.id", "retry.backoff.ms", "retry.backoff.max.ms")
 _INTERCEPTORS: Advice = ("there are no interceptors", "remove it, and change records in the topology")
 
 _OF_BOTH: Final[Mapping[Advice, str]] = {
@@ -48,6 +49,7 @@ _OF_BOTH: Final[Mapping[Advice, str]] = {
     _METRICS: "statistics.interval.ms stats_cb throttle_cb metric.reporters metrics.num.samples "
     "metrics.sample.window.ms",
     _OWN_KEY: "metrics.recording.level",
+    **{("a worker has one client for all its records", f"{_WITHOUT_PREFIX}: {name}"): name for name in _OF_CLIENT},
     ("the client sends no metrics to the brokers", _REMOVE): "enable.metrics.push",
     ("the application reads the topics that its topology names", _REMOVE): "topic.blacklist exclude.internal.topics",
     ("topics are created by the group, and never by reading or writing", _REMOVE): "topic.metadata.propagation.max.ms",
@@ -66,7 +68,7 @@ _OF_READERS: Final[Mapping[Advice, str]] = {
     "on_commit offset.store.method offset.store.path offset.store.sync.interval.ms",
     _SERDES: "key.deserializer value.deserializer",
     _FETCHED_AHEAD: "queued.min.messages fetch.queue.backoff.ms",
-    ("a failed fetch waits as any failed request does", "set consumer.retry.backoff.ms"): "fetch.error.backoff.ms",
+    ("a failed fetch waits as any failed request does", "set retry.backoff.ms"): "fetch.error.backoff.ms",
     ("the largest response is that of a fetch", "set consumer.fetch.max.bytes"): "receive.message.max.bytes",
     ("the application finds the ends of partitions by itself", _REMOVE): "enable.partition.eof",
     ("records go to the tasks of the topology", _REMOVE): "consume_cb consume.callback.max.messages",

@@ -9,8 +9,9 @@ from attrs import evolve, field, fields, frozen
 
 from kafka_groups.config.clients.connection import ClientConfig
 from kafka_groups.config.clients.prefixed import ISOLATION_LEVEL
-from kafka_groups.config.clients.streams import StreamsConfig, streams_config
+from kafka_groups.config.clients.streams import StreamsConfig, streams_config_of
 from kafka_groups.config.readers import offset_reset_duration_ms
+from kafka_groups.config.records.engine_streams import EngineStreamsConfig
 from kafka_groups.config.settings import KeyTable
 from kafka_groups.librdkafka.transactional_writer import TransactionalWriter
 from kafka_groups.records.engine_plane import EnginePlaneConfig
@@ -24,7 +25,12 @@ from kafka_groups.streams.topology.internal_topics import group_topology
 from kafka_groups.streams.topology.node_graph import NodeGraph
 from kafka_groups.streams.topology.topology import Topology
 from kafka_groups.streams.workers import data_plane
-from kafka_groups.streams.workers.data_plane import DATA_PLANE, engine_plane_config, takes_engine
+from kafka_groups.streams.workers.data_plane import (
+    DATA_PLANE,
+    check_transaction_timeout,
+    engine_plane_config,
+    takes_engine,
+)
 from kafka_groups.streams.workers.restoring import DEFAULT_RESTORE_PLANE, RESTORE_PLANE, restore_options
 from kafka_groups.types import random_uuid
 
@@ -132,7 +138,7 @@ def configured_application(
     mapping = dict(mapping or {})
     is_on_engine = takes_engine(DATA_PLANE, mapping, data_plane.DEFAULT_PLANE)
     restores_on_engine = takes_engine(RESTORE_PLANE, mapping, DEFAULT_RESTORE_PLANE) and not is_on_engine
-    config = streams_config(mapping, **keywords)
+    config = streams_config_of(EngineStreamsConfig if is_on_engine else StreamsConfig, mapping, keywords)
     topology.group_topology(config.application_id)
     graph = topology.graph.with_default_store(is_persistent=config.default_dsl_store == "lmdb")
     _check_persistent(graph)
@@ -145,9 +151,16 @@ def configured_application(
         config=config,
         settings=settings,
         connection=connection,
-        engine_plane=engine_plane_config(config) if is_on_engine else None,
+        engine_plane=_engine_plane(config, settings) if is_on_engine else None,
         restoring=restore_options(config) if restores_on_engine else None,
     )
+
+
+def _engine_plane(config: StreamsConfig, settings: WorkerSettings) -> EnginePlaneConfig:
+    plane = engine_plane_config(config)
+    if settings.is_exactly_once:
+        check_transaction_timeout(plane, settings.commit_interval_ms)
+    return plane
 
 
 def _check_persistent(graph: NodeGraph) -> None:

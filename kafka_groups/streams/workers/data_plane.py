@@ -3,14 +3,19 @@
 from collections.abc import MutableMapping
 from typing import Final
 
-from attrs import evolve
-
 from kafka_groups.config.clients.streams import StreamsConfig
-from kafka_groups.config.records.application_keys import log_aliases_of, producer_of, reader_of
+from kafka_groups.config.records.application_keys import log_aliases_of, producer_of, restorer_of, sources_of
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.records.engine_plane import EnginePlaneConfig
 
-__all__ = ["DATA_PLANE", "DEFAULT_PLANE", "ENGINE", "engine_plane_config", "takes_engine"]
+__all__ = [
+    "DATA_PLANE",
+    "DEFAULT_PLANE",
+    "ENGINE",
+    "check_transaction_timeout",
+    "engine_plane_config",
+    "takes_engine",
+]
 
 DATA_PLANE: Final = "internal.data.plane"
 """The key that chooses how records are read and written. It is not documented, and will go."""
@@ -42,12 +47,26 @@ def engine_plane_config(config: StreamsConfig) -> EnginePlaneConfig:
         ConfigurationError: A key of the producer or of a consumer is unknown or invalid.
     """
     log_aliases_of(config)
-    # One reader has the changelogs and the global topics. Keys of both purposes are its own.
-    both = {**dict(config.restore_consumer), **dict(config.global_consumer)}
     return EnginePlaneConfig(
         connection=config,
-        sources=reader_of(config, "main"),
-        restorer=reader_of(evolve(config, restore_consumer=tuple(both.items())), "restore"),
+        sources=sources_of(config),
+        restorer=restorer_of(config),
         producer=producer_of(config),
         principal=f"User:{config.sasl_username}" if config.sasl_username else None,
     )
+
+
+def check_transaction_timeout(plane: EnginePlaneConfig, commit_interval_ms: int) -> None:
+    """Check that a transaction may last until its commit.
+
+    Raises:
+        ConfigurationError: The interval of commits is longer than the timeout of transactions.
+    """
+    timeout_ms = plane.producer.transaction_timeout_ms
+    # As StreamsConfig.verifyEOSTransactionTimeoutCompatibility does, which lets both be equal.
+    if commit_interval_ms > timeout_ms:
+        raise ConfigurationError(
+            f"commit.interval.ms={commit_interval_ms} is longer than producer.transaction.timeout.ms={timeout_ms}, so"
+            " the brokers would abort transactions before their commit. Use a smaller commit.interval.ms or a larger"
+            " producer.transaction.timeout.ms."
+        )

@@ -379,3 +379,19 @@ def test_nothing_works_after_the_end() -> None:
             await plane.poll(1)
 
     simulated(scene)
+
+
+def test_metadata_is_fetched_as_often_as_the_youngest_age_wants() -> None:
+    async def run(simulation: Simulation) -> None:
+        async with RecordsWorld(simulation, partitions=2) as world:
+            config = config_of(world, metadata_max_age_ms=1_000_000)
+            config = evolve(config, restorer=evolve(config.restorer, metadata_max_age_ms=10_000))
+            plane = EnginePlane(config, world.environment(), dict)
+            await plane.assign({SOURCE: 0})
+            await plane.bounds([SOURCE])  # it is connected
+            asked = world.requests(ApiKey.METADATA)
+            await asyncio.sleep(65)
+            await plane.close()
+            assert len(asked) == 6
+
+    run_simulated(run, seed=1)

@@ -4,9 +4,10 @@ import logging
 from typing import Any
 
 import pytest
+from attrs import evolve
 
 from kafka_groups.config.clients.streams import StreamsConfig, streams_config
-from kafka_groups.config.records.application_keys import log_aliases_of, producer_of, reader_of
+from kafka_groups.config.records.application_keys import log_aliases_of, producer_of, restorer_of, sources_of
 from kafka_groups.config.records.record_producer import ProducerConfig
 from kafka_groups.config.records.record_reader import ReaderConfig
 from kafka_groups.errors import ConfigurationError
@@ -18,60 +19,48 @@ def config(**given: Any) -> StreamsConfig:
 
 def test_without_keys_everything_has_its_default() -> None:
     assert producer_of(config()) == ProducerConfig()
-    assert reader_of(config(), "main") == ReaderConfig()
-    assert reader_of(config(), "restore") == ReaderConfig(isolation_level="read_committed")
-    assert reader_of(config(), "global") == ReaderConfig(isolation_level="read_committed")
+    assert sources_of(config()) == ReaderConfig()
+    assert restorer_of(config()) == ReaderConfig(isolation_level="read_committed")
 
 
 def test_the_applications_keys_hold_for_its_clients_and_those_with_a_prefix_come_first() -> None:
     given = {
-        "client.id": "billing",
         "client.rack": "r1",
         "request.timeout.ms": 20_000,
-        "retry.backoff.ms": 10,
         "metadata.max.age.ms": 60_000,
-        "producer.client.id": "billing-writes",
-        "producer.retry.backoff.ms": 20,
+        "producer.metadata.max.age.ms": 50_000,
         "consumer.request.timeout.ms": 15_000,
         "restore.consumer.request.timeout.ms": 40_000,
         "restore.consumer.client.rack": "r2",
         "global.consumer.fetch.min.bytes": 2,
     }
-    of_all: dict[str, Any] = {"retry_backoff_ms": 10, "metadata_max_age_ms": 60_000}
-    written: dict[str, Any] = {
-        **of_all,
-        "client_id": "billing-writes",
-        "retry_backoff_ms": 20,
-        "request_timeout_ms": 20_000,
-    }
-    read: dict[str, Any] = {**of_all, "client_id": "billing", "client_rack": "r1", "request_timeout_ms": 15_000}
-    committed: dict[str, Any] = {**read, "isolation_level": "read_committed"}
-    assert producer_of(config(**given)) == ProducerConfig(**written)
-    assert reader_of(config(**given), "main") == ReaderConfig(**read)
-    restored: dict[str, Any] = {**committed, "client_rack": "r2", "request_timeout_ms": 40_000}
-    assert reader_of(config(**given), "restore") == ReaderConfig(**restored)
-    assert reader_of(config(**given), "global") == ReaderConfig(**committed, fetch_min_bytes=2)
+    written = ProducerConfig(request_timeout_ms=20_000, metadata_max_age_ms=50_000)
+    read = ReaderConfig(request_timeout_ms=15_000, metadata_max_age_ms=60_000, client_rack="r1")
+    assert producer_of(config(**given)) == written
+    assert sources_of(config(**given)) == read
+    assert restorer_of(config(**given)) == evolve(
+        read, isolation_level="read_committed", client_rack="r2", request_timeout_ms=40_000, fetch_min_bytes=2
+    )
 
 
 def test_isolation_levels() -> None:
     exactly_once = config(**{"processing.guarantee": "exactly_once_v2"})
-    assert reader_of(exactly_once, "main").is_committed_only
+    assert sources_of(exactly_once).is_committed_only
     chosen = config(**{"consumer.isolation.level": "read_committed"})
-    assert reader_of(chosen, "main").is_committed_only
+    assert sources_of(chosen).is_committed_only
     nearer = config(
         **{"consumer.isolation.level": "read_committed", "main.consumer.isolation.level": "read_uncommitted"}
     )
-    assert not reader_of(nearer, "main").is_committed_only
-    assert reader_of(nearer, "restore").is_committed_only
-    assert reader_of(nearer, "global").is_committed_only
+    assert not sources_of(nearer).is_committed_only
+    assert restorer_of(nearer).is_committed_only
 
 
 def test_aliases_are_told_once(caplog: pytest.LogCaptureFixture) -> None:
     given = {"producer.max.in.flight": 2, "consumer.fetch.wait.max.ms": 7, "restore.consumer.fetch.wait.max.ms": 8}
     with caplog.at_level(logging.INFO, "kafka_groups.config"):
         log_aliases_of(config(**given))
-        assert reader_of(config(**given), "restore").fetch_max_wait_ms == 8
-        assert reader_of(config(**given), "main").fetch_max_wait_ms == 7
+        assert restorer_of(config(**given)).fetch_max_wait_ms == 8
+        assert sources_of(config(**given)).fetch_max_wait_ms == 7
     assert caplog.messages == [
         "The key producer.max.in.flight is read as producer.max.in.flight.requests.per.connection",
         "The key consumer.fetch.wait.max.ms is read as consumer.fetch.max.wait.ms",
@@ -83,8 +72,11 @@ def test_aliases_are_told_once(caplog: pytest.LogCaptureFixture) -> None:
     ("given", "why"),
     [
         ({"producer.batch.num.messages": 5}, "Set producer.batch.size."),
-        ({"producer.retry.backoff.ms": 2_000}, "longer than retry_backoff_max_ms"),
-        ({"producer.compression.level": 2}, "compression.type is none"),
+        (
+            {"producer.retry.backoff.ms": 2_000},
+            "'producer.retry.backoff.ms'.*Write it without prefix: retry.backoff.ms",
+        ),
+        ({"producer.compression.level": 2}, r"producer\.compression\.level .*: producer\.compression\.type is none"),
     ],
 )
 def test_a_bad_key_of_the_producer_is_refused(given: dict[str, Any], why: str) -> None:
@@ -95,8 +87,19 @@ def test_a_bad_key_of_the_producer_is_refused(given: dict[str, Any], why: str) -
 def test_bad_keys_of_a_reader_are_refused_together() -> None:
     given = config(**{"consumer.debug": "all", "main.consumer.fetch.error.backoff.ms": 5})
     with pytest.raises(ConfigurationError, match="has 2 problems") as caught:
-        reader_of(given, "main")
+        sources_of(given)
     assert "'consumer.debug'" in str(caught.value)
     assert "'main.consumer.fetch.error.backoff.ms'" in str(caught.value)
     with pytest.raises(ConfigurationError, match=r"'consumer\.debug'"):
-        reader_of(given, "restore")
+        restorer_of(given)
+
+
+def test_one_key_has_no_two_values_for_changelogs_and_global_topics() -> None:
+    given = {"consumer.fetch.min.bytes": 1, "restore.consumer.fetch.min.bytes": 2}
+    assert restorer_of(config(**given, **{"global.consumer.fetch.min.bytes": "2"})).fetch_min_bytes == 2
+    with pytest.raises(ConfigurationError) as caught:
+        restorer_of(config(**given, **{"global.consumer.fetch.min.bytes": 3}))
+    assert str(caught.value) == (
+        "restore.consumer.fetch.min.bytes=2 and global.consumer.fetch.min.bytes=3 differ, but one reader has the "
+        "changelogs and the global topics. Remove one of them, or give both the same value."
+    )

@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
-from kafka_groups.config.keys import Key, KeyType
-from kafka_groups.config.records.prefixed_keys import CLASSES, PrefixedKeys, log_aliases, read_prefixed
+from kafka_groups.config.keys import Key
+from kafka_groups.config.records.prefixed_keys import CLASSES, PrefixedKeys, check_agreement, log_aliases, read_prefixed
 from kafka_groups.config.records.unsupported import fixed_key
 from kafka_groups.config.settings import KeyTable
 from kafka_groups.errors import ConfigurationError
 from tests.support.librdkafka_properties import KEYS_OF_LIBRDKAFKA
+from tests.unit.config.records.client_keys import ALWAYS, another
 
 CLIENTS = Path(__file__).parents[1] / "clients"
 JAVA = {kind: (CLIENTS / f"java-{kind}-keys.txt").read_text().split() for kind in CLASSES}
@@ -25,7 +26,6 @@ SAME = {
     "producer": {
         "batch.size",
         "buffer.memory",
-        "client.id",
         "compression.gzip.level",
         "compression.level",
         "compression.lz4.level",
@@ -36,13 +36,10 @@ SAME = {
         "max.request.size",
         "metadata.max.age.ms",
         "request.timeout.ms",
-        "retry.backoff.max.ms",
-        "retry.backoff.ms",
         "transaction.timeout.ms",
     },
     "consumer": {
         "check.crcs",
-        "client.id",
         "client.rack",
         "fetch.max.bytes",
         "fetch.max.wait.ms",
@@ -51,8 +48,6 @@ SAME = {
         "max.partition.fetch.bytes",
         "metadata.max.age.ms",
         "request.timeout.ms",
-        "retry.backoff.max.ms",
-        "retry.backoff.ms",
     },
 }
 ALIASES = {
@@ -71,19 +66,6 @@ ALIASES = {
         "socket.timeout.ms": "request.timeout.ms",
     },
 }
-ALWAYS: dict[str, dict[str, object]] = {
-    "producer": {
-        "acks": "all",
-        "allow.auto.create.topics": "false",
-        "enable.idempotence": True,
-        "message.send.max.retries": 2**31 - 1,
-        "partitioner": "murmur2_random",
-        "request.required.acks": -1,
-        "retries": "2147483647",
-    },
-    "consumer": {"allow.auto.create.topics": False},
-}
-"""Keys that say what is so in any case, with a value that is allowed."""
 
 
 def all_keys(kind: str) -> list[str]:
@@ -98,15 +80,6 @@ def refusal(prefix: str, **given: object) -> str:
     with pytest.raises(ConfigurationError) as caught:
         read(prefix, **given)
     return str(caught.value)
-
-
-def another(key: Key) -> object:
-    """A value that is allowed, and that is not the default."""
-    if key.type is KeyType.BOOLEAN:
-        return not key.default
-    if key.bounds is not None:
-        return key.bounds[1] if key.bounds[1] != key.default else key.bounds[1] - 1
-    return next(word for word in key.choices if word != key.default) if key.choices else "other"
 
 
 def taken(kind: str) -> Iterator[tuple[str, str, Key]]:
@@ -182,6 +155,14 @@ def test_no_text_speaks_of_another_client(kind: str) -> None:
         ("producer", "ssl.ca.location", "connect to the same brokers in the same way. Write it without prefix."),
         ("producer", "sasl.kerberos.keytab", "Kerberos (SASL/GSSAPI) is not supported"),
         ("producer", "reconnect.backoff.ms", "Write it without prefix."),
+        ("producer", "client.id", "a worker has one client for all its records. Write it without prefix: client.id."),
+        ("main.consumer", "retry.backoff.ms", "for all its records. Write it without prefix: retry.backoff.ms."),
+        ("global.consumer", "retry.backoff.max.ms", "Write it without prefix: retry.backoff.max.ms."),
+        (
+            "consumer",
+            "fetch.error.backoff.ms",
+            "a failed fetch waits as any failed request does. Set retry.backoff.ms.",
+        ),
         ("producer", "fetch.min.bytes", "it configures the consumer. Write it as consumer.fetch.min.bytes."),
         ("main.consumer", "acks", "'main.consumer.acks' ('1'): it configures the producer. Write it as producer.acks."),
         ("main.consumer", "queued.min.messages", "Set consumer.fetch.buffer.bytes."),
@@ -232,3 +213,18 @@ def test_a_key_and_its_alias_must_agree() -> None:
     assert read("producer", **{"linger.ms": 5, "queue.buffering.max.ms": "5"}) == {"linger_ms": 5}
     text = refusal("producer", **{"linger.ms": 5, "queue.buffering.max.ms": 6})
     assert "the same key is given as producer.linger.ms with 5" in text
+
+
+def test_two_prefixes_agree_whatever_names_and_types_are_used() -> None:
+    one = PrefixedKeys("restore.consumer", [("fetch.max.wait.ms", 5), ("queued.max.messages.kbytes", 1)])
+    check_agreement(one, PrefixedKeys("global.consumer", [("fetch.wait.max.ms", "5"), ("check.crcs", False)]), "why")
+    check_agreement(one, PrefixedKeys("global.consumer", [("fetch.buffer.bytes", 1_024)]), "why")
+    other = PrefixedKeys("global.consumer", [("fetch.wait.max.ms", 6), ("fetch.buffer.bytes", 1_025)])
+    with pytest.raises(ConfigurationError) as caught:
+        check_agreement(one, other, "there is one reader")
+    remedy = "differ, but there is one reader. Remove one of them, or give both the same value."
+    assert str(caught.value).splitlines() == [
+        "The configuration of a consumer has 2 problems:",
+        f"  - restore.consumer.fetch.max.wait.ms=5 and global.consumer.fetch.wait.max.ms=6 {remedy}",
+        f"  - restore.consumer.queued.max.messages.kbytes=1 and global.consumer.fetch.buffer.bytes=1025 {remedy}",
+    ]

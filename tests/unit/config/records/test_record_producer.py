@@ -11,15 +11,12 @@ from kafka_groups.errors import ConfigurationError
 DEFAULTS = {
     "batch_size": 131_072,
     "buffer_memory": 33_554_432,
-    "client_id": "kafka-groups",
     "compression_type": "none",
     "linger_ms": 5,
     "max_in_flight_requests_per_connection": 5,
     "max_request_size": 1_048_576,
     "metadata_max_age_ms": 300_000,
     "request_timeout_ms": 30_000,
-    "retry_backoff_max_ms": 1_000,
-    "retry_backoff_ms": 100,
     "transaction_timeout_ms": 10_000,
 }
 
@@ -44,7 +41,6 @@ def test_the_defaults() -> None:
         ({"transaction_timeout_ms": 0}, "below the minimum of 1"),
         ({"max_in_flight_requests_per_connection": 6}, "above the maximum of 5"),
         ({"max_in_flight_requests_per_connection": 0}, "below the minimum of 1"),
-        ({"retry_backoff_ms": 2_000}, "longer than retry_backoff_max_ms, which is 1000"),
     ],
 )
 def test_bad_values_are_refused(given: dict[str, Any], why: str) -> None:
@@ -95,3 +91,18 @@ def test_the_level_of_the_codec(given: dict[str, Any], level: int | None) -> Non
 def test_a_level_that_would_be_ignored_is_refused(given: dict[str, Any], why: str) -> None:
     with pytest.raises(ConfigurationError, match=re.escape(why)):
         ProducerConfig(**{"compression_level": 5, **given})
+
+
+def test_a_level_that_is_refused_is_named_with_its_prefix() -> None:
+    def refusal(**given: Any) -> str:
+        with pytest.raises(ConfigurationError) as caught:
+            ProducerConfig(**given, compression_level=5, prefix="producer.")
+        return str(caught.value)
+
+    assert refusal() == (
+        "Invalid value 5 for producer.compression.level (compression.level): producer.compression.type is none. Set "
+        "producer.compression.type to gzip, lz4, zstd, snappy, or remove producer.compression.level."
+    )
+    assert "for producer.compression.level (compression.level): snappy has" in refusal(compression_type="snappy")
+    assert "producer.compression.gzip.level is set, too" in refusal(compression_type="gzip", compression_gzip_level=2)
+    assert ProducerConfig(prefix="producer.") == ProducerConfig()

@@ -11,7 +11,6 @@ from kafka_groups.errors import ConfigurationError
 
 DEFAULTS = {
     "check_crcs": True,
-    "client_id": "kafka-groups",
     "client_rack": "",
     "fetch_buffer_bytes": 33_554_432,
     "fetch_max_bytes": 16_777_216,
@@ -21,8 +20,6 @@ DEFAULTS = {
     "max_partition_fetch_bytes": 1_048_576,
     "metadata_max_age_ms": 300_000,
     "request_timeout_ms": 30_000,
-    "retry_backoff_max_ms": 1_000,
-    "retry_backoff_ms": 100,
 }
 
 
@@ -44,7 +41,6 @@ def test_the_defaults() -> None:
         ({"request_timeout_ms": 0}, "below the minimum of 1"),
         ({"isolation_level": "committed"}, "Use read_committed or read_uncommitted"),
         ({"check_crcs": "no"}, "not true or false"),
-        ({"retry_backoff_ms": 2_000}, "longer than retry_backoff_max_ms, which is 1000"),
     ],
 )
 def test_bad_values_are_refused(given: dict[str, Any], why: str) -> None:
