@@ -2,9 +2,9 @@
 
 import math
 
-from attrs import define
+from attrs import define, field
 
-__all__ = ["Windows"]
+__all__ = ["EventCount", "Windows"]
 
 WINDOW_MS = 30_000
 _NEVER_MS = -(1 << 60)
@@ -75,3 +75,21 @@ class Windows:
 def _seconds_of(windows: list[_Window], now_ms: int) -> float:
     elapsed_ms = now_ms - min((window.start_ms for window in windows), default=now_ms)
     return (elapsed_ms if elapsed_ms >= WINDOW_MS else elapsed_ms + WINDOW_MS) / 1000
+
+
+@define
+class EventCount:
+    """Something that happens again and again.
+
+    Attributes:
+        total: How often it has happened.
+        recent: One value for each time or for several together: how often.
+    """
+
+    total: int = 0
+    recent: Windows = field(factory=Windows)
+
+    def add(self, count: int, now_ms: int) -> None:
+        """Note that it has happened."""
+        self.total += count
+        self.recent.record(count, now_ms)

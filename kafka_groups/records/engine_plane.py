@@ -21,6 +21,7 @@ from kafka_groups.records.client import RecordsClient
 from kafka_groups.records.fetching.fetch import FetchOptions
 from kafka_groups.records.fetching.limits import ReadingLimits
 from kafka_groups.records.interface import NOTHING, DataPlane, PolledRecords, UnwrittenRecord
+from kafka_groups.records.metrics import RecordsMetric, producer_metrics, reader_metrics
 from kafka_groups.records.partition_counts import AskPartitionCounts, BlockingPartitionCounts, KnownPartitionCounts
 from kafka_groups.records.reader import RecordReader
 from kafka_groups.records.transactional_writer import TransactionalEngineWriter, TransactionSettings
@@ -276,6 +277,18 @@ class EnginePlane(DataPlane):
 
     def _ask(self) -> Asking:
         return self._client.within(_ASKING_MS)
+
+    def metrics(self, name: str) -> tuple[RecordsMetric, ...]:
+        """Return the metrics of the producer and the readers. Any thread may call it, and it does not wait.
+
+        Args:
+            name: The worker's name. Their ids as clients are made of it as in Kafka Streams.
+        """
+        return (
+            *producer_metrics(f"{name}-producer", self._writer.metric_sources),
+            *reader_metrics(f"{name}-consumer", self._sources.metric_sources),
+            *reader_metrics(f"{name}-restore-consumer", self._restorer.metric_sources),
+        )
 
     @override
     async def close(self) -> None:

@@ -6,7 +6,9 @@ from uuid import UUID
 from kafka_groups.client.event_loop import loop_pass
 from kafka_groups.records.client import RecordsClient
 from kafka_groups.records.fetching.fetch import FetchManager, FetchOptions
+from kafka_groups.records.fetching.reader_sensors import ReaderSensors
 from kafka_groups.records.interface import PolledRecords
+from kafka_groups.records.metrics import ReaderSources
 from kafka_groups.types import TopicPartition
 
 __all__ = ["RecordReader"]
@@ -22,13 +24,17 @@ class RecordReader:
         client: The connections.
         options: The settings.
         name: A name that no other reader of the client has.
+
+    Attributes:
+        sensors: Counts and times, for metrics.
     """
 
     def __init__(self, client: RecordsClient, options: FetchOptions, name: str) -> None:
         self._client = client
         self._name = name
+        self.sensors = ReaderSensors(client.steady_clock.now_ms)
         self._manager = FetchManager(
-            client.metadata, client.refresh_metadata, client.backoff, client.errors.events, options
+            client.metadata, client.refresh_metadata, client.backoff, client.errors.events, options, self.sensors
         )
         client.add(self._manager)
 
@@ -52,6 +58,11 @@ class RecordReader:
     def has_news(self) -> bool:
         """True if `poll` has something to return or to raise."""
         return self._manager.has_news
+
+    @property
+    def metric_sources(self) -> ReaderSources:
+        """The sources of its metrics now. Any thread may ask."""
+        return ReaderSources(self.sensors, self._client.steady_clock.now_ms())
 
     def assign(self, starts: Mapping[TopicPartition, int]) -> None:
         """Read more partitions, or assigned ones from another offset on. Others are not disturbed."""

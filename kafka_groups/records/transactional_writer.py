@@ -105,7 +105,8 @@ class TransactionalEngineWriter(EngineWriter):
         """
         transactions = self._transactions
         transactions.prepare()
-        await self._wait_while(lambda: transactions.is_preparing, timeout_ms)
+        with self.sensors.init:
+            await self._wait_while(lambda: transactions.is_preparing, timeout_ms)
         transactions.check()
         if transactions.is_preparing:
             raise OperationTimeoutError(
@@ -170,7 +171,8 @@ class TransactionalEngineWriter(EngineWriter):
         transactions.check()
         transactions.send_offsets(offsets, who, topic_ids)
         transactions.commit()
-        await self._wait_while(lambda: transactions.is_committing, timeout_ms)
+        with self.sensors.commit:
+            await self._wait_while(lambda: transactions.is_committing, timeout_ms)
         transactions.check()
         if transactions.is_committing:
             missing = "" if transactions.are_offsets_stored else ", and neither has that of the group"
@@ -198,7 +200,8 @@ class TransactionalEngineWriter(EngineWriter):
         transactions.abort()
         # Readers of committed records need not wait for the timeout of the transaction then.
         if transactions.is_aborting and self._client.errors.fatal is None:
-            await self._client.wait(_ABORT_MS, lambda: not transactions.is_aborting)
+            with self.sensors.abort:
+                await self._client.wait(_ABORT_MS, lambda: not transactions.is_aborting)
         if transactions.is_aborting:
             _log.info(
                 "The transaction of %s is open until the next producer begins, or it times out: the coordinator has not"

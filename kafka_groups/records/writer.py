@@ -16,11 +16,13 @@ from kafka_groups.protocol.compression import Compression
 from kafka_groups.records.batches.building import BatchSettings
 from kafka_groups.records.client import RecordsClient
 from kafka_groups.records.interface import UnwrittenRecord
+from kafka_groups.records.metrics import ProducerSources
 from kafka_groups.records.producing.accumulator import AccumulatorSettings, RecordAccumulator
 from kafka_groups.records.producing.cluster_topics import ProducerCluster
 from kafka_groups.records.producing.idempotent import IdempotentIdentity
 from kafka_groups.records.producing.identity import ProducerIdentity
 from kafka_groups.records.producing.produce import ProduceManager, ProduceSettings
+from kafka_groups.records.producing.producer_sensors import ProducerSensors
 from kafka_groups.types import TopicPartition
 
 __all__ = ["EngineWriter", "EngineWriterSettings", "writer_settings"]
@@ -89,6 +91,7 @@ class EngineWriter:
         write_tracked: As `write`; `written` has the record's offset when it was confirmed.
         written: For each partition of tracked records, the offset after the last one that was confirmed. The caller may
             remove partitions.
+        sensors: Counts and times, for metrics.
     """
 
     def __init__(
@@ -102,7 +105,8 @@ class EngineWriter:
         settings = settings or EngineWriterSettings()
         self._client = client
         self._topics: set[str] = set()
-        self._accumulator = RecordAccumulator(settings.batches, partition_count, rng, client.turn)
+        self.sensors = ProducerSensors(client.steady_clock.now_ms)
+        self._accumulator = RecordAccumulator(settings.batches, partition_count, rng, client.turn, self.sensors)
         self._identity = identity or IdempotentIdentity(
             client.errors, client.backoff(), settings.requests.request_timeout_ms
         )
@@ -113,6 +117,7 @@ class EngineWriter:
             settings.requests,
             client.errors,
             client.backoff,
+            self.sensors,
         )
         # In this order: a batch asks for an id, and the question is sent in the same turn.
         client.add(self._produce)
@@ -128,6 +133,13 @@ class EngineWriter:
     def has_room(self) -> bool:
         """False while more is queued than the memory for it. Write nothing then until it is true."""
         return self._accumulator.has_room
+
+    @property
+    def metric_sources(self) -> ProducerSources:
+        """The sources of its metrics now. Any thread may ask."""
+        whole = self._accumulator.buffer_bytes
+        free = max(whole - self._accumulator.held_bytes, 0)
+        return ProducerSources(self.sensors, whole, free, self._client.steady_clock.now_ms())
 
     @property
     def pending(self) -> int:
@@ -147,8 +159,9 @@ class EngineWriter:
             KafkaGroupsError: Nothing can be written any more, for example because a right is missing.
         """
         end_ms = self._client.clock.now_ms() + timeout_ms
-        await self._wait_until_flushed(end_ms)
-        await self._find_unknown_ends(end_ms)
+        with self.sensors.flush:
+            await self._wait_until_flushed(end_ms)
+            await self._find_unknown_ends(end_ms)
         self._raise_failures(timeout_ms)
 
     def refused(self) -> list[UnwrittenRecord]:

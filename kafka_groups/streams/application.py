@@ -9,6 +9,7 @@ from kafka_groups.errors.texts import counted
 from kafka_groups.net.clock import SystemClock
 from kafka_groups.net.wake_up import WakeUp
 from kafka_groups.protocol.messages.streams_group_parts import UserEndpoint
+from kafka_groups.records.metrics import RECORDS_METRIC_GROUPS
 from kafka_groups.streams.engines.left_folders import wipe_all
 from kafka_groups.streams.errors import (
     StoreNotAvailableError,
@@ -156,8 +157,9 @@ class _Application:
     @property
     def telemetry(self) -> TelemetrySource:
         """The metrics for exporters; see `kafka_groups.telemetry`. Any thread may read this."""
+        has_own_plane = self._application.engine_plane is not None
         return streams_application_source(
-            METRIC_GROUPS,
+            {**METRIC_GROUPS, **RECORDS_METRIC_GROUPS} if has_own_plane else METRIC_GROUPS,
             self.metrics,
             application_id=self._application_id,
             client_id=self._application.config.client_id,

@@ -105,8 +105,11 @@ _GROUPS: Mapping[str, tuple[str, tuple[str, ...]]] = MappingProxyType({
     "stream-processor-node-metrics": ("processor_node_", ("thread_id", "task_id", "processor_node_id")),
     "stream-topic-metrics": ("topic_", ("thread_id", "task_id", "processor_node_id", "topic")),
     "stream-state-metrics": ("state_", ("thread_id", "task_id", "store")),
+    "producer-metrics": ("producer_", ("worker_client_id",)),
+    "producer-topic-metrics": ("producer_topic_", ("worker_client_id", "topic")),
+    "consumer-fetch-manager-metrics": ("consumer_fetch_manager_", ("worker_client_id",)),
 })  # fmt: skip
-"""For each group of Kafka Streams: what its names begin with after `kafka_streams_`, and its labels."""
+"""For each group of Kafka Streams and its clients: what names begin with after `kafka_streams_`, and their labels."""
 
 
 def streams_families(groups: Mapping[str, Iterable[MetricText]]) -> Mapping[tuple[str, str], Family]:

@@ -25,7 +25,10 @@ except ModuleNotFoundError as error:
 
 __all__ = ["OpenTelemetryExport", "export"]
 
-_UNITS = {"s": "s", "ms": "ms", "ms since 1970": "ms", "bytes": "By", "bytes/s": "By/s", "1/s": "1/s", "1/h": "1/h"}
+_UNITS = {
+    "s": "s", "ms": "ms", "ns": "ns", "ms since 1970": "ms", "bytes": "By", "bytes/s": "By/s",
+    "1/s": "1/s", "1/h": "1/h",
+}  # fmt: skip
 """The units that UCUM has. All others become annotations, such as `{records}/s`."""
 _NO_UNIT = frozenset({"number", "0 to 1", "0 or 1", "0: INFO, 1: DEBUG"})
 

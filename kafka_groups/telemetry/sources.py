@@ -37,6 +37,8 @@ __all__ = [
 _STORE_TAG_ENDS = "-state-id"
 """Kafka's tags for a store also say what kind of store it is: `in-memory-window-state-id`."""
 
+_WORKER_CLIENT = "worker_client_id"
+
 
 @frozen
 class MetricSample:
@@ -208,4 +210,8 @@ def _by_name(
 
 
 def _labels_of(tags: Mapping[str, str]) -> dict[str, str]:
-    return {("store" if tag.endswith(_STORE_TAG_ENDS) else tag.replace("-", "_")): value for tag, value in tags.items()}
+    labels = {
+        ("store" if tag.endswith(_STORE_TAG_ENDS) else tag.replace("-", "_")): value for tag, value in tags.items()
+    }
+    # The label `client_id` is that of the application. Each worker has a producer and consumers with ids of their own.
+    return {**labels, _WORKER_CLIENT: labels["client_id"]} if "client_id" in labels else labels

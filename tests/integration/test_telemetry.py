@@ -1,6 +1,7 @@
 """Metrics of real clients, scraped over HTTP as Prometheus does."""
 
 from collections.abc import Iterator
+from typing import Any
 from urllib.request import urlopen
 
 import pytest
@@ -10,10 +11,12 @@ from prometheus_client.parser import text_string_to_metric_families
 from kafka_groups import KafkaShareConsumer, StreamsGroupMember
 from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.broker.metrics import METRICS
+from kafka_groups.records.metrics import RECORDS_METRIC_GROUPS
 from kafka_groups.share.metrics import SHARE_METRICS
 from kafka_groups.streams import GroupTopologyBuilder, KafkaStreams, StreamsBuilder, Topology, serdes, stores
 from kafka_groups.streams.member.rules.member_metrics import MEMBER_METRICS
 from kafka_groups.streams.workers.application_metrics import METRIC_GROUPS
+from kafka_groups.streams.workers.data_plane import DATA_PLANE
 from kafka_groups.telemetry import prometheus
 from kafka_groups.telemetry.families import (
     broker_families,
@@ -110,25 +113,39 @@ def counted() -> Topology:
     return builder.build()
 
 
-def test_an_application_is_scraped(cluster: EmbeddedCluster, registry: CollectorRegistry, url: str) -> None:
+@pytest.mark.parametrize(
+    ("plane", "groups"),
+    [
+        ("librdkafka", METRIC_GROUPS),
+        pytest.param("engine", {**METRIC_GROUPS, **RECORDS_METRIC_GROUPS}, marks=pytest.mark.slow),
+    ],
+)
+def test_an_application_is_scraped(
+    cluster: EmbeddedCluster, registry: CollectorRegistry, url: str, plane: str, groups: dict[str, tuple[Any, ...]]
+) -> None:
     cluster.produce("orders", [b"a", b"b", b"a"])
     with (
         KafkaStreams(
-            counted(), application_id="app", client_id="shop", bootstrap_servers=cluster.bootstrap_servers,
-            auto_offset_reset="earliest",
+            counted(), {DATA_PLANE: plane}, application_id="app", client_id="shop",
+            bootstrap_servers=cluster.bootstrap_servers, auto_offset_reset="earliest",
         ) as app,
         prometheus.export(app, registry=registry),
     ):  # fmt: skip
         consumed = "kafka_streams_topic_records_consumed_total"
-        wait_until(lambda: sum(scraped(url).get(consumed, {}).values()) >= 3, timeout_s=60)
+        # Each record is read twice, before and after the repartition topic.
+        wait_until(lambda: sum(scraped(url).get(consumed, {}).values()) >= 6, timeout_s=60)
         found = scraped(url)
-    assert found.keys() == {family.name for family in streams_families(METRIC_GROUPS).values()}
+    assert found.keys() == {family.name for family in streams_families(groups).values()}
     identity = {"application_id": "app", "client_id": "shop"}
     assert all(identity.items() <= dict(labels).items() for values in found.values() for labels in values)
     running = {tuple(sorted(identity.items())): 2.0}
     assert found["kafka_streams_client_state"] == running
     stores = {dict(labels)["store"] for labels in found["kafka_streams_state_num_keys"]}
     assert stores == {"counts"}
+    labels = [dict(each) for values in found.values() for each in values]
+    clients = {each["worker_client_id"] for each in labels if "worker_client_id" in each}
+    kinds = ("producer", "consumer", "restore-consumer") if plane == "engine" else ()
+    assert clients == {f"shop-StreamThread-1-{kind}" for kind in kinds}
 
 
 def test_a_member_is_scraped(cluster: EmbeddedCluster, registry: CollectorRegistry, url: str) -> None:

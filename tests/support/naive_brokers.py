@@ -29,6 +29,7 @@ from kafka_groups.protocol.messages.metadata import (
     MetadataResponseTopic,
 )
 from kafka_groups.records.fetching.fetch import FetchManager, FetchOptions
+from kafka_groups.records.fetching.reader_sensors import ReaderSensors
 from kafka_groups.types import TopicPartition, random_uuid
 from tests.support.naive_log import NaiveLog
 
@@ -84,12 +85,15 @@ class NaiveBrokers:
         self.version = 18
         for name, count in topics.items():
             self.create(name, count)
+        self.steady_ms = 0
+        self.sensors = ReaderSensors(lambda: self.steady_ms)
         self.reader = FetchManager(
             self.metadata,
             self._refresh,
             lambda: BackoffTimer(100, 1_000, self._rng),
             self.events,
             options or FetchOptions(),
+            self.sensors,
         )
 
     def create(self, name: str, partitions: int) -> None:

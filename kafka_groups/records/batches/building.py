@@ -55,12 +55,13 @@ class ProducerBatch:
         producer_id: The id of the producer in its bytes, or -1.
         epoch: The epoch of that producer, or -1.
         base_sequence: The number of its first record, or -1.
+        plain_bytes: The bytes that it had without compression, once it was encoded.
         room_bytes: The bytes that are counted for it.
     """
 
     __slots__ = (
         "_builder", "_data", "_settings", "add", "base_sequence", "count", "epoch", "last_tracked", "opened_ms",
-        "origins", "partition", "producer_id", "room_bytes",
+        "origins", "partition", "plain_bytes", "producer_id", "room_bytes",
     )  # fmt: skip
 
     def __init__(self, partition: TopicPartition, max_bytes: int, settings: BatchSettings) -> None:
@@ -75,6 +76,7 @@ class ProducerBatch:
         self.opened_ms: int | None = None
         self.producer_id, self.epoch = NO_PRODUCER_ID, _NO_EPOCH
         self.base_sequence = _NO_SEQUENCE
+        self.plain_bytes = 0
         self.room_bytes = 0
 
     def __repr__(self) -> str:
@@ -109,6 +111,7 @@ class ProducerBatch:
         if self._data is None:
             self._builder.set_producer_state(producer_id, epoch, base_sequence)
             settings = self._settings
+            self.plain_bytes = self._builder.size()
             self._data = bytes(compressed(self._builder.build(), settings.compression, settings.level))
             self._release()
         elif (producer_id, epoch, base_sequence) != (self.producer_id, self.epoch, self.base_sequence):
@@ -151,6 +154,7 @@ class ProducerBatch:
 
     def _with(self, chosen: Iterable[tuple[int, DecodedRecord]]) -> "ProducerBatch":
         part = ProducerBatch(self.partition, _UNLIMITED_BYTES, self._settings)
+        part.opened_ms = self.opened_ms
         origins = dict(self.origins)
         for index, record in chosen:
             timestamp_ms = _NO_TIMESTAMP if record.timestamp is None else record.timestamp

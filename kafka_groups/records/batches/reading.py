@@ -117,6 +117,11 @@ class RawRecords:
     def __repr__(self) -> str:
         return f"<RawRecords of {self._partition}: {len(self)} before offset {self.next_offset}>"
 
+    @property
+    def size_bytes(self) -> int:
+        """The bytes of the batches, as they were fetched."""
+        return sum(len(batch.data) for batch in self._batches)
+
     def __len__(self) -> int:
         return sum(max(batch.header.record_count, 0) for batch in self._batches) - self._unwanted
 

@@ -26,6 +26,7 @@ from kafka_groups.protocol.messages.leadership import NodeEndpoint
 from kafka_groups.records.fetching.limits import PartitionSize, ReadingLimits
 from kafka_groups.records.fetching.partition import OUTAGE_MS, Ending, ReadPartition
 from kafka_groups.records.fetching.positions import FetchPosition
+from kafka_groups.records.fetching.reader_sensors import ReaderSensors
 from kafka_groups.records.fetching.validating import FetchOutcome, outcome_of
 from kafka_groups.records.interface import LogChange, PolledBatch, PolledRecords
 from kafka_groups.types import TopicIdPartition, TopicPartition
@@ -79,6 +80,7 @@ class _FetchSource:
     node_id: int
     backoff: BackoffTimer
     asked: dict[TopicPartition, _AskedPartition] | None = None
+    sent_ms: int = 0
     failing_since_ms: int | None = None
 
 
@@ -104,6 +106,7 @@ class FetchManager:
         backoff: Makes back-offs.
         events: Receives warnings.
         options: The settings.
+        sensors: Receives counts and times.
     """
 
     def __init__(
@@ -113,12 +116,14 @@ class FetchManager:
         backoff: Callable[[], BackoffTimer],
         events: Events,
         options: FetchOptions,
+        sensors: ReaderSensors,
     ) -> None:
         self._metadata = metadata
         self._refresh = refresh
         self._backoff = backoff
         self._events = events
         self._options = options
+        self._sensors = sensors
         self._partitions: dict[TopicPartition, ReadPartition] = {}
         self._news: dict[TopicPartition, ReadPartition] = {}
         self._sources: dict[int, _FetchSource] = {}
@@ -201,7 +206,9 @@ class FetchManager:
         for place, state in tuple(self._news.items()):
             if (found := state.take(most, now_ms, check_crcs=self._options.check_crcs)) is not None:
                 batches[place] = found
-                most = max(most - len(found), 0)
+                count = len(found)
+                most = max(most - count, 0)
+                self._sensors.taken(count, found.size_bytes, state.lag)
             if (end := state.new_end()) is not None:
                 ends[place] = end
             if state.is_over:
@@ -258,6 +265,7 @@ class FetchManager:
             if (remaining_ms := source.backoff.remaining_ms(now_ms)) > 0:
                 due.wait_ms = min(due.wait_ms, remaining_ms)
             else:
+                source.sent_ms = now_ms
                 yield self._request(source, partitions, is_crowded=node_id in due.crowded)
 
     def _source(self, node_id: int) -> _FetchSource:
@@ -370,7 +378,17 @@ class FetchManager:
         self._failures.pop(source.node_id, None)
         if response.error_code is not ErrorCode.NONE:
             self._source_failed(source, asked, error_for(response.error_code, response.error_code.name), now_ms)
-            return
+        else:
+            self._handle(response, asked, source, now_ms)
+        self._sensors.answered(now_ms - source.sent_ms, response.throttle_time_ms)
+
+    def _handle(
+        self,
+        response: FetchResponse,
+        asked: Mapping[TopicPartition, _AskedPartition],
+        source: _FetchSource,
+        now_ms: int,
+    ) -> None:
         names = {each.position.topic_id: place.topic for place, each in asked.items()}
         for topic in response.responses:
             name = topic.topic or names.get(topic.topic_id, "")
@@ -420,7 +438,7 @@ class FetchManager:
         end = data.last_stable_offset if is_committed_only else data.high_watermark
         if data.preferred_read_replica >= 0 and data.preferred_read_replica != source.node_id:
             state.replica = data.preferred_read_replica, now_ms + _REPLICA_MS
-        state.accept(data, end, asked.leader_epoch, now_ms)
+        self._sensors.arrived(state.accept(data, end, asked.leader_epoch, now_ms))
         if data.records:
             # Those that had records come last in the next request, so that none starves (KIP-74).
             self._partitions[state.partition] = self._partitions.pop(state.partition)

@@ -1,7 +1,7 @@
 """The state of a reader in one partition: its position, what was fetched and not taken, and how it ends."""
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from attrs import define, evolve, field, frozen
@@ -81,13 +81,13 @@ class ReadPartition:
         """
         return 0 if self.is_paused or self.ending is not None else self.size.ask(self.waiting_bytes, share)
 
-    def accept(self, data: PartitionData, end: int, leader_epoch: int, now_ms: int) -> None:
-        """Take in the records of an answer."""
+    def accept(self, data: PartitionData, end: int, leader_epoch: int, now_ms: int) -> Sequence[FetchedBatch]:
+        """Take in the records of an answer. Return the batches that are new."""
         self.retry.succeeded()
         self._failing_since_ms = None
         self.end, self.read_epoch = end, leader_epoch
         if not data.records:
-            return
+            return ()
         batches: list[FetchedBatch] = []
         try:
             for each in self._new(data):
@@ -99,6 +99,7 @@ class ReadPartition:
         self._waiting += batches
         self.waiting_bytes += sum(len(each.batch.data) for each in batches)
         self.position = self.position.after(each.batch.header for each in batches)
+        return batches
 
     def _new(self, data: PartitionData) -> Iterable[FetchedBatch]:
         offset = self.position.offset
@@ -143,6 +144,11 @@ class ReadPartition:
         if self._waiting:
             return not self.is_paused
         return self.ending is not None or self._has_new_end
+
+    @property
+    def lag(self) -> int | None:
+        """The offsets between the next record to take and the end of the log. None: nobody has told the end."""
+        return None if self.end is None else self.end - self.taken
 
     @property
     def is_over(self) -> bool:

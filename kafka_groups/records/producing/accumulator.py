@@ -10,6 +10,7 @@ from kafka_groups.client.requests import NEVER_MS
 from kafka_groups.errors import UnknownTopicOrPartitionError
 from kafka_groups.records.batches.building import BatchSettings, ProducerBatch
 from kafka_groups.records.partitioning import partition_of
+from kafka_groups.records.producing.producer_sensors import ProducerSensors
 from kafka_groups.records.producing.refusal_texts import too_large, with_remedy
 from kafka_groups.types import Header, Headers, TopicPartition
 
@@ -63,6 +64,7 @@ class RecordAccumulator:
         rng: Chooses partitions of records without a key.
         on_news: Called when something may have to be sent, or sent at a certain time: a first batch was opened, or one
             is complete.
+        sensors: Receives counts.
 
     Attributes:
         complete: Batches that take no more records, for `ProduceManager` to take.
@@ -76,12 +78,14 @@ class RecordAccumulator:
         partition_count: Callable[[str], int | None],
         rng: random.Random,
         on_news: Callable[[], None],
+        sensors: ProducerSensors,
     ) -> None:
         self._settings = settings
         self._batch_bytes = min(settings.batch_bytes, settings.max_request_bytes)
         self._partition_count = partition_count
         self._rng = rng
         self._on_news = on_news
+        self._sensors = sensors
         self._open: dict[tuple[str, int], ProducerBatch] = {}
         self._limits: dict[str, int] = {}
         self._sticky: dict[str, _StickyPartition] = {}
@@ -93,6 +97,11 @@ class RecordAccumulator:
 
     def __repr__(self) -> str:
         return f"<RecordAccumulator: {len(self._open)} open batches, {self.held_bytes} bytes held>"
+
+    @property
+    def buffer_bytes(self) -> int:
+        """The most bytes of all batches, above which there is no room."""
+        return self._settings.buffer_bytes
 
     @property
     def has_room(self) -> bool:
@@ -211,6 +220,7 @@ class RecordAccumulator:
         most = self._settings.max_request_bytes
         size_bytes = batch.size_with(timestamp_ms, key, value, headers)
         if size_bytes > most:
+            self._sensors.not_queued()
             topic = batch.partition.topic
             raise too_large(f"A record for {topic} has {size_bytes:,} bytes, and a request at most {most:,}")
 
@@ -219,6 +229,7 @@ class RecordAccumulator:
     def _chosen(self, topic: str, key: bytes | None, value: bytes | None) -> int:
         count = self._partition_count(topic)
         if count is None:
+            self._sensors.not_queued()
             text = f"Topic {topic!r} does not exist. Create it, or check its name."
             raise with_remedy(UnknownTopicOrPartitionError(text))
         if key is not None:

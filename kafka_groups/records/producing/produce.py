@@ -34,6 +34,7 @@ from kafka_groups.records.producing.produce_requests import (
     produce_message,
 )
 from kafka_groups.records.producing.producer_ids import NO_PRODUCER
+from kafka_groups.records.producing.producer_sensors import ProducerSensors
 from kafka_groups.records.producing.refusal_texts import refusal_of, text_of_answer, too_large, with_remedy
 from kafka_groups.records.producing.refusals import Refusals
 from kafka_groups.types import TopicPartition
@@ -77,6 +78,7 @@ class ProduceManager:
         settings: The settings.
         errors: Receives events, and errors that no retry will help.
         new_backoff: Returns a back-off for a partition.
+        sensors: Receives counts and times.
 
     Attributes:
         flush_requested: Whether batches are sent without waiting for more records.
@@ -87,7 +89,7 @@ class ProduceManager:
             more. `written` lacks it until somebody looks where the log ends.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917 - the parts of a producer
         self,
         accumulator: RecordAccumulator,
         identity: ProducerIdentity,
@@ -95,6 +97,7 @@ class ProduceManager:
         settings: ProduceSettings,
         errors: BackgroundErrors,
         new_backoff: Callable[[], BackoffTimer],
+        sensors: ProducerSensors,
     ) -> None:
         self._accumulator = accumulator
         self._identity = identity
@@ -102,6 +105,7 @@ class ProduceManager:
         self._settings = settings
         self._errors = errors
         self._new_backoff = new_backoff
+        self._sensors = sensors
         self._partitions: dict[TopicPartition, ProducedPartition] = {}
         self._active: dict[TopicPartition, ProducedPartition] = {}
         self._in_flight: dict[int, int] = {}
@@ -136,7 +140,7 @@ class ProduceManager:
         if self._is_stopped:
             return PollResult()
         self._wait_ms = self._complete(now_ms)
-        self._take_complete()
+        self._take_complete(now_ms)
         return PollResult(tuple(self._requests(now_ms)), self._wait_ms)
 
     def _complete(self, now_ms: int) -> int:
@@ -145,10 +149,12 @@ class ProduceManager:
         self._accumulator.complete_all()
         return NEVER_MS
 
-    def _take_complete(self) -> None:
+    def _take_complete(self, now_ms: int) -> None:
         complete = self._accumulator.complete
         while complete:
             batch = complete.popleft()
+            if batch.opened_ms is None:  # it was flushed before the first look
+                batch.opened_ms = now_ms
             found = self._partitions.get(batch.partition) or self._new_partition(batch.partition)
             found.batches.waiting.append(batch)
             self._active[batch.partition] = found
@@ -167,7 +173,7 @@ class ProduceManager:
         for node_id, partitions in ready.items():
             left = partitions
             while left and self._in_flight.get(node_id, 0) < self._settings.max_in_flight:
-                yield self._request(node_id, left)
+                yield self._request(node_id, left, now_ms)
                 left = [each for each in left if self._next_batch(each, node_id) is not None]
 
     def _node_for(self, each: ProducedPartition, now_ms: int) -> int | None:
@@ -199,8 +205,9 @@ class ProduceManager:
     def _next_batch(self, each: ProducedPartition, node_id: int) -> ProducerBatch | None:
         return each.batches.next_batch(self._identity.producer, node_id, self._settings.max_in_flight)
 
-    def _request(self, node_id: int, partitions: Iterable[ProducedPartition]) -> OutgoingRequest:
-        sent = SentProduceRequest(node_id, self._generation, tuple(self._entries(node_id, partitions)))
+    def _request(self, node_id: int, partitions: Iterable[ProducedPartition], now_ms: int) -> OutgoingRequest:
+        sent = SentProduceRequest(node_id, self._generation, tuple(self._entries(node_id, partitions)), now_ms)
+        self._sensors.requested([each.batch for _, each in sent.entries], now_ms)
         self._in_flight[node_id] = self._in_flight.get(node_id, 0) + 1
         return OutgoingRequest(
             ApiKey.PRODUCE,
@@ -330,6 +337,7 @@ class ProduceManager:
         """Handle the answer about each batch of a request."""
         sent: SentProduceRequest = request.context
         response: ProduceResponse = answer.message
+        self._sensors.answered(now_ms - sent.sent_ms, response.throttle_time_ms)
         if response.throttle_time_ms:
             self._throttles.setdefault(sent.node_id, FailureDelay()).wait(response.throttle_time_ms, now_ms)
         if not self._is_current(sent):
@@ -340,6 +348,7 @@ class ProduceManager:
     def on_failure(self, request: OutgoingRequest, error: Exception, now_ms: int) -> None:
         """Send the batches of a request again, with the same numbers: they may have been written."""
         sent: SentProduceRequest = request.context
+        self._sensors.unanswered()
         if not self._is_current(sent):
             return
         if isinstance(error, UnsupportedVersionError):
@@ -348,6 +357,7 @@ class ProduceManager:
         for each, batch in sent.entries:
             each.batches.fail(batch, in_doubt=True)
             each.hold_back(now_ms)
+            self._sensors.retrying(batch.batch)
         self._cluster.refresh()
 
     def _is_current(self, sent: SentProduceRequest) -> bool:
@@ -374,6 +384,7 @@ class ProduceManager:
         elif outcome is ProducerOutcome.GAP:
             self._out_of_order(each, sent, told, now_ms)
         elif outcome in (ProducerOutcome.LOST, ProducerOutcome.FATAL):
+            self._sensors.refused(sent.batch, sent.batch.count)
             self._end(refusal_of(told, each.name, self._settings.principal), is_fatal=outcome is ProducerOutcome.FATAL)
         else:
             self._refused(each, sent, told, outcome)
@@ -405,6 +416,7 @@ class ProduceManager:
         now_ms: int,
     ) -> None:
         code = told.error_code
+        self._sensors.retrying(sent.batch)
         each.batches.fail(sent, in_doubt=code in IN_DOUBT)
         # KIP-951: with the new leader in the response, neither a question nor a wait is needed.
         if told.current_leader.leader_id >= 0 and self._cluster.topics.apply_hint(
@@ -425,6 +437,7 @@ class ProduceManager:
     def _out_of_order(
         self, each: ProducedPartition, sent: SentBatch, told: PartitionProduceResponse, now_ms: int
     ) -> None:
+        self._sensors.retrying(sent.batch)
         if told.error_code is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER:
             if not each.batches.fail_out_of_order(sent):
                 return
@@ -457,6 +470,7 @@ class ProduceManager:
             self._refuse(batch, too_large(f"{each.name} takes no record of {batch.size_bytes:,} bytes"))
             return
         halves = batch.halves()
+        self._sensors.divided()
         self._accumulator.limit(each.name.topic, max(half.size_bytes for half in halves))
         self._replace(each, sent, halves)
         text = sentences(
@@ -475,6 +489,7 @@ class ProduceManager:
             )
             error = refusal_of(named, each.name, self._settings.principal)
             self.refusals.add(batch, error, {record.batch_index})
+        self._sensors.refused(batch, len(told.record_errors))
         rest = batch.without({record.batch_index for record in told.record_errors})
         self._replace(each, sent, () if rest is None else (rest,))
 
@@ -486,6 +501,7 @@ class ProduceManager:
 
     def _refuse(self, batch: ProducerBatch, error: KafkaGroupsError) -> None:
         self.refusals.add(batch, error)
+        self._sensors.refused(batch, batch.count)
         self._accumulator.release(batch)
 
     def _check_epoch(self, each: ProducedPartition, told: PartitionProduceResponse) -> None:

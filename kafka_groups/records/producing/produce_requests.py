@@ -64,11 +64,13 @@ class SentProduceRequest:
         node_id: The broker.
         generation: The generation of the manager that has sent it.
         entries: Its batches with their partitions.
+        sent_ms: When it was sent.
     """
 
     node_id: int
     generation: int
     entries: Sequence[tuple[ProducedPartition, SentBatch]]
+    sent_ms: int
 
 
 def data_by_topic(entries: Sequence[tuple[ProducedPartition, SentBatch]]) -> _DataByTopic:

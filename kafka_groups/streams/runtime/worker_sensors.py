@@ -2,28 +2,10 @@
 
 from attrs import define, field
 
-from kafka_groups.client.windows import Windows
+from kafka_groups.client.windows import EventCount, Windows
 from kafka_groups.net.clock import Clock
 
-__all__ = ["EventCount", "StepSensors", "TaskSensors", "WorkerSensors"]
-
-
-@define
-class EventCount:
-    """Something that happens again and again.
-
-    Attributes:
-        total: How often it has happened.
-        recent: One value for each time or for several together: how often.
-    """
-
-    total: int = 0
-    recent: Windows = field(factory=Windows)
-
-    def add(self, count: int, now_ms: int) -> None:
-        """Note that it has happened."""
-        self.total += count
-        self.recent.record(count, now_ms)
+__all__ = ["StepSensors", "TaskSensors", "WorkerSensors"]
 
 
 @define

@@ -8,6 +8,7 @@ from kafka_groups.librdkafka.streams_plane import LibrdkafkaPlane
 from kafka_groups.net.clock import SystemClock
 from kafka_groups.records.engine_plane import EnginePlane
 from kafka_groups.records.interface import DataPlane
+from kafka_groups.records.metrics import RecordsMetric
 from kafka_groups.streams.engines.interface import EngineFactory
 from kafka_groups.streams.engines.machine import boot_id
 from kafka_groups.streams.engines.opening import DiskEngines
@@ -56,7 +57,13 @@ def assembled_worker(
     worker = StreamsWorker(settings, plane, BlockingMembership(member), SystemClock(), _engines(application, number))
     made.append(worker)
     thread_id = f"{config.client_id}-StreamThread-{number}"
-    return RunningWorker(worker, plane, thread_id, member.metrics, lambda: member.endpoints)
+    return RunningWorker(
+        worker, plane, thread_id, member.metrics, lambda: member.endpoints, lambda: _plane_metrics(plane, thread_id)
+    )
+
+
+def _plane_metrics(plane: DataPlane, thread_id: str) -> tuple[RecordsMetric, ...]:
+    return plane.metrics(thread_id) if isinstance(plane, EnginePlane) else ()
 
 
 def _plane(application: ConfiguredApplication, process_id: str | None, number: int) -> DataPlane:

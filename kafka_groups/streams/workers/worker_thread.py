@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from typing import Any
 
@@ -16,6 +16,7 @@ from kafka_groups.net.short_waits import joined
 from kafka_groups.processes.garbage import fewer_collections
 from kafka_groups.protocol.messages.streams_group_parts import UserEndpoint
 from kafka_groups.records.interface import DataPlane
+from kafka_groups.records.metrics import RecordsMetric
 from kafka_groups.streams.engines.open_files import OpenFiles
 from kafka_groups.streams.engines.questions import StoreQuestion, TaskAnswer
 from kafka_groups.streams.errors import StreamsError
@@ -63,6 +64,7 @@ class RunningWorker:
         thread_id: Its name in metrics.
         member_metrics: Returns the metrics of its member of the group.
         endpoints: Returns the source partitions of each `application.server` of the group.
+        plane_metrics: Returns the metrics of the data plane.
     """
 
     worker: StreamsWorker
@@ -70,6 +72,7 @@ class RunningWorker:
     thread_id: str
     member_metrics: Callable[[], Mapping[str, float]]
     endpoints: Callable[[], Mapping[UserEndpoint, EndpointPartitions]] = dict
+    plane_metrics: Callable[[], Iterable[RecordsMetric]] = tuple
 
 
 class WorkerThread:
@@ -191,7 +194,7 @@ class WorkerThread:
         running = self._running
         if running is None:
             return ()
-        return worker_metrics(
+        of_worker = worker_metrics(
             WorkerSources(
                 thread_id=running.thread_id,
                 state=self._life.state,
@@ -203,6 +206,7 @@ class WorkerThread:
                 now_ms=SystemClock().now_ms(),
             )
         )
+        return (*of_worker, *(StreamsMetric(*each) for each in running.plane_metrics()))
 
     def _main(self) -> None:
         try:

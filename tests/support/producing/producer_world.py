@@ -28,6 +28,7 @@ from kafka_groups.records.producing.accumulator import AccumulatorSettings, Reco
 from kafka_groups.records.producing.cluster_topics import ProducerCluster
 from kafka_groups.records.producing.idempotent import IdempotentIdentity
 from kafka_groups.records.producing.produce import ProduceManager, ProduceSettings
+from kafka_groups.records.producing.producer_sensors import ProducerSensors
 from kafka_groups.types import TopicIdPartition
 from tests.support.producing.partition_of_producers import NaivePartition, Taken
 
@@ -151,13 +152,21 @@ class ProducerWorld:
         self.nodes = range(nodes)
         self.errors = BackgroundErrors()
         self.news = 0
+        self.steady_ms = 0
+        self.sensors = ProducerSensors(lambda: self.steady_ms)
         self.accumulator = RecordAccumulator(
-            settings or AccumulatorSettings(), self.topics.partition_count, self.rng, self._has_news
+            settings or AccumulatorSettings(), self.topics.partition_count, self.rng, self._has_news, self.sensors
         )
         self.identity: Any = identity or IdempotentIdentity(self.errors, self.backoff(), 30_000)
         cluster = ProducerCluster(self.topics, self.topics.refresh, self.topics.wanted.update)
         self.produce = ProduceManager(
-            self.accumulator, self.identity, cluster, produce or ProduceSettings(), self.errors, self.backoff
+            self.accumulator,
+            self.identity,
+            cluster,
+            produce or ProduceSettings(),
+            self.errors,
+            self.backoff,
+            self.sensors,
         )
         self.accepted: list[list[bytes]] = [[] for _ in range(partitions)]
         self.refused: list[Counter[bytes]] = [Counter() for _ in range(partitions)]

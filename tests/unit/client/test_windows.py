@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from kafka_groups.client.windows import Windows
+from kafka_groups.client.windows import EventCount, Windows
 
 SECOND_MS = 1_000
 
@@ -54,3 +54,12 @@ def test_average_and_maximum_are_of_values_of_the_last_minute(seed: int) -> None
         most = [value for at_ms, value in values if at_ms > now_ms - 60_000]
         assert values[-1][1] <= windows.largest(now_ms) <= max(most)
         assert min(most) <= windows.average(now_ms) <= max(most)
+
+
+def test_events_are_counted_since_ever_and_lately() -> None:
+    events = EventCount()
+    events.add(4, 0)
+    events.add(2, 100_000)
+    assert events.total == 6
+    assert events.recent.per_second(100_000) == pytest.approx(2 / 30)
+    assert events.recent.average(100_000) == 2

@@ -26,6 +26,7 @@ from tests.recording.java_application_assignors import GOLDEN as APPLICATION_ASS
 from tests.recording.java_commit_metadata import GOLDEN as COMMIT_METADATA
 from tests.recording.java_key_hashes import GOLDEN as KEY_HASHES
 from tests.recording.java_producer_batches import GOLDEN as PRODUCER_BATCHES
+from tests.recording.java_records_metrics import GOLDEN as RECORDS_METRICS
 from tests.recording.java_serdes import GOLDEN as SERDES
 from tests.recording.java_streams_metrics import GOLDEN as STREAMS_METRICS
 from tests.recording.java_topologies import CAPTURED as STREAMS_TOPOLOGIES
@@ -79,6 +80,7 @@ def test_three_clients_were_captured_and_files_and_manifest_agree() -> None:
         APPLICATION_ASSIGNORS,
         PRODUCER_BATCHES,
         KEY_HASHES,
+        RECORDS_METRICS,
         *(frame.path for frame in FRAMES),
     }
 

@@ -4,7 +4,11 @@ import pytest
 
 from kafka_groups import AsyncKafkaShareConsumer, AsyncStreamsGroupMember
 from kafka_groups.errors import ConfigurationError
+from kafka_groups.records.metrics import RECORDS_METRIC_GROUPS
 from kafka_groups.streams import AsyncKafkaStreams, GroupTopologyBuilder, StreamsBuilder, serdes
+from kafka_groups.streams.workers.application_metrics import METRIC_GROUPS
+from kafka_groups.streams.workers.data_plane import DATA_PLANE
+from kafka_groups.telemetry.families import streams_families
 from kafka_groups.telemetry.sources import Measured, source_of
 from kafka_groups.testing import EmbeddedCluster
 from tests.unit.telemetry.clients import Client
@@ -36,6 +40,17 @@ async def test_every_client_says_what_it_is() -> None:
         assert all(family.labels[: len(source.labels)] == tuple(dict(source.labels)) for family in source.families)
         assert {sample.family for sample in source.read()} <= set(source.families)
     await member.close()
+
+
+@pytest.mark.parametrize(("plane", "has_own"), [("engine", True), ("librdkafka", False)])
+def test_an_application_has_the_metrics_of_its_data_plane(*, plane: str, has_own: bool) -> None:
+    builder = StreamsBuilder()
+    builder.stream("orders", key=serdes.string, value=serdes.string).foreach(lambda _key, _value: None)
+    app = AsyncKafkaStreams(builder.build(), {DATA_PLANE: plane}, bootstrap_servers=SERVERS, application_id="app")
+    families = {*source_of(app).families}
+    own = {*streams_families(RECORDS_METRIC_GROUPS).values()}
+    assert families & own == (own if has_own else set())
+    assert families - own == {*streams_families(METRIC_GROUPS).values()}
 
 
 def test_what_has_a_description_can_be_exported() -> None:

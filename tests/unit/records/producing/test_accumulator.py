@@ -10,6 +10,7 @@ from kafka_groups.client.requests import NEVER_MS
 from kafka_groups.errors import MessageTooLargeError, UnknownTopicOrPartitionError
 from kafka_groups.records.partitioning import partition_of
 from kafka_groups.records.producing.accumulator import AccumulatorSettings, RecordAccumulator
+from kafka_groups.records.producing.producer_sensors import ProducerSensors
 from kafka_groups.types import TopicPartition
 
 
@@ -20,7 +21,11 @@ class Bench:
         self.news: list[int] = []
         self.count = count
         self.accumulator = RecordAccumulator(
-            AccumulatorSettings(**settings), lambda _topic: self.count, random.Random(1), self._has_news
+            AccumulatorSettings(**settings),
+            lambda _topic: self.count,
+            random.Random(1),
+            self._has_news,
+            ProducerSensors(lambda: 0),
         )
 
     def _has_news(self) -> None:
