@@ -113,7 +113,7 @@ class Metadata:
         return NO_LEADER_EPOCH if leader is None else leader.leader_epoch
 
     def rack_of(self, node_id: int) -> str | None:
-        """Return the rack of a broker, or None if it is unknown or the broker has none."""
+        """Return the rack of a broker, or None if it is unknown or the broker has no rack."""
         node = self.nodes.get(node_id)
         return None if node is None else node.rack
 

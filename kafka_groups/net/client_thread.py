@@ -18,8 +18,9 @@ Close = Callable[[], Coroutine[Any, Any, object]]
 class ClientThread:
     """Runs the calls of one asynchronous client on an event loop of their own.
 
-    Any thread may call it, also one whose own event loop runs the code that calls: that loop stands still meanwhile.
-    After a fork, the child cannot use it. If it is dropped without being closed, the client is closed then.
+    Any thread may call it, also one whose own event loop runs the code that calls: that loop stands still until
+    the call returns. After a fork, the child cannot use it. If it is dropped without being closed, the client is closed
+    then.
 
     Args:
         what: The client, for messages: "admin client".

@@ -28,7 +28,7 @@ class LoopClock:
     not blocked: to say so, it calls `loop_runs` every `pulse_ms`, which the client's engine does.
 
     Args:
-        clock: The clock that goes on during stalls. Its `now_ms` has the same origin as the event loop's `time()`.
+        clock: The clock that also runs during stalls. Its `now_ms` has the same origin as the event loop's `time()`.
         longest_step_ms: The longest time that counts between two calls of `loop_runs`.
 
     Attributes:

@@ -66,7 +66,7 @@ class RecordsClient:
 
     @property
     def steady_clock(self) -> Clock:
-        """The clock of the environment, for times that pass elsewhere: it goes on while user code blocks the loop."""
+        """The clock of the environment, for times that pass elsewhere: it also runs while user code blocks the loop."""
         return self._steady_clock
 
     @property
@@ -76,7 +76,7 @@ class RecordsClient:
 
     @property
     def errors(self) -> BackgroundErrors:
-        """Errors that no call waits for. Whoever polls raises them; a fatal one ends the client."""
+        """Errors that no call waits for. The caller that polls raises them; a fatal one ends the client."""
         return self._assembly.errors
 
     @property

@@ -16,7 +16,7 @@ __all__ = ["ProducerConfig"]
 _CODECS: Final = ("none", "gzip", "snappy", "lz4", "zstd")
 _CODEC_DEFAULT: Final = -1
 _LEVELS: Final[Mapping[str, tuple[int, int]]] = {"gzip": (0, 9), "lz4": (0, 12), "zstd": (0, 22), "snappy": (0, 0)}
-"""The levels that `compression.level` may have, beside -1. snappy has one, and librdkafka calls it 0."""
+"""The levels that `compression.level` may have, other than -1. snappy has one, and librdkafka calls it 0."""
 _FASTEST_LZ4, _JAVAS_FASTEST_LZ4 = 0, 9
 _GZIP_DEFAULT, _ZSTD_DEFAULT = 6, 3
 _DEFAULT_LEVELS: Final[Mapping[str, int]] = {
@@ -149,7 +149,7 @@ class ProducerConfig(RecordConnectionConfig):
 
     @property
     def codec_level(self) -> int | None:
-        """The level to compress with, as the codec's library counts it; None if the codec has none."""
+        """The level to compress with, as the codec's library counts it; None if the codec has no levels."""
         if self.compression_type in {"none", "snappy"}:
             return None
         if self.compression_level != _CODEC_DEFAULT:

@@ -187,7 +187,7 @@ class FetchManager:
         """Raise an error of a partition or a broker, once, if there is one.
 
         Raises:
-            KafkaGroupsError: If it is retriable, fetching goes on. Otherwise the partition is not read any more.
+            KafkaGroupsError: If it is retriable, fetching continues. Otherwise the partition is not read any more.
         """
         for what in tuple(self._failures):
             raise self._failures.pop(what)
@@ -322,7 +322,7 @@ class FetchManager:
         return {place: topic_id for place, state in read.items() if (topic_id := state.position.topic_id) is not None}
 
     def topic_id(self, topic: str) -> UUID | None:
-        """Return the id of a topic. One that was replaced is told by brokers that lag behind: it does not count."""
+        """Return the id of a topic. Brokers that lag behind still return the one before: it does not count."""
         topic_id = self._metadata.id_of(topic)
         return None if topic_id in self._former else topic_id
 
@@ -398,7 +398,7 @@ class FetchManager:
                     self._answered(each, data, response.node_endpoints, source, now_ms)
 
     def _is_current(self, asked: _AskedPartition) -> bool:
-        """Return False if the partition was assigned anew, or goes on elsewhere, while the request was under way."""
+        """Return False if the partition was assigned again, or continues elsewhere, while the request was under way."""
         state = asked.state
         return (
             self._partitions.get(state.partition) is state and state.ending is None and state.position == asked.position

@@ -22,7 +22,7 @@ class ReadingLimits:
         max_wait_ms: How long it waits for them (`fetch.max.wait.ms`).
         max_bytes: The most bytes of a response (`fetch.max.bytes`).
         max_partition_bytes: The most bytes of one partition in it (`max.partition.fetch.bytes`). A batch that is larger
-            than either comes all the same, if it is the first one (KIP-74).
+            than either still comes, if it is the first one (KIP-74).
         buffer_bytes: The most bytes of all partitions that wait to be taken (`fetch.buffer.bytes`), apart from large
             first batches.
     """

@@ -19,7 +19,7 @@ from kafka_groups.types import TopicPartition
 __all__ = ["OUTAGE_MS", "Ending", "ReadPartition"]
 
 OUTAGE_MS: Final = 5_000
-"""The time that a partition or a broker may fail before its error is told: leaders move in less."""
+"""The time that a partition or a broker may fail before its error is reported: leaders move in less."""
 
 
 @frozen
@@ -48,7 +48,7 @@ class ReadPartition:
         end: Where the log ended with the last answer, for the isolation level of the reader.
         read_epoch: The epoch of the leader that answered last without error.
         replica: The node id of a replica to fetch from in place of the leader, and until when (KIP-392).
-        ending: Why it is not fetched any more. What waits is taken before that is told.
+        ending: Why it is not fetched any more. Batches that have arrived are taken before it is reported.
         is_paused: Whether nothing is fetched or taken for now.
         seeks_leader: Whether the next attempt is made as soon as there is news about leaders.
         waiting_bytes: The bytes of what was fetched and not taken.
@@ -109,7 +109,7 @@ class ReadPartition:
                 yield each
 
     def note_failure(self, now_ms: int) -> bool:
-        """Note an error that may pass. Return whether it has lasted for so long that it is to be told."""
+        """Note an error that may pass. Return whether it has lasted for so long that it must be reported."""
         self.retry.failed(now_ms)
         if self._failing_since_ms is None:
             self._failing_since_ms = now_ms

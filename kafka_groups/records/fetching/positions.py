@@ -1,4 +1,4 @@
-"""Positions of a reader: an offset, the topic it belongs to, and the leader epoch of what came before (KIP-320)."""
+"""Positions of a reader: an offset, the topic it belongs to, and the leader epoch of the batch before it (KIP-320)."""
 
 from collections.abc import Iterable
 from uuid import UUID

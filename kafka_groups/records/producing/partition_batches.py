@@ -78,7 +78,7 @@ class PartitionBatches:
 
     @property
     def may_send(self) -> bool:
-        """False if all batches are in flight, so that nothing is to be done before an answer comes."""
+        """False if all batches are in flight, so that nothing can be done before an answer comes."""
         return bool(self.waiting) or self.needs_epoch or bool(self.sent and not self.sent[0].is_in_flight)
 
     def every_batch(self) -> Iterator[ProducerBatch]:
@@ -216,7 +216,7 @@ class PartitionBatches:
 
         Args:
             sent: The batch.
-            in_doubt: Whether it may have been written all the same.
+            in_doubt: Whether it may still have been written.
         """
         self._note_uncertain_numbers(sent, in_doubt=in_doubt)
         self.sent.remove(sent)
@@ -235,7 +235,7 @@ class PartitionBatches:
     # ------------------------------------------------------------------------------------------ epochs
 
     def begin_epoch(self, producer: ProducerIdAndEpoch) -> int:
-        """Number all batches anew, while none is in flight. Return how many records may be written twice by that."""
+        """Number all batches again, while none is in flight. Return how many records may be written twice by that."""
         doubtful = sum(each.batch.count for each in self.sent if each.in_doubt) + self._doubtful_parts
         self.numbers.begin(producer)
         self.needs_epoch = self.has_gap = False
@@ -245,7 +245,7 @@ class PartitionBatches:
         return doubtful
 
     def restart(self) -> int:
-        """Number all batches anew for another log, while none is in flight. Returns what `begin_epoch` returns."""
+        """Number all batches again for another log, while none is in flight. Returns what `begin_epoch` returns."""
         return self.begin_epoch(self.numbers.producer)
 
 

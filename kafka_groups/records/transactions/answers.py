@@ -36,7 +36,7 @@ class AnswerMeaning(enum.IntEnum):
     FINAL = 5
     """No new producer id helps."""
     LATE = 6
-    """The answer is about something that has ended meanwhile, so it means nothing."""
+    """The answer is about something that has ended, so it means nothing."""
 
 
 _C, _M, _S = ErrorCode, AnswerMeaning, WriterState

@@ -27,7 +27,7 @@ class WriterState(enum.StrEnum):
     OPEN = "open"
     """Something was written, or offsets were given: there is a transaction."""
     COMMITTING = "committing"
-    """The transaction is to be committed: as soon as everything is confirmed, or already asked for."""
+    """The transaction must be committed: as soon as everything is confirmed, or already asked for."""
     COMMITTED = "committed"
     """The transaction was committed, and the caller has not heard of it."""
     ABORTING = "aborting"
