@@ -182,7 +182,7 @@ async def test_what_a_transaction_holds(target: Target) -> None:
             Step({"in": lines(100, 100)}, {"out": 600, "copies": 600}),
         ],
         sinks={"out": 2, "copies": 1},
-        config={"commit.interval.ms": 50_000},
+        config={"commit.interval.ms": 50_000, "producer.transaction.timeout.ms": 60_000},
         isolation_level=0,
         changelogs={"rows-changelog": 100},
     )

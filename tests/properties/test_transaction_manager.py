@@ -490,7 +490,7 @@ def refused_ends_count(patch: Patch) -> None:
 
 
 def refused_offsets_count(patch: Patch) -> None:
-    patch.setattr(manager, "codes_of_stored", lambda message: dict.fromkeys(codes_of_stored(message), ErrorCode.NONE))
+    patch.setattr(manager, "codes_of_stored", lambda *answer: dict.fromkeys(codes_of_stored(*answer), ErrorCode.NONE))
 
 
 DEFECTS = by_name(
