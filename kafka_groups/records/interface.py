@@ -149,8 +149,8 @@ class UnwrittenRecord(NamedTuple):
 class DataPlane(Protocol):
     """Reads and writes records. Sources are read apart from changelogs and global topics.
 
-    Its methods are coroutines for simulations, which await them: all their workers share one event loop. In production
-    they block instead (`LibrdkafkaPlane`).
+    Its methods are coroutines: `EnginePlane` works on the worker's event loop, which all workers of a simulation share.
+    Those of `LibrdkafkaPlane` block instead.
     """
 
     @property

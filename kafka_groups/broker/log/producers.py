@@ -303,6 +303,11 @@ class ProducerStates:
         is_open = self.transactions.first_offset_of(producer_id) is not None
         return not is_open and wall_ms - state.last_append_ms > expiration_ms
 
+    def forget_idle(self) -> None:
+        """Forget the producers that have no open transaction, as after `producer.id.expiration.ms`."""
+        is_open = self.transactions.first_offset_of
+        self._states = {id_: state for id_, state in self._states.items() if is_open(id_) is not None}
+
     def _sweep(self, expiration_ms: int, wall_ms: int) -> None:
         """Forget the producers that have expired, and old questions that nobody has come back with."""
         for producer_id, state in tuple(self._states.items()):

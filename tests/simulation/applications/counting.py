@@ -2,9 +2,10 @@
 
 Words pass a repartition topic, so their counts are 1, 2, 3 and so on, in whatever order they arrive. Lines are counted
 in windows. Which of them are too late depends on the order in their partition alone, so a test driver that gets each
-partition by itself says what must come out.
+partition by itself says what must come out. At least once, nothing may be missing.
 """
 
+import asyncio
 import random
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
@@ -18,9 +19,11 @@ from kafka_groups import serdes
 from kafka_groups.streams import EmitStrategy, SessionWindows, StreamsBuilder, Suppressed, TimeWindows, Topology
 from kafka_groups.testing.clock import WALL_START_MS
 from kafka_groups.testing.simulation import SeededFaults, SimulationReport
+from kafka_groups.testing.simulation.streams.instance import Deployment
 from kafka_groups.testing.simulation.streams.simulated_application import StreamsSimulation, simulate_streams
 from kafka_groups.testing.topology_driver.topics import CapturedRecord
 from kafka_groups.testing.topology_driver.topology_test_driver import TopologyTestDriver
+from tests.simulation.applications.drawn_config import draw_transaction_version, drawn_config
 from tests.simulation.reporting import report_of
 
 Guarantee = Literal["at_least_once", "exactly_once_v2"]
@@ -30,8 +33,9 @@ __all__ = ["run_counting_world", "run_counting_world_at_least_once"]
 
 PARTITIONS = 2
 FAULTS = SeededFaults(
-    seconds=60, process_killed=3, process_stopped=1.5, coordinator_moved=3, leader_moved=2, broken_connection=2
-)
+    seconds=60, process_killed=3, process_stopped=1.5, coordinator_moved=3, leader_moved=2, broken_connection=2,
+    producers_forgotten=1,
+)  # fmt: skip
 _WORDS = ("ant", "bee", "cat", "dog", "elk", "fox", "gnu")
 _KEYS = ("x", "y", "z")
 _LINES = 100
@@ -79,26 +83,34 @@ def run_counting_world(
     write_event: Callable[[str], object] = lambda _line: None,
     guarantee: Guarantee = "exactly_once_v2",
     default_store: DefaultStore | None = None,
+    promised: Guarantee | None = None,
 ) -> SimulationReport:
     """Run one seed; each event is also written as a line.
 
     Args:
         seed: The seed.
         write_event: Called with a line for each event.
-        guarantee: What the application promises.
+        guarantee: The guarantee of the application.
         default_store: Where it keeps its stores. None: odd seeds on disk, even ones in memory.
+        promised: The guarantee that its results are held against. None: its own.
     """
     store: DefaultStore = default_store or ("lmdb" if seed % 2 else "in_memory")
     lines = lines_of(seed)
     found: list[str] = []
 
+    async def watch(deployment: Deployment, _over: asyncio.Event) -> list[str]:
+        await draw_transaction_version(seed, deployment)
+        return []
+
     def run() -> SimulationReport:
         left = simulate_streams(
             build, {"lines": lines}, seed, faults=FAULTS, partitions=PARTITIONS, write_event=write_event,
             application_id="counting", commit_interval_ms=400, poll_ms=400, processing_guarantee=guarantee,
-            default_dsl_store=store,
+            default_dsl_store=store, config=drawn_config(seed), watch=watch,
         )  # fmt: skip
-        found.extend([*_wrong_counts(left, lines), *_wrong_windows(left)])
+        found.extend(_wrong_lines(left, lines))
+        wrong = _wrong_results if (promised or guarantee) == "exactly_once_v2" else _missing_results
+        found.extend(wrong(left))
         return left.report
 
     report = report_of(run)
@@ -108,19 +120,53 @@ def run_counting_world(
 run_counting_world_at_least_once = partial(run_counting_world, guarantee="at_least_once")
 
 
-def _wrong_counts(left: StreamsSimulation, lines: list[tuple[str, str, int]]) -> Iterator[str]:
-    totals = Counter(word for _, text, _ in lines for word in text.split())
+def _wrong_lines(left: StreamsSimulation, lines: list[tuple[str, str, int]]) -> Iterator[str]:
+    """Yield what the producer of the lines has lost, repeated or written in another order."""
+    placed = [[each.timestamp_ms for each in _of(left.topics, "lines", partition)] for partition in range(PARTITIONS)]
+    order = {time_ms: number for number, (_key, _text, time_ms) in enumerate(lines)}
+    missing = order.keys() - {time_ms for each in placed for time_ms in each}
+    if missing:
+        yield f"lines of {sorted(missing)} were not written"
+    for partition, times in enumerate(placed):
+        firsts = [order[each] for each in dict.fromkeys(times)]
+        if firsts != sorted(firsts):
+            yield f"the lines of partition {partition} were written in the order {firsts}"
+        # A broker that has forgotten the producer takes a batch again that it has.
+        if len(times) > len(firsts) and not left.report.faults["producers_forgotten"]:
+            yield f"partition {partition} has {len(times)} lines, of which {len(firsts)} are different"
+
+
+def _totals(left: StreamsSimulation) -> Counter[str]:
+    lines = left.output("lines", serdes.string, serdes.string)
+    return Counter(word for line in lines for word in line.value.split())
+
+
+def _results(left: StreamsSimulation) -> Mapping[str, list[int]]:
     results: defaultdict[str, list[int]] = defaultdict(list)
     for record in left.output("counts", serdes.string, serdes.int64):
         results[record.key].append(record.value)
+    return results
+
+
+def _missing_results(left: StreamsSimulation) -> Iterator[str]:
+    """Yield what is missing, at least once."""
+    results = _results(left)
+    counts: dict[str, Mapping[str, int]] = {"counts": {word: max(each) for word, each in results.items()}}
+    counts |= {"store": left.stores["words"], "restored store": left.restored["words"]}
+    for word, total in sorted(_totals(left).items()):
+        for name, found in counts.items():
+            if found.get(word, 0) < total:
+                yield f"{word} occurs {total} times, and the {name} had {found.get(word)}"
+
+
+def _wrong_results(left: StreamsSimulation) -> Iterator[str]:
+    """Yield what is not as a computation says, exactly once."""
+    totals, results = _totals(left), _results(left)
     for word, total in sorted(totals.items()):
         if results[word] != [*range(1, total + 1)]:
             yield f"the counts of {word}, which occurs {total} times, are {results[word]}"
     if left.stores["words"] != totals:
         yield f"the store has {left.stores['words']}, and there are {dict(totals)}"
-
-
-def _wrong_windows(left: StreamsSimulation) -> Iterator[str]:
     for partition in range(PARTITIONS):
         wanted = _computed(_of(left.topics, "lines", partition))
         for topic in _OF_LINES:

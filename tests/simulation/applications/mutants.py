@@ -4,6 +4,15 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
+from attrs import evolve
+
+from kafka_groups.client.requests import Lane
+from kafka_groups.records import engine_plane
+from kafka_groups.records.fetching.fetch import FetchOptions
+from kafka_groups.records.transactional_writer import TransactionalEngineWriter
+from kafka_groups.records.transactions.manager import TransactionManager
+from kafka_groups.records.transactions.transaction import WriterState
+from kafka_groups.records.writer import EngineWriter
 from kafka_groups.streams.engines import shared_memory
 from kafka_groups.streams.engines.split_engine import SplitEngine
 from kafka_groups.streams.runtime.assigned import OwnedTask
@@ -13,9 +22,8 @@ from kafka_groups.streams.runtime.transactional_commits import TransactionalComm
 from kafka_groups.streams.runtime.worker import StreamsWorker
 from kafka_groups.streams.tasks.stream_task import StreamTask
 from kafka_groups.testing.simulation.streams.kept_engines import KeptEngines
-from kafka_groups.testing.simulation.streams.plane import WirePlane
-from kafka_groups.testing.simulation.streams.writer import WireWriter
 from kafka_groups.types import TaskId, TopicPartition
+from tests.simulation.applications import plane_mutants
 from tests.simulation.transactions.mutants import (
     markers_are_lost,
     readers_are_not_told_what_was_aborted,
@@ -27,62 +35,61 @@ from tests.support.exactly_once_defects import (
 )
 from tests.support.planted_defects import Patch, by_name
 
-__all__ = ["KEPT_MUTANTS", "MUTANTS", "QUERY_MUTANTS", "SLOW_MUTANTS"]
+__all__ = ["CAUGHT_BY", "KEPT_MUTANTS", "MUTANTS", "QUERY_MUTANTS", "SLOW_MUTANTS"]
 
 
 def offsets_are_outside_of_the_transaction(patch: Patch) -> None:
     """The offsets are committed by themselves, and the records afterwards."""
-    end = WireWriter.commit
-
-    async def records_alone(self: WireWriter, _offsets: Any, who: Any, timeout_ms: int) -> None:
-        await end(self, {}, who, timeout_ms)
-
     end_transaction = TransactionalCommits._end_transaction
 
     async def offsets_first(self: TransactionalCommits, tasks: Any) -> bool:
         await self._member.commit({place: each for task in tasks for place, each in offsets_of(task).items()})
         return await end_transaction(self, tasks)
 
-    patch.setattr(WireWriter, "commit", records_alone)
+    patch.setattr(TransactionManager, "send_offsets", lambda *_arguments: None)
     patch.setattr(TransactionalCommits, "_end_transaction", offsets_first)
 
 
 def changelogs_are_read_uncommitted(patch: Patch) -> None:
     """Stores get what was aborted."""
-    _read_uncommitted(patch, "_restorer")
+    _read_uncommitted(patch, Lane.RESTORATION)
 
 
 def sources_are_read_uncommitted(patch: Patch) -> None:
     """Records are processed that are aborted afterwards."""
-    _read_uncommitted(patch, "_sources")
+    _read_uncommitted(patch, Lane.DATA)
 
 
-def _read_uncommitted(patch: Patch, reader: str) -> None:
-    made = WirePlane.__init__
+def _read_uncommitted(patch: Patch, reader: Lane) -> None:
+    made = engine_plane._fetch_options
 
-    def make(self: WirePlane, options: Any) -> None:
-        made(self, options)
-        getattr(self, reader)._isolation_level = 0
+    def make(config: Any, lane: Lane) -> FetchOptions:
+        options = made(config, lane)
+        return evolve(options, isolation_level=0) if lane is reader else options
 
-    patch.setattr(WirePlane, "__init__", make)
+    patch.setattr(engine_plane, "_fetch_options", make)
 
 
 def records_stay_out_of_the_flush(patch: Patch) -> None:
     """The transaction is committed before its last records are written."""
 
-    async def nothing(_self: WireWriter, _timeout_ms: int) -> None:
+    async def nothing(_self: EngineWriter, _timeout_ms: int) -> None:
         pass
 
-    patch.setattr(WireWriter, "flush", nothing)
+    patch.setattr(TransactionalEngineWriter, "flush", nothing)
+    patch.setattr(TransactionManager, "_is_complete", property(lambda self: self._offsets.is_complete))
 
 
 def the_producer_is_kept_after_an_abort(patch: Patch) -> None:
-    """What is queued, and the transaction, go on."""
+    """The transaction goes on after some of its records were dropped."""
 
-    async def forgive(self: WireWriter) -> None:
-        self._session.failure = None
+    async def forgive(self: TransactionalEngineWriter) -> None:
+        transactions, produce = self._transactions, self._produce
+        if transactions.state is WriterState.LOST:
+            transactions.state, transactions._failure = WriterState.OPEN, None
+        produce._is_stopped = produce._accumulator.is_ignoring = False
 
-    patch.setattr(WireWriter, "renew", forgive)
+    patch.setattr(TransactionalEngineWriter, "renew", forgive)
 
 
 def operators_forget_their_time(patch: Patch) -> None:
@@ -158,6 +165,7 @@ MUTANTS = by_name(
     windows_are_restored_by_the_wall_clock,
     markers_are_lost,
     readers_are_not_told_what_was_aborted,
+    *plane_mutants.OF_TRANSACTIONS,
 )
 
 KEPT_MUTANTS = by_name(stores_are_committed_before_the_transaction, positions_outlast_rows)

@@ -1,6 +1,7 @@
 """Streams applications in virtual time, under seeded faults: exactly once means what a plain computation says.
 
-`python -m tests.simulation --application SEED` runs one seed by hand.
+`python -m tests.simulation --application SEED` runs one seed by hand, with `--at-least-once` without transactions, and
+with `--truncated` while the source loses records.
 """
 
 from collections import Counter
@@ -9,19 +10,22 @@ from functools import partial
 
 import pytest
 
-from kafka_groups.streams.workers import data_plane
 from tests.simulation.applications.counting import run_counting_world, run_counting_world_at_least_once
 from tests.simulation.applications.mutants import CAUGHT_BY, KEPT_MUTANTS, MUTANTS, SLOW_MUTANTS
+from tests.simulation.applications.plane_mutants import OF_PRODUCERS, OF_TRUNCATED_LOGS
+from tests.simulation.applications.truncated import run_truncated_world, run_truncated_world_at_least_once
 from tests.simulation.elsewhere import is_caught, run_elsewhere
 from tests.simulation.reporting import explained
 
 pytestmark = pytest.mark.simulation
 
 _ALWAYS_STRUCK = ("late_append", "slow_load", "lost_producer_response")
-_OFTEN_STRUCK = ("process_killed", "process_stalled", "coordinator_moved", "leader_moved", "broken_connection")
+_OFTEN_STRUCK = (
+    *("process_killed", "process_stalled", "coordinator_moved", "leader_moved", "broken_connection"),
+    *("producers_forgotten", "source truncated"),
+)
 _SEEDS_FOR_OFTEN_ONES = 20
 _SEEDS_OF_CONTROL = range(500, 504)
-_ENGINE_SEEDS = range(600, 603)
 _MUTANT_SEEDS = range(413, 425)
 
 
@@ -38,6 +42,23 @@ def test_committed_results_equal_a_computation(streams_seed: int, applications_s
     assert not report.violations, explained(report, "--application")
 
 
+@pytest.mark.slow
+def test_nothing_is_missing_at_least_once(at_least_once_seed: int, applications_struck: Counter[str]) -> None:
+    report = run_counting_world_at_least_once(at_least_once_seed)
+
+    applications_struck.update(report.faults)
+    assert not report.violations, explained(report, "--at-least-once")
+
+
+@pytest.mark.slow
+def test_what_a_truncated_source_has_left_is_counted(truncated_seed: int, applications_struck: Counter[str]) -> None:
+    run = run_truncated_world if truncated_seed % 2 else run_truncated_world_at_least_once
+    report = run(truncated_seed)
+
+    applications_struck.update(report.faults)
+    assert not report.violations, explained(report, "--truncated")
+
+
 def test_every_class_of_fault_struck(
     applications_struck: Counter[str], record_property: Callable[[str, object], None], pytestconfig: pytest.Config
 ) -> None:
@@ -48,16 +69,8 @@ def test_every_class_of_fault_struck(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", _ENGINE_SEEDS)
-def test_committed_results_equal_a_computation_on_our_own_engine(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(data_plane, "DEFAULT_PLANE", data_plane.ENGINE)
-    report = run_counting_world(seed)
-    assert not report.violations, explained(report, "--application")
-
-
-@pytest.mark.slow
 def test_at_least_once_repeats_results() -> None:
-    reports = [run_counting_world_at_least_once(seed) for seed in _SEEDS_OF_CONTROL]
+    reports = [run_counting_world_at_least_once(seed, promised="exactly_once_v2") for seed in _SEEDS_OF_CONTROL]
     assert any("the counts of" in violation for report in reports for violation in report.violations)
 
 
@@ -84,3 +97,19 @@ def test_a_planted_defect_of_stores_on_disk_is_caught(name: str, monkeypatch: py
 
     run = partial(run_counting_world, default_store="lmdb")
     assert is_caught(run, _MUTANT_SEEDS), "no seed saw anything wrong"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", OF_PRODUCERS)
+def test_a_planted_defect_is_caught_at_least_once(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    OF_PRODUCERS[name](monkeypatch)
+
+    assert is_caught(run_counting_world_at_least_once, _MUTANT_SEEDS), "no seed saw anything wrong"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", OF_TRUNCATED_LOGS)
+def test_a_planted_defect_of_truncated_logs_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    OF_TRUNCATED_LOGS[name](monkeypatch)
+
+    assert is_caught(run_truncated_world, _MUTANT_SEEDS), "no seed saw anything wrong"

@@ -5,22 +5,23 @@ from typing import Any, Self
 
 from kafka_groups.client.assembly import Environment
 from kafka_groups.client.calls.client import admin_client
-from kafka_groups.client.calls.questions import COORDINATORS, Question, told
+from kafka_groups.client.calls.partition_offsets import by_topic
+from kafka_groups.client.calls.questions import COORDINATORS, LEADERS, Answer, Question, told
 from kafka_groups.config.clients.admin import admin_config
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
-from kafka_groups.protocol.messages.fetch import PartitionData
+from kafka_groups.protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic, PartitionData
 from kafka_groups.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchResponse
 from kafka_groups.protocol.messages.update_features import UNSAFE_DOWNGRADE, FeatureUpdateKey, UpdateFeaturesRequest
 from kafka_groups.protocol.record_batch import iter_batches
-from kafka_groups.records.asking import fetching
 from kafka_groups.types import OffsetAndMetadata, TopicPartition
 
 __all__ = ["NegotiatedCluster"]
 
 _TIMEOUT_MS = 20_000
 _COMMITTED = 1
-_WITH_NAMES = 9
+_WITH_NAMES, _FETCH_WITH_NAMES = 9, 12
+_PARTITION_BYTES = 1_048_576
 
 
 class NegotiatedCluster:
@@ -62,8 +63,7 @@ class NegotiatedCluster:
 
     async def committed(self, *partitions: TopicPartition) -> list[bytes]:
         """The values of committed records in these partitions, as far as they are stable."""
-        question = fetching(dict.fromkeys(partitions, 0), _COMMITTED, 0)
-        found = (await self._client.within(_TIMEOUT_MS)(question)).checked()
+        found = (await self._client.within(_TIMEOUT_MS)(_fetching(partitions))).checked()
         return [value for each in partitions for value in _values(found[each])]
 
     async def offsets(self, group_id: str) -> dict[TopicPartition, OffsetAndMetadata]:
@@ -93,6 +93,35 @@ class NegotiatedCluster:
             for topic in group.topics
             for each in topic.partitions
         }
+
+
+def _fetching(partitions: tuple[TopicPartition, ...]) -> Question[TopicPartition, PartitionData]:
+    def build(keys: Sequence[TopicPartition], _version: int) -> FetchRequest:
+        topics = tuple(
+            FetchTopic(
+                topic=topic,
+                partitions=tuple(
+                    FetchPartition(partition=each, fetch_offset=0, partition_max_bytes=_PARTITION_BYTES)
+                    for each in numbers
+                ),
+            )
+            for topic, numbers in by_topic(keys).items()
+        )
+        return FetchRequest(max_wait_ms=0, min_bytes=1, isolation_level=_COMMITTED, topics=topics)
+
+    return Question("fetch", ApiKey.FETCH, partitions, build, _fetched, LEADERS, newest_version=_FETCH_WITH_NAMES)
+
+
+def _fetched(
+    _keys: Sequence[TopicPartition], response: FetchResponse
+) -> Mapping[TopicPartition, Answer[PartitionData]]:
+    return {
+        (key := TopicPartition(topic.topic, each.partition_index)): told(
+            each.error_code, f"{each.error_code.name}: {key}", each
+        )
+        for topic in response.responses
+        for each in topic.partitions
+    }
 
 
 def _values(data: PartitionData) -> list[bytes]:

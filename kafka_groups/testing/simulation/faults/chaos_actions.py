@@ -62,6 +62,7 @@ class ChaosActions:
             "process_stopped": self._stop_process,
             "process_stalled": self._stall_process,
             "log_truncated": self._truncate_log,
+            "producers_forgotten": self._forget_producers,
         }
 
     async def run(self, seconds: float) -> None:
@@ -130,6 +131,16 @@ class ChaosActions:
         """Return the offset before which a log is not truncated: without its marker, a transaction would never end."""
         markers = (each.info for each in log.batches(log.log_start_offset, log.end_offset) if each.info.is_control)
         return max((marker.last_offset + 1 for marker in markers), default=log.log_start_offset)
+
+    async def _forget_producers(self) -> None:
+        """Forget what is known of producers in all partitions of a topic."""
+        topics = self._topics()
+        if topics:
+            self._count("producers_forgotten")
+            topic = self.rng.choice(topics)
+            logs = (self.cluster.logs.find(topic.topic_id, led.partition) for led in topic.partitions)
+            for log in filter(None, logs):
+                log.producers.forget_idle()
 
     async def _restart_broker(self) -> None:
         node_id = self._any_broker()

@@ -22,7 +22,8 @@ class SeededFaults:
     """The faults of a simulation: the period in which they occur, and their frequency.
 
     Each fault has a weight. 1 is the usual frequency, 0 turns the fault off, and 3 makes it three times as frequent.
-    `log_truncated` is off unless you give it a weight, because it loses records that were written.
+    `log_truncated` and `producers_forgotten` are off unless you give them a weight: the first loses records that were
+    written, and after the second producers without transactions may write records twice.
 
     Attributes:
         seconds: The period in which faults occur, in virtual seconds from the start.
@@ -52,6 +53,8 @@ class SeededFaults:
         process_stalled: A process of the application stands still for up to `stall_seconds`, then resumes.
         log_truncated: A broker becomes the leader of a partition although it lacks up to 20 of the last records, which
             are lost. Transaction markers, internal topics and topics of share groups are spared.
+        producers_forgotten: The leaders of a topic forget the sequence numbers of producers, as after
+            `producer.id.expiration.ms`. Those of open transactions are spared.
     """
 
     seconds: float = field(default=300.0, validator=attrs.validators.ge(0))
@@ -75,6 +78,7 @@ class SeededFaults:
     process_stopped: float = _weight()
     process_stalled: float = _weight()
     log_truncated: float = _weight(0.0)
+    producers_forgotten: float = _weight(0.0)
 
     def __repr__(self) -> str:
         usual = attrs.fields_dict(type(self))

@@ -5,13 +5,13 @@ import random
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from kafka_groups.client.calls.client import admin_client
 from kafka_groups.config.clients.admin import admin_config
 from kafka_groups.errors import ConfigurationError, DeliveryFailedError
+from kafka_groups.records.client import RecordsClient
+from kafka_groups.records.writer import EngineWriter
 from kafka_groups.streams.topology.node_graph import NodeGraph
 from kafka_groups.streams.topology.nodes import SourceNode
 from kafka_groups.testing.simulation.streams.instance import partitions_in
-from kafka_groups.testing.simulation.streams.writer import WireWriter, WriterOptions
 from kafka_groups.testing.simulation.world import SimulatedWorld
 from kafka_groups.types import Headers
 
@@ -73,12 +73,9 @@ def _encoded(topic: str, source: SourceNode, record: SimulatedInput) -> EncodedI
 
 async def feed(world: SimulatedWorld, inputs: Iterable[Sequence[EncodedInput]], seconds: float) -> None:
     """Write the records, at times by chance within so many virtual seconds. Those of a topic keep their order."""
-    environment = world.environment()
-    client = admin_client(admin_config(bootstrap_servers=world.cluster.bootstrap_servers), environment)
+    client = RecordsClient(admin_config(bootstrap_servers=world.cluster.bootstrap_servers), world.environment())
     rng = random.Random(world.rng.random())
-    writer = WireWriter(
-        WriterOptions(client, world.clock, rng, lambda topic: partitions_in(world, topic), None, _STEP_MS)
-    )
+    writer = EngineWriter(client, lambda topic: partitions_in(world, topic), rng)
     begun_s = asyncio.get_running_loop().time()
     for at_s, record in _schedule(inputs, seconds, rng):
         await asyncio.sleep(max(begun_s + at_s - asyncio.get_running_loop().time(), 0))
@@ -96,7 +93,7 @@ def _schedule(
     return sorted((each for records in timed for each in records), key=lambda each: each[0])
 
 
-async def _flush(writer: WireWriter) -> None:
+async def _flush(writer: EngineWriter) -> None:
     while True:
         try:
             return await writer.flush(_STEP_MS)

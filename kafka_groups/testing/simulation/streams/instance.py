@@ -20,8 +20,8 @@ from kafka_groups.streams.runtime.worker import StreamsWorker
 from kafka_groups.streams.topology.internal_topics import changelog_topic, group_topology
 from kafka_groups.streams.topology.topology import Topology
 from kafka_groups.streams.workers.configured import ConfiguredApplication, configured_application
+from kafka_groups.streams.workers.data_plane import DATA_PLANE, ENGINE
 from kafka_groups.testing.simulation.streams.kept_engines import KeptEngines, SimulatedDisk
-from kafka_groups.testing.simulation.streams.plane import PlaneOptions, WirePlane
 from kafka_groups.testing.simulation.streams.simulated_membership import AsyncMembership
 from kafka_groups.testing.simulation.world import SimulatedWorld
 from kafka_groups.types import TaskId, random_uuid
@@ -40,7 +40,8 @@ class Deployment:
     Attributes:
         world: Where they live.
         build: Returns the topology. Each worker calls it.
-        keywords: The application's configuration.
+        config: The application's configuration, by dotted names.
+        keywords: More of it, by the names of attributes.
         workers: The workers of each instance.
         running: The instances that run now, by the name of their process.
         disks: What processes have on disk, by their names.
@@ -48,6 +49,7 @@ class Deployment:
 
     world: SimulatedWorld
     build: Callable[[], Topology]
+    config: Mapping[str, object]
     keywords: Mapping[str, object]
     workers: int
     running: dict[str, "Instance"] = field(factory=dict)
@@ -56,7 +58,7 @@ class Deployment:
     def configured(self) -> ConfiguredApplication:
         """Return the application as its user configured it, with a topology of its own."""
         given = {"bootstrap_servers": self.world.cluster.bootstrap_servers, **self.keywords}
-        return configured_application(self.build(), None, given, RestoreListeners())
+        return configured_application(self.build(), {**self.config, DATA_PLANE: ENGINE}, given, RestoreListeners())
 
     async def run(self, name: str) -> None:
         """Be an instance, until the process ends."""
@@ -188,22 +190,12 @@ class Instance:
         return worker, plane
 
     def _plane(self, application: ConfiguredApplication, transactional_id: str) -> DataPlane:
-        """Return the plane that the application has, or one that stands for librdkafka's."""
-        world, is_exactly_once = self.deployment.world, application.config.is_exactly_once
-        own_id = transactional_id if is_exactly_once else None
-        if application.engine_plane is not None:
-            config = evolve(application.engine_plane, transactional_id=own_id)
-            return EnginePlane(config, world.environment(), lambda: _partition_counts(world))
-        return WirePlane(
-            PlaneOptions(
-                bootstrap_servers=world.cluster.bootstrap_servers,
-                environment=world.environment,
-                partitions=lambda topic: partitions_in(world, topic),
-                transactional_id=own_id,
-                reads_committed=application.config.isolation_level == "read_committed",
-                transaction_timeout_ms=application.transaction_timeout_ms,
-            )
-        )
+        """Return the plane that the application has in a real process, in this world."""
+        world, config = self.deployment.world, application.engine_plane
+        assert config is not None  # noqa: S101 - `Deployment.configured` chooses it
+        if application.config.is_exactly_once:
+            config = evolve(config, transactional_id=transactional_id)
+        return EnginePlane(config, world.environment(), lambda: _partition_counts(world))
 
 
 def _partition_counts(world: SimulatedWorld) -> Mapping[str, int]:

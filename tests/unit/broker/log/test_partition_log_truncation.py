@@ -1,4 +1,4 @@
-"""A log that loses its end: offsets, epochs, segments, and what is known of producers and transactions."""
+"""A log that loses its end, or forgets producers: offsets, epochs, segments, and what is known of transactions."""
 
 import pytest
 
@@ -142,3 +142,13 @@ def test_markers_that_are_left_count() -> None:
     assert [(each.first_offset, each.last_offset) for each in log.aborted_between(0, 3)] == [(0, 2)]
     [(producer_id, state)] = log.producers.active(1_000, WALL_MS)
     assert (producer_id, state.epoch, state.coordinator_epoch, state.next_sequence) == (7, 0, 5, 2)
+
+
+def test_all_producers_are_forgotten_but_those_of_open_transactions() -> None:
+    log = log_of(idempotent(0, 2, producer_id=8))
+    begin(log, 0, 2)
+    log.producers.forget_idle()
+    assert log.append(idempotent(9, producer_id=8), EPOCH, WALL_MS).base_offset == 4, "it is unknown now"
+    with pytest.raises(OutOfOrderSequenceNumberError):
+        log.append(transactional(3), EPOCH, WALL_MS)
+    assert log.append(transactional(2), EPOCH, WALL_MS).base_offset == 5

@@ -14,7 +14,10 @@ from pathlib import Path
 import pytest
 
 from kafka_groups import AcknowledgeType
+from kafka_groups.config.clients.admin import admin_config
 from kafka_groups.errors import KafkaGroupsError
+from kafka_groups.records.client import RecordsClient
+from kafka_groups.records.writer import EngineWriter
 from kafka_groups.share import AsyncKafkaShareConsumer
 from kafka_groups.testing import (
     SeededFaults,
@@ -105,6 +108,24 @@ def test_truncated_logs_lose_records_that_no_share_group_reads() -> None:
     report = simulate(program, 1, faults=SeededFaults.only(seconds=120, log_truncated=5))
     assert set(report.faults) == {"log_truncated"}
     assert left["orders"] == produced["orders"] == produced["others"] > left["others"] > 0
+
+
+def test_forgotten_producers_begin_anew() -> None:
+    async def program(world: SimulatedWorld) -> None:
+        topic = world.cluster.create_topic("others")
+        client = RecordsClient(admin_config(bootstrap_servers=world.cluster.bootstrap_servers), world.environment())
+        writer = EngineWriter(client, lambda _topic: 1, random.Random(1))
+        while world.is_faulty:
+            writer.write("others", None, b"a", 0, (), 0)
+            await writer.flush(10_000)
+            await asyncio.sleep(1)
+            known.append(len(world.cluster.logs.get(topic.topic_id, 0).producers))
+        await client.close()
+
+    known: list[int] = []
+    report = simulate(program, 1, faults=SeededFaults.only(seconds=120, producers_forgotten=5))
+    assert set(report.faults) == {"producers_forgotten"}
+    assert set(known) == {0, 1}
 
 
 def test_events_are_written_if_wanted() -> None:

@@ -20,9 +20,9 @@ def test_all_faults_strike_unless_they_are_turned_off() -> None:
     }
 
 
-def test_records_are_lost_only_if_asked_for() -> None:
-    assert set(FAULT_NAMES) - set(USUAL_FAULT_NAMES) == {"log_truncated"}
-    assert SeededFaults().log_truncated == 0
+def test_records_are_lost_or_written_twice_only_if_asked_for() -> None:
+    assert set(FAULT_NAMES) - set(USUAL_FAULT_NAMES) == {"log_truncated", "producers_forgotten"}
+    assert SeededFaults().log_truncated == SeededFaults().producers_forgotten == 0
     assert SeededFaults(log_truncated=1).log_truncated == 1
 
 
