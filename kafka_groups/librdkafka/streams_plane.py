@@ -2,7 +2,9 @@
 
 import threading
 from collections.abc import Iterable, Mapping
+from uuid import UUID
 
+from kafka_groups.client.membership.group_metadata import GroupMetadata, group_metadata_bytes
 from kafka_groups.librdkafka.ordered_writer import OrderedWriter
 from kafka_groups.librdkafka.partition_poller import PartitionPoller
 from kafka_groups.librdkafka.topics import delete_records
@@ -33,7 +35,13 @@ class LibrdkafkaPlane:
         producer: Keys of the producer.
         application_id: The application.
         transactions: Writes in transactions, and not the producer. None: there are none.
+
+    Attributes:
+        spoils_metadata: True: librdkafka ends the metadata of offsets in a transaction with a NUL, for which Java would
+            forget the times of partitions.
     """
+
+    spoils_metadata = True
 
     def __init__(
         self,
@@ -88,6 +96,16 @@ class LibrdkafkaPlane:
     async def poll(self, most: int) -> PolledRecords:
         """Return records of source partitions that have arrived."""
         return self._sources.poll(most) if self._sources.assigned else NOTHING
+
+    def topic_ids(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, UUID]:
+        """Return nothing: librdkafka does not tell ids."""
+        del partitions
+        return {}
+
+    def changed(self, partitions: Iterable[TopicPartition]) -> frozenset[TopicPartition]:
+        """Return nothing: librdkafka does not notice."""
+        del partitions
+        return frozenset()
 
     async def assign_restoring(self, starts: Mapping[TopicPartition, int]) -> None:
         """Read changelogs and global topics from these offsets."""
@@ -152,9 +170,10 @@ class LibrdkafkaPlane:
         if self._transactions is not None:
             self._transactions.prepare(_OFFSETS_SECONDS)
 
-    async def commit_transaction(
-        self, offsets: Mapping[TopicPartition, OffsetAndMetadata], group_metadata: bytes
-    ) -> None:
+    def send_offsets(self, offsets: Mapping[TopicPartition, OffsetAndMetadata], who: GroupMetadata) -> None:
+        """Do nothing: librdkafka waits for offsets, so `commit_transaction` sends them."""
+
+    async def commit_transaction(self, offsets: Mapping[TopicPartition, OffsetAndMetadata], who: GroupMetadata) -> None:
         """Commit the records since the last commit together with offsets. Blocks briefly, in spite of `async def`.
 
         Raises:
@@ -163,7 +182,7 @@ class LibrdkafkaPlane:
         """
         if self._transactions is None:
             raise TypeError("This plane has no transactions.")
-        self._transactions.commit(offsets, group_metadata, _OFFSETS_SECONDS)
+        self._transactions.commit(offsets, group_metadata_bytes(who.group_id, who.member), _OFFSETS_SECONDS)
 
     async def renew(self) -> None:
         """Drop the producer, what it has queued, and its transaction, if there is one."""

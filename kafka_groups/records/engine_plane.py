@@ -3,6 +3,7 @@
 import asyncio
 import random
 from collections.abc import Iterable, Mapping
+from uuid import UUID
 
 from attrs import frozen
 from typing_extensions import override
@@ -10,7 +11,7 @@ from typing_extensions import override
 from kafka_groups.client.assembly import Environment
 from kafka_groups.client.calls.partition_offsets import EARLIEST, LATEST, offsets_at
 from kafka_groups.client.calls.questions import Asking
-from kafka_groups.client.membership.group_metadata import read_group_metadata
+from kafka_groups.client.membership.group_metadata import GroupMetadata
 from kafka_groups.client.requests import Lane
 from kafka_groups.config.clients.connection import ClientConfig
 from kafka_groups.config.records.record_producer import ProducerConfig
@@ -134,6 +135,14 @@ class EnginePlane(DataPlane):
         return await self._sources.poll(most)
 
     @override
+    def topic_ids(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, UUID]:
+        return self._sources.topic_ids(partitions)
+
+    @override
+    def changed(self, partitions: Iterable[TopicPartition]) -> frozenset[TopicPartition]:
+        return self._sources.changed(partitions)
+
+    @override
     async def assign_restoring(self, starts: Mapping[TopicPartition, int]) -> None:
         self._restorer.assign(starts)
 
@@ -219,13 +228,23 @@ class EnginePlane(DataPlane):
             await self._transactions.prepare(_ASKING_MS)
 
     @override
-    async def commit_transaction(
-        self, offsets: Mapping[TopicPartition, OffsetAndMetadata], group_metadata: bytes
-    ) -> None:
+    def send_offsets(self, offsets: Mapping[TopicPartition, OffsetAndMetadata], who: GroupMetadata) -> None:
+        self._transacting.send_offsets(offsets, who, self._sources.topic_ids(offsets))
+
+    @override
+    async def commit_transaction(self, offsets: Mapping[TopicPartition, OffsetAndMetadata], who: GroupMetadata) -> None:
+        await self._transacting.commit(offsets, who, _ASKING_MS, self._sources.topic_ids(offsets))
+
+    @property
+    def _transacting(self) -> TransactionalEngineWriter:
         if self._transactions is None:
             raise IllegalStateError(f"{self!r} has no transactions.")
-        who = read_group_metadata(group_metadata)
-        await self._transactions.commit(offsets, who, _ASKING_MS, self._sources.topic_ids(offsets))
+        return self._transactions
+
+    @property
+    @override
+    def spoils_metadata(self) -> bool:
+        return False
 
     @override
     async def renew(self) -> None:

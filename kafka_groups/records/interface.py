@@ -2,9 +2,11 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol
+from uuid import UUID
 
 from attrs import field, frozen
 
+from kafka_groups.client.membership.group_metadata import GroupMetadata
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.records.changelog_batch import ChangelogBatch, changelog_batch
 from kafka_groups.types import FetchedRecord, Headers, OffsetAndMetadata, RecordRow, TopicPartition
@@ -175,6 +177,12 @@ class DataPlane(Protocol):
     async def poll(self, most: int) -> PolledRecords:
         """Return records of source partitions that have arrived."""
 
+    def topic_ids(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, UUID]:
+        """Return the ids of the topics that source partitions are read from, as far as the plane knows them."""
+
+    def changed(self, partitions: Iterable[TopicPartition]) -> frozenset[TopicPartition]:
+        """Return those source partitions whose log is another one now, also if `poll` has not told it yet."""
+
     async def assign_restoring(self, starts: Mapping[TopicPartition, int]) -> None:
         """Read changelogs and global topics from these offsets."""
 
@@ -241,15 +249,32 @@ class DataPlane(Protocol):
             KafkaGroupsError: The brokers did not answer soon, or refused.
         """
 
-    async def commit_transaction(
-        self, offsets: Mapping[TopicPartition, OffsetAndMetadata], group_metadata: bytes
-    ) -> None:
+    def send_offsets(self, offsets: Mapping[TopicPartition, OffsetAndMetadata], who: GroupMetadata) -> None:
+        """Send offsets with the open transaction, so that they are on their way while `flush` waits.
+
+        It does not wait: `commit_transaction` does. Call it again with the same offsets if the member may have another
+        epoch by now. A plane that cannot send them early does nothing.
+
+        Args:
+            offsets: For each partition the offset of the next record to process. All of them are committed.
+            who: The group, and the member with its present epoch.
+        """
+
+    async def commit_transaction(self, offsets: Mapping[TopicPartition, OffsetAndMetadata], who: GroupMetadata) -> None:
         """Commit the records since the last commit together with offsets: all of them, or none.
+
+        Args:
+            offsets: The same as in `send_offsets`, if that was called.
+            who: The group, and the member with its present epoch.
 
         Raises:
             OperationTimeoutError: The coordinators did not answer soon. Call it again with the same offsets.
             TransactionFailedError: The transaction is lost.
         """
+
+    @property
+    def spoils_metadata(self) -> bool:
+        """True if `commit_transaction` changes the metadata of offsets so that Java cannot read them."""
 
     async def renew(self) -> None:
         """Drop the producer, what it has queued, and its transaction, if there is one.

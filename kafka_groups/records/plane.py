@@ -1,9 +1,11 @@
 """A data plane that reads changelogs and global topics on our own engine, and does the rest on another plane."""
 
 from collections.abc import Iterable, Mapping
+from uuid import UUID
 
 from typing_extensions import override
 
+from kafka_groups.client.membership.group_metadata import GroupMetadata
 from kafka_groups.records.client import RecordsClient
 from kafka_groups.records.interface import NOTHING, DataPlane, PolledRecords, UnwrittenRecord
 from kafka_groups.records.reader import RecordReader
@@ -73,6 +75,14 @@ class RestoringPlane(DataPlane):
         polled = await self._plane.poll(most)
         self._sources -= frozenset(polled.out_of_range)
         return polled
+
+    @override
+    def topic_ids(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, UUID]:
+        return self._plane.topic_ids(partitions)
+
+    @override
+    def changed(self, partitions: Iterable[TopicPartition]) -> frozenset[TopicPartition]:
+        return self._plane.changed(partitions)
 
     @override
     async def wait(self, timeout_ms: int) -> None:
@@ -152,10 +162,17 @@ class RestoringPlane(DataPlane):
         await self._plane.prepare()
 
     @override
-    async def commit_transaction(
-        self, offsets: Mapping[TopicPartition, OffsetAndMetadata], group_metadata: bytes
-    ) -> None:
-        await self._plane.commit_transaction(offsets, group_metadata)
+    def send_offsets(self, offsets: Mapping[TopicPartition, OffsetAndMetadata], who: GroupMetadata) -> None:
+        self._plane.send_offsets(offsets, who)
+
+    @override
+    async def commit_transaction(self, offsets: Mapping[TopicPartition, OffsetAndMetadata], who: GroupMetadata) -> None:
+        await self._plane.commit_transaction(offsets, who)
+
+    @property
+    @override
+    def spoils_metadata(self) -> bool:
+        return self._plane.spoils_metadata
 
     @override
     async def renew(self) -> None:

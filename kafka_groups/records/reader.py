@@ -54,6 +54,10 @@ class RecordReader:
         """Return the ids of the topics that partitions are read from, as far as they are read and known."""
         return self._manager.topic_ids(partitions)
 
+    def changed(self, partitions: Iterable[TopicPartition]) -> frozenset[TopicPartition]:
+        """Return those partitions whose log is another one now, although nobody has polled that yet."""
+        return self._manager.changed(partitions)
+
     @property
     def has_news(self) -> bool:
         """True if `poll` has something to return or to raise."""

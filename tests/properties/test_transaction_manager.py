@@ -438,7 +438,7 @@ def offsets_are_not_added(patch: Patch) -> None:
 
     def clear_to_added(self: TransactionOffsets) -> None:
         clear(self)
-        self.are_added = True
+        self.added_group = WHO.group_id
 
     patch.setattr(TransactionOffsets, "clear", clear_to_added)
 
@@ -461,7 +461,7 @@ def answers_of_earlier_transactions_count(patch: Patch) -> None:
 
 def offsets_of_lost_transactions_count(patch: Patch) -> None:
     def clear(self: TransactionOffsets) -> None:
-        self.are_added = False
+        self.added_group = None
 
     patch.setattr(TransactionOffsets, "clear", clear)
 

@@ -3,7 +3,9 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
+from uuid import UUID
 
+from kafka_groups.client.membership.group_metadata import AsMember, GroupMetadata
 from kafka_groups.errors import (
     ApplicationShutdownError,
     DeliveryFailedError,
@@ -18,10 +20,11 @@ from kafka_groups.streams import GroupMembershipOperation, MemberTasks, TaskId, 
 from kafka_groups.streams.member.rules.known_group import asks_for_shutdown
 from kafka_groups.streams.member.rules.member_events import StatusesChanged, StreamsMembershipEvent
 from kafka_groups.streams.member.rules.states import MembershipState
+from kafka_groups.streams.runtime.worker_membership import NO_IDS
 from kafka_groups.types import FetchedRecord, Headers, OffsetAndMetadata, TopicPartition
 
-LOST = b"lost"
-"""The metadata of a member that has lost its tasks."""
+MEMBER, LOST = (GroupMetadata("app", AsMember(name, 1)) for name in ("member", "lost"))
+"""A member, and one that has lost its tasks."""
 
 
 class LogEntry(NamedTuple):
@@ -128,6 +131,8 @@ class FakePlane:
         self._unwritten: list[UnwrittenRecord] = []
         self.is_closed = False
         self.has_room = True
+        self.sent: Mapping[TopicPartition, OffsetAndMetadata] = {}
+        self.spoils_metadata = False
 
     def forget_written(self, partitions: Iterable[TopicPartition]) -> None:
         for place in partitions:
@@ -149,6 +154,12 @@ class FakePlane:
     async def poll(self, most: int) -> PolledRecords:
         self.faults.call()
         return self.sources.poll(most)
+
+    def topic_ids(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, UUID]:
+        return {}
+
+    def changed(self, partitions: Iterable[TopicPartition]) -> frozenset[TopicPartition]:
+        return frozenset(self.kafka.changes.keys() & set(partitions))
 
     async def assign_restoring(self, starts: Mapping[TopicPartition, int]) -> None:
         self.faults.call()
@@ -213,12 +224,15 @@ class FakePlane:
         self.faults.call()
         self.is_prepared = True
 
-    async def commit_transaction(
-        self, offsets: Mapping[TopicPartition, OffsetAndMetadata], group_metadata: bytes
-    ) -> None:
+    def send_offsets(self, offsets: Mapping[TopicPartition, OffsetAndMetadata], who: GroupMetadata) -> None:
+        self.faults.call()
+        self.sent = offsets
+
+    async def commit_transaction(self, offsets: Mapping[TopicPartition, OffsetAndMetadata], who: GroupMetadata) -> None:
         """Write all that was flushed, and the offsets: all of it or nothing."""
         self.faults.call()
-        if self._failure is not None or group_metadata == LOST:
+        assert offsets == self.sent, "other offsets than those that were sent"
+        if self._failure is not None or who == LOST:
             raise TransactionFailedError(f"The transaction failed: {self._failure}")
         self._write(self.open)
         self.open = []
@@ -357,7 +371,9 @@ class FakeMembership:
         self.faults.call()
         self.confirmed.append(event)
 
-    async def commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
+    async def commit(
+        self, offsets: Mapping[TopicPartition, OffsetAndMetadata], topic_ids: Mapping[TopicPartition, UUID] = NO_IDS
+    ) -> None:
         if self.is_lost:
             raise TasksLostError("another member has the tasks")
         self.faults.call()
@@ -370,8 +386,8 @@ class FakeMembership:
         self.faults.call()
         return {each: self.kafka.committed.get(each) for each in partitions}
 
-    def group_metadata(self) -> bytes:
-        return LOST if self.is_lost else b"member"
+    def group_metadata(self) -> GroupMetadata:
+        return LOST if self.is_lost else MEMBER
 
     async def request_shutdown(self) -> None:
         self.shutdown_requested = True

@@ -6,9 +6,12 @@ members.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from types import MappingProxyType
 from typing import Final
+from uuid import UUID
 
-from kafka_groups.client.calls.partition_offsets import by_topic
+from kafka_groups.client.calls.partition_offsets import by_topic, by_topic_and_id
 from kafka_groups.client.calls.questions import COORDINATORS, Answer, Question, finished_or_not, gathered, told
 from kafka_groups.client.calls.results import Results
 from kafka_groups.client.membership.group_metadata import NOBODY, AsMember
@@ -16,10 +19,12 @@ from kafka_groups.errors import UnsupportedVersionError, error_for
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.offset_commit import (
+    FIRST_WITH_TOPIC_IDS,
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
     OffsetCommitResponse,
+    OffsetCommitResponseTopic,
 )
 from kafka_groups.protocol.messages.offset_delete import (
     OffsetDeleteRequest,
@@ -50,13 +55,17 @@ __all__ = [
 Committed = Results[TopicPartition, None]
 FetchedOffsets = Results[TopicPartition, OffsetAndMetadata | None]
 
-_NEWEST_WITH_NAMES: Final = 9
+_NEWEST_WITH_NAMES: Final = FIRST_WITH_TOPIC_IDS - 1
 """Newer versions want topic ids, which say nothing more about a topic that the caller knows by its name."""
+_NO_IDS: Mapping[TopicPartition, UUID] = MappingProxyType({})
 _NO_LEADER_EPOCH: Final = -1
 
 
 def commit_question(
-    group_id: str, offsets: Mapping[TopicPartition, OffsetAndMetadata], who: Callable[[], AsMember] = lambda: NOBODY
+    group_id: str,
+    offsets: Mapping[TopicPartition, OffsetAndMetadata],
+    who: Callable[[], AsMember] = lambda: NOBODY,
+    topic_ids: Mapping[TopicPartition, UUID] = _NO_IDS,
 ) -> Question[str, Committed]:
     """Return the question that commits offsets (OffsetCommit). For each partition, the answer is None or an error.
 
@@ -64,7 +73,11 @@ def commit_question(
         group_id: The group.
         offsets: The offsets by partition.
         who: Returns who commits, whenever a request is sent.
+        topic_ids: The ids of the topics that the offsets are from. If all are known, and the broker takes ids, it
+            refuses the offset of a topic that was deleted, even if there is another topic of that name.
     """
+    has_ids = bool(offsets) and topic_ids.keys() >= offsets.keys()
+    names = {topic_id: place.topic for place, topic_id in topic_ids.items()}
 
     def build(_keys: Sequence[str], _version: int) -> OffsetCommitRequest:
         # Asked for each request and not once, because a retry may come after the member has got a newer epoch.
@@ -74,7 +87,7 @@ def commit_question(
             generation_id_or_member_epoch=member.epoch,
             member_id=member.member_id,
             group_instance_id=member.instance_id,
-            topics=_topics_to_commit(offsets),
+            topics=_topics_to_commit(offsets, topic_ids),
         )
 
     return Question(
@@ -82,19 +95,22 @@ def commit_question(
         ApiKey.OFFSET_COMMIT,
         (group_id,),
         build,
-        _committed,
+        partial(_committed, names),
         COORDINATORS,
-        newest_version=_NEWEST_WITH_NAMES,
+        newest_version=FIRST_WITH_TOPIC_IDS if has_ids else _NEWEST_WITH_NAMES,
     )
 
 
-def _topics_to_commit(offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> tuple[OffsetCommitRequestTopic, ...]:
+def _topics_to_commit(
+    offsets: Mapping[TopicPartition, OffsetAndMetadata], topic_ids: Mapping[TopicPartition, UUID]
+) -> tuple[OffsetCommitRequestTopic, ...]:
     return tuple(
         OffsetCommitRequestTopic(
             name=topic,
+            topic_id=topic_id,
             partitions=tuple(_to_commit(each, offsets[TopicPartition(topic, each)]) for each in numbers),
         )
-        for topic, numbers in by_topic(offsets).items()
+        for (topic, topic_id), numbers in by_topic_and_id(offsets, topic_ids).items()
     )
 
 
@@ -107,15 +123,21 @@ def _to_commit(partition: int, offset: OffsetAndMetadata) -> OffsetCommitRequest
     )
 
 
-def _committed(keys: Sequence[str], response: OffsetCommitResponse) -> Mapping[str, Answer[Committed]]:
+def _committed(
+    names: Mapping[UUID, str], keys: Sequence[str], response: OffsetCommitResponse
+) -> Mapping[str, Answer[Committed]]:
     answers = {
-        (key := TopicPartition(topic.name, each.partition_index)): told(
+        (key := TopicPartition(_name_of(topic, names), each.partition_index)): told(
             each.error_code, _named(each.error_code, key), None
         )
         for topic in response.topics
         for each in topic.partitions
     }
     return dict.fromkeys(keys, finished_or_not(gathered(answers)))
+
+
+def _name_of(topic: OffsetCommitResponseTopic, names: Mapping[UUID, str]) -> str:
+    return topic.name if topic.topic_id is None else names.get(topic.topic_id, topic.name)
 
 
 def fetch_question(

@@ -1,6 +1,7 @@
 """Questions about the offsets of partitions, by time."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from uuid import UUID
 
 from kafka_groups.client.calls.questions import LEADERS, Answer, Asking, Question, told
 from kafka_groups.client.calls.results import Results
@@ -15,7 +16,7 @@ from kafka_groups.protocol.messages.list_offsets import (
 )
 from kafka_groups.types import TopicPartition
 
-__all__ = ["EARLIEST", "LATEST", "by_topic", "offsets_at", "offsets_at_or_ends"]
+__all__ = ["EARLIEST", "LATEST", "by_topic", "by_topic_and_id", "offsets_at", "offsets_at_or_ends"]
 
 
 def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
@@ -23,6 +24,19 @@ def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
     grouped: dict[str, list[int]] = {}
     for each in partitions:
         grouped.setdefault(each.topic, []).append(each.partition)
+    return grouped
+
+
+def by_topic_and_id(
+    partitions: Iterable[TopicPartition], topic_ids: Mapping[TopicPartition, UUID]
+) -> dict[tuple[str, UUID | None], list[int]]:
+    """Return the numbers of partitions by topic and its id; None as id: it is not known.
+
+    Partitions of one topic may have different ids, if it was made again while they were read.
+    """
+    grouped: dict[tuple[str, UUID | None], list[int]] = {}
+    for each in partitions:
+        grouped.setdefault((each.topic, topic_ids.get(each)), []).append(each.partition)
     return grouped
 
 

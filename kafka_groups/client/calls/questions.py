@@ -10,7 +10,13 @@ from attrs import field, frozen
 
 from kafka_groups.client.calls.results import Results
 from kafka_groups.client.metadata import Metadata
-from kafka_groups.errors import KafkaGroupsError, UnknownTopicOrPartitionError, UnsupportedVersionError, error_for
+from kafka_groups.errors import (
+    KafkaGroupsError,
+    UnknownTopicIdError,
+    UnknownTopicOrPartitionError,
+    UnsupportedVersionError,
+    error_for,
+)
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.find_coordinator import (
@@ -138,9 +144,10 @@ def finished_or_not(results: Results[K, V]) -> Results[K, V] | Unfinished[Result
 def may_pass(error: KafkaGroupsError) -> bool:
     """Return whether to ask again after an error.
 
-    Kafka calls an unknown topic retriable, because it may be being created. An administrator would rather know at once.
+    Kafka calls an unknown topic retriable, because it may be being created. An administrator would rather know at once,
+    and so would a member whose topic was deleted.
     """
-    return error.retriable and not isinstance(error, UnknownTopicOrPartitionError)
+    return error.retriable and not isinstance(error, UnknownTopicOrPartitionError | UnknownTopicIdError)
 
 
 # ------------------------------------------------------------------------------------------- coordinators

@@ -321,6 +321,11 @@ class FetchManager:
         read = {place: self._partitions[place] for place in partitions if place in self._partitions}
         return {place: topic_id for place, state in read.items() if (topic_id := state.position.topic_id) is not None}
 
+    def changed(self, partitions: Iterable[TopicPartition]) -> frozenset[TopicPartition]:
+        """Return those partitions whose log is another one now. `take` tells it when all that was fetched is taken."""
+        read = (self._partitions[place] for place in partitions if place in self._partitions)
+        return frozenset(each.partition for each in read if each.ending is not None and each.ending.change is not None)
+
     def topic_id(self, topic: str) -> UUID | None:
         """Return the id of a topic. Brokers that lag behind still return the one before: it does not count."""
         topic_id = self._metadata.id_of(topic)

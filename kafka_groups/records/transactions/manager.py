@@ -343,7 +343,9 @@ class TransactionManager:
     def _due_offsets(self) -> TransactionRequest | None:
         """Return the next request for the coordinator of the group."""
         missing, who = self._offsets.missing, self._offsets.who
-        if self.producer == NO_PRODUCER or not missing or who is None or not (self._is_v2 or self._offsets.are_added):
+        if self.producer == NO_PRODUCER or not missing or who is None:
+            return None
+        if not self._is_v2 and self._offsets.added_group != who.group_id:
             return None
         return TransactionRequest(
             ApiKey.TXN_OFFSET_COMMIT,
@@ -383,18 +385,21 @@ class TransactionManager:
             return TransactionRequest(
                 ApiKey.ADD_PARTITIONS_TO_TXN, message, self._added_partitions, FIRST_OF_BROKERS - 1
             )
-        if self._offsets.missing and not self._offsets.are_added and self._offsets.who is not None:
-            return TransactionRequest(
-                ApiKey.ADD_OFFSETS_TO_TXN,
-                AddOffsetsToTxnRequest(
-                    transactional_id=self.transactional_id,
-                    producer_id=self._producer.producer_id,
-                    producer_epoch=self._producer.epoch,
-                    group_id=self._offsets.who.group_id,
-                ),
-                self._added_offsets,
-            )
-        return None
+        group = None if self._group is None else self._group.key
+        # A producer that has committed offsets of a group will do it again. If its offsets are added when the
+        # transaction begins, the commit need not wait for that.
+        is_due = bool(self._offsets.missing) or self.state is WriterState.OPEN
+        return None if group is None or group == self._offsets.added_group or not is_due else self._adding_group(group)
+
+    def _adding_group(self, group: str) -> TransactionRequest:
+        message = AddOffsetsToTxnRequest(
+            transactional_id=self.transactional_id,
+            producer_id=self._producer.producer_id,
+            producer_epoch=self._producer.epoch,
+            group_id=group,
+        )
+        on_answer = lambda answer, now_ms: self._added_offsets(group, answer, now_ms)  # noqa: E731
+        return TransactionRequest(ApiKey.ADD_OFFSETS_TO_TXN, message, on_answer)
 
     def _ending(self, *, committed: bool) -> TransactionRequest:
         message = EndTxnRequest(
@@ -422,10 +427,10 @@ class TransactionManager:
         if self._goes_on(self._coordinator, ApiKey.ADD_PARTITIONS_TO_TXN, answered, now_ms):
             self._partitions.answered(codes)
 
-    def _added_offsets(self, answer: ClientResponse, now_ms: int) -> None:
+    def _added_offsets(self, group: str, answer: ClientResponse, now_ms: int) -> None:
         response: AddOffsetsToTxnResponse = answer.message
         if self._is_done(ApiKey.ADD_OFFSETS_TO_TXN, response.error_code, now_ms):
-            self._offsets.are_added = True
+            self._offsets.added_group = group
 
     def _stored(self, sent: Mapping[TopicPartition, OffsetAndMetadata], answer: ClientResponse, now_ms: int) -> None:
         codes = codes_of_stored(answer.message, self._offsets.topic_ids)

@@ -54,13 +54,13 @@ class TransactionOffsets:
 
     Attributes:
         who: The group and its member, or None before the first offsets.
-        are_added: True if the coordinator knows that there are offsets (AddOffsetsToTxn, v1).
+        added_group: The group of which the coordinator knows that there may be offsets (AddOffsetsToTxn, v1).
         topic_ids: The ids of the topics that offsets are from, as far as they are known.
     """
 
     def __init__(self) -> None:
         self.who: GroupMetadata | None = None
-        self.are_added = False
+        self.added_group: str | None = None
         self._given: dict[TopicPartition, OffsetAndMetadata] = {}
         self._stored: dict[TopicPartition, OffsetAndMetadata] = {}
         self.topic_ids: dict[TopicPartition, UUID] = {}
@@ -123,7 +123,7 @@ class TransactionOffsets:
 
     def clear(self) -> None:
         """Begin a new transaction."""
-        self.who, self.are_added = None, False
+        self.who = self.added_group = None
         self._given.clear()
         self._stored.clear()
         self.topic_ids.clear()

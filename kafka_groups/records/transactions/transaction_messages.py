@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from uuid import UUID
 
-from kafka_groups.client.calls.partition_offsets import by_topic
+from kafka_groups.client.calls.partition_offsets import by_topic, by_topic_and_id
 from kafka_groups.client.membership.group_metadata import GroupMetadata
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.add_partitions_to_txn import (
@@ -79,20 +79,11 @@ def committing_offsets(
             TxnOffsetCommitRequestTopic(
                 name=topic,
                 topic_id=topic_id,
-                partitions=tuple(_partition(each.partition, offsets[each]) for each in partitions),
+                partitions=tuple(_partition(each, offsets[TopicPartition(topic, each)]) for each in numbers),
             )
-            for (topic, topic_id), partitions in _by_topic_and_id(offsets, topic_ids).items()
+            for (topic, topic_id), numbers in by_topic_and_id(offsets, topic_ids).items()
         ),
     )
-
-
-def _by_topic_and_id(
-    partitions: Iterable[TopicPartition], topic_ids: Mapping[TopicPartition, UUID]
-) -> dict[tuple[str, UUID | None], list[TopicPartition]]:
-    grouped: dict[tuple[str, UUID | None], list[TopicPartition]] = {}
-    for each in partitions:
-        grouped.setdefault((each.topic, topic_ids.get(each)), []).append(each)
-    return grouped
 
 
 def _partition(number: int, offset: OffsetAndMetadata) -> TxnOffsetCommitRequestPartition:

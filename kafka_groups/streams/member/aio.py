@@ -6,6 +6,7 @@ import weakref
 from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import Self, Unpack
+from uuid import UUID
 
 from kafka_groups.admin.rules.groups import type_of_group
 from kafka_groups.client.assembly import Assembly, Environment
@@ -269,12 +270,21 @@ class AsyncStreamsGroupMember(_MemberView):
             OperationTimeoutError: The coordinator did not respond in time. The offsets may have been committed.
             KafkaGroupsError: Another error of the group or of a partition. Other partitions may have been committed.
         """
+        await self._commit_of(offsets, {}, timeout)
+
+    async def _commit_of(
+        self,
+        offsets: Mapping[TopicPartition, OffsetAndMetadata | int],
+        topic_ids: Mapping[TopicPartition, UUID],
+        timeout: float | None,  # noqa: ASYNC109
+    ) -> None:
+        """Commit offsets that are from the topics with these ids, as far as they are known."""
         given = checked_commit(offsets)
         if not given:
             return
         timeout_ms = self._api_timeout_ms(timeout)
         self._check_call()
-        await self._client.commit(given, timeout_ms)
+        await self._client.commit(given, timeout_ms, topic_ids)
 
     async def committed(
         self,
@@ -317,7 +327,8 @@ class AsyncStreamsGroupMember(_MemberView):
                 poll.
             IllegalStateError: The member is not in the group, and has no tasks.
         """
-        return group_metadata_bytes(self._config.application_id, self._client.as_member())
+        who = self._as_member()
+        return group_metadata_bytes(who.group_id, who.member)
 
     # ------------------------------------------------------------------------------------------ end
 

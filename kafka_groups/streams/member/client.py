@@ -6,6 +6,7 @@ Call all methods on the event loop's thread, but for the application's side of t
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
+from uuid import UUID
 
 from kafka_groups.admin.rules.group_offsets import commit_question, fetch_question
 from kafka_groups.client.assembly import Assembly
@@ -258,15 +259,20 @@ class StreamsClient:
             raise self._errors.fatal
         return member_of_all_tasks(self.membership)
 
-    async def commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata], timeout_ms: int) -> None:
-        """Commit offsets.
+    async def commit(
+        self,
+        offsets: Mapping[TopicPartition, OffsetAndMetadata],
+        timeout_ms: int,
+        topic_ids: Mapping[TopicPartition, UUID],
+    ) -> None:
+        """Commit offsets that are from the topics with these ids, as far as they are known.
 
         Raises:
             TasksLostError: The member lost the tasks.
             KafkaGroupsError: Another error of the group or of a partition.
         """
         who, begun_ms = CommittingMember(self.membership, offsets), self._clock.now_ms()
-        await self._ask_as(who, commit_question(self._config.application_id, offsets, who), timeout_ms)
+        await self._ask_as(who, commit_question(self._config.application_id, offsets, who, topic_ids), timeout_ms)
         now_ms = self._clock.now_ms()
         self.membership.sensors.committed(now_ms - begun_ms, now_ms)
 

@@ -5,6 +5,7 @@ import warnings
 import weakref
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, ParamSpec, TypeVar, Unpack
+from uuid import UUID
 
 from kafka_groups.client.assembly import Environment
 from kafka_groups.client.call_guard import CallGuard
@@ -20,6 +21,7 @@ from kafka_groups.streams.member.member_arguments import check_operation
 from kafka_groups.streams.member.member_view import _MemberView
 from kafka_groups.streams.member.rules.group_topology import GroupTopology
 from kafka_groups.streams.member.rules.member_events import GroupMembershipOperation, StreamsMembershipEvent
+from kafka_groups.types import OffsetAndMetadata, TopicPartition
 
 __all__ = ["_MemberThread"]
 
@@ -119,6 +121,14 @@ class _MemberThread(_MemberView):
         finally:
             client.waited()
             self._thread.call_soon(client.attend)  # from now on the loop needs a timer for the next call
+
+    def _commit_of(
+        self,
+        offsets: Mapping[TopicPartition, OffsetAndMetadata],
+        topic_ids: Mapping[TopicPartition, UUID],
+        timeout: float,
+    ) -> None:
+        self._run(self._member._commit_of(offsets, topic_ids, timeout))
 
     def _close(self, timeout: float | None, *, operation: GroupMembershipOperation) -> None:
         checked_timeout(timeout, NONE_IS_CLOSE_TIMEOUT)

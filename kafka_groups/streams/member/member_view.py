@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from kafka_groups.client.membership.group_metadata import GroupMetadata
 from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatStatus
 from kafka_groups.protocol.messages.streams_group_parts import UserEndpoint
 from kafka_groups.streams.member.client import StreamsClient
@@ -56,6 +57,15 @@ class _MemberView:
     def tasks(self) -> MemberTasks:
         """The tasks that the member owns, including those that it still has to give up."""
         return self._client.membership.owned
+
+    def _as_member(self) -> GroupMetadata:
+        """Return the group and the member with its present epoch, for offsets of any of its tasks.
+
+        Raises:
+            TasksLostError: The member has lost tasks that the program has not closed.
+            IllegalStateError: It is not in the group, and has no tasks.
+        """
+        return GroupMetadata(self._client.config.application_id, self._client.as_member())
 
     def metrics(self) -> Mapping[str, float]:
         """Return all metrics by name, most of them by Kafka's names; the reference lists them.

@@ -1,7 +1,9 @@
 """A worker's place in its group in production: the blocking member, whose heartbeats come from a thread of its own."""
 
 from collections.abc import Iterable, Mapping
+from uuid import UUID
 
+from kafka_groups.client.membership.group_metadata import GroupMetadata
 from kafka_groups.streams.member.member import StreamsGroupMember
 from kafka_groups.streams.member.rules.member_events import (
     GroupMembershipOperation,
@@ -10,6 +12,7 @@ from kafka_groups.streams.member.rules.member_events import (
     TasksRevoked,
 )
 from kafka_groups.streams.member.rules.states import MembershipState
+from kafka_groups.streams.runtime.worker_membership import NO_IDS
 from kafka_groups.types import OffsetAndMetadata, TopicPartition
 
 __all__ = ["BlockingMembership"]
@@ -60,9 +63,11 @@ class BlockingMembership:
         """Confirm that the tasks of an event are closed. Blocks, in spite of `async def`, until the member knows."""
         self._member.confirm(event)
 
-    async def commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
+    async def commit(
+        self, offsets: Mapping[TopicPartition, OffsetAndMetadata], topic_ids: Mapping[TopicPartition, UUID] = NO_IDS
+    ) -> None:
         """Commit offsets. Blocks, in spite of `async def`, until the coordinator answers, for five seconds at most."""
-        self._member.commit(offsets, _OFFSETS_SECONDS)
+        self._member._commit_of(offsets, topic_ids, _OFFSETS_SECONDS)
 
     async def committed(
         self, partitions: Iterable[TopicPartition]
@@ -70,9 +75,9 @@ class BlockingMembership:
         """Return committed offsets. Blocks, in spite of `async def`, in the same way."""
         return self._member.committed(partitions, _OFFSETS_SECONDS)
 
-    def group_metadata(self) -> bytes:
-        """Return the member's metadata for a transaction."""
-        return self._member.group_metadata()
+    def group_metadata(self) -> GroupMetadata:
+        """Return who commits offsets in a transaction. Does not block."""
+        return self._member._as_member()
 
     async def request_shutdown(self) -> None:
         """Ask all members to shut down. Blocks, in spite of `async def`, until the member knows."""

@@ -1,7 +1,7 @@
 """Commits of a worker, at least once: changelogs and outputs first, then the offsets, then the stores."""
 
 import logging
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 from kafka_groups.errors import (
     DeliveryFailedError,
@@ -214,8 +214,10 @@ class Commits:
 
     async def _commit_offsets(self, tasks: Collection[OwnedTask]) -> bool:
         offsets = {place: each for task in tasks for place, each in offsets_of(task).items()}
+        for place in self._plane.changed(offsets):
+            del offsets[place]
         try:
-            await self._member.commit(offsets)
+            await self._member.commit(offsets, self._plane.topic_ids(offsets))
         except TasksLostError as error:
             # There are two cases. The tasks are not the member's any more: the next event says so, and committing again
             # is no use.
@@ -229,12 +231,12 @@ class Commits:
             return False
         self._timeout.end()
         for task in tasks:
-            self._committed(task)
+            self._committed(task, offsets)
         return True
 
-    def _committed(self, task: OwnedTask) -> None:
+    def _committed(self, task: OwnedTask, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
         # Last, when the offsets are committed: stores that were ahead of them would apply the same records twice.
-        task.committed.update(positions_of(task))
+        task.committed.update({place: offsets[place].offset for place in task.inputs if place in offsets})
         reached = self._reached(task)
         task.is_dirty = False
         try:

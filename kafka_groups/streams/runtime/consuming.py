@@ -125,7 +125,7 @@ class Consuming:
         """Commit nothing of a log that is no more. What was read of it is processed before the task goes on."""
         task = self._readers[place]
         self._changed[place] = change
-        self._queue(place).is_former = True
+        self._queue(place).leave_log()
         task.read_to_end.discard(place)
         task.committed.pop(place, None)  # so that nothing is purged by it either
 

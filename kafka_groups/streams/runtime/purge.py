@@ -42,6 +42,8 @@ class Purging:
         # TaskManager.maybePurgeCommittedRecords in Kafka Streams. Only what is committed may go: another worker may
         # begin there.
         before = {place: offset for task in tasks if task.is_running for place, offset in self._done(task)}
+        for place in self._plane.changed(before):  # the offset is one of the log before
+            del before[place]
         if before:
             await self._delete(before)
 

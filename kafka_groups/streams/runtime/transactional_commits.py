@@ -1,8 +1,11 @@
 """Commits of a worker, exactly once: changelogs, outputs and offsets of all its tasks in one transaction (KIP-447)."""
 
 import logging
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 
+from attrs import frozen
+
+from kafka_groups.client.membership.group_metadata import GroupMetadata
 from kafka_groups.errors import (
     BrokerError,
     FencedMemberEpochError,
@@ -31,6 +34,7 @@ from kafka_groups.streams.runtime.commits import Commits, offsets_of, positions_
 from kafka_groups.streams.runtime.output import WorkerOutput
 from kafka_groups.streams.runtime.task_timeout import TaskTimeout
 from kafka_groups.streams.runtime.worker_membership import WorkerMembership
+from kafka_groups.types import OffsetAndMetadata, TopicPartition
 
 __all__ = ["TransactionalCommits"]
 
@@ -57,12 +61,45 @@ _OVERCOME = (
 """Errors that are not retriable, and that a new producer or the next assignment overcomes."""
 
 
+@frozen
+class _SentOffsets:
+    """The offsets of one transaction. They stay the same until it ends, whatever is read in the meantime.
+
+    Attributes:
+        offsets: What is committed.
+        logs: The numbers of the logs that the offsets are from (`PartitionQueue.log_number`).
+    """
+
+    offsets: Mapping[TopicPartition, OffsetAndMetadata]
+    logs: Mapping[TopicPartition, int]
+
+    def current(self, task: OwnedTask) -> dict[TopicPartition, OffsetAndMetadata]:
+        """Return the offsets of a task without those of logs that are no more."""
+        logs = _logs_of(task)
+        return {place: self.offsets[place] for place in logs if self.logs.get(place) == logs[place]}
+
+    def is_outdated(self, task: OwnedTask) -> bool:
+        """Return whether a partition of a task has another log by now."""
+        return any(self.logs.get(place, number) != number for place, number in _logs_of(task).items())
+
+
+def _logs_of(task: OwnedTask) -> dict[TopicPartition, int]:
+    return {queue.partition: queue.log_number for queue in task.task.queues.values()}
+
+
+_NOTHING_SENT = _SentOffsets({}, {})
+
+
 class TransactionalCommits(Commits):
     """Commits the tasks of a worker together, in the transaction that has their records.
 
     A transaction that fails is an error of `commit`. Then nothing of it has happened: call `forget`, renew the
     producer, and let the tasks begin again from what was committed. A commit to which the coordinators do not answer is
-    pending, as one is whose records are not confirmed: nothing more may be written into its transaction.
+    pending, as one is whose records are not confirmed: nothing more may be written into its transaction but what
+    follows from records that were refused.
+
+    Offsets are sent before the flush, so that a commit takes two round trips: the last records and the offsets, then
+    the end. A transaction that has offsets can still be aborted, and only `commit_transaction` ends it otherwise.
 
     Transactions may fail for reasons that pass until that has lasted for `task.timeout.ms`. As for Java's tasks
     (`AbstractTask.maybeInitTaskTimeoutOrThrow`), the time counts from the first failure, and progress ends it. Java
@@ -80,6 +117,7 @@ class TransactionalCommits(Commits):
         task_timeout_ms: int,
     ) -> None:
         super().__init__(plane, member, output, clock, task_timeout_ms)
+        self._sent = _NOTHING_SENT
         self._failing = TaskTimeout(clock, task_timeout_ms, task_timeout_ms)  # each failure has its own line
 
     def _check_transaction(self, error: TransactionFailedError, tasks: Collection[OwnedTask]) -> None:
@@ -111,12 +149,13 @@ class TransactionalCommits(Commits):
         return await super()._commit(tasks)
 
     async def hand_over(self, tasks: Collection[OwnedTask]) -> None:
-        """Commit the offsets of committed tasks once more, with metadata that Java can read.
+        """Commit the offsets of committed tasks once more, with metadata that Java can read, if the plane spoils them.
 
-        librdkafka ends the metadata of offsets in a transaction with a NUL, for which Java would forget the times of
-        partitions. Nothing but these times depends on this commit, so it is not repeated. The tasks must end now: a
+        Nothing but the times of partitions depends on this commit, so it is not repeated. The tasks must end now: a
         request that arrives late could move the offsets of a task that continues back.
         """
+        if not self._plane.spoils_metadata:
+            return
         offsets = {place: each for task in tasks if task.is_running for place, each in offsets_of(task).items()}
         if not offsets:
             return
@@ -134,6 +173,26 @@ class TransactionalCommits(Commits):
         self._pending = []
         return True
 
+    def _written(self, tasks: Collection[OwnedTask]) -> list[OwnedTask]:
+        changed = super()._written(tasks)
+        offsets = {place: each for task in changed for place, each in offsets_of(task).items()}
+        logs = {place: number for task in changed for place, number in _logs_of(task).items() if place in offsets}
+        self._sent = _SentOffsets(offsets, logs)
+        return changed
+
+    async def _flush(self) -> bool:
+        # Again with each attempt, because the member may have another epoch by now.
+        self._plane.send_offsets(self._sent.offsets, self._as_member())
+        return await super()._flush()
+
+    def _as_member(self) -> GroupMetadata:
+        try:
+            return self._member.group_metadata()
+        except TasksLostError as error:
+            # KIP-447: the coordinator fences the offsets by the member's epoch. With lost tasks, nothing of the
+            # transaction may count.
+            raise TransactionFailedError(f"The worker has lost its tasks: {error}") from error
+
     async def _is_answered(self) -> bool:
         try:
             return await super()._is_answered()
@@ -142,19 +201,13 @@ class TransactionalCommits(Commits):
             raise
 
     async def _end_transaction(self, tasks: Collection[OwnedTask]) -> bool:
-        offsets = {place: each for task in tasks for place, each in offsets_of(task).items()}
         try:
-            metadata = self._member.group_metadata()
-            await self._plane.commit_transaction(offsets, metadata)
+            await self._plane.commit_transaction(self._sent.offsets, self._as_member())
         except OperationTimeoutError as error:
             # The transaction may have been committed or not. Committing it again with the same offsets is safe, and the
             # only way to find out.
             self._timeout.note("The commit is repeated", error)
             return False
-        except TasksLostError as error:
-            # KIP-447: the coordinator fences the offsets by the member's epoch. With lost tasks, nothing of the
-            # transaction may count.
-            raise TransactionFailedError(f"The worker has lost its tasks: {error}") from error
         self._timeout.end()
         # A transaction without records says nothing about those that were refused.
         if any(_has_moved(task) for task in tasks):
@@ -162,7 +215,9 @@ class TransactionalCommits(Commits):
             self._failing.end()
             self._output.forget_refused()
         for task in tasks:
-            self._committed(task)
+            self._committed(task, self._sent.current(task))
+            # Where a task has begun in another log in the meantime is not committed.
+            task.is_dirty |= self._sent.is_outdated(task)
         return True
 
 

@@ -1,8 +1,11 @@
 """The interface of a worker to its group. The members of applications and of simulations have these methods."""
 
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Protocol
+from uuid import UUID
 
+from kafka_groups.client.membership.group_metadata import GroupMetadata
 from kafka_groups.streams.member.rules.member_events import (
     GroupMembershipOperation,
     StreamsMembershipEvent,
@@ -12,7 +15,10 @@ from kafka_groups.streams.member.rules.member_events import (
 from kafka_groups.streams.member.rules.states import MembershipState
 from kafka_groups.types import OffsetAndMetadata, TopicPartition
 
-__all__ = ["WorkerMembership"]
+__all__ = ["NO_IDS", "WorkerMembership"]
+
+NO_IDS: Mapping[TopicPartition, UUID] = MappingProxyType({})
+"""Nobody knows the ids of the topics."""
 
 
 class WorkerMembership(Protocol):
@@ -43,16 +49,28 @@ class WorkerMembership(Protocol):
     async def confirm(self, event: TasksRevoked | TasksLost) -> None:
         """Confirm that the tasks of an event are closed."""
 
-    async def commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
-        """Commit offsets."""
+    async def commit(
+        self, offsets: Mapping[TopicPartition, OffsetAndMetadata], topic_ids: Mapping[TopicPartition, UUID] = NO_IDS
+    ) -> None:
+        """Commit offsets.
+
+        Args:
+            offsets: For each partition the offset of the next record to process.
+            topic_ids: The ids of the topics that the offsets are from. If all are known, the coordinator refuses those
+                of a topic that was deleted, even if there is another one of its name.
+        """
 
     async def committed(
         self, partitions: Iterable[TopicPartition]
     ) -> Mapping[TopicPartition, OffsetAndMetadata | None]:
         """Return committed offsets."""
 
-    def group_metadata(self) -> bytes:
-        """Return the member's metadata for a transaction."""
+    def group_metadata(self) -> GroupMetadata:
+        """Return who commits offsets in a transaction.
+
+        Raises:
+            TasksLostError: The member has lost tasks that are not closed.
+        """
 
     async def request_shutdown(self) -> None:
         """Ask all members to shut down."""

@@ -56,6 +56,7 @@ class PartitionQueue:
         position: The offset after the last record that was processed or skipped.
         is_former: Whether the records that wait, and the position, belong to a log that is no more. The position is not
             to be committed.
+        log_number: The number of logs that the partition has had before the one that is read now, since the task began.
         node: The name of its source node.
     """
 
@@ -75,6 +76,7 @@ class PartitionQueue:
         self.time_ms = _NO_TIME
         self.position: int | None = None
         self.is_former = False
+        self.log_number = 0
         self._source = source
         self._added = 0
         self._waiting: deque[RecordRow] = deque()
@@ -97,6 +99,11 @@ class PartitionQueue:
         """Add records in the order of their offsets."""
         self._waiting.extend(records)
         self._added += len(records)
+
+    def leave_log(self) -> None:
+        """Note that the log, of which records may wait, is another one now."""
+        self.is_former = True
+        self.log_number += 1
 
     @property
     def taken(self) -> int:

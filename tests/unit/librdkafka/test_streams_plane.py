@@ -1,14 +1,16 @@
-"""Questions of a worker to brokers that do not answer: they end soon, with errors that may pass."""
+"""Questions of a worker to brokers that do not answer end soon, with errors that may pass; offsets of transactions."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
+from kafka_groups.client.membership.group_metadata import AsMember, GroupMetadata, group_metadata_bytes
 from kafka_groups.errors import KafkaGroupsError, LeaderNotAvailableError
 from kafka_groups.librdkafka import streams_plane
 from kafka_groups.librdkafka.partition_poller import PartitionPoller
 from kafka_groups.librdkafka.streams_plane import LibrdkafkaPlane
-from kafka_groups.types import TopicPartition
+from kafka_groups.types import OffsetAndMetadata, TopicPartition
 
 NOWHERE = {"bootstrap.servers": "127.0.0.1:1", "log_level": 0}
 PLACE = TopicPartition("t", 0)
@@ -37,6 +39,28 @@ async def test_a_question_about_offsets_blocks_for_a_second_at_most(monkeypatch:
     with pytest.raises(LeaderNotAvailableError):
         await plane.offsets_for_times({PLACE: 5})
     assert plane._ends.waits == [1.0, 1.0]  # type: ignore[attr-defined]
+
+
+async def test_offsets_go_with_the_commit_as_librdkafka_wants_them() -> None:
+    class Transactions:
+        write = write_tracked = None
+
+        def __init__(self) -> None:
+            self.commits: list[tuple[object, bytes]] = []
+
+        def commit(self, offsets: object, metadata: bytes, _timeout_s: float) -> None:
+            self.commits.append((offsets, metadata))
+
+        def close(self) -> None: ...
+
+    transactions: Any = Transactions()
+    plane = LibrdkafkaPlane(NOWHERE, NOWHERE, NOWHERE, "app", transactions)
+    member, offsets = AsMember("me", 3, "i"), {PLACE: OffsetAndMetadata(7)}
+    plane.send_offsets(offsets, GroupMetadata("app", member))
+    assert transactions.commits == []
+    await plane.commit_transaction(offsets, GroupMetadata("app", member))
+    assert transactions.commits == [(offsets, group_metadata_bytes("app", member))]
+    await plane.close()
 
 
 @pytest.mark.parametrize(

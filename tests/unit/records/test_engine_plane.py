@@ -9,7 +9,7 @@ import pytest
 from attrs import evolve
 
 from kafka_groups.broker.faults import DROP_CONNECTION, answer
-from kafka_groups.client.membership.group_metadata import NOBODY, group_metadata_bytes
+from kafka_groups.client.membership.group_metadata import NOBODY, GroupMetadata
 from kafka_groups.config.clients.admin import admin_config
 from kafka_groups.config.records.record_producer import ProducerConfig
 from kafka_groups.config.records.record_reader import ReaderConfig
@@ -36,6 +36,7 @@ from tests.unit.records.clusters import KEPT, TOPIC, RecordsWorld
 
 SOURCE, CHANGELOG, SINK = TopicPartition(TOPIC, 0), TopicPartition(TOPIC, 1), TopicPartition("sink", 0)
 PATIENCE_MS = 60_000
+GROUP = GroupMetadata("group", NOBODY)
 
 
 def config_of(world: RecordsWorld, **producer: object) -> EnginePlaneConfig:
@@ -138,7 +139,9 @@ def test_records_and_changes_are_written_and_changes_have_offsets() -> None:
         assert written(world)[-1] == b"after"
         assert plane.refused() == []
         with pytest.raises(IllegalStateError, match="has no transactions"):
-            await plane.commit_transaction({}, b"")
+            await plane.commit_transaction({}, GROUP)
+        with pytest.raises(IllegalStateError, match="has no transactions"):
+            plane.send_offsets({}, GROUP)
 
     simulated(scene)
 
@@ -154,7 +157,7 @@ def test_records_are_committed_with_offsets_in_transactions() -> None:
         plane.write_tracked("sink", b"k", b"kept", 5, (), 0)
         await plane.flush(PATIENCE_MS)
         offsets = {SOURCE: OffsetAndMetadata(7, metadata="m")}
-        await plane.commit_transaction(offsets, group_metadata_bytes("group", NOBODY))
+        await plane.commit_transaction(offsets, GROUP)
         assert not plane.has_failed
         bounds = (await plane.stable_bounds([SINK]))[SINK]
         await plane.assign_restoring({SINK: 0})
@@ -219,7 +222,7 @@ class DeletedSource:
         self.offsets = {}
 
     async def commit(self) -> None:
-        await self.plane.commit_transaction(self.offsets, group_metadata_bytes("group", NOBODY))
+        await self.plane.commit_transaction(self.offsets, GROUP)
 
     async def fail(self) -> TransactionFailedError:
         """Commit until the transaction is lost. Return why."""
@@ -473,7 +476,7 @@ def test_the_time_of_transactions() -> None:
         plane.write("sink", b"k", b"out", 5, (), 0)
         await plane.flush(PATIENCE_MS)
         with pytest.raises(OperationTimeoutError):
-            await plane.commit_transaction({}, group_metadata_bytes("group", NOBODY))
+            await plane.commit_transaction({}, GROUP)
         assert measured(plane, PRODUCER, *names) == [init, second, 0]
         await plane.renew()
         faults.clear()

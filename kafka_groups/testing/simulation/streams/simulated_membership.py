@@ -1,9 +1,11 @@
 """A worker's place in the group in virtual time: the asynchronous member, on the worker's own event loop."""
 
 from collections.abc import Iterable, Mapping
+from uuid import UUID
 
 from typing_extensions import override
 
+from kafka_groups.client.membership.group_metadata import GroupMetadata
 from kafka_groups.streams.member.aio import AsyncStreamsGroupMember
 from kafka_groups.streams.member.rules.member_events import (
     GroupMembershipOperation,
@@ -12,7 +14,7 @@ from kafka_groups.streams.member.rules.member_events import (
     TasksRevoked,
 )
 from kafka_groups.streams.member.rules.states import MembershipState
-from kafka_groups.streams.runtime.worker_membership import WorkerMembership
+from kafka_groups.streams.runtime.worker_membership import NO_IDS, WorkerMembership
 from kafka_groups.types import OffsetAndMetadata, TopicPartition
 
 __all__ = ["AsyncMembership"]
@@ -50,8 +52,8 @@ class AsyncMembership(WorkerMembership):
         await self._member.join()
 
     @override
-    def group_metadata(self) -> bytes:
-        return self._member.group_metadata()
+    def group_metadata(self) -> GroupMetadata:
+        return self._member._as_member()
 
     @override
     async def poll(self) -> tuple[StreamsMembershipEvent, ...]:
@@ -66,8 +68,10 @@ class AsyncMembership(WorkerMembership):
         self._member.request_shutdown()
 
     @override
-    async def commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
-        await self._member.commit(offsets, _OFFSETS_SECONDS)
+    async def commit(
+        self, offsets: Mapping[TopicPartition, OffsetAndMetadata], topic_ids: Mapping[TopicPartition, UUID] = NO_IDS
+    ) -> None:
+        await self._member._commit_of(offsets, topic_ids, _OFFSETS_SECONDS)
 
     @override
     async def committed(

@@ -1,5 +1,8 @@
 """Committed offsets as questions: what is sent, and what responses mean."""
 
+from typing import Any
+from uuid import UUID
+
 import pytest
 
 from kafka_groups.admin.rules.group_offsets import commit_question, fetch_question
@@ -10,6 +13,7 @@ from kafka_groups.errors import (
     CoordinatorLoadInProgressError,
     StaleMemberEpochError,
     TopicAuthorizationFailedError,
+    UnknownTopicIdError,
 )
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.offset_commit import (
@@ -32,7 +36,7 @@ from kafka_groups.protocol.messages.offset_fetch import (
 from kafka_groups.types import OffsetAndMetadata, TopicPartition
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
-BY_NAME = 9
+BY_NAME, BY_ID = 9, 10
 
 
 def test_a_member_commits_with_its_epoch_of_the_moment() -> None:
@@ -60,6 +64,30 @@ def test_a_member_commits_with_its_epoch_of_the_moment() -> None:
 
 def test_topics_go_by_name() -> None:
     assert commit_question("app", {}).newest_version == fetch_question("app", None).newest_version == BY_NAME
+
+
+OLD_ID, NEW_ID = UUID(int=1), UUID(int=2)
+
+
+def test_topics_go_by_id_if_all_ids_are_known() -> None:
+    offsets = {T0: OffsetAndMetadata(7), T1: OffsetAndMetadata(8)}
+    question = commit_question("app", offsets, topic_ids={T0: OLD_ID, T1: NEW_ID})
+    assert question.newest_version == BY_ID
+    for version in (BY_NAME, BY_ID):  # a broker may be too old for ids
+        request: Any = question.build(["app"], version)
+        found = [(each.name, each.topic_id, each.partitions[0].partition_index) for each in request.topics]
+        assert found == [("t", OLD_ID, 0), ("t", NEW_ID, 1)]
+    assert commit_question("app", offsets, topic_ids={T0: OLD_ID}).newest_version == BY_NAME
+
+
+def test_a_topic_that_is_gone_is_told_at_once_by_name() -> None:
+    offsets = {T0: OffsetAndMetadata(7)}
+    partition = OffsetCommitResponsePartition(partition_index=0, error_code=ErrorCode.UNKNOWN_TOPIC_ID)
+    response = OffsetCommitResponse(topics=(OffsetCommitResponseTopic(topic_id=OLD_ID, partitions=(partition,)),))
+    answer = commit_question("app", offsets, topic_ids={T0: OLD_ID}).read(["app"], response)["app"]
+    assert isinstance(answer, Results), "the member must poll to hear of the next topic of that name"
+    with pytest.raises(UnknownTopicIdError, match="UNKNOWN_TOPIC_ID: t-0"):
+        answer.checked()
 
 
 def test_nobody_in_the_group_has_no_id_and_no_epoch() -> None:

@@ -671,15 +671,20 @@ def test_a_topic_that_was_made_again_is_told_and_nothing_of_it_is_read_at_the_ol
     assert values(take(found, 1)) == [b"0"]
     if not waits:
         take(found)
+    old = found.ids["a"]
     found.create("a", 2)
     for at in range(3):
         write(found, A0, b"new%d" % at)
     found.turn()  # the id is unknown
     assert found.refreshes == 1
     found.tell_metadata()
+    assert not found.reader.changed([A0])
     found.poll()
     assert not found.sent
+    assert found.reader.changed([A0]) == {A0}
+    assert found.reader.topic_ids([A0]) == {A0: old}, "offsets that nobody has told otherwise are from that one"
     assert take(found) == PolledRecords({}, {}, (A0,), {A0: LogChange(1 if waits else 2)})
+    assert not found.reader.changed([A0])
     (note,) = found.events.take()
     assert "a-0 was deleted and made again" in note.text
     found.reader.assign({A0: 0})

@@ -574,6 +574,39 @@ def test_a_transaction_of_v1_adds_its_offsets_first_and_keeps_its_epoch() -> Non
     assert not transactions.manager.may_produce(OUT)  # partitions are added to each transaction
 
 
+def test_in_v1_offsets_are_added_when_the_next_transaction_begins() -> None:
+    transactions = Transactions(level=1).prepare()
+    transactions.manager.may_produce(OUT)
+    transactions.turn()
+    transactions.answer(added({OUT: _C.NONE}))
+    assert transactions.turn() == [], "it is not known yet that the producer has a group"
+    transactions.send_offsets()
+    transactions.answer(stored())
+    transactions.commit(EndTxnResponse())
+    transactions.manager.may_produce(OUT)
+    assert transactions.turn() == ["ADD_PARTITIONS_TO_TXN"], "batches wait for these"
+    transactions.answer(added({OUT: _C.NONE}))
+    assert transactions.turn() == ["ADD_OFFSETS_TO_TXN"]
+    assert transactions.asked().group_id == "group"
+    transactions.answer(AddOffsetsToTxnResponse())
+    transactions.manager.send_offsets(OFFSETS, WHO)
+    assert transactions.turn() == ["TXN_OFFSET_COMMIT"]
+
+
+def test_in_v1_the_offsets_of_another_group_are_added_for_themselves() -> None:
+    transactions = Transactions(level=1).prepare()
+    transactions.send_offsets()
+    transactions.answer(stored())
+    transactions.commit(EndTxnResponse())
+    transactions.manager.may_produce(OUT)
+    transactions.turn()
+    transactions.answer(added({OUT: _C.NONE}))
+    transactions.answer(AddOffsetsToTxnResponse())
+    transactions.manager.send_offsets(OFFSETS, GroupMetadata("app", WHO.member))
+    assert transactions.turn() == ["ADD_OFFSETS_TO_TXN"]
+    assert transactions.asked().group_id == "app"
+
+
 def test_partitions_are_added_again_20_ms_after_the_transaction_before_was_in_the_way() -> None:
     transactions = Transactions(level=1).prepare()
     transactions.manager.may_produce(OUT)

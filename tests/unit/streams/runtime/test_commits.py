@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -77,12 +78,12 @@ async def test_a_worker_whose_changes_cannot_be_committed_processes_nothing_more
     for at in range(1_000):
         process.kafka.produce("words", str(at), "")
 
-    async def away(offsets: object) -> None:
+    async def away(*given: Any) -> None:
         if is_away:
             raise NetworkError("the brokers are away")
-        await commit(offsets)  # type: ignore[arg-type]
+        await commit(*given)
 
-    process.member.commit = away  # type: ignore[method-assign]
+    process.member.commit = away  # type: ignore[method-assign, assignment]
     await process.turn_until(lambda: process.kafka.logs[LOGGED])
     logged = len(process.kafka.logs[LOGGED])
     assert 100 <= logged < 250
@@ -118,10 +119,10 @@ async def test_a_request_is_answered_by_one_commit_if_there_is_anything_to_commi
 def counted_commits(process: Process) -> Callable[[], int]:
     commit, count = process.member.commit, 0
 
-    async def counting(offsets: object) -> None:
+    async def counting(*given: Any) -> None:
         nonlocal count
         count += 1
-        await commit(offsets)  # type: ignore[arg-type]
+        await commit(*given)
 
-    process.member.commit = counting  # type: ignore[method-assign]
+    process.member.commit = counting  # type: ignore[method-assign, assignment]
     return lambda: count

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
+from uuid import UUID
 
 import pytest
 
@@ -11,6 +12,7 @@ from kafka_groups.streams.processors.extractors import skip_invalid
 from kafka_groups.streams.runtime.assigned import OwnedTask
 from kafka_groups.streams.runtime.blocking_membership import BlockingMembership
 from kafka_groups.streams.runtime.restore_listeners import RestoreListeners, StateRestoreListener
+from kafka_groups.streams.runtime.worker_membership import NO_IDS
 from kafka_groups.types import OffsetAndMetadata, TaskId, TopicPartition
 from tests.support.fake_kafka import FakeKafka
 from tests.unit.streams.runtime.counting import CHANGELOG, INPUT, Process, brokers, restored
@@ -30,9 +32,11 @@ class SilentGroup:
     async def rest(self, timeout_ms: int) -> None:
         self._process.clock.advance(timeout_ms)
 
-    async def commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
+    async def commit(
+        self, offsets: Mapping[TopicPartition, OffsetAndMetadata], topic_ids: Mapping[TopicPartition, UUID] = NO_IDS
+    ) -> None:
         if not self.lasts:
-            await self._answered(offsets)
+            await self._answered(offsets, topic_ids)
             return
         self.commits += 1
         self._process.clock.advance(5_000)
@@ -69,9 +73,11 @@ async def test_a_close_repeats_the_last_commit() -> None:
     process, group = await with_a_silent_group()
     answered = group.commit
 
-    async def answers_later(offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
+    async def answers_later(
+        offsets: Mapping[TopicPartition, OffsetAndMetadata], topic_ids: Mapping[TopicPartition, UUID] = NO_IDS
+    ) -> None:
         group.lasts = group.commits < 3
-        await answered(offsets)
+        await answered(offsets, topic_ids)
 
     process.member.commit = answers_later  # type: ignore[method-assign]
     await process.worker.close(60)
@@ -94,7 +100,7 @@ async def test_a_worker_waits_for_its_group_for_some_seconds_at_a_time() -> None
     waits: list[float | None] = []
 
     class Member:
-        def commit(self, offsets: object, timeout: float | None = None) -> None:
+        def _commit_of(self, offsets: object, topic_ids: object, timeout: float | None) -> None:
             waits.append(timeout)
 
         def committed(self, partitions: object, timeout: float | None = None) -> dict[TopicPartition, None]:

@@ -1,12 +1,14 @@
 """Source partitions that are paused, and those whose log is another one, over brokers in memory."""
 
 from collections.abc import Mapping
+from uuid import UUID
 
 import pytest
 
 from kafka_groups.records.interface import LogChange
 from kafka_groups.streams import StreamsBuilder, serdes
 from kafka_groups.streams.processors.extractors import skip_invalid
+from kafka_groups.streams.runtime.worker_membership import NO_IDS
 from kafka_groups.types import OffsetAndMetadata, TaskId, TopicPartition
 from tests.support.fake_kafka import LogEntry
 from tests.unit.streams.runtime.counting import INPUT, OUTPUT, Process, brokers
@@ -52,9 +54,11 @@ class Committed:
         for word in words:
             self.kafka.produce("words", word, "")
 
-    async def _noted(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
+    async def _noted(
+        self, offsets: Mapping[TopicPartition, OffsetAndMetadata], topic_ids: Mapping[TopicPartition, UUID] = NO_IDS
+    ) -> None:
         self.offsets += [each.offset for place, each in offsets.items() if place == INPUT]
-        await self._commit(offsets)
+        await self._commit(offsets, topic_ids)
 
     async def run_until(self, *words: str) -> None:
         """Turn until the counts of these words, and no others, are written and a commit has followed."""

@@ -1,6 +1,7 @@
 """Stores note the input offsets of each commit together with its changes."""
 
 import logging
+from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
 from unittest.mock import patch
@@ -75,9 +76,9 @@ async def test_each_commit_notes_its_offsets(is_exactly_once: bool) -> None:
     seen: list[dict[TopicPartition, int]] = []
     commit = Commits._committed
 
-    def looked(self: Commits, each: OwnedTask) -> None:
+    def looked(self: Commits, each: OwnedTask, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
         seen.append(inputs_of(each))
-        commit(self, each)
+        commit(self, each, offsets)
         seen.append(inputs_of(each))
 
     with patch.object(Commits, "_committed", looked):

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from kafka_groups.client.membership.group_metadata import GroupMetadata
 from kafka_groups.errors import (
     KafkaGroupsError,
     MessageTooLargeError,
@@ -24,7 +25,7 @@ from tests.support.exactly_once_defects import (
 )
 from tests.support.fake_kafka import FakeKafka, FakePlane, Faults, Killed
 from tests.support.planted_defects import Patch, Plant, by_name
-from tests.unit.streams.runtime.counting import CHANGELOG, OUTPUT, Process, brokers, restored
+from tests.unit.streams.runtime.counting import CHANGELOG, INPUT, OUTPUT, Process, brokers, restored
 
 WORDS = ("to", "be", "or", "not", "to", "be", "to", "see")
 
@@ -106,9 +107,7 @@ class FailingPlane(FakePlane):
             raise TransactionFailedError("lost before the commit")
         await super().flush(timeout_ms)
 
-    async def commit_transaction(
-        self, offsets: Mapping[TopicPartition, OffsetAndMetadata], group_metadata: bytes
-    ) -> None:
+    async def commit_transaction(self, offsets: Mapping[TopicPartition, OffsetAndMetadata], who: GroupMetadata) -> None:
         self.commits.append(offsets)
         if self.late:
             self.late -= 1
@@ -116,7 +115,7 @@ class FailingPlane(FakePlane):
         if self.failing == 2:
             self.failing = 0
             raise TransactionFailedError("lost in the commit")
-        await super().commit_transaction(offsets, group_metadata)
+        await super().commit_transaction(offsets, who)
 
 
 def failing_process(kafka: FakeKafka, **settings: Any) -> tuple[Process, FailingPlane]:
@@ -273,6 +272,27 @@ async def test_lost_tasks_take_the_transaction_with_them() -> None:
     made.member.assign("0_0")
     await made.turn_until(lambda: made.has_committed(len(WORDS)))
     assert results(kafka) == once_each()
+
+
+@pytest.mark.parametrize("is_spoilt", [True, False])
+async def test_offsets_are_committed_once_more_for_java_if_the_plane_spoils_their_metadata(is_spoilt: bool) -> None:
+    kafka = written()
+    made = process(kafka)
+    made.plane.spoils_metadata = is_spoilt
+    commits: list[Mapping[TopicPartition, OffsetAndMetadata]] = []
+    commit = made.member.commit
+
+    async def noting(offsets: Mapping[TopicPartition, OffsetAndMetadata], *rest: Any) -> None:
+        commits.append(offsets)
+        await commit(offsets, *rest)
+
+    made.member.commit = noting  # type: ignore[method-assign, assignment]
+    await run(made)
+    assert commits == []
+    made.member.revoke("0_0")
+    await made.turn_until(lambda: made.member.confirmed)
+    assert [each[INPUT].offset for each in commits] == [len(WORDS)] * is_spoilt
+    await made.worker.close()
 
 
 def refusing(kafka: FakeKafka) -> None:
@@ -444,7 +464,7 @@ async def test_records_that_are_not_confirmed_in_time_come_again() -> None:
 
 
 def offsets_are_committed_before_the_records(patch: Patch) -> None:
-    async def commit(self: FakePlane, offsets: Mapping[TopicPartition, OffsetAndMetadata], _metadata: bytes) -> None:
+    async def commit(self: FakePlane, offsets: Mapping[TopicPartition, OffsetAndMetadata], _who: GroupMetadata) -> None:
         self.kafka.committed.update(offsets)
         self.faults.call()
         self._write(self.open)
@@ -454,7 +474,7 @@ def offsets_are_committed_before_the_records(patch: Patch) -> None:
 
 
 def offsets_are_committed_after_the_records(patch: Patch) -> None:
-    async def commit(self: FakePlane, offsets: Mapping[TopicPartition, OffsetAndMetadata], _metadata: bytes) -> None:
+    async def commit(self: FakePlane, offsets: Mapping[TopicPartition, OffsetAndMetadata], _who: GroupMetadata) -> None:
         self._write(self.open)
         self.open = []
         self.faults.call()
