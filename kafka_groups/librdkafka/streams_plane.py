@@ -9,7 +9,7 @@ from kafka_groups.librdkafka.ordered_writer import OrderedWriter
 from kafka_groups.librdkafka.partition_poller import PartitionPoller
 from kafka_groups.librdkafka.topics import delete_records
 from kafka_groups.librdkafka.transactional_writer import TransactionalWriter
-from kafka_groups.records.interface import NOTHING, PolledRecords, UnwrittenRecord
+from kafka_groups.records.interface import NO_EPOCHS, NOTHING, PolledRecords, UnwrittenRecord
 from kafka_groups.types import OffsetAndMetadata, TopicPartition
 
 __all__ = ["LibrdkafkaPlane"]
@@ -77,8 +77,11 @@ class LibrdkafkaPlane:
 
     # ----------------------------------------------------------------------------------------- reading
 
-    async def assign(self, starts: Mapping[TopicPartition, int]) -> None:
-        """Read source partitions from these offsets."""
+    async def assign(
+        self, starts: Mapping[TopicPartition, int], epochs: Mapping[TopicPartition, int] = NO_EPOCHS
+    ) -> None:
+        """Read source partitions from these offsets, whatever their epochs are."""
+        del epochs
         self._sources.assign(starts)
 
     async def unassign(self, partitions: Iterable[TopicPartition]) -> None:
@@ -100,6 +103,11 @@ class LibrdkafkaPlane:
     def topic_ids(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, UUID]:
         """Return nothing: librdkafka does not tell ids."""
         del partitions
+        return {}
+
+    def leader_epochs(self, positions: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
+        """Return nothing: confluent-kafka does not tell the epochs of records."""
+        del positions
         return {}
 
     def changed(self, partitions: Iterable[TopicPartition]) -> frozenset[TopicPartition]:

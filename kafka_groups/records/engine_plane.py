@@ -21,7 +21,7 @@ from kafka_groups.records.asking import counting_partitions, deleting
 from kafka_groups.records.client import RecordsClient
 from kafka_groups.records.fetching.fetch import FetchOptions
 from kafka_groups.records.fetching.limits import ReadingLimits
-from kafka_groups.records.interface import NOTHING, DataPlane, PolledRecords, UnwrittenRecord
+from kafka_groups.records.interface import NO_EPOCHS, NOTHING, DataPlane, PolledRecords, UnwrittenRecord
 from kafka_groups.records.metrics import RecordsMetric, producer_metrics, reader_metrics
 from kafka_groups.records.partition_counts import AskPartitionCounts, BlockingPartitionCounts, KnownPartitionCounts
 from kafka_groups.records.reader import RecordReader
@@ -110,8 +110,10 @@ class EnginePlane(DataPlane):
     # ----------------------------------------------------------------------------------------- reading
 
     @override
-    async def assign(self, starts: Mapping[TopicPartition, int]) -> None:
-        self._sources.assign(starts)
+    async def assign(
+        self, starts: Mapping[TopicPartition, int], epochs: Mapping[TopicPartition, int] = NO_EPOCHS
+    ) -> None:
+        self._sources.assign(starts, epochs)
 
     @override
     async def unassign(self, partitions: Iterable[TopicPartition]) -> None:
@@ -137,6 +139,10 @@ class EnginePlane(DataPlane):
     @override
     def topic_ids(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, UUID]:
         return self._sources.topic_ids(partitions)
+
+    @override
+    def leader_epochs(self, positions: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
+        return self._sources.leader_epochs(positions)
 
     @override
     def changed(self, partitions: Iterable[TopicPartition]) -> frozenset[TopicPartition]:

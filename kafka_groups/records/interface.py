@@ -1,6 +1,7 @@
 """The interface of a worker to the records. Real clients and fakes have these methods."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple, Protocol
 from uuid import UUID
 
@@ -11,7 +12,16 @@ from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.records.changelog_batch import ChangelogBatch, changelog_batch
 from kafka_groups.types import FetchedRecord, Headers, OffsetAndMetadata, RecordRow, TopicPartition
 
-__all__ = ["NOTHING", "DataPlane", "ListedRecords", "LogChange", "PolledBatch", "PolledRecords", "UnwrittenRecord"]
+__all__ = [
+    "NOTHING",
+    "NO_EPOCHS",
+    "DataPlane",
+    "ListedRecords",
+    "LogChange",
+    "PolledBatch",
+    "PolledRecords",
+    "UnwrittenRecord",
+]
 
 
 class PolledBatch(Protocol):
@@ -120,6 +130,9 @@ class PolledRecords:
         return sum(map(len, self.batches.values()))
 
 
+NO_EPOCHS: Mapping[TopicPartition, int] = MappingProxyType({})
+"""No leader epoch is known."""
+
 NOTHING = PolledRecords({}, {})
 """A poll without news."""
 
@@ -162,8 +175,16 @@ class DataPlane(Protocol):
     def forget_written(self, partitions: Iterable[TopicPartition]) -> None:
         """Take partitions out of `written`."""
 
-    async def assign(self, starts: Mapping[TopicPartition, int]) -> None:
-        """Read source partitions from these offsets."""
+    async def assign(
+        self, starts: Mapping[TopicPartition, int], epochs: Mapping[TopicPartition, int] = NO_EPOCHS
+    ) -> None:
+        """Read source partitions from these offsets.
+
+        Args:
+            starts: The offsets.
+            epochs: The leader epochs of the records before them, as far as they are known: if the log of the leader is
+                another one there, `poll` tells where it diverges (KIP-320).
+        """
 
     async def unassign(self, partitions: Iterable[TopicPartition]) -> None:
         """Read source partitions no more."""
@@ -179,6 +200,9 @@ class DataPlane(Protocol):
 
     def topic_ids(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, UUID]:
         """Return the ids of the topics that source partitions are read from, as far as the plane knows them."""
+
+    def leader_epochs(self, positions: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
+        """Return the leader epochs of the records before these offsets of source partitions, as far as known."""
 
     def changed(self, partitions: Iterable[TopicPartition]) -> frozenset[TopicPartition]:
         """Return those source partitions whose log is another one now, also if `poll` has not told it yet."""

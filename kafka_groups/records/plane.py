@@ -7,7 +7,7 @@ from typing_extensions import override
 
 from kafka_groups.client.membership.group_metadata import GroupMetadata
 from kafka_groups.records.client import RecordsClient
-from kafka_groups.records.interface import NOTHING, DataPlane, PolledRecords, UnwrittenRecord
+from kafka_groups.records.interface import NO_EPOCHS, NOTHING, DataPlane, PolledRecords, UnwrittenRecord
 from kafka_groups.records.reader import RecordReader
 from kafka_groups.types import Headers, OffsetAndMetadata, TopicPartition
 
@@ -52,8 +52,10 @@ class RestoringPlane(DataPlane):
         return await self._restorer.poll(most) if self._restorer.assigned else NOTHING
 
     @override
-    async def assign(self, starts: Mapping[TopicPartition, int]) -> None:
-        await self._plane.assign(starts)
+    async def assign(
+        self, starts: Mapping[TopicPartition, int], epochs: Mapping[TopicPartition, int] = NO_EPOCHS
+    ) -> None:
+        await self._plane.assign(starts, epochs)
         self._sources |= starts.keys()
 
     @override
@@ -79,6 +81,10 @@ class RestoringPlane(DataPlane):
     @override
     def topic_ids(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, UUID]:
         return self._plane.topic_ids(partitions)
+
+    @override
+    def leader_epochs(self, positions: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
+        return self._plane.leader_epochs(positions)
 
     @override
     def changed(self, partitions: Iterable[TopicPartition]) -> frozenset[TopicPartition]:

@@ -7,7 +7,7 @@ from kafka_groups.client.event_loop import loop_pass
 from kafka_groups.records.client import RecordsClient
 from kafka_groups.records.fetching.fetch import FetchManager, FetchOptions
 from kafka_groups.records.fetching.reader_sensors import ReaderSensors
-from kafka_groups.records.interface import PolledRecords
+from kafka_groups.records.interface import NO_EPOCHS, PolledRecords
 from kafka_groups.records.metrics import ReaderSources
 from kafka_groups.types import TopicPartition
 
@@ -54,6 +54,10 @@ class RecordReader:
         """Return the ids of the topics that partitions are read from, as far as they are read and known."""
         return self._manager.topic_ids(partitions)
 
+    def leader_epochs(self, positions: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+        """Return the leader epochs of the records before these offsets, as far as they are known."""
+        return self._manager.leader_epochs(positions)
+
     def changed(self, partitions: Iterable[TopicPartition]) -> frozenset[TopicPartition]:
         """Return those partitions whose log is another one now, although nobody has polled that yet."""
         return self._manager.changed(partitions)
@@ -68,9 +72,14 @@ class RecordReader:
         """The sources of its metrics now. Any thread may ask."""
         return ReaderSources(self.sensors, self._client.steady_clock.now_ms())
 
-    def assign(self, starts: Mapping[TopicPartition, int]) -> None:
-        """Read more partitions, or assigned ones from another offset on. Others are not disturbed."""
-        self._manager.assign(starts)
+    def assign(self, starts: Mapping[TopicPartition, int], epochs: Mapping[TopicPartition, int] = NO_EPOCHS) -> None:
+        """Read more partitions, or assigned ones from another offset on. Others are not disturbed.
+
+        Args:
+            starts: The offsets.
+            epochs: The leader epochs of the records before them, as far as they are known.
+        """
+        self._manager.assign(starts, epochs)
         self._follow()
 
     def unassign(self, partitions: Iterable[TopicPartition]) -> None:

@@ -15,7 +15,7 @@ from kafka_groups.errors import (
     TransactionFailedError,
 )
 from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatStatus, StreamsStatus
-from kafka_groups.records.interface import NOTHING, ListedRecords, LogChange, PolledRecords, UnwrittenRecord
+from kafka_groups.records.interface import NO_EPOCHS, NOTHING, ListedRecords, LogChange, PolledRecords, UnwrittenRecord
 from kafka_groups.streams import GroupMembershipOperation, MemberTasks, TaskId, TasksAssigned, TasksLost, TasksRevoked
 from kafka_groups.streams.member.rules.known_group import asks_for_shutdown
 from kafka_groups.streams.member.rules.member_events import StatusesChanged, StreamsMembershipEvent
@@ -138,7 +138,9 @@ class FakePlane:
         for place in partitions:
             self.written.pop(place, None)
 
-    async def assign(self, starts: Mapping[TopicPartition, int]) -> None:
+    async def assign(
+        self, starts: Mapping[TopicPartition, int], epochs: Mapping[TopicPartition, int] = NO_EPOCHS
+    ) -> None:
         self.faults.call()
         self.sources.assign(starts)
 
@@ -156,6 +158,9 @@ class FakePlane:
         return self.sources.poll(most)
 
     def topic_ids(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, UUID]:
+        return {}
+
+    def leader_epochs(self, positions: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
         return {}
 
     def changed(self, partitions: Iterable[TopicPartition]) -> frozenset[TopicPartition]:

@@ -22,13 +22,13 @@ from kafka_groups.protocol.messages.fetch import (
     FetchTopic,
     PartitionData,
 )
-from kafka_groups.protocol.messages.leadership import NodeEndpoint
+from kafka_groups.protocol.messages.leadership import NO_LEADER_EPOCH, NodeEndpoint
 from kafka_groups.records.fetching.limits import PartitionSize, ReadingLimits
 from kafka_groups.records.fetching.partition import OUTAGE_MS, Ending, ReadPartition
 from kafka_groups.records.fetching.positions import FetchPosition
 from kafka_groups.records.fetching.reader_sensors import ReaderSensors
 from kafka_groups.records.fetching.validating import FetchOutcome, outcome_of
-from kafka_groups.records.interface import LogChange, PolledBatch, PolledRecords
+from kafka_groups.records.interface import NO_EPOCHS, LogChange, PolledBatch, PolledRecords
 from kafka_groups.types import TopicIdPartition, TopicPartition
 
 __all__ = ["FetchManager", "FetchOptions"]
@@ -141,11 +141,18 @@ class FetchManager:
         """The partitions that are read."""
         return frozenset(self._partitions)
 
-    def assign(self, starts: Mapping[TopicPartition, int]) -> None:
-        """Read more partitions, or assigned ones from another offset on."""
+    def assign(self, starts: Mapping[TopicPartition, int], epochs: Mapping[TopicPartition, int] = NO_EPOCHS) -> None:
+        """Read more partitions, or assigned ones from another offset on.
+
+        Args:
+            starts: The offsets.
+            epochs: The leader epochs of the records before them, as far as they are known.
+        """
         for place, offset in starts.items():
             self._forget(place)
-            position = FetchPosition(offset, self.topic_id(place.topic))
+            # Where the batches of the epoch begin is not known, so only the leader's end of it counts, as in Java.
+            epoch = epochs.get(place, NO_LEADER_EPOCH)
+            position = FetchPosition(offset, self.topic_id(place.topic), epoch, offset)
             size = PartitionSize(self._options.limits.max_partition_bytes)
             self._partitions[place] = ReadPartition(place, position, size, self._backoff(), offset)
 
@@ -320,6 +327,12 @@ class FetchManager:
         """
         read = {place: self._partitions[place] for place in partitions if place in self._partitions}
         return {place: topic_id for place, state in read.items() if (topic_id := state.position.topic_id) is not None}
+
+    def leader_epochs(self, positions: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+        """Return the leader epochs of the records before these offsets, as far as they are known."""
+        read = {self._partitions[place]: offset for place, offset in positions.items() if place in self._partitions}
+        found = {state.partition: state.epochs.before(offset) for state, offset in read.items()}
+        return {place: epoch for place, epoch in found.items() if epoch >= 0}
 
     def changed(self, partitions: Iterable[TopicPartition]) -> frozenset[TopicPartition]:
         """Return those partitions whose log is another one now. `take` tells it when all that was fetched is taken."""

@@ -12,7 +12,7 @@ from kafka_groups.protocol.messages.fetch import PartitionData
 from kafka_groups.protocol.record_batch import RecordBatch
 from kafka_groups.records.batches.reading import FetchedBatch, RawRecords, check_crc, read_batches
 from kafka_groups.records.fetching.limits import PartitionSize
-from kafka_groups.records.fetching.positions import FetchPosition
+from kafka_groups.records.fetching.positions import FetchPosition, TakenEpochs
 from kafka_groups.records.interface import LogChange
 from kafka_groups.types import TopicPartition
 
@@ -52,6 +52,7 @@ class ReadPartition:
         is_paused: Whether nothing is fetched or taken for now.
         seeks_leader: Whether the next attempt is made as soon as there is news about leaders.
         waiting_bytes: The bytes of what was fetched and not taken.
+        epochs: The leader epochs of what was taken.
     """
 
     partition: TopicPartition
@@ -66,10 +67,14 @@ class ReadPartition:
     is_paused: bool = False
     seeks_leader: bool = False
     waiting_bytes: int = 0
+    epochs: TakenEpochs = field(init=False)
     _told_end: int | None = None
     _failing_since_ms: int | None = None
     _waiting: deque[FetchedBatch] = field(factory=deque)
     _arrivals: deque[tuple[int, int]] = field(factory=deque)  # the first offset of each answer, and when it came
+
+    def __attrs_post_init__(self) -> None:
+        self.epochs = TakenEpochs(self.position.offset, self.position.leader_epoch)
 
     # ------------------------------------------------------------------------------------------- fetching
 
@@ -170,6 +175,7 @@ class ReadPartition:
             if check_crcs and not self._is_intact(batch):
                 break
             self._waiting.popleft()
+            self.epochs.take(batch.header)
             self.waiting_bytes -= len(batch.data)
             if is_visible and batch.header.record_count:
                 batches.append(batch)

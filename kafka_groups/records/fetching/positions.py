@@ -9,7 +9,7 @@ from kafka_groups.protocol.messages.fetch import EpochEndOffset
 from kafka_groups.protocol.messages.leadership import NO_LEADER_EPOCH
 from kafka_groups.protocol.record_batch import BatchHeader
 
-__all__ = ["FetchPosition"]
+__all__ = ["FetchPosition", "TakenEpochs"]
 
 
 @frozen
@@ -53,3 +53,31 @@ class FetchPosition:
     def back_to(self, offset: int, leader_epoch: int) -> "FetchPosition":
         """Return an earlier position, after which the leader's log continues in another way."""
         return evolve(self, offset=offset, leader_epoch=leader_epoch, epoch_start=min(self.epoch_start, offset))
+
+
+class TakenEpochs:
+    """The leader epochs of the batches that were taken from a partition, as far back as somebody may commit.
+
+    Args:
+        start: The first offset that is read.
+        leader_epoch: The leader epoch of the record before it, or -1.
+    """
+
+    def __init__(self, start: int, leader_epoch: int = NO_LEADER_EPOCH) -> None:
+        self._begins = [(start - 1, leader_epoch)]
+
+    def __repr__(self) -> str:
+        return f"<TakenEpochs {self._begins}>"
+
+    def take(self, header: BatchHeader) -> None:
+        """Note the next batch."""
+        if header.leader_epoch != self._begins[-1][1]:
+            self._begins.append((header.base_offset, header.leader_epoch))
+
+    def before(self, offset: int) -> int:
+        """Return the leader epoch of the record before an offset, or -1. Later questions are about later offsets."""
+        begins = self._begins
+        while len(begins) > 1 and begins[1][0] < offset:
+            del begins[0]
+        begin, epoch = begins[0]
+        return epoch if begin < offset else NO_LEADER_EPOCH

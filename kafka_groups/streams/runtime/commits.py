@@ -3,6 +3,8 @@
 import logging
 from collections.abc import Collection, Iterable, Mapping
 
+from attrs import evolve
+
 from kafka_groups.errors import (
     DeliveryFailedError,
     KafkaGroupsError,
@@ -213,7 +215,7 @@ class Commits:
         return True
 
     async def _commit_offsets(self, tasks: Collection[OwnedTask]) -> bool:
-        offsets = {place: each for task in tasks for place, each in offsets_of(task).items()}
+        offsets = self._offsets(tasks)
         for place in self._plane.changed(offsets):
             del offsets[place]
         try:
@@ -233,6 +235,12 @@ class Commits:
         for task in tasks:
             self._committed(task, offsets)
         return True
+
+    def _offsets(self, tasks: Iterable[OwnedTask]) -> dict[TopicPartition, OffsetAndMetadata]:
+        """Return the offsets to commit, with the leader epochs of the records before them (KIP-320)."""
+        offsets = {place: each for task in tasks for place, each in offsets_of(task).items()}
+        epochs = self._plane.leader_epochs({place: each.offset for place, each in offsets.items()})
+        return {place: evolve(each, leader_epoch=epochs.get(place)) for place, each in offsets.items()}
 
     def _committed(self, task: OwnedTask, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
         # Last, when the offsets are committed: stores that were ahead of them would apply the same records twice.

@@ -53,13 +53,14 @@ class Consuming:
             KafkaGroupsError: The brokers did not answer, or refused.
         """
         starts = {place: task.committed[place] for place in task.inputs if place in task.committed}
+        epochs = {place: epoch for place, epoch in task.leader_epochs.items() if place in starts}
         # A partition without a committed offset: a new group, or an offset that has expired (StreamThread.resetOffsets
         # in Java).
         missing = [place for place in task.inputs if place not in starts]
         if missing:
             starts |= await self._reset(task, missing, wall_ms)
         self._readers.update(dict.fromkeys(task.inputs, task))
-        await self._plane.assign(starts)
+        await self._plane.assign(starts, epochs)
         _note_start(task, starts)
         task.phase = TaskPhase.RUNNING
         enter_status(task, EngineStatus.ACTIVE)

@@ -320,11 +320,13 @@ def _name(task: OwnedTask) -> str:
 
 
 def _committed(task: OwnedTask, place: TopicPartition, found: OffsetAndMetadata) -> None:
-    """Note the times that were committed, and for a task that processes records the offset."""
+    """Note the times that were committed, and for a task that processes records the offset with its leader epoch."""
     metadata = read_commit_metadata(found.metadata)
     if metadata.problem is not None:
         _log.warning("%s: %s", place, metadata.problem)
     task.task.resume_operator_times(metadata.processor_times_ms)
     if task.role is TaskRole.ACTIVE:
         task.committed[place] = found.offset
+        if found.leader_epoch is not None:
+            task.leader_epochs[place] = found.leader_epoch
         task.task.resume_time(place, metadata.partition_time_ms)

@@ -175,7 +175,7 @@ class TransactionalCommits(Commits):
 
     def _written(self, tasks: Collection[OwnedTask]) -> list[OwnedTask]:
         changed = super()._written(tasks)
-        offsets = {place: each for task in changed for place, each in offsets_of(task).items()}
+        offsets = self._offsets(changed)
         logs = {place: number for task in changed for place, number in _logs_of(task).items() if place in offsets}
         self._sent = _SentOffsets(offsets, logs)
         return changed

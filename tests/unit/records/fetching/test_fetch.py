@@ -565,6 +565,36 @@ def test_a_log_that_lost_records_that_were_taken_is_told_with_both_offsets() -> 
     assert values(take(found)) == [b"new"]
 
 
+def test_a_log_that_has_lost_the_record_before_a_start_is_told_if_the_epoch_of_that_is_known() -> None:
+    found = brokers()
+    filled(found, 0, 1)
+    found.log("a").truncate(2)
+    filled(found, 2, 2, 2)
+    found.reader.assign({A0: 4})
+    found.turn()
+    assert values(take(found)) == [b"2", b"x", b"2", b"x"], "nobody knows that these are others"
+    found.reader.assign({A0: 4}, {A0: 1})
+    found.turn()
+    assert take(found).changes == {A0: LogChange(4, diverges_at=2)}
+    found.reader.assign({A0: 4}, {A0: 2})
+    found.turn()
+    assert values(take(found)) == [b"2", b"x", b"2", b"x"]
+
+
+def test_the_epochs_of_records_that_were_taken_are_known() -> None:
+    found = brokers()
+    filled(found, 0, 0, 3)
+    found.reader.assign({A0: 0})
+    assert found.reader.leader_epochs({A0: 0}) == {}
+    found.turn()
+    assert found.reader.leader_epochs({A0: 2}) == {}, "nothing is taken yet"
+    take(found)
+    assert found.reader.leader_epochs({A0: 4, TopicPartition("other", 0): 1}) == {A0: 0}
+    assert found.reader.leader_epochs({A0: 5}) == {A0: 3}
+    found.reader.assign({A0: 6}, {A0: 3})
+    assert found.reader.leader_epochs({A0: 6}) == {A0: 3}
+
+
 def test_other_records_at_the_same_offsets_are_noticed_by_their_epoch() -> None:
     found = brokers()
     filled(found, 0, 1, 1)

@@ -3,7 +3,7 @@ import pytest
 from kafka_groups.protocol.messages.fetch import EpochEndOffset
 from kafka_groups.protocol.record_batch import BatchHeader, parse_header
 from kafka_groups.protocol.record_builder import BatchOptions, NewRecord, build_batch
-from kafka_groups.records.fetching.positions import FetchPosition
+from kafka_groups.records.fetching.positions import FetchPosition, TakenEpochs
 
 
 def header(base_offset: int, leader_epoch: int, count: int = 10) -> BatchHeader:
@@ -35,3 +35,19 @@ def test_a_log_diverges_where_the_epoch_ends_or_where_ours_begins(epoch: int, en
 def test_an_earlier_position_has_the_epoch_that_the_leader_told() -> None:
     position = FetchPosition(0).after([header(0, 1), header(10, 3)]).back_to(7, 2)
     assert (position.offset, position.leader_epoch, position.epoch_start) == (7, 2, 7)
+
+
+def test_the_epoch_before_an_offset_is_that_of_the_batch_with_the_record() -> None:
+    epochs = TakenEpochs(5, leader_epoch=1)
+    assert epochs.before(5) == 1
+    for each in (header(5, 1, 5), header(10, 3), header(20, 3), header(30, 4)):
+        epochs.take(each)
+    assert [epochs.before(offset) for offset in (7, 10, 11, 30, 31, 40)] == [1, 1, 3, 3, 4, 4]
+
+
+def test_the_epoch_before_the_first_record_may_be_unknown() -> None:
+    epochs = TakenEpochs(5)
+    assert epochs.before(5) == -1
+    epochs.take(header(0, 2))  # the record was asked for in the middle of its batch
+    assert epochs.before(6) == 2
+    assert TakenEpochs(5, 3).before(4) == -1

@@ -171,11 +171,12 @@ def simulated(
     production: ErrorHandler | None = None,
     *,
     is_exactly_once: bool = True,
+    brokers: int = 1,
 ) -> None:
     """Play a scene with a worker that runs."""
 
     async def run(simulation: Simulation) -> None:
-        async with RecordsWorld(simulation) as world:
+        async with RecordsWorld(simulation, brokers=brokers) as world:
             world.cluster.create_topic("sink", 1, configs={**KEPT, "max.message.bytes": "1000"})
             world.cluster.create_topic("letters", 1, configs=KEPT)
             application = Application(world, production, is_exactly_once=is_exactly_once)
