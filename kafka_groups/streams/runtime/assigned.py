@@ -81,8 +81,8 @@ class OwnedTask:
         inputs: The source partitions that it reads.
         read_to_end: The inputs of which everything is fetched.
         committed: The offsets that the group has for its inputs, as far as this worker knows.
-        leader_epochs: The leader epochs of the records before the offsets with which it begins, as far as the group
-            knows them.
+        leader_epochs: The leader epochs of the records before the offsets with which it begins. None: the group does
+            not know.
         idle_since_ms: Since when it could process, but for a partition without records; None if it need not wait.
         is_dirty: Whether it has processed anything since the last commit.
         failure: Why its engine can be used no more, if it cannot: the task has to begin again.
@@ -101,7 +101,7 @@ class OwnedTask:
     inputs: tuple[TopicPartition, ...] = ()
     read_to_end: set[TopicPartition] = field(factory=set)
     committed: dict[TopicPartition, int] = field(factory=dict)
-    leader_epochs: dict[TopicPartition, int] = field(factory=dict)
+    leader_epochs: dict[TopicPartition, int | None] = field(factory=dict)
     paused: set[TopicPartition] = field(factory=set)
     idle_since_ms: int | None = None
     is_dirty: bool = False

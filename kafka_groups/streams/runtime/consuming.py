@@ -53,7 +53,8 @@ class Consuming:
             KafkaGroupsError: The brokers did not answer, or refused.
         """
         starts = {place: task.committed[place] for place in task.inputs if place in task.committed}
-        epochs = {place: epoch for place, epoch in task.leader_epochs.items() if place in starts}
+        known = {place: task.leader_epochs.get(place) for place in starts}
+        epochs = {place: epoch for place, epoch in known.items() if epoch is not None}
         # A partition without a committed offset: a new group, or an offset that has expired (StreamThread.resetOffsets
         # in Java).
         missing = [place for place in task.inputs if place not in starts]

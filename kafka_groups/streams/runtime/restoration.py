@@ -327,6 +327,5 @@ def _committed(task: OwnedTask, place: TopicPartition, found: OffsetAndMetadata)
     task.task.resume_operator_times(metadata.processor_times_ms)
     if task.role is TaskRole.ACTIVE:
         task.committed[place] = found.offset
-        if found.leader_epoch is not None:
-            task.leader_epochs[place] = found.leader_epoch
+        task.leader_epochs[place] = found.leader_epoch
         task.task.resume_time(place, metadata.partition_time_ms)
