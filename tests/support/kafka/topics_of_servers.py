@@ -49,13 +49,22 @@ class TopicsOfServers:
         assert producer.flush(_WAIT_S) == 0
 
     def committed(self, group_id: str, topic: str) -> int:
-        """The offset that a group has; below 0 if it has none."""
+        """The offset that a group has; below 0 if it has none. Waits for the group's coordinator."""
+        found: list[TopicPartition] = []
         consumer = Consumer({"bootstrap.servers": self.servers, "group.id": group_id})
+
+        def is_answered() -> bool:
+            try:
+                found[:] = consumer.committed([TopicPartition(topic, 0)], timeout=10)
+            except KafkaException:  # the coordinator has just been chosen
+                return False
+            return True
+
         try:
-            (place,) = consumer.committed([TopicPartition(topic, 0)], timeout=10)
+            wait_until(is_answered, _WAIT_S)
         finally:
             consumer.close()
-        return int(place.offset)
+        return int(found[0].offset)
 
     def written(self, topic: str) -> list[str]:
         """The values of a topic, without those of transactions that are open or were aborted."""
