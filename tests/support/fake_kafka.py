@@ -236,7 +236,8 @@ class FakePlane:
     async def commit_transaction(self, offsets: Mapping[TopicPartition, OffsetAndMetadata], who: GroupMetadata) -> None:
         """Write all that was flushed, and the offsets: all of it or nothing."""
         self.faults.call()
-        assert offsets == self.sent, "other offsets than those that were sent"
+        assert not self.sent or offsets == self.sent, "other offsets than those that were sent"
+        self.sent = {}
         if self._failure is not None or who == LOST:
             raise TransactionFailedError(f"The transaction failed: {self._failure}")
         self._write(self.open)
@@ -246,7 +247,7 @@ class FakePlane:
 
     async def renew(self) -> None:
         self.faults.call()
-        self.queued, self.open, self._unwritten, self._failure = [], [], [], None
+        self.queued, self.open, self._unwritten, self._failure, self.sent = [], [], [], None, {}
         self.written.clear()
         self.is_prepared = False
 

@@ -9,7 +9,7 @@ from attrs import frozen
 
 from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.client.assembly import Environment
-from kafka_groups.client.membership.group_metadata import NOBODY, group_metadata_bytes
+from kafka_groups.client.membership.group_metadata import NOBODY, GroupMetadata
 from kafka_groups.config.clients.admin import admin_config
 from kafka_groups.config.records.record_producer import ProducerConfig
 from kafka_groups.config.records.record_reader import ReaderConfig
@@ -27,7 +27,7 @@ SOURCE, CHANGELOG, SINK = TopicPartition("source", 0), TopicPartition("changelog
 COMPACTED = TopicPartition("compacted", 0)
 COUNTS: Final[Mapping[str, int]] = {"source": 1, "changelog": 1, "sink": 1, "compacted": 1, "many": 3}
 PATIENCE_MS, MOMENT_MS = 10_000, 300
-GROUP = group_metadata_bytes("group", NOBODY)
+GROUP = GroupMetadata("group", NOBODY)
 
 
 @frozen
@@ -283,6 +283,7 @@ def test_a_transaction_is_there_as_a_whole_or_not_at_all(run: Run) -> None:
         for value in b"kept", b"too":
             plane.write("sink", b"k", value, 5, (), 0)
             plane.write_tracked("changelog", b"k", value, 5, (), 0)
+            plane.send_offsets(offsets, GROUP)
             await plane.flush(PATIENCE_MS)
         await plane.commit_transaction(offsets, GROUP)
         await plane.commit_transaction({}, GROUP)  # there is nothing to commit
