@@ -94,6 +94,7 @@ class Commits:
             DeliveryFailedError: A change of a store or a dead letter was refused, or records are not confirmed for too
                 long.
             StreamsError: A record of a sink was refused.
+            TasksLostError: The coordinator has refused the member. The tasks have to begin again.
             KafkaGroupsError: The group refused the offsets, or no broker answered for too long.
         """
         is_done = await self._commit(tasks)
@@ -221,9 +222,13 @@ class Commits:
         try:
             await self._member.commit(offsets, self._plane.topic_ids(offsets))
         except TasksLostError as error:
-            # There are two cases. The tasks are not the member's any more: the next event says so, and committing again
-            # is no use.
+            # There are three cases. The coordinator has refused the member, so another one may have the tasks. They
+            # must not write their changes once more, behind those of their next owner, and wait until the member has
+            # heard more (StreamThread.handleTaskMigrated in Kafka Streams).
             self._timeout.end()
+            if error.__cause__ is not None:
+                raise
+            # The tasks are not the member's any more: the next event says so, and committing again is no use.
             _log.warning("Not committed: %s", error)
             return False
         except KafkaGroupsError as error:

@@ -199,6 +199,12 @@ class StreamsWorker:
             self._commits.forget(error, self.tasks.values())
             await self._begin_again(error)
             return 0
+        except TasksLostError as error:
+            # Before they have what was committed, they wait until the group has the member again, or says that they are
+            # lost.
+            self._commits.drop_pending()
+            await self._begin_again(error)
+            return 0
         except StateFilesError as error:
             # What a task has written since the last commit must not be committed without the changes of its stores.
             is_damaged = self._globals.is_damaged
@@ -295,7 +301,7 @@ class StreamsWorker:
         if self._manager.forget_lost_work() and self._settings.is_exactly_once:
             raise TransactionFailedError("The worker has lost a task whose records are in its transaction.")
 
-    async def _begin_again(self, error: DeliveryFailedError | TransactionFailedError | StateFilesError) -> None:
+    async def _begin_again(self, error: KafkaGroupsError) -> None:
         """Let all tasks begin again from what was committed."""
         _log.warning(sentences(text_of(error), "The records since the last commit are processed again"))
         self._is_commit_due = False
@@ -307,6 +313,8 @@ class StreamsWorker:
             await self._commits.finish(self.tasks.values(), timeout_s)
             # After the last commit: there is nothing to hand over that was not committed.
             await self._commits.hand_over(self.tasks.values())
+        except TasksLostError as error:
+            _log.warning("Not committed: %s", error)
         except (DeliveryFailedError, TransactionFailedError) as error:
             if not may_begin_again(error):
                 raise

@@ -2,10 +2,11 @@
 
 from collections import Counter
 from datetime import timedelta
+from typing import NoReturn
 
 import pytest
 
-from kafka_groups.errors import DeliveryFailedError
+from kafka_groups.errors import DeliveryFailedError, TasksLostError, UnknownMemberIdError
 from kafka_groups.streams import (
     Processor,
     ProcessorContext,
@@ -177,6 +178,29 @@ async def test_a_member_that_has_lost_its_tasks_commits_no_state() -> None:
     await process.turn_until(lambda: kafka.values(CHANGELOG))
     assert not list(process.worker.tasks[TASK].engine.table("counts").scan(b"", None))
     assert not kafka.committed
+
+
+async def test_a_member_that_the_group_has_removed_writes_no_change_again_until_it_hears_more() -> None:
+    kafka = with_words()
+    process = Process(kafka)
+    commit, committed = process.member.commit, process.member.committed
+
+    async def removed(*_arguments: object) -> NoReturn:
+        raise TasksLostError("The coordinator has removed the member.") from UnknownMemberIdError()
+
+    process.member.commit = removed  # type: ignore[method-assign]
+    process.member.assign("0_0")
+    await process.worker.start()
+    await process.turn_until(lambda: kafka.values(CHANGELOG))
+    process.member.committed = removed  # type: ignore[method-assign]
+    written = len(kafka.values(CHANGELOG))
+    for _ in range(5):
+        process.clock.advance(1_000)
+        await process.worker.turn()
+    assert len(kafka.values(CHANGELOG)) == written
+    assert not kafka.committed
+    process.member.commit, process.member.committed = commit, committed  # type: ignore[method-assign]
+    await process.turn_until(lambda: process.has_committed(len(WORDS)))  # it has the task again
 
 
 async def test_an_error_of_the_flush_commits_no_offsets_and_ends_the_worker() -> None:
