@@ -188,11 +188,11 @@ async def test_a_member_that_the_group_has_removed_writes_no_change_again_until_
     async def removed(*_arguments: object) -> NoReturn:
         raise TasksLostError("The coordinator has removed the member.") from UnknownMemberIdError()
 
-    process.member.commit = removed  # type: ignore[method-assign]
+    process.member.commit = removed  # type: ignore[method-assign, assignment]
     process.member.assign("0_0")
     await process.worker.start()
     await process.turn_until(lambda: kafka.values(CHANGELOG))
-    process.member.committed = removed  # type: ignore[method-assign]
+    process.member.committed = removed  # type: ignore[method-assign, assignment]
     written = len(kafka.values(CHANGELOG))
     for _ in range(5):
         process.clock.advance(1_000)
