@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from uuid import UUID
 
 from kafka_groups.client.membership.group_metadata import GroupMetadata, group_metadata_bytes
@@ -69,6 +70,11 @@ class LibrdkafkaPlane:
     def written(self) -> Mapping[TopicPartition, int]:
         """For each partition of `write_tracked`, the offset after the last record that was confirmed."""
         return self._writer.written
+
+    @property
+    def replaced(self) -> AbstractSet[TopicPartition]:
+        """No partitions: librdkafka does not tell."""
+        return frozenset()
 
     def forget_written(self, partitions: Iterable[TopicPartition]) -> None:
         """Take partitions out of `written`."""

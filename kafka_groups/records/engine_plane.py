@@ -3,6 +3,7 @@
 import asyncio
 import random
 from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from uuid import UUID
 
 from attrs import frozen
@@ -180,10 +181,16 @@ class EnginePlane(DataPlane):
     def written(self) -> Mapping[TopicPartition, int]:
         return self._writer.written
 
+    @property
+    @override
+    def replaced(self) -> AbstractSet[TopicPartition]:
+        return self._writer.replaced
+
     @override
     def forget_written(self, partitions: Iterable[TopicPartition]) -> None:
         for place in partitions:
             self._writer.written.pop(place, None)
+            self._writer.replaced.discard(place)
 
     @property
     @override

@@ -1,6 +1,7 @@
 """The interface of a worker to the records. Real clients and fakes have these methods."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from types import MappingProxyType
 from typing import NamedTuple, Protocol
 from uuid import UUID
@@ -172,8 +173,13 @@ class DataPlane(Protocol):
     def written(self) -> Mapping[TopicPartition, int]:
         """For each partition of `write_tracked`, the offset after the last record that was confirmed."""
 
+    @property
+    def replaced(self) -> AbstractSet[TopicPartition]:
+        """The partitions of `written` whose topic was deleted and made again while they were written to."""
+        return frozenset()
+
     def forget_written(self, partitions: Iterable[TopicPartition]) -> None:
-        """Take partitions out of `written`."""
+        """Take partitions out of `written` and `replaced`."""
 
     async def assign(
         self, starts: Mapping[TopicPartition, int], epochs: Mapping[TopicPartition, int] = NO_EPOCHS

@@ -1,6 +1,7 @@
 """A data plane that reads changelogs and global topics on our own engine, and does the rest on another plane."""
 
 from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from uuid import UUID
 
 from typing_extensions import override
@@ -115,6 +116,11 @@ class RestoringPlane(DataPlane):
     @override
     def written(self) -> Mapping[TopicPartition, int]:
         return self._plane.written
+
+    @property
+    @override
+    def replaced(self) -> AbstractSet[TopicPartition]:
+        return self._plane.replaced
 
     @override
     def forget_written(self, partitions: Iterable[TopicPartition]) -> None:

@@ -91,6 +91,8 @@ class EngineWriter:
         write_tracked: As `write`; `written` has the record's offset when it was confirmed.
         written: For each partition of tracked records, the offset after the last one that was confirmed. The caller may
             remove partitions.
+        replaced: The partitions whose topic was deleted and made again while they were written to. The caller may
+            remove some.
         sensors: Counts and times, for metrics.
     """
 
@@ -125,6 +127,7 @@ class EngineWriter:
         self.write = self._accumulator.write
         self.write_tracked = self._accumulator.write_tracked
         self.written: dict[TopicPartition, int] = self._produce.written
+        self.replaced: set[TopicPartition] = self._produce.replaced
 
     def __repr__(self) -> str:
         return f"<EngineWriter: {counted(self._produce.pending, 'record')} queued>"

@@ -126,6 +126,7 @@ class FakePlane:
         self.open: list[tuple[TopicPartition, LogEntry, object]] = []  # of the transaction
         self._failure: KafkaGroupsError | None = None
         self.written: dict[TopicPartition, int] = {}
+        self.replaced: set[TopicPartition] = set()
         self.sources, self.changelogs = FakeReader(kafka), FakeReader(kafka)
         self.queued: list[tuple[TopicPartition, LogEntry, object]] = []
         self._unwritten: list[UnwrittenRecord] = []
@@ -137,6 +138,7 @@ class FakePlane:
     def forget_written(self, partitions: Iterable[TopicPartition]) -> None:
         for place in partitions:
             self.written.pop(place, None)
+            self.replaced.discard(place)
 
     async def assign(
         self, starts: Mapping[TopicPartition, int], epochs: Mapping[TopicPartition, int] = NO_EPOCHS

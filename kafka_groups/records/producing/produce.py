@@ -85,6 +85,7 @@ class ProduceManager:
         refusals: Records that were refused.
         confirmed: The number of records that were written.
         written: For each partition with records of `write_tracked`, the offset after the last one that was confirmed.
+        replaced: The partitions whose topic was deleted and made again while they were written to.
         unknown_ends: Partitions whose last tracked record was written at an offset that the broker does not know any
             more. `written` lacks it until somebody looks where the log ends.
     """
@@ -117,6 +118,7 @@ class ProduceManager:
         self.refusals = Refusals()
         self.confirmed = 0
         self.written: dict[TopicPartition, int] = {}
+        self.replaced: set[TopicPartition] = set()
         self.unknown_ends: set[TopicPartition] = set()
 
     def __repr__(self) -> str:
@@ -289,6 +291,7 @@ class ProduceManager:
             return False
         if each.topic_id is not None:
             each.batches.restart()
+            self.replaced.add(each.name)
             self._warn(
                 f"made again {each.name}",
                 f"Topic {each.name.topic} was deleted and created again while records were written to it. Records of"
@@ -536,4 +539,5 @@ class ProduceManager:
         self._is_stopped = self._accumulator.is_ignoring = False
         self.refusals.clear()
         self.written.clear()
+        self.replaced.clear()
         self.unknown_ends.clear()

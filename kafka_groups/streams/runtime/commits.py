@@ -16,6 +16,7 @@ from kafka_groups.net.clock import Clock
 from kafka_groups.records.interface import DataPlane
 from kafka_groups.streams.errors import StateFilesError
 from kafka_groups.streams.runtime.assigned import OwnedTask, noting_failure
+from kafka_groups.streams.runtime.lost_changelogs import warn_of_replaced
 from kafka_groups.streams.runtime.output import WorkerOutput
 from kafka_groups.streams.runtime.task_timeout import TaskTimeout
 from kafka_groups.streams.runtime.worker_membership import WorkerMembership
@@ -267,6 +268,7 @@ class Commits:
         own = {place: written[place] for place in places if place in written}
         # An offset says nothing about a later commit that writes nothing to the changelog, which may have been emptied
         # since.
+        warn_of_replaced(task, own.keys() & self._plane.replaced)
         self._plane.forget_written(own)
         # A source that serves as changelog has the changes already, as far as its records are processed.
         return {**own, **{place: task.committed[place] for place in places if place in task.committed}}

@@ -1,12 +1,12 @@
 """Changelogs that end before what a worker has written to them or read from them: they were deleted or truncated."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from kafka_groups.streams.runtime.assigned import OwnedTask
 from kafka_groups.types import TopicPartition
 
-__all__ = ["LostChangelogs"]
+__all__ = ["LostChangelogs", "warn_of_replaced"]
 
 _log = logging.getLogger(__name__)
 
@@ -46,6 +46,18 @@ class LostChangelogs:
                     "delete the application's internal topics.",
                     place, reached, begin, end, task.task_id, _named(task, place.topic),
                 )  # fmt: skip
+
+
+def warn_of_replaced(task: OwnedTask, changelogs: Iterable[TopicPartition]) -> None:
+    """Warn about changelogs that were made again while a task wrote to them, and kept its stores."""
+    for place in sorted(changelogs):
+        _log.warning(
+            "Changelog %s was deleted and made again while the application ran. It has only those rows of %s that "
+            "changed since then. Task %s still has the others, and loses them as soon as it is restored: in another "
+            "process, or after a restart. To compute all rows again, process the input from its beginning with another "
+            "application_id. Do not delete the application's internal topics.",
+            place, _named(task, place.topic), task.task_id,
+        )  # fmt: skip
 
 
 def _named(task: OwnedTask, topic: str) -> str:

@@ -643,10 +643,14 @@ def test_numbers_begin_anew_in_a_topic_that_was_made_again() -> None:
     world = ready()
     world.write(0, values(2))
     lingered(world)
+    assert world.produce.replaced == set()
     world.make_again()
     check(world)
     assert numbers(world)[-2:] == [0, 1]
     assert any("was deleted and created again" in text for text in world.warnings)
+    assert world.produce.replaced == {TopicPartition(TOPIC, 0)}
+    world.produce.renew()
+    assert world.produce.replaced == set()
 
 
 # ------------------------------------------------------------------------------------------- transactions

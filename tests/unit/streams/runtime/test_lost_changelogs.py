@@ -13,7 +13,7 @@ from kafka_groups.records.engine_plane import EnginePlane, EnginePlaneConfig
 from kafka_groups.streams.runtime.assigned import TaskRole
 from kafka_groups.testing.simulation import Simulation, run_simulated
 from tests.support.cluster_client import Topic
-from tests.support.fake_kafka import FakeKafka
+from tests.support.fake_kafka import FakeKafka, FakePlane
 from tests.unit.records.clusters import KEPT, RecordsWorld
 from tests.unit.streams.runtime.counting import CHANGELOG, INPUT, OUTPUT, Process, brokers
 from tests.unit.streams.runtime.test_worker import LOGGED, TASK, counted, with_words
@@ -74,6 +74,24 @@ async def test_a_task_does_not_take_the_end_of_a_deleted_changelog_for_that_of_t
     assert task.applied[LOGGED] == 0, "or a store that is kept would miss the first four records of other workers"
     kafka.produce("words", "new", "")
     await process.turn_until(lambda: task.applied[LOGGED] == len(kafka.logs[LOGGED]) > 0)
+
+
+async def test_a_changelog_that_is_made_again_under_a_running_task_is_told_with_the_first_commit_after_it(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    kafka = with_words()
+    process = await counted(kafka)
+    assert isinstance(process.plane, FakePlane)
+    kafka.logs[LOGGED].clear()
+    process.plane.replaced.add(LOGGED)
+    for word in ("new", "other"):
+        kafka.produce("words", word, "")
+        await process.turn_until(lambda: not process.plane.queued and kafka.logs[LOGGED])
+    await process.turn_until(lambda: process.worker.tasks[TASK].applied[LOGGED] == len(kafka.logs[LOGGED]) == 2)
+    (told,) = [each.getMessage() for each in caplog.records if each.levelno >= logging.WARNING]
+    assert told.startswith(f"Changelog {CHANGELOG}-0 was deleted and made again while the application ran.")
+    assert "those rows of store 'counts' that changed since then. Task 0_0 still has the others" in told
+    assert "with another application_id" in told
 
 
 # ------------------------------------------------------------------------------ on our own engine, made again
