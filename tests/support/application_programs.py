@@ -1,43 +1,43 @@
-"""One program on each data plane of applications, over the same input: what the topics of both hold is compared."""
+"""Programs for applications, and what their topics hold after a run on a cluster, with each data plane.
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+The outcome is also computed without a data plane, a broker or a group: see `computed_logs.py`.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
 from types import MappingProxyType
 from typing import Final, Literal
 
+import pytest
 from attrs import frozen
 
-from kafka_groups.client.assembly import Environment
-from kafka_groups.config.clients.admin import admin_config
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from kafka_groups.protocol.record_batch import BatchHeader, iter_batches
 from kafka_groups.protocol.record_builder import NewRecord
-from kafka_groups.records.client import RecordsClient
-from kafka_groups.records.fetching.fetch import FetchOptions
-from kafka_groups.records.reader import RecordReader
-from kafka_groups.streams import StreamsBuilder
+from kafka_groups.records.partitioning import partition_of
+from kafka_groups.streams import StreamsBuilder, Topology
 from kafka_groups.streams.aio import AsyncKafkaStreams
 from kafka_groups.streams.workers.data_plane import DATA_PLANE
-from kafka_groups.types import Headers, TopicPartition
 from tests.support.cluster_client import Topic
 from tests.support.conditions import until
 from tests.support.kafka.real_kafka import unique
 from tests.support.requests.raw_client import RawClient
-from tests.support.targets import Target
+from tests.support.targets import Target, over_tcp_with
+from tests.support.topic_reader import Log, TopicReader, topic_reader
 
 __all__ = [
     "ENGINE",
     "GUARANTEES",
     "LIBRDKAFKA",
     "Guarantee",
-    "Log",
     "Names",
     "Program",
-    "Row",
     "Step",
+    "at_once",
     "batches_of",
     "compacted",
+    "guarantees",
     "names_of_both",
     "on_both_planes",
 ]
@@ -48,11 +48,15 @@ LIBRDKAFKA: Final = "librdkafka"
 Guarantee = Literal["at_least_once", "exactly_once_v2"]
 GUARANTEES: tuple[Guarantee, ...] = ("at_least_once", "exactly_once_v2")
 
-Row = tuple[bytes | None, bytes | None, int, Headers]
-"""Key, value, time in ms and headers of a record. Its offset is left out: markers of transactions have some, too."""
+at_once = over_tcp_with({
+    "group.streams.initial.rebalance.delay.ms": "0",
+    "group.streams.assignment.interval.ms": "0",
+    "group.streams.min.heartbeat.interval.ms": "100",
+    "group.streams.heartbeat.interval.ms": "200",
+})  # fmt: skip
+"""On an embedded broker over TCP and on a real Kafka, where groups assign tasks at once."""
 
-Log = list[list[Row]]
-"""The committed records of each partition of a topic, in order."""
+guarantees = pytest.mark.parametrize("guarantee", GUARANTEES)
 
 _AT_ONCE = 100  # records in a batch of the input
 _LARGE = 50_000_000
@@ -105,7 +109,8 @@ class Program:
     Attributes:
         build: Adds the topology to a builder.
         steps: What it gets. The first one is written before it starts.
-        inputs: How many partitions each input has. With several, records are dealt out in turn.
+        inputs: How many partitions each input has. Keys decide about the partition.
+        read_first: The inputs that are read whole before the others: those of global tables.
         sinks: How many partitions each output has that the test creates.
         config: Keys of the application, beside those that make results repeatable.
         of_librdkafka: Keys of the application on librdkafka's plane, beside those.
@@ -119,6 +124,7 @@ class Program:
     steps: Sequence[Step]
     inputs: Mapping[str, int] = MappingProxyType({"in": 1})
     sinks: Mapping[str, int] = MappingProxyType({"out": 1})
+    read_first: frozenset[str] = frozenset()
     config: Mapping[str, object] = MappingProxyType({})
     of_librdkafka: Mapping[str, object] = MappingProxyType({})
     configs: Mapping[str, str] = MappingProxyType({})
@@ -129,6 +135,21 @@ class Program:
     def totals(self) -> dict[str, int]:
         """How many records are compared of each output, which may be internal."""
         return {name: count for step in self.steps for name, count in step.awaited.items()} | dict(self.changelogs)
+
+    @property
+    def is_ordered(self) -> bool:
+        """True if one task at a time writes each topic, so that its order in the topic is certain."""
+        return all(count == 1 for name, count in self.inputs.items() if name not in self.read_first)
+
+    def topology(self, names: Names) -> Topology:
+        """Build the topology."""
+        builder = StreamsBuilder()
+        self.build(builder, names)
+        return builder.build()
+
+    def partition(self, name: str, key: bytes | None) -> int:
+        """Return the partition of an input's record. Those without a key are in the first one."""
+        return 0 if key is None else partition_of(key, self.inputs[name])
 
 
 def names_of_both() -> dict[str, Names]:
@@ -144,13 +165,13 @@ async def on_both_planes(
     names = names or names_of_both()
     await _create_topics(target, program, names)
     await _give(target, program, names[ENGINE], program.steps[0])
-    async with _reader(target, program.isolation_level) as reader:
+    async with topic_reader(target, program.isolation_level) as reader:
         await _run_all(target, program, names, guarantee, reader)
-    async with _reader(target) as reader:
+    async with topic_reader(target) as reader:
         return {plane: await _logs(reader, program, its) for plane, its in names.items()}
 
 
-async def _logs(reader: "_Reader", program: Program, names: Names) -> dict[str, Log]:
+async def _logs(reader: TopicReader, program: Program, names: Names) -> dict[str, Log]:
     found = {name: await reader.log(names.output(name)) for name in program.totals}
     return {name: compacted(log) if name in program.changelogs else log for name, log in found.items()}
 
@@ -162,7 +183,7 @@ def compacted(log: Log) -> Log:
 
 
 async def _run_all(
-    target: Target, program: Program, names: Mapping[str, Names], guarantee: Guarantee, reader: "_Reader"
+    target: Target, program: Program, names: Mapping[str, Names], guarantee: Guarantee, reader: TopicReader
 ) -> None:
     async with AsyncExitStack() as stack:
         for its in names.values():
@@ -175,11 +196,9 @@ async def _run_all(
 
 
 def _application(target: Target, program: Program, names: Names, guarantee: Guarantee) -> AsyncKafkaStreams:
-    builder = StreamsBuilder()
-    program.build(builder, names)
     more = program.of_librdkafka if names.plane == LIBRDKAFKA else {}
     return AsyncKafkaStreams(
-        builder.build(),
+        program.topology(names),
         {**_STEADY, DATA_PLANE: names.plane, **program.config, **more},
         application_id=names.application_id,
         bootstrap_servers=target.bootstrap_servers,
@@ -198,11 +217,10 @@ async def _create_topics(target: Target, program: Program, names: Mapping[str, N
 async def _give(target: Target, program: Program, names: Names, step: Step) -> None:
     for name, records in step.given.items():
         topic = await _topic(target, names.input(name))
-        count = program.inputs[name]
-        for partition in range(count):
-            if dealt := records[partition::count]:
-                for start in range(0, len(dealt), _AT_ONCE):
-                    await target.cluster.produce(topic, dealt[start : start + _AT_ONCE], partition)
+        for partition in range(program.inputs[name]):
+            dealt = [each for each in records if program.partition(name, each.key) == partition]
+            for start in range(0, len(dealt), _AT_ONCE):
+                await target.cluster.produce(topic, dealt[start : start + _AT_ONCE], partition)
 
 
 async def _topic(target: Target, name: str) -> Topic:
@@ -211,7 +229,7 @@ async def _topic(target: Target, name: str) -> Topic:
     return Topic(name, described.topic_id)
 
 
-async def _until_written(reader: "_Reader", names: Names, step: Step) -> None:
+async def _until_written(reader: TopicReader, names: Names, step: Step) -> None:
     async def counts() -> dict[str, int]:
         return {name: sum(map(len, await reader.log(names.output(name)))) for name in step.awaited}
 
@@ -241,40 +259,3 @@ async def _headers(client: RawClient, topic: Topic, partition: int) -> list[Batc
         before = len(found)
         found += [batch.header for batch in iter_batches(data.records)]
         assert len(found) > before, (topic, partition, start, data.high_watermark)
-
-
-@frozen
-class _Reader:
-    """Reads topics from their start to their end."""
-
-    target: Target
-    client: RecordsClient
-    reader: RecordReader
-
-    async def log(self, topic: str) -> Log:
-        """Return the committed records of each partition; of none if there is no such topic yet."""
-        described = await self.target.cluster.describe_topic(topic)
-        places = [TopicPartition(topic, each.partition_index) for each in described.partitions]
-        return [await self._partition(place) for place in sorted(places)]
-
-    async def _partition(self, place: TopicPartition) -> list[Row]:
-        self.reader.assign({place: 0})
-        rows: list[Row] = []
-        is_at_end = False
-        while not is_at_end:
-            await self.reader.wait(10_000)
-            found = await self.reader.poll(10_000)
-            rows += [row[1:] for batch in found.batches.values() for row in batch.rows()]
-            assert not found.out_of_range, f"the first records of {place} are deleted"
-            is_at_end = place in found.ends
-        self.reader.unassign([place])
-        return rows
-
-
-@asynccontextmanager
-async def _reader(target: Target, isolation_level: int = 1) -> AsyncIterator[_Reader]:
-    client = RecordsClient(admin_config(bootstrap_servers=target.bootstrap_servers), Environment(target.network))
-    try:
-        yield _Reader(target, client, RecordReader(client, FetchOptions(isolation_level=isolation_level), "reader"))
-    finally:
-        await client.close()

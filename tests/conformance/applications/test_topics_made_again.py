@@ -1,0 +1,181 @@
+"""Topics that are deleted and made again while an application on our own engine reads and writes them.
+
+No record that is written to the new topics is lost, and with exactly-once none is there twice. Java loses nothing of
+sources and repartition topics. A changelog has the only copy of its rows, so the application says what is lost.
+"""
+
+import asyncio
+import logging
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import partial
+
+import pytest
+
+from kafka_groups.streams import InvalidStateStoreError, StreamsBuilder, serdes
+from kafka_groups.streams.aio import AsyncKafkaStreams
+from tests.support.application_programs import Guarantee, at_once, compacted, guarantees
+from tests.support.application_scene import PATIENCE_S, ApplicationScene, copying, numbered
+from tests.support.conditions import until
+from tests.support.targets import Target
+from tests.support.topic_reader import topic_reader
+
+pytestmark = pytest.mark.slow
+
+pauses = pytest.mark.parametrize("pause_s", [0.0, pytest.param(0.5, marks=pytest.mark.long), 2.0])
+"""The time without the topic."""
+
+
+@at_once
+@guarantees
+@pauses
+async def test_a_source(target: Target, guarantee: Guarantee, pause_s: float) -> None:
+    async with topic_reader(target) as reader:
+        scene = ApplicationScene(target, reader, guarantee)
+        await scene.make("in")
+        await scene.make("out")
+        old, new = numbered("old", 10), numbered("new", 30)
+        async with scene.application(copying) as app:
+            await scene.give(*old)
+            await scene.until_written(*old, app=app)
+            await scene.delete("in")
+            await asyncio.sleep(pause_s)
+            await scene.make_again("in", {"retention.ms": "-1"})
+            await scene.give(*new)
+            await scene.until_written(*old, *new, app=app)
+
+
+def repartitioning(builder: StreamsBuilder, scene: ApplicationScene) -> None:
+    read = builder.stream(scene.topic("in"), key=serdes.bytes_, value=serdes.bytes_)
+    read.repartition(name="again", partitions=1).to(scene.topic("out"), key=serdes.bytes_, value=serdes.bytes_)
+
+
+@at_once
+@guarantees
+@pauses
+async def test_a_repartition_topic(target: Target, guarantee: Guarantee, pause_s: float) -> None:
+    async with topic_reader(target) as reader:
+        scene = ApplicationScene(target, reader, guarantee)
+        await scene.make("in")
+        await scene.make("out")
+        old, away, new = numbered("old", 20), numbered("away", 20), numbered("new", 20)
+        async with scene.application(repartitioning) as app:
+            await scene.give(*old)
+            await scene.until_written(*old, app=app)
+            await scene.delete("again-repartition")
+            await scene.give(*away)
+            await asyncio.sleep(pause_s)
+            await scene.make_again("again-repartition", {"retention.ms": "-1"})
+            await scene.give(*new)
+            await scene.until_written(*old, *away, *new, app=app)
+
+
+@at_once
+@guarantees
+@pauses
+async def test_a_sink(target: Target, guarantee: Guarantee, pause_s: float) -> None:
+    """What was confirmed before is gone with the old topic. All later records are written."""
+    async with topic_reader(target) as reader:
+        scene = ApplicationScene(target, reader, guarantee)
+        await scene.make("in")
+        await scene.make("out")
+        old, away, new = numbered("old", 10), numbered("away", 10), numbered("new", 10)
+        async with scene.application(copying) as app:
+            await scene.give(*old)
+            await scene.until_written(*old, app=app)
+            await scene.delete("out")
+            await scene.give(*away)
+            await asyncio.sleep(pause_s)
+            await scene.make_again("out", {"retention.ms": "-1"})
+            await scene.give(*new)
+            await scene.until_written(*away, *new, app=app)
+
+
+def counting(builder: StreamsBuilder, scene: ApplicationScene) -> None:
+    read = builder.stream(scene.topic("in"), key=serdes.string, value=serdes.string)
+    counts = read.group_by_key().count(store="counts", caching=False)
+    counts.to_stream().to(scene.topic("out"), key=serdes.string, value=serdes.int64)
+
+
+def warnings_of_losses(records: list[logging.LogRecord]) -> Iterator[str]:
+    """The warnings that name the store, with what to do."""
+    for each in records:
+        text = each.getMessage()
+        if each.levelno >= logging.WARNING and "'counts'" in text and "with another application_id" in text:
+            yield text
+
+
+OLD = {"k0": 10, "k1": 10, "k2": 10}
+KEPT, LOST = {"k0": 20, "k1": 20, "k2": 10}, {"k0": 10, "k1": 10}
+
+
+async def rows_of(app: AsyncKafkaStreams, *, is_stale: bool = False) -> dict[str, int]:
+    """What the tasks of an application have committed."""
+    with suppress(InvalidStateStoreError):
+        return dict(app.store("counts", allow_stale=is_stale).all())
+    return {}
+
+
+async def rows_in_changelog(scene: ApplicationScene) -> dict[str, int]:
+    log = compacted(await scene.reader.log(scene.topic("counts-changelog")))
+    return {str(key, "ascii"): int.from_bytes(value or b"", "big") for rows in log for key, value, *_ in rows if key}
+
+
+@at_once
+@guarantees
+@pauses
+async def test_a_changelog(
+    target: Target, guarantee: Guarantee, pause_s: float, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with topic_reader(target) as reader:
+        scene = ApplicationScene(target, reader, guarantee)
+        await scene.make("in")
+        await scene.make("out")
+        async with scene.application(counting) as app:
+            await scene.give(*numbered("old", 30), keys=3)
+            await until(lambda: rows_in_changelog(scene), lambda it: it == OLD, PATIENCE_S)
+            await scene.delete("counts-changelog")
+            await asyncio.sleep(pause_s)
+            await scene.make_again("counts-changelog", {"cleanup.policy": "compact"})
+            await scene.give(*numbered("new", 20), keys=2)
+            await until(scene.written, lambda it: len(it) == 50, PATIENCE_S)
+            # Either the rows were kept, or they are those of the new changelog.
+            kept = await until(lambda: rows_of(app), lambda it: it in (KEPT, LOST), PATIENCE_S)
+            assert app.error is None
+        assert list(warnings_of_losses(caplog.records)) != []
+        logged = await rows_in_changelog(scene)
+        assert logged.items() <= kept.items()
+        async with scene.application(counting) as again:
+            await again.wait_until_running(PATIENCE_S)
+            assert await rows_of(again) == logged
+
+
+@at_once
+@guarantees
+@pauses
+async def test_a_changelog_that_a_standby_task_follows(target: Target, guarantee: Guarantee, pause_s: float) -> None:
+    """The standby task has exactly the rows of the new changelog in the end."""
+    async with topic_reader(target) as reader:
+        scene = ApplicationScene(target, reader, guarantee)
+        await scene.make("in")
+        await scene.make("out")
+        await target.cluster.set_group_config(scene.name, {"streams.num.standby.replicas": "1"})
+        async with scene.application(counting) as one, scene.application(counting) as other:
+            await scene.give(*numbered("old", 30), keys=3)
+            for app in (one, other):
+                await until(partial(rows_of, app, is_stale=True), lambda it: it == OLD, PATIENCE_S)
+            await scene.delete("counts-changelog")
+            await asyncio.sleep(pause_s)
+            await scene.make_again("counts-changelog", {"cleanup.policy": "compact"})
+            await scene.give(*numbered("new", 20), keys=2)
+            await until(scene.written, lambda it: len(it) == 50, PATIENCE_S)
+            await until(partial(states_of, scene, one, other), lambda it: it[0] in (KEPT, LOST) and it[1] == it[2], 60)
+            assert (one.error, other.error) == (None, None)
+
+
+async def states_of(scene: ApplicationScene, *apps: AsyncKafkaStreams) -> tuple[dict[str, int], ...]:
+    """The rows of the active task, those of the standby task, and those of the changelog."""
+    active = [await rows_of(app) for app in apps]
+    stale = [await rows_of(app, is_stale=True) for app in apps]
+    at = next((at for at, rows in enumerate(active) if rows), 0)
+    return stale[at], stale[1 - at], await rows_in_changelog(scene)
