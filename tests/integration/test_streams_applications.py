@@ -188,6 +188,7 @@ def with_settings(settings: Mapping[str, object]) -> Callable[[Test], Test]:
 # Both must be there again before the first one expires, or the second one gets all tasks, and gives up those of the
 # highest partitions later on. On a busy machine, their start takes longer than 10 s.
 @with_settings({"group.streams.session.timeout.ms": 30_000})
+@pytest.mark.timeout(300)
 def test_tasks_go_back_to_the_process_that_has_their_files(scene: Scene, tmp_path: Path) -> None:
     """Both processes end without leaving, and are there again in the other order when their sessions have expired."""
     scene.publish(100)
