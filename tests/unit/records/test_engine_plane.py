@@ -1,6 +1,7 @@
 """The plane on the embedded cluster, in memory and in virtual time."""
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import Any
@@ -29,6 +30,7 @@ from kafka_groups.protocol.messages.init_producer_id import InitProducerIdRespon
 from kafka_groups.protocol.messages.metadata import MetadataResponse
 from kafka_groups.records.engine_plane import EnginePlane, EnginePlaneConfig
 from kafka_groups.testing.simulation import Simulation, run_simulated
+from kafka_groups.testing.simulation.virtual_time import VirtualTimeLoop
 from kafka_groups.types import OffsetAndMetadata, TopicPartition
 from tests.support.cluster_client import Topic
 from tests.support.members.negotiated_cluster import NegotiatedCluster
@@ -303,6 +305,33 @@ def test_the_group_refuses_the_offset_of_a_source_that_was_made_again_unnoticed(
         await source.begin_again()
 
     simulated(scene, transactional_id="id")
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_block_of_40_s_closes_no_connection_and_loses_no_transaction(
+    level: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The time for a request is 30 s, and that for a transaction 60 s."""
+
+    async def scene(world: RecordsWorld, plane: EnginePlane) -> None:
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, VirtualTimeLoop)
+        source = DeletedSource(world, plane)
+        await source.begin(level, is_pending=False)
+        await source.commit()  # so that there is a connection of each kind
+        connected = world.requests(ApiKey.API_VERSIONS)
+        for number in range(3):
+            plane.write("sink", b"k", b"before %d" % number, 5, (), 0)
+            await plane.wait(10)  # the batch is under way
+            loop.block(40)
+            plane.write("sink", b"k", b"after %d" % number, 5, (), 0)
+            await plane.flush(PATIENCE_MS)
+            await source.commit()
+        assert connected == []
+        assert written(world)[-6:] == [b"%s %d" % (when, at) for at in range(3) for when in (b"before", b"after")]
+
+    simulated(scene, transactional_id="id", transaction_timeout_ms=60_000)
+    assert [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING] == []
 
 
 def test_a_wait_ends_when_there_is_room_and_not_before() -> None:
