@@ -17,7 +17,7 @@ from kafka_groups.client.requests import Lane
 from kafka_groups.config.clients.connection import ClientConfig
 from kafka_groups.config.records.record_producer import ProducerConfig
 from kafka_groups.config.records.record_reader import ReaderConfig
-from kafka_groups.errors import IllegalStateError
+from kafka_groups.errors import IllegalStateError, UnknownTopicOrPartitionError
 from kafka_groups.records.asking import counting_partitions, deleting
 from kafka_groups.records.client import RecordsClient
 from kafka_groups.records.fetching.fetch import FetchOptions
@@ -228,7 +228,10 @@ class EnginePlane(DataPlane):
 
     @override
     def refused(self) -> list[UnwrittenRecord]:
-        return self._writer.refused()
+        refused = self._writer.refused()
+        if missing := {each.topic for each in refused if isinstance(each.error, UnknownTopicOrPartitionError)}:
+            self._counts.lose(missing)
+        return refused
 
     @property
     @override
@@ -261,7 +264,6 @@ class EnginePlane(DataPlane):
 
     @override
     async def renew(self) -> None:
-        self._counts.forget()  # a topic may have been deleted
         await self._writer.renew()
 
     # ------------------------------------------------------------------------------------------ asking

@@ -1,6 +1,6 @@
 """The numbers of partitions of topics: the newest ones, and a question to the brokers for a topic that is new."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from kafka_groups.client.assembly import Environment
 from kafka_groups.client.calls.blocking_questions import BlockingQuestions
@@ -46,6 +46,9 @@ class BlockingPartitionCounts:
 class KnownPartitionCounts:
     """The numbers of partitions of topics, as far as they are known.
 
+    A topic that was there and is missing keeps its number: somebody may be making it again, or the broker lags behind.
+    Its records wait in the producer, which refuses them if the topic stays away. `lose` it then.
+
     Args:
         ask: Asks for those of all topics. It may block.
     """
@@ -65,14 +68,15 @@ class KnownPartitionCounts:
         """
         count = self._known.get(topic)
         if count is None:  # a topic that is missing may have been created since
-            self._known = self._ask()
+            self.update(self._ask())
             count = self._known.get(topic)
         return count
 
     def update(self, counts: Mapping[str, int]) -> None:
-        """Keep these numbers, which are those of all topics."""
-        self._known = counts
+        """Take these numbers, which are those of all topics that there are now."""
+        self._known = {**self._known, **counts}
 
-    def forget(self) -> None:
-        """Forget them all: a topic may have been deleted."""
-        self._known = {}
+    def lose(self, topics: Iterable[str]) -> None:
+        """Forget topics that have been missing for so long that their records were refused."""
+        lost = frozenset(topics)
+        self._known = {topic: count for topic, count in self._known.items() if topic not in lost}

@@ -57,7 +57,8 @@ async def plane_of(
     world.cluster.create_topic("sink", 1, configs=KEPT)
 
     def counts() -> Mapping[str, int]:
-        return {TOPIC: world.partitions, "sink": 1}
+        found = (world.cluster.metadata.topic(name) for name in (TOPIC, "sink"))
+        return {topic.name: topic.num_partitions for topic in found if topic is not None}
 
     config = evolve(config_of(world, **producer), transactional_id=transactional_id)
     plane = EnginePlane(config, world.environment(), counts)
@@ -307,6 +308,30 @@ def test_the_group_refuses_the_offset_of_a_source_that_was_made_again_unnoticed(
     simulated(scene, transactional_id="id")
 
 
+def test_records_for_a_topic_that_vanishes_wait_for_the_next_one_and_are_refused_after_a_minute() -> None:
+    async def scene(world: RecordsWorld, plane: EnginePlane) -> None:
+        plane.write("sink", b"k", b"before", 5, (), None, "origin")
+        await plane.flush(PATIENCE_MS)
+        world.cluster.delete_topic("sink")
+        assert "sink" not in await plane.partition_counts()
+        plane.write("sink", b"k", b"while it is away", 5, (), None, "origin")
+        world.cluster.create_topic("sink", 1, configs=KEPT)
+        await plane.flush(PATIENCE_MS)
+        assert written(world) == [b"while it is away"]
+        world.cluster.delete_topic("sink")
+        await plane.renew()
+        plane.write("sink", b"k", b"too late", 5, (), None, "origin")
+        await plane.flush(2 * PATIENCE_MS)
+        [refused] = plane.refused()
+        assert refused.value == b"too late"
+        assert "has not existed for 6" in str(refused.error)
+        assert plane.partitions("sink") is None
+        with pytest.raises(UnknownTopicOrPartitionError, match="'sink' does not exist"):
+            plane.write("sink", b"k", b"refused at once", 5, (), None, "origin")
+
+    simulated(scene)
+
+
 @pytest.mark.parametrize("level", LEVELS)
 def test_a_block_of_40_s_closes_no_connection_and_loses_no_transaction(
     level: int, caplog: pytest.LogCaptureFixture
@@ -384,7 +409,7 @@ def test_questions_about_topics_and_offsets() -> None:
         await plane.partition_counts()
         assert plane.partitions("new") == 5
         await plane.renew()
-        assert plane.partitions("new") is None
+        assert plane.partitions("new") == 5
 
     simulated(scene)
 

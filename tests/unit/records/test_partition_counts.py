@@ -32,11 +32,13 @@ def test_a_topic_that_is_not_known_is_asked_for_until_it_exists() -> None:
     assert not asked.answers
 
 
-def test_forgotten_topics_are_asked_for_again() -> None:
-    counts = KnownPartitionCounts(Asked({"orders": 4}))
-    counts.update({"orders": 3})
-    counts.forget()
-    assert counts.of("orders") == 4
+def test_a_topic_that_vanishes_keeps_its_number_until_its_records_are_refused() -> None:
+    counts = KnownPartitionCounts(Asked({"others": 1}, {"others": 1, "orders": 4}))
+    counts.update({"orders": 3, "others": 1})
+    counts.update({"others": 2})
+    assert [counts.of("orders"), counts.of("others")] == [3, 2]
+    counts.lose(["orders"])
+    assert [counts.of("orders"), counts.of("orders"), counts.of("others")] == [None, 4, 1]
 
 
 def test_an_error_is_told_and_the_next_call_asks_again() -> None:
