@@ -17,6 +17,7 @@ from kafka_groups.testing.fault_proxy import Fault, FaultAction, FaultProxy
 from kafka_groups.testing.kafka_process import KafkaProcess
 from tests.support.cluster_client import ClusterClient
 from tests.support.kafka.kafka_trio import TrioNode, kafka_trio
+from tests.support.leaping_clock import LeapingClock
 from tests.support.members.raw_member import accept
 from tests.support.targets import (
     CONTAINER,
@@ -99,15 +100,16 @@ def logs_of_a_failure(caplog: pytest.LogCaptureFixture) -> None:
 async def target(request: pytest.FixtureRequest, shared_kafkas: SharedKafkas) -> AsyncIterator[Target]:
     """The cluster that the test runs on."""
     spec: TargetSpec = request.param
+    clock = LeapingClock() if spec.has_own_clock else None
     async with AsyncExitStack() as until_the_test_ends:
         if spec.kind == EMBEDDED_MEMORY:
             network = MemoryNetwork()
-            cluster = EmbeddedCluster(network=network, settings=_settings(spec))
+            cluster = EmbeddedCluster(network=network, settings=_settings(spec), clock=clock)
             await until_the_test_ends.enter_async_context(cluster)
-            made = _target(spec, cluster.bootstrap_servers, network, _cut_by_the_broker(cluster))
+            made = _target(spec, cluster.bootstrap_servers, network, _cut_by_the_broker(cluster), clock)
         elif spec.kind == EMBEDDED_TCP:
-            address = until_the_test_ends.enter_context(_embedded_over_tcp(spec))
-            made = _target(spec, address, TcpNetwork(), _cut_by_a_proxy(address))
+            address = until_the_test_ends.enter_context(_embedded_over_tcp(spec, clock))
+            made = _target(spec, address, TcpNetwork(), _cut_by_a_proxy(address), clock)
         else:
             address = shared_kafkas.address(spec)
             made = _target(spec, address, TcpNetwork(), _cut_by_a_proxy(address))
@@ -120,15 +122,21 @@ def _settings(spec: TargetSpec) -> dict[str, object]:
     return {**EMBEDDED_PROPERTIES, **dict(spec.properties)}
 
 
-def _target(spec: TargetSpec, address: str, network: Network, cutting: Callable[[int], CutFetches]) -> Target:
+def _target(
+    spec: TargetSpec,
+    address: str,
+    network: Network,
+    cutting: Callable[[int], CutFetches],
+    clock: LeapingClock | None = None,
+) -> Target:
     host, _, port = address.rpartition(":")
-    return Target(spec.kind, host, int(port), network, cutting, ClusterClient(network, host, int(port)))
+    return Target(spec.kind, host, int(port), network, cutting, ClusterClient(network, host, int(port)), clock)
 
 
 @contextmanager
-def _embedded_over_tcp(spec: TargetSpec) -> Iterator[str]:
+def _embedded_over_tcp(spec: TargetSpec, clock: LeapingClock | None) -> Iterator[str]:
     """The address of an embedded cluster on a thread of its own, which fails the test if something fails in it."""
-    with EmbeddedCluster(settings=_settings(spec)) as cluster:
+    with EmbeddedCluster(settings=_settings(spec), clock=clock) as cluster:
         yield cluster.bootstrap_servers
         assert cluster.unexpected_errors == ()
 

@@ -124,19 +124,16 @@ async def test_plain_text_at_an_http_server_that_waits_for_the_rest_of_the_line(
 
 @pytest.mark.parametrize("client", ["consumer", "member", "admin"])
 async def test_a_listener_that_accepts_and_stays_silent_is_told_in_time(client: str) -> None:
-    """Without waiting for socket.connection.setup.timeout.ms, which is longer."""
-    config: Any = {"default_api_timeout_ms": 1_000}
+    """Without waiting for socket.connection.setup.timeout.ms, which is longer than the test has patience."""
+    config: Any = {"default_api_timeout_ms": 1_000, "socket_connection_setup_timeout_ms": 600_000}
     async with server(silent) as address:
-        started_s = asyncio.get_running_loop().time()
         with pytest.raises(BootstrapError) as raised:
             await asyncio.wait_for(SILENCE[client](bootstrap_servers=address, **config), 30)
-        took_s = asyncio.get_running_loop().time() - started_s
     assert str(raised.value) == (
         f"No broker has answered for 1000 ms. {address} accepted the connection but did not answer. Unless it is"
         " overloaded, it is probably a TLS listener or not a Kafka broker: check security.protocol and"
         " bootstrap.servers."
     )
-    assert took_s < 5
 
 
 async def test_a_listener_that_never_answers_the_tls_handshake_is_told_in_time(ca_location: str) -> None:

@@ -4,6 +4,7 @@ A test asks for the fixture `target` and says by a decorator where it runs. What
 protocol, spoken by our codec; nothing of it knows which cluster is behind it.
 """
 
+import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -18,7 +19,9 @@ from kafka_groups.share.aio import AsyncKafkaShareConsumer
 from kafka_groups.share.parts import Environment
 from kafka_groups.testing.kafka_process import SINGLE_NODE_PROPERTIES
 from tests.support.cluster_client import ClusterClient, Topic
+from tests.support.conditions import until
 from tests.support.kafka.real_kafka import unique
+from tests.support.leaping_clock import LeapingClock
 from tests.support.members.raw_member import RawMember
 from tests.support.requests.raw_client import RawClient
 
@@ -51,10 +54,17 @@ Configs = Mapping[str, str]
 
 @frozen
 class TargetSpec:
-    """Which cluster a test wants: a kind, and broker settings when those of the shared cluster will not do."""
+    """Which cluster a test wants: a kind, and broker settings when those of the shared cluster will not do.
+
+    Attributes:
+        kind: Which one.
+        properties: Broker settings.
+        has_own_clock: Whether an embedded broker has a clock that `Target.pass_time` moves.
+    """
 
     kind: str
     properties: tuple[tuple[str, str], ...] = ()
+    has_own_clock: bool = False
 
 
 @frozen(eq=False)
@@ -76,6 +86,7 @@ class Target:
     network: Network
     cutting: Callable[[int], "CutFetches"]
     cluster: ClusterClient
+    _clock: LeapingClock | None = None
     _clients: list[RawClient] = field(factory=list)
 
     @property
@@ -118,6 +129,19 @@ class Target:
         await member.join_and_wait(partitions)
         return member
 
+    async def pass_time(self, for_ms: int) -> None:
+        """Let the broker's time pass. Where its clock can be moved, that takes no time."""
+        if self._clock is not None:
+            self._clock.leap(for_ms)
+            return
+        loop = asyncio.get_running_loop()
+        end = loop.time() + for_ms / 1000
+
+        async def now() -> float:
+            return loop.time()
+
+        await until(now, lambda it: it >= end, 2 * for_ms / 1000)
+
     async def new_group(self, configs: Configs = MappingProxyType({})) -> str:
         """The id of a group that does not exist yet, with the usual configs and these."""
         group_id = unique("group")
@@ -153,7 +177,9 @@ class CutFetches:
 # ----------------------------------------------------------------------------------------- where tests run
 
 
-def _on(*kinds: str, properties: Mapping[str, str] = MappingProxyType({})) -> pytest.MarkDecorator:
+def _on(
+    *kinds: str, properties: Mapping[str, str] = MappingProxyType({}), has_own_clock: bool = False
+) -> pytest.MarkDecorator:
     marks = {REAL_KAFKA: [pytest.mark.real_kafka], CONTAINER: [pytest.mark.container]}
     given = tuple(sorted(properties.items()))
     slow = {EMBEDDED_TCP} if EMBEDDED_MEMORY in kinds else set()  # the same broker by another network
@@ -161,7 +187,7 @@ def _on(*kinds: str, properties: Mapping[str, str] = MappingProxyType({})) -> py
         slow.add(REAL_KAFKA)  # a process of its own takes seconds to start
     parameters = [
         pytest.param(
-            TargetSpec(kind, given),
+            TargetSpec(kind, given, has_own_clock and kind in (EMBEDDED_MEMORY, EMBEDDED_TCP)),
             marks=[*marks.get(kind, ()), *([pytest.mark.slow] if kind in slow else [])],
             id=kind,
         )
@@ -191,6 +217,11 @@ def on_kafka_with(properties: Mapping[str, str]) -> pytest.MarkDecorator:
 def everywhere_with(properties: Mapping[str, str]) -> pytest.MarkDecorator:
     """Everywhere, on brokers with settings of their own; on a real Kafka in the slow tests."""
     return _on(EMBEDDED_MEMORY, EMBEDDED_TCP, REAL_KAFKA, properties=properties)
+
+
+def everywhere_in_own_time_with(properties: Mapping[str, str]) -> pytest.MarkDecorator:
+    """As `everywhere_with`, on embedded brokers whose time a test moves by `Target.pass_time`."""
+    return _on(EMBEDDED_MEMORY, EMBEDDED_TCP, REAL_KAFKA, properties=properties, has_own_clock=True)
 
 
 def over_tcp_with(properties: Mapping[str, str]) -> pytest.MarkDecorator:
