@@ -19,7 +19,7 @@ from tests.support.conditions import wait_until
 from tests.support.kafka.lost_markers import lost_markers
 from tests.support.members.counted_application import STORE, CountedApplication
 
-__all__ = ["BROKERS", "broker", "sums", "unless_kafka_loses_markers", "wrong_results"]
+__all__ = ["BROKERS", "broker", "stored", "sums", "unless_kafka_loses_markers", "wrong_results"]
 
 pytestmark = pytest.mark.slow
 
@@ -45,7 +45,7 @@ def test_committed_results_equal_a_computation(broker: Broker, tmp_path: Path, s
                 lambda: sums(app) >= app.totals().total(), 2 * PATIENCE_S, lambda: (last.state, wrong_results(app))
             )
             assert wrong_results(app) == {}
-            wait_until(lambda: _stored(last) == app.totals(), 2 * PATIENCE_S, lambda: (last.state, _stored(last)))
+            wait_until(lambda: stored(last) == app.totals(), 2 * PATIENCE_S, lambda: (last.state, stored(last)))
         assert app.logged() == app.totals()
 
 
@@ -82,7 +82,7 @@ def _lost_markers(app: CountedApplication, error: AssertionError) -> list[TopicP
     return []
 
 
-def _stored(last: KafkaStreams) -> dict[str, int]:
+def stored(last: KafkaStreams) -> dict[str, int]:
     """The counts in the stores of an instance, as far as it has the tasks yet."""
     try:
         return dict(last.store(STORE).all())

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from kafka_groups.streams import KafkaStreams, StreamsError
 from tests.integration.test_exactly_once_applications import (
     BROKERS,
+    stored,
     sums,
     unless_kafka_loses_markers,
     wrong_results,
@@ -30,7 +30,7 @@ from tests.integration.test_killed_streams_applications import (
 )
 from tests.support.conditions import wait_until
 from tests.support.kafka.mixed_application import PARTITIONS, Guarantee
-from tests.support.members.counted_application import STORE, CountedApplication, CountedInstance
+from tests.support.members.counted_application import CountedApplication, CountedInstance
 
 pytestmark = pytest.mark.slow
 
@@ -72,7 +72,7 @@ def test_files_outlast_blows(
                 wait_until(lambda: sums(app) >= app.totals().total(), 2 * PATIENCE_S, lambda: wrong_results(app))
                 assert wrong_results(app) == {}
             wait_until(lambda: Counter(app.logged()) >= app.totals(), 2 * PATIENCE_S, app.logged)
-            wait_until(lambda: _stored(last) == app.logged(), 2 * PATIENCE_S, lambda: (last.state, _stored(last)))
+            wait_until(lambda: stored(last) == app.logged(), 2 * PATIENCE_S, lambda: (last.state, stored(last)))
         if is_exact:
             assert app.logged() == app.totals()
     assert len(list(tmp_path.glob("*/app-*/tasks/*/*/lmdb/data.mdb"))) > PARTITIONS, "both instances have files"
@@ -84,11 +84,3 @@ def _run_beside(stack: ExitStack, instance: CountedInstance) -> None:
     process.start()
     stack.callback(process.join)
     stack.callback(process.terminate)
-
-
-def _stored(last: KafkaStreams) -> dict[str, int]:
-    """The counts in the stores of an instance, as far as it has the tasks yet."""
-    try:
-        return dict(last.store(STORE).all())
-    except StreamsError:
-        return {}

@@ -1,4 +1,4 @@
-"""An application that runs exactly once on three brokers, whose leaders go away, with a faulty network before them.
+"""An application on three brokers, whose leaders go away, with a faulty network before them, at both guarantees.
 
 The blows of `test_killed_streams_applications` strike it, where the broker that restarts is one of three: its
 partitions move to others, or nobody leads them until it is back. All the time a proxy cuts connections and delays
@@ -6,8 +6,9 @@ responses.
 """
 
 import random
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 
@@ -17,8 +18,15 @@ from confluent_kafka.admin import AdminClient
 
 from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.net.clock import SystemClock
+from kafka_groups.streams import KafkaStreams
 from kafka_groups.testing.fault_proxy import Fault, FaultAction, FaultProxy
-from tests.integration.test_exactly_once_applications import BROKERS, sums, unless_kafka_loses_markers, wrong_results
+from tests.integration.test_exactly_once_applications import (
+    BROKERS,
+    stored,
+    sums,
+    unless_kafka_loses_markers,
+    wrong_results,
+)
 from tests.integration.test_killed_streams_applications import PATIENCE_S, SHORT_SESSIONS, WORKERS, Broker, Struck
 from tests.support.conditions import wait_until
 from tests.support.kafka.kafka_trio import kafka_trio
@@ -90,20 +98,45 @@ def _is_replicated(servers: str) -> bool:
 @pytest.mark.parametrize("broker", BROKERS, indirect=True)
 def test_committed_results_equal_a_computation_behind_faults(broker: Broker, tmp_path: Path, seed: int) -> None:
     app = CountedApplication(broker.servers, tmp_path)
+    with (
+        unless_kafka_loses_markers(app, broker) if broker.is_real else nullcontext(),
+        _struck(app, broker, seed) as last,
+    ):
+        wait_until(lambda: sums(app) >= app.totals().total(), 3 * PATIENCE_S, lambda: (last.state, _told(app)))
+        assert wrong_results(app) == {}
+    assert app.logged() == app.totals()
+
+
+@pytest.mark.timeout(500)
+@pytest.mark.parametrize("broker", BROKERS, indirect=True)
+def test_at_least_once_nothing_is_lost_behind_faults(broker: Broker, tmp_path: Path, seed: int) -> None:
+    app = CountedApplication(broker.servers, tmp_path, "at_least_once")
+    with _struck(app, broker, seed) as last:
+        wait_until(lambda: Counter(app.logged()) >= app.totals(), 3 * PATIENCE_S, lambda: (last.state, _told(app)))
+        wait_until(lambda: stored(last) == app.logged(), 2 * PATIENCE_S, lambda: (last.state, stored(last)))
+        # A blow may leave a count in the changelog alone. Then a higher one follows in both.
+        wait_until(lambda: _last_results(app) == app.logged(), PATIENCE_S, lambda: (_last_results(app), app.logged()))
+    assert app.committed() == len(app.lines)
+
+
+@contextmanager
+def _struck(app: CountedApplication, broker: Broker, seed: int) -> Iterator[KafkaStreams]:
+    """Strike an application behind a network with faults. Yields its last instance, which nothing strikes."""
     app.write(40)
     with FaultProxy(broker.servers) as proxy:
         behind = partial(attrs.evolve, servers=proxy.bootstrap_servers)
         struck = Struck(app, broker, behind(app.instance(WORKERS)).run)
-        with unless_kafka_loses_markers(app, broker) if broker.is_real else nullcontext():
-            for fault in FAULTS:
-                proxy.inject(fault)
-            cut, restart = lambda _: proxy.cut_all(), Struck.restart_broker
-            struck.strike_all(random.Random(seed), [cut, cut, restart])
-            with behind(app.instance()).made() as last:
-                wait_until(lambda: sums(app) >= app.totals().total(), 3 * PATIENCE_S, lambda: (last.state, _told(app)))
-                assert wrong_results(app) == {}
-            assert app.logged() == app.totals()
+        for fault in FAULTS:
+            proxy.inject(fault)
+        cut, restart = lambda _: proxy.cut_all(), Struck.restart_broker
+        struck.strike_all(random.Random(seed), [cut, cut, restart])
+        with behind(app.instance()).made() as last:
+            yield last
         assert set(proxy.injected) == set(FAULTS)
+
+
+def _last_results(app: CountedApplication) -> Mapping[str, int]:
+    return {word: results[-1] for word, results in app.committed_results().items()}
 
 
 def _told(app: CountedApplication) -> Mapping[str, object]:
