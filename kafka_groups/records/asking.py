@@ -5,16 +5,17 @@ from collections.abc import Mapping, Sequence
 from kafka_groups.client.calls.partition_offsets import by_topic
 from kafka_groups.client.calls.questions import LEADERS, Answer, Question, told
 from kafka_groups.protocol.apis import ApiKey
+from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.delete_records import (
     DeleteRecordsPartition,
     DeleteRecordsRequest,
     DeleteRecordsResponse,
     DeleteRecordsTopic,
 )
-from kafka_groups.protocol.messages.metadata import MetadataRequest, MetadataResponse
+from kafka_groups.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from kafka_groups.types import TopicPartition
 
-__all__ = ["counting_partitions", "deleting"]
+__all__ = ["counting_partitions", "deleting", "describing"]
 
 _TIMEOUT_MS = 10_000
 
@@ -57,3 +58,14 @@ def counting_partitions() -> Question[str, Mapping[str, int]]:
         return {key: told(response.error_code, None, counts) for key in keys}
 
     return Question("list the topics", ApiKey.METADATA, ("",), lambda _keys, _version: request, read)
+
+
+def describing(topic: str) -> Question[str, None]:
+    """Ask any broker whether a topic may be described. Lists of all topics leave out those that may not."""
+    request = MetadataRequest(topics=(MetadataRequestTopic(name=topic),), allow_auto_topic_creation=False)
+
+    def read(keys: Sequence[str], response: MetadataResponse) -> Mapping[str, Answer[None]]:
+        codes = {each.name: each.error_code for each in response.topics}
+        return {key: told(codes.get(key, ErrorCode.NONE), None, None) for key in keys}
+
+    return Question("describe a topic", ApiKey.METADATA, (topic,), lambda _keys, _version: request, read)

@@ -12,19 +12,22 @@ from typing_extensions import override
 from kafka_groups.client.assembly import Environment
 from kafka_groups.client.calls.partition_offsets import EARLIEST, LATEST, offsets_at
 from kafka_groups.client.calls.questions import Asking
+from kafka_groups.client.calls.results import Results
 from kafka_groups.client.membership.group_metadata import GroupMetadata
 from kafka_groups.client.requests import Lane
 from kafka_groups.config.clients.connection import ClientConfig
 from kafka_groups.config.records.record_producer import ProducerConfig
 from kafka_groups.config.records.record_reader import ReaderConfig
-from kafka_groups.errors import IllegalStateError, UnknownTopicOrPartitionError
+from kafka_groups.errors import IllegalStateError, TopicAuthorizationFailedError, UnknownTopicOrPartitionError
 from kafka_groups.records.asking import counting_partitions, deleting
 from kafka_groups.records.client import RecordsClient
 from kafka_groups.records.fetching.fetch import FetchOptions
 from kafka_groups.records.fetching.limits import ReadingLimits
+from kafka_groups.records.fetching.validating import not_readable
 from kafka_groups.records.interface import NO_EPOCHS, NOTHING, DataPlane, PolledRecords, UnwrittenRecord
 from kafka_groups.records.metrics import RecordsMetric, producer_metrics, reader_metrics
 from kafka_groups.records.partition_counts import AskPartitionCounts, BlockingPartitionCounts, KnownPartitionCounts
+from kafka_groups.records.producing.refusal_texts import not_writable
 from kafka_groups.records.reader import RecordReader
 from kafka_groups.records.transactional_writer import TransactionalEngineWriter, TransactionSettings
 from kafka_groups.records.writer import EngineWriter, writer_settings
@@ -35,6 +38,7 @@ __all__ = ["EnginePlane", "EnginePlaneConfig"]
 _ASKING_MS = 1_000
 """The time for each question, in which a worker does nothing else. It repeats what fails."""
 _COUNTING_MS = 5_000
+_SOMEBODY = "The client's user"
 
 
 @frozen(kw_only=True)
@@ -87,8 +91,10 @@ class EnginePlane(DataPlane):
         self._client = client = RecordsClient(
             config.connection, environment, metadata_max_age_ms=config.metadata_max_age_ms
         )
-        self._sources = RecordReader(client, _fetch_options(config.sources, Lane.DATA), "sources")
-        self._restorer = RecordReader(client, _fetch_options(config.restorer, Lane.RESTORATION), "restore")
+        self._principal = config.principal or _SOMEBODY
+        self._sources = RecordReader(client, _fetch_options(config.sources, Lane.DATA, self._principal), "sources")
+        restoring = _fetch_options(config.restorer, Lane.RESTORATION, self._principal)
+        self._restorer = RecordReader(client, restoring, "restore")
         rng = environment.rng or random.Random()
         is_transactional = config.transactional_id is not None
         settings = writer_settings(config.producer, principal=config.principal, is_transactional=is_transactional)
@@ -270,7 +276,10 @@ class EnginePlane(DataPlane):
 
     @override
     def partitions(self, topic: str) -> int | None:
-        return self._counts.of(topic)
+        count = self._counts.of(topic)
+        if count is None and self._asker is not None and self._asker.is_denied(topic):
+            raise not_writable(topic, self._principal)
+        return count
 
     @override
     async def partition_counts(self) -> Mapping[str, int]:
@@ -295,15 +304,22 @@ class EnginePlane(DataPlane):
         begins, ends = await asyncio.gather(
             offsets_at(ask, asked, EARLIEST), offsets_at(ask, asked, LATEST, committed=committed)
         )
-        return {each: (begins.checked()[each], ends.checked()[each]) for each in asked}
+        return {each: (self._readable(begins)[each], self._readable(ends)[each]) for each in asked}
 
     @override
     async def offsets_for_times(self, times: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
         found: dict[TopicPartition, int] = {}
         for time_ms in sorted(set(times.values())):
             places = [place for place, each in times.items() if each == time_ms]
-            found.update((await offsets_at(self._ask(), places, time_ms)).checked().values)
+            found.update(self._readable(await offsets_at(self._ask(), places, time_ms)))
         return {place: offset for place, offset in found.items() if offset >= 0}
+
+    def _readable(self, found: Results[TopicPartition, int]) -> Mapping[TopicPartition, int]:
+        """Return the offsets, or raise the error of one, which says what to grant if a right is missing."""
+        for place, error in found.errors.items():
+            if isinstance(error, TopicAuthorizationFailedError):
+                raise not_readable(place, self._principal) from error
+        return found.checked().values
 
     @override
     async def delete_records(self, before: Mapping[TopicPartition, int]) -> None:
@@ -336,7 +352,7 @@ class EnginePlane(DataPlane):
                     self._asker.close()
 
 
-def _fetch_options(config: ReaderConfig, lane: Lane) -> FetchOptions:
+def _fetch_options(config: ReaderConfig, lane: Lane, principal: str) -> FetchOptions:
     return FetchOptions(
         limits=ReadingLimits(
             min_bytes=config.fetch_min_bytes,
@@ -350,4 +366,5 @@ def _fetch_options(config: ReaderConfig, lane: Lane) -> FetchOptions:
         check_crcs=config.check_crcs,
         request_timeout_ms=config.request_timeout_ms,
         lane=lane,
+        principal=principal,
     )

@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterable, Mapping
 from kafka_groups.client.assembly import Environment
 from kafka_groups.client.calls.blocking_questions import BlockingQuestions
 from kafka_groups.config.clients.connection import ClientConfig
-from kafka_groups.records.asking import counting_partitions
+from kafka_groups.errors import TopicAuthorizationFailedError
+from kafka_groups.records.asking import counting_partitions, describing
 
 __all__ = ["AskPartitionCounts", "BlockingPartitionCounts", "KnownPartitionCounts"]
 
@@ -37,6 +38,11 @@ class BlockingPartitionCounts:
             KafkaGroupsError: No broker answered in time, or it refused.
         """
         return self._questions.ask(counting_partitions(), _TIMEOUT_MS).checked()[""]
+
+    def is_denied(self, topic: str) -> bool:
+        """Return whether a topic that was not named may not be described. Blocks for some seconds at most."""
+        error = self._questions.ask(describing(topic), _TIMEOUT_MS).errors.get(topic)
+        return isinstance(error, TopicAuthorizationFailedError)
 
     def close(self) -> None:
         """Drop the connections, if there are any."""

@@ -27,7 +27,7 @@ from kafka_groups.records.fetching.limits import PartitionSize, ReadingLimits
 from kafka_groups.records.fetching.partition import OUTAGE_MS, Ending, ReadPartition
 from kafka_groups.records.fetching.positions import FetchPosition
 from kafka_groups.records.fetching.reader_sensors import ReaderSensors
-from kafka_groups.records.fetching.validating import FetchOutcome, outcome_of
+from kafka_groups.records.fetching.validating import FetchOutcome, failure_of, outcome_of
 from kafka_groups.records.interface import NO_EPOCHS, LogChange, PolledBatch, PolledRecords
 from kafka_groups.types import TopicIdPartition, TopicPartition
 
@@ -53,6 +53,7 @@ class FetchOptions:
         check_crcs: Whether to verify checksums.
         request_timeout_ms: How long to wait for a response.
         lane: The connection to each broker.
+        principal: Who reads, for messages about missing rights.
     """
 
     limits: ReadingLimits = field(factory=ReadingLimits)
@@ -61,6 +62,7 @@ class FetchOptions:
     check_crcs: bool = True
     request_timeout_ms: int = 30_000
     lane: Lane = Lane.DATA
+    principal: str = "The client's user"
 
 
 @frozen(eq=False)
@@ -442,12 +444,15 @@ class FetchManager:
         elif outcome is FetchOutcome.OUT_OF_RANGE:
             self._out_of_range(asked, now_ms)
         elif outcome is FetchOutcome.FAIL:
-            self._end(state, Ending(_failure(state, data.error_code)))
+            self._end(state, Ending(self._failure(state, data.error_code)))
         elif outcome is not FetchOutcome.FIND_LEADER or not self._has_hint(asked, data, endpoints):
             if outcome is not FetchOutcome.ASK_AGAIN:
                 state.seeks_leader = True
                 self._refresh()
-            self._later(state, _failure(state, data.error_code), now_ms)
+            self._later(state, self._failure(state, data.error_code), now_ms)
+
+    def _failure(self, state: ReadPartition, code: ErrorCode) -> KafkaGroupsError:
+        return failure_of(code, state.partition, state.position.offset, self._options.principal)
 
     def _take_in(self, asked: _AskedPartition, data: PartitionData, source: _FetchSource, now_ms: int) -> None:
         state = asked.state
@@ -549,7 +554,3 @@ def _topics(partitions: Mapping[TopicPartition, _AskedPartition], version: int) 
             yield FetchTopic(topic_id=asked[0].position.topic_id, partitions=found)
         else:
             yield FetchTopic(topic=topic, partitions=found)
-
-
-def _failure(state: ReadPartition, code: ErrorCode) -> KafkaGroupsError:
-    return error_for(code, f"{state.partition} cannot be read from offset {state.position.offset} on: {code.name}")

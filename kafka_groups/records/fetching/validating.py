@@ -4,11 +4,12 @@ import enum
 from collections.abc import Mapping
 from typing import Final
 
-from kafka_groups.errors import error_for
+from kafka_groups.errors import KafkaGroupsError, TopicAuthorizationFailedError, error_for
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.fetch import PartitionData
+from kafka_groups.types import TopicPartition
 
-__all__ = ["FetchOutcome", "outcome_of"]
+__all__ = ["FetchOutcome", "failure_of", "not_readable", "outcome_of"]
 
 
 class FetchOutcome(enum.Enum):
@@ -53,3 +54,23 @@ def outcome_of(data: PartitionData) -> FetchOutcome:
     if code in _OUTCOMES:
         return _OUTCOMES[code]
     return FetchOutcome.FIND_TOPIC if error_for(code, code.name).retriable else FetchOutcome.FAIL
+
+
+def failure_of(code: ErrorCode, partition: TopicPartition, offset: int, principal: str) -> KafkaGroupsError:
+    """Return the error for a partition that cannot be read.
+
+    Args:
+        code: The broker's error.
+        partition: The partition.
+        offset: The offset of the next record.
+        principal: Who reads, for errors of permissions.
+    """
+    if code is ErrorCode.TOPIC_AUTHORIZATION_FAILED:
+        return not_readable(partition, principal)
+    return error_for(code, f"{partition} cannot be read from offset {offset} on: {code.name}")
+
+
+def not_readable(partition: TopicPartition, principal: str) -> TopicAuthorizationFailedError:
+    """Return the error for a partition that somebody may not read, which says what to grant."""
+    text = f"{principal} may not read {partition}. Grant the operation Read on the topic."
+    return TopicAuthorizationFailedError(text)

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TypeVar
 
-from kafka_groups.errors import KafkaGroupsError, MessageTooLargeError, error_for
+from kafka_groups.errors import KafkaGroupsError, MessageTooLargeError, TopicAuthorizationFailedError, error_for
 from kafka_groups.errors.texts import sentences
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.produce import PartitionProduceResponse
 from kafka_groups.types import TopicPartition
 
-__all__ = ["refusal_of", "text_of_answer", "too_large", "with_remedy"]
+__all__ = ["not_writable", "refusal_of", "text_of_answer", "too_large", "with_remedy"]
 
 E = TypeVar("E", bound=KafkaGroupsError)
 
@@ -38,6 +38,12 @@ def refusal_of(told: PartitionProduceResponse, name: TopicPartition, principal: 
     if permission is not None:
         return with_remedy(error_for(told.error_code, f"{principal} may not write to {name}. Grant {permission}."))
     return error_for(told.error_code, sentences(f"{name}: {text_of_answer(told)}"))
+
+
+def not_writable(topic: str, principal: str) -> TopicAuthorizationFailedError:
+    """Return the error for a topic that somebody may not even describe, which says what to grant."""
+    permission = _PERMISSIONS[ErrorCode.TOPIC_AUTHORIZATION_FAILED]
+    return with_remedy(TopicAuthorizationFailedError(f"{principal} may not write to {topic}. Grant {permission}."))
 
 
 def with_remedy(error: E) -> E:

@@ -5,7 +5,7 @@ from typing import cast
 
 from attrs import frozen
 
-from kafka_groups.errors import KafkaGroupsError, UnknownTopicOrPartitionError
+from kafka_groups.errors import KafkaGroupsError, TopicAuthorizationFailedError, UnknownTopicOrPartitionError
 from kafka_groups.net.clock import Clock
 from kafka_groups.records.interface import DataPlane, UnwrittenRecord
 from kafka_groups.streams.processors.surroundings import LaterRefusal, decided
@@ -55,6 +55,7 @@ class WorkerOutput:
         self._write = plane.write
         self._clock = clock
         self._missing: dict[str, int] = {}
+        self._denied: dict[str, KafkaGroupsError] = {}
         self._counts: dict[str, int] = {}
         self._remembered: dict[tuple[str, bytes | None, bytes | None, int, int], KafkaGroupsError] = {}
 
@@ -63,6 +64,7 @@ class WorkerOutput:
 
         Raises:
             UnknownTopicOrPartitionError: There is no such topic.
+            TopicAuthorizationFailedError: The user may not write to it.
             KafkaGroupsError: The brokers refused, or did not answer for `task.timeout.ms`.
         """
         count = self._counts.get(topic)
@@ -74,20 +76,25 @@ class WorkerOutput:
             count = self._asked(topic)
         if count is None:
             self._missing.setdefault(topic, self._clock.now_ms() + _MISSING_MS)
-            raise UnknownTopicOrPartitionError(f"Topic {topic!r} does not exist, but a sink writes to it")
+            text = f"Topic {topic!r} does not exist, but a sink writes to it"
+            raise self._denied.get(topic) or UnknownTopicOrPartitionError(text)
         self._counts[topic] = count
         return count
 
     def _asked(self, topic: str) -> int | None:
         """Ask until brokers answer: the record that is being processed cannot be put back."""
+        self._denied.pop(topic, None)
+        self._missing.pop(topic, None)
         while True:
             try:
                 count = self._plane.partitions(topic)
+            except TopicAuthorizationFailedError as error:
+                self._denied[topic] = error
+                return None
             except KafkaGroupsError as error:
                 self._questions.note(f"The number of partitions of {topic} is unknown", error)
             else:
                 self._questions.end()
-                self._missing.pop(topic, None)
                 return count
 
     def send(  # noqa: PLR0913, PLR0917 - the parts of a record

@@ -54,7 +54,8 @@ def assembled_worker(
         task_offsets=positions,
     )
     plane = _plane(application, process_id, number)
-    worker = StreamsWorker(settings, plane, BlockingMembership(member), SystemClock(), _engines(application, number))
+    membership = BlockingMembership(member, application.rights)
+    worker = StreamsWorker(settings, plane, membership, SystemClock(), _engines(application, number))
     made.append(worker)
     thread_id = f"{config.client_id}-StreamThread-{number}"
     return RunningWorker(

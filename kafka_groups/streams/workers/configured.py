@@ -18,6 +18,7 @@ from kafka_groups.records.engine_plane import EnginePlaneConfig
 from kafka_groups.records.fetching.fetch import FetchOptions
 from kafka_groups.streams.engines.application_folder import check_installed, fingerprint_of
 from kafka_groups.streams.processors.extractors import fail_on_invalid
+from kafka_groups.streams.runtime.missing_rights import MissingRights
 from kafka_groups.streams.runtime.restore_listeners import RestoreListeners
 from kafka_groups.streams.runtime.settings import WorkerSettings
 from kafka_groups.streams.tasks.stream_task import TaskSettings
@@ -29,6 +30,7 @@ from kafka_groups.streams.workers.data_plane import (
     DATA_PLANE,
     check_transaction_timeout,
     engine_plane_config,
+    principal_of,
     takes_engine,
 )
 from kafka_groups.streams.workers.restoring import DEFAULT_RESTORE_PLANE, RESTORE_PLANE, restore_options
@@ -101,6 +103,12 @@ class ConfiguredApplication:
         """Return the transactional id of a worker."""
         process = self.static_process_id or process_id or self.random_process_id
         return f"{self.config.application_id}-{process}-{number}"
+
+    @property
+    def rights(self) -> MissingRights:
+        """The explanation of missing rights of its members."""
+        principal, application_id = principal_of(self.config), self.config.application_id
+        return MissingRights(application_id) if principal is None else MissingRights(application_id, principal)
 
     @property
     def persistent_stores(self) -> list[str]:

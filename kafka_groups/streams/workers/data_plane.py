@@ -14,6 +14,7 @@ __all__ = [
     "ENGINE",
     "check_transaction_timeout",
     "engine_plane_config",
+    "principal_of",
     "takes_engine",
 ]
 
@@ -52,8 +53,13 @@ def engine_plane_config(config: StreamsConfig) -> EnginePlaneConfig:
         sources=sources_of(config),
         restorer=restorer_of(config),
         producer=producer_of(config),
-        principal=f"User:{config.sasl_username}" if config.sasl_username else None,
+        principal=principal_of(config),
     )
+
+
+def principal_of(config: StreamsConfig) -> str | None:
+    """Return the user that brokers know, or None if only they know it, as with certificates and tokens."""
+    return f"User:{config.sasl_username}" if config.sasl_username else None
 
 
 def check_transaction_timeout(plane: EnginePlaneConfig, commit_interval_ms: int) -> None:

@@ -63,8 +63,8 @@ def sources_are_read_uncommitted(patch: Patch) -> None:
 def _read_uncommitted(patch: Patch, reader: Lane) -> None:
     made = engine_plane._fetch_options
 
-    def make(config: Any, lane: Lane) -> FetchOptions:
-        options = made(config, lane)
+    def make(config: Any, lane: Lane, principal: str) -> FetchOptions:
+        options = made(config, lane, principal)
         return evolve(options, isolation_level=0) if lane is reader else options
 
     patch.setattr(engine_plane, "_fetch_options", make)

@@ -21,12 +21,18 @@ from kafka_groups.errors import (
     IllegalStateError,
     LeaderNotAvailableError,
     OperationTimeoutError,
+    TopicAuthorizationFailedError,
     TransactionFailedError,
     UnknownTopicOrPartitionError,
 )
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.init_producer_id import InitProducerIdResponse
+from kafka_groups.protocol.messages.list_offsets import (
+    ListOffsetsPartitionResponse,
+    ListOffsetsResponse,
+    ListOffsetsTopicResponse,
+)
 from kafka_groups.protocol.messages.metadata import MetadataResponse
 from kafka_groups.records.engine_plane import EnginePlane, EnginePlaneConfig
 from kafka_groups.testing.simulation import Simulation, run_simulated
@@ -412,6 +418,23 @@ def test_questions_about_topics_and_offsets() -> None:
         assert plane.partitions("new") == 5
 
     simulated(scene)
+
+
+def test_offsets_that_may_not_be_read_name_principal_operation_and_topic() -> None:
+    async def run(simulation: Simulation) -> None:
+        async with RecordsWorld(simulation, partitions=2) as world:
+            plane = EnginePlane(evolve(config_of(world), principal="User:ann"), world.environment(), dict)
+            denied = ListOffsetsPartitionResponse(partition_index=0, error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+            refusal = ListOffsetsResponse(topics=(ListOffsetsTopicResponse(name=TOPIC, partitions=(denied,)),))
+            world.cluster.faults.on(ApiKey.LIST_OFFSETS, answer(refusal))
+            for asking in (plane.bounds([SOURCE]), plane.stable_bounds([SOURCE]), plane.offsets_for_times({SOURCE: 0})):
+                with pytest.raises(
+                    TopicAuthorizationFailedError, match=f"User:ann may not read {SOURCE}. Grant .* Read"
+                ):
+                    await asking
+            await plane.close()
+
+    run_simulated(run, seed=1)
 
 
 def test_whoever_polls_hears_of_a_fatal_error_and_a_wait_ends_at_once() -> None:

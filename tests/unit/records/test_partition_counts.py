@@ -2,9 +2,13 @@ from collections.abc import Mapping
 
 import pytest
 
+from kafka_groups.broker.faults import answer
 from kafka_groups.client.assembly import Environment
 from kafka_groups.config.clients.admin import admin_config
 from kafka_groups.errors import OperationTimeoutError
+from kafka_groups.protocol.apis import ApiKey
+from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.protocol.messages.metadata import MetadataResponse, MetadataResponseTopic
 from kafka_groups.records.partition_counts import BlockingPartitionCounts, KnownPartitionCounts
 from kafka_groups.testing import EmbeddedCluster
 
@@ -63,5 +67,17 @@ async def test_brokers_are_asked_while_the_event_loop_of_the_caller_stands_still
         try:
             assert KnownPartitionCounts(asking).of("orders") == 3
             assert KnownPartitionCounts(asking).of("absent") is None
+        finally:
+            asking.close()
+
+
+async def test_a_topic_that_may_not_be_described_is_told_apart_from_one_that_does_not_exist() -> None:
+    with EmbeddedCluster() as cluster:
+        asking = BlockingPartitionCounts(admin_config(bootstrap_servers=cluster.bootstrap_servers), Environment())
+        try:
+            assert not asking.is_denied("absent")
+            denied = MetadataResponseTopic(error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED, name="secret")
+            cluster.faults.on(ApiKey.METADATA, answer(MetadataResponse(topics=(denied,))))
+            assert asking.is_denied("secret")
         finally:
             asking.close()

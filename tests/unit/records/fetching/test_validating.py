@@ -2,7 +2,8 @@ import pytest
 
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.fetch import EpochEndOffset, PartitionData
-from kafka_groups.records.fetching.validating import FetchOutcome, outcome_of
+from kafka_groups.records.fetching.validating import FetchOutcome, failure_of, outcome_of
+from kafka_groups.types import TopicPartition
 
 EXPECTED = {
     ErrorCode.NONE: FetchOutcome.TAKE,
@@ -35,3 +36,10 @@ def test_a_diverging_epoch_is_no_error_code() -> None:
     diverging = EpochEndOffset(epoch=0, end_offset=10)
     data = PartitionData(partition_index=0, high_watermark=10, diverging_epoch=diverging)
     assert outcome_of(data) is FetchOutcome.DIVERGED
+
+
+def test_a_missing_right_names_principal_operation_and_resource() -> None:
+    error = failure_of(ErrorCode.TOPIC_AUTHORIZATION_FAILED, TopicPartition("a", 0), 3, "User:ann")
+    assert str(error) == "User:ann may not read a-0. Grant the operation Read on the topic."
+    other = failure_of(ErrorCode.UNKNOWN_TOPIC_ID, TopicPartition("a", 0), 3, "User:ann")
+    assert str(other) == "a-0 cannot be read from offset 3 on: UNKNOWN_TOPIC_ID"

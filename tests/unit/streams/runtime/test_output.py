@@ -44,6 +44,29 @@ async def test_an_error_of_the_brokers_is_not_taken_for_one_of_a_partitioner() -
     assert not asked
 
 
+async def test_a_topic_that_may_not_be_written_is_not_asked_for_again_with_each_record() -> None:
+    """With a handler that goes on, each record would wait for brokers otherwise."""
+    words, asked = [f"word{number}" for number in range(20)], []
+
+    def refused(topic: str) -> int:
+        asked.append(topic)
+        raise TopicAuthorizationFailedError("User:ann may not write to totals.")
+
+    errors: list[Exception] = []
+
+    def skip(_context: ErrorContext, _record: object, error: Exception) -> ErrorResponse:
+        errors.append(error)
+        return ErrorResponse.RESUME
+
+    process = Process(with_words(*words), topology=partitioned(), handlers=ErrorHandlers(production=skip))
+    process.plane.partitions = refused  # type: ignore[method-assign]
+    process.member.assign("0_0")
+    await process.worker.start()
+    await process.turn_until(lambda: process.has_committed(len(words)))
+    assert [str(error) for error in errors] == ["User:ann may not write to totals."] * len(words)
+    assert len(asked) < len(words) / 2
+
+
 async def test_a_worker_waits_while_brokers_do_not_say_how_many_partitions_a_topic_has(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
