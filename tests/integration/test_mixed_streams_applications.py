@@ -12,9 +12,11 @@ import pytest
 
 from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.testing.kafka_process import KafkaProcess
+from tests.support.conditions import wait_until
 from tests.support.kafka.java_word_count import SETTINGS
 from tests.support.kafka.mixed_application import AT_LEAST_ONCE, EXACTLY_ONCE, Guarantee, MixedApplication
 from tests.support.kafka.mixed_topologies import expected
+from tests.support.members.confluent_reader import PATIENCE_S
 
 pytestmark = [pytest.mark.real_kafka, pytest.mark.slow]
 
@@ -132,6 +134,31 @@ def test_each_side_continues_with_its_standbys_on_disk(
     assert app.changelog() == expected("words", app.lines)
     assert list(tmp_path.rglob("data.mdb"))
     assert "The store files of task" not in caplog.text  # as all of the warnings of wiped files begin
+
+
+@pytest.mark.long
+@pytest.mark.timeout(400)
+@pytest.mark.parametrize("guarantee", [AT_LEAST_ONCE, EXACTLY_ONCE])
+def test_each_side_continues_after_the_other_was_killed(make: Make, guarantee: Guarantee) -> None:
+    """What was committed with the records is all that the other side has: nothing is handed over at the end."""
+    app = make("words", guarantee)
+    app.write(40)
+    app.start_java()
+    app.wait_until_shared()
+    for start, kill in ((app.start_child, app.kill_java), (app.start_java, app.kill_child)):
+        with app.flow():
+            start()
+            app.wait_until_shared()
+            app.wait_for_commit()
+            kill()
+            app.wait_until_shared()
+            app.wait_for_commit()
+        # The highest times came first, so the one that is committed now was known to the side that is gone.
+        wait_until(lambda: app.committed() == len(app.lines), PATIENCE_S)
+        app.check_committed()
+    app.close_java()
+    app.wait_for_output()
+    assert app.changelog() == expected("words", app.lines)
 
 
 @pytest.mark.long

@@ -1,10 +1,12 @@
 """An application with instances in Java (Kafka Streams 4.3.1) and in Python: its topics, its instances, its results."""
 
+import multiprocessing
 import struct
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -83,6 +85,12 @@ def python_instance(  # noqa: PLR0917 - what a process is told
     )
 
 
+def _run(  # noqa: PLR0917 - what a process is told
+    kind: str, servers: str, application_id: str, source: str, sink: str, guarantee: Guarantee, state_dir: Path | None
+) -> None:
+    python_instance(kind, servers, application_id, source, sink, guarantee=guarantee, state_dir=state_dir).run()
+
+
 class MixedApplication:
     """An application of a kind (see `KINDS`), with at most one instance in each language at a time.
 
@@ -117,6 +125,7 @@ class MixedApplication:
         self._command: list[str] = []
         self._java: LineProgram | None = None
         self._python: KafkaStreams | None = None
+        self._child: BaseProcess | None = None
         create_topics({"bootstrap.servers": bootstrap_servers}, {self.source: PARTITIONS, self.sink: PARTITIONS})
 
     def ask_for_standbys(self, number: int) -> None:
@@ -165,11 +174,33 @@ class MixedApplication:
         assert python.close(PATIENCE_S)
         assert python.state is StreamsState.NOT_RUNNING
 
+    def start_child(self) -> None:
+        """Start an instance in Python that is a process of its own, instead of the one in this process."""
+        names = (self.kind, self.servers, self.application_id, self.source, self.sink)
+        run = partial(_run, *names, self.guarantee, self._state_dir)
+        self._child = multiprocessing.get_context("spawn").Process(target=run)
+        self._child.start()
+
+    def kill_java(self) -> None:
+        """Kill the instance in Java. It does not leave the group, and commits nothing any more."""
+        java, self._java = self._java, None
+        assert java is not None
+        java.kill()
+        java.__exit__(None, None, None)
+
+    def kill_child(self) -> None:
+        """Kill the process of the instance in Python."""
+        child, self._child = self._child, None
+        assert child is not None
+        child.kill()
+        child.join()
+
     def end(self) -> None:
         """End what still runs."""
+        if self._child is not None:
+            self.kill_child()
         if self._java is not None:
-            self._java.kill()
-            self._java.__exit__(None, None, None)
+            self.kill_java()
         if self._python is not None:
             self._python.close(PATIENCE_S)
 
@@ -188,7 +219,7 @@ class MixedApplication:
             if self._python.state is not StreamsState.RUNNING:
                 return False
         group = self._group()
-        instances = sum(each is not None for each in (self._java, self._python))
+        instances = sum(each is not None for each in (self._java, self._python, self._child))
         return (
             group.state == "Stable"
             and len(group.members) == instances
@@ -325,6 +356,11 @@ class MixedApplication:
         with self._consumer(self.application_id) as consumer:
             wait_until(lambda: self._ask_committed(consumer, found), 2 * PATIENCE_S)
         return found[0]
+
+    def wait_for_commit(self) -> None:
+        """Wait until more is committed than now."""
+        before = self.committed()
+        wait_until(lambda: self.committed() > before, 4 * PATIENCE_S)
 
     def _ask_committed(self, consumer: Consumer, found: list[int]) -> bool:
         try:
