@@ -453,6 +453,28 @@ async def test_version_6_has_topic_ids(target: Target) -> None:
     assert await group.offsets(topic, (0,)) == {0: 7}
 
 
+@everywhere
+@both_versions
+async def test_offsets_of_a_topic_that_is_deleted_are_not_those_of_the_next_one(target: Target, version: int) -> None:
+    topic, kept = await target.cluster.create_topic(1), await target.cluster.create_topic(1)
+    group = await new_offsets(target)
+    producer = await new_producer(target, version)
+    if version == OLD:
+        assert await producer.add_offsets(group.group_id) == "NONE"
+    for each in (topic, kept):
+        assert await producer.commit_offsets(group.group_id, each, {0: 7}) == {0: "NONE"}
+    await target.cluster.delete_topic(topic)
+    again = await target.cluster.create_topic(1, name=topic.name)
+    await until(
+        lambda: group.fetch(again, (0,), require_stable=True),
+        lambda it: it.topics[0].partitions[0].error_code is ErrorCode.NONE,  # the transaction has no offset of it
+    )
+    assert await producer.end(committed=True) == "NONE"
+    await producer.until_ended()
+    assert await group.offsets(again, (0,)) == {0: -1}
+    assert await group.offsets(kept, (0,)) == {0: 7}
+
+
 # ------------------------------------------------------------------------------------------- listing
 
 

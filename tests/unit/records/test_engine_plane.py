@@ -189,24 +189,33 @@ class DeletedSource:
         self.offsets = {SOURCE: OffsetAndMetadata(20)}
         self.is_group_away = False
 
-    async def begin(self, level: int, *, is_pending: bool) -> None:
-        """Process 20 records, and begin to commit them. The coordinator of the group answers, or it does not."""
+    async def begin(self, level: int, *, is_pending: bool, is_stored: bool = False) -> None:
+        """Process 20 records, and begin to commit them.
+
+        Args:
+            level: The level of transactions.
+            is_pending: Whether the coordinator of the group does not answer.
+            is_stored: Whether it has stored the offset already.
+        """
         world, plane = self.world, self.plane
         world.cluster.faults.on(ApiKey.TXN_OFFSET_COMMIT, DROP_CONNECTION, when=lambda _: self.is_group_away)
-        async with self._other_client() as client:
+        async with self.other_client() as client:
             await client.finalise("transaction.version", level)
         await world.produce([b"old %d" % number for number in range(20)])
         await plane.prepare()
         await plane.assign({SOURCE: 0})
         for value in await read_sources(plane, 20):
             plane.write("sink", b"k", value, 5, (), 0)
+        if is_stored:
+            plane.send_offsets(self.offsets, GROUP)
         await plane.flush(PATIENCE_MS)
+        await plane.wait(1_000)
         self.is_group_away = is_pending
         if is_pending:
             with pytest.raises(OperationTimeoutError):
                 await self.commit()
 
-    def _other_client(self) -> NegotiatedCluster:
+    def other_client(self) -> NegotiatedCluster:
         return NegotiatedCluster(self.world.cluster.bootstrap_servers, self.world.environment())
 
     def delete(self) -> None:
@@ -251,14 +260,14 @@ class DeletedSource:
         """Begin as tasks do, at what the group has. Nothing of the new source may be missing."""
         await self.plane.renew()
         await self.plane.unassign([SOURCE])
-        async with self._other_client() as client:
+        async with self.other_client() as client:
             assert await client.offsets("group") == {}
         await self.plane.prepare()
         await self.plane.assign({SOURCE: 0})
         assert await read_sources(self.plane, 30) == [b"new %d" % number for number in range(30)]
         self.offsets = {SOURCE: OffsetAndMetadata(30)}
         await self.commit()
-        async with self._other_client() as client:
+        async with self.other_client() as client:
             assert await client.offsets("group") == self.offsets
 
 
@@ -363,6 +372,30 @@ def test_a_block_of_40_s_closes_no_connection_and_loses_no_transaction(
 
     simulated(scene, transactional_id="id", transaction_timeout_ms=60_000)
     assert [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING] == []
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("is_noticed", [False, True])
+def test_an_offset_that_was_stored_before_its_source_was_deleted_does_not_count(level: int, is_noticed: bool) -> None:
+    async def scene(world: RecordsWorld, plane: EnginePlane) -> None:
+        source = DeletedSource(world, plane)
+        stored = world.requests(ApiKey.TXN_OFFSET_COMMIT)
+        await source.begin(level, is_pending=False, is_stored=True)
+        assert len(stored) == 1
+        silent = MetadataResponse(brokers=(), controller_id=-1, topics=())
+        rule = world.cluster.faults.on(ApiKey.METADATA, answer(silent), when=lambda _: not is_noticed)
+        source.delete()
+        source.create()
+        if is_noticed:
+            await source.notice()
+            await source.fail()
+        else:
+            await source.commit()
+        world.cluster.faults.remove(rule)
+        async with source.other_client() as client:
+            assert await client.offsets("group") == {}
+
+    simulated(scene, transactional_id="id")
 
 
 def test_a_wait_ends_when_there_is_room_and_not_before() -> None:
