@@ -200,7 +200,8 @@ class RecordHandling(Generic[R]):
 
     def _next_run(self, now_ms: int) -> InvokeHandler[R] | None:
         # The suspect that had the process to itself has ended and is acknowledged, so the other handlers may go on.
-        if self._is_quiet:
+        is_quiet = self._is_quiet
+        if is_quiet:
             self.gate.is_quiet(self)
         if not self.gate.may_start(self, now_ms):
             return None
@@ -208,11 +209,12 @@ class RecordHandling(Generic[R]):
         # not wait for full batches. If it asks itself, its grave suspect waits until the others are done, and not only
         # for its own runs.
         self._choice.is_draining = self.gate.is_asked(self, now_ms)
-        is_quiet = self._is_quiet and (not self._needs_process or self.gate.may_isolate(self, now_ms))
+        is_quiet = is_quiet and (not self._needs_process or self.gate.may_isolate(self, now_ms))
         # Two handlers with grave suspects would wait for each other until their 30 seconds are over. The one that does
         # not have the turn runs its other records until then, so that it is drained, too.
         self._choice.yields = self._choice.is_draining and self._needs_process and not self.gate.has_turn(self)
-        probes = any(run.is_probe for run in self.runs.under_way)
+        # Only an open breaker asks, and each start of a run would look at all others.
+        probes = self.breaker.is_open and any(run.is_probe for run in self.runs.under_way)
         run = self._choice.next_run(len(self.runs.under_way), now_ms, is_quiet=is_quiet, probes=probes)
         if run is not None:
             self.runs.under_way[run] = now_ms

@@ -48,7 +48,7 @@ class RunChoice(Generic[R]):
             running: The number of runs under way.
             now_ms: The time.
             is_quiet: Whether nothing runs, and nothing waits for a confirmation.
-            probes: Whether a probe is under way.
+            probes: Whether a probe is under way; it matters only while the breaker is open.
         """
         # While the breaker is open, one record runs at a time. A sub-batch of suspects that had begun waits again
         # afterwards: its rule is that nothing runs beside it, and probes do.
