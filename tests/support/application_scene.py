@@ -57,11 +57,11 @@ class ApplicationScene:
             NewRecord(value, b"k%d" % (at % keys), NOW_MS + at) for at, value in enumerate(values)
         ])  # fmt: skip
 
-    async def give_records(self, records: Sequence[NewRecord]) -> None:
-        """Write records to the source, as one batch."""
-        described = await self.target.cluster.describe_topic(self.topic("in"))
+    async def give_records(self, records: Sequence[NewRecord], name: str = "in") -> None:
+        """Write records to the source or another topic, as one batch."""
+        described = await self.target.cluster.describe_topic(self.topic(name))
         assert described.topic_id is not None
-        await self.target.cluster.produce(Topic(self.topic("in"), described.topic_id), records)
+        await self.target.cluster.produce(Topic(self.topic(name), described.topic_id), records)
 
     async def written(self) -> list[bytes | None]:
         return await self.reader.values(self.topic("out"))

@@ -12,11 +12,11 @@ from typing import Final
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.errors.texts import sentences, text_of
 from kafka_groups.net.clock import Clock
-from kafka_groups.records.interface import DataPlane, PolledRecords
+from kafka_groups.records.interface import DataPlane, LogChange, PolledRecords
 from kafka_groups.streams.engines.interface import EngineFactory, TaskEngine
 from kafka_groups.streams.engines.open_files import OpenFiles
 from kafka_groups.streams.engines.questions import token_of
-from kafka_groups.streams.errors import StateDiskError, StateFilesError, StreamsError
+from kafka_groups.streams.errors import CorruptedStateError, StateDiskError, StateFilesError, StreamsError
 from kafka_groups.streams.runtime.output import WorkerOutput
 from kafka_groups.streams.runtime.restore_listeners import RestoreEvents, SuspendReason
 from kafka_groups.streams.runtime.restore_progress import RestoreProgress
@@ -76,6 +76,7 @@ class GlobalStores:
         self._missing: dict[TopicPartition, int] = {}
         self._gained: dict[TopicPartition, int] = {}
         self._lost: set[TopicPartition] = set()
+        self._changes: dict[TopicPartition, LogChange] = {}
         self._starts, self._restarts, self._growth = (TaskTimeout(clock, settings.task_timeout_ms) for _ in range(3))
         self._openings, self._writes = (TaskTimeout(clock, _ENDLESS_MS) for _ in range(2))
         self.is_open = not self._groups
@@ -109,8 +110,8 @@ class GlobalStores:
 
     @property
     def is_damaged(self) -> bool:
-        """True if damage was found in their files: they have to begin without what there is."""
-        return self._engine is not None and self._engine.is_damaged
+        """True if they have to begin without what there is: their files are damaged, or a topic is another one now."""
+        return bool(self._changes) or (self._engine is not None and self._engine.is_damaged)
 
     @property
     def is_loaded(self) -> bool:
@@ -194,10 +195,10 @@ class GlobalStores:
             self._openings.note("Global stores cannot be emptied yet", error)
 
     async def start_over(self, error: StateFilesError) -> None:
-        """Begin without what there is, as it is damaged. The tasks that read it must have ended.
+        """Begin without what there is, after `is_damaged`. The tasks that read it must have ended.
 
         Args:
-            error: The damage.
+            error: The reason.
         """
         engine = self._engine
         if engine is None:
@@ -210,6 +211,7 @@ class GlobalStores:
             self._progress.stop(name)
         tasks, self._all, self._tasks = self._all, [], {}
         self._applied, self._unsaved, self._missing, self._gained, self._lost = {}, {}, {}, {}, set()
+        self._changes = {}
         self._writes.end()
         self.is_open = False
         self._wipe(engine)
@@ -292,13 +294,19 @@ class GlobalStores:
         for place, end in polled.ends.items():
             self._reached(place, end)
         self._lost.update(place for place in polled.out_of_range if place.topic in self._tasks)
+        self._changes.update({place: each for place, each in polled.changes.items() if place.topic in self._tasks})
 
     async def skip_lost(self) -> None:
         """Continue with the first record that there is, where records were deleted before they were read.
 
         Raises:
+            CorruptedStateError: A topic was deleted and made again, or truncated: the stores have rows that are not in
+                it. Java's global thread ends, and empties them (`InvalidOffsetException` in `GlobalStreamThread`).
             KafkaGroupsError: The brokers refused, or did not answer for too long.
         """
+        if self._changes:
+            told = [change.described(place) for place, change in sorted(self._changes.items())]
+            raise CorruptedStateError(" ".join(told))
         # Records of a global topic that were deleted have no other copy. What the stores have of them stays.
         if not self._lost or not self._restarts.may_try:
             return

@@ -12,10 +12,11 @@ from functools import partial
 
 import pytest
 
+from kafka_groups.protocol.record_builder import NewRecord
 from kafka_groups.streams import InvalidStateStoreError, StreamsBuilder, serdes
 from kafka_groups.streams.aio import AsyncKafkaStreams
 from tests.support.application_programs import Guarantee, at_once, compacted, guarantees
-from tests.support.application_scene import PATIENCE_S, ApplicationScene, copying, numbered
+from tests.support.application_scene import NOW_MS, PATIENCE_S, ApplicationScene, copying, numbered
 from tests.support.conditions import until
 from tests.support.targets import Target
 from tests.support.topic_reader import topic_reader
@@ -109,14 +110,14 @@ OLD = {"k0": 10, "k1": 10, "k2": 10}
 KEPT, LOST = {"k0": 20, "k1": 20, "k2": 10}, {"k0": 10, "k1": 10}
 
 
-async def rows_of(app: AsyncKafkaStreams, *, is_stale: bool = False) -> dict[str, int]:
+async def rows_of(app: AsyncKafkaStreams, *, store: str = "counts", is_stale: bool = False) -> dict[str, object]:
     """What the tasks of an application have committed."""
     with suppress(InvalidStateStoreError):
-        return dict(app.store("counts", allow_stale=is_stale).all())
+        return dict(app.store(store, allow_stale=is_stale).all())
     return {}
 
 
-async def rows_in_changelog(scene: ApplicationScene) -> dict[str, int]:
+async def rows_in_changelog(scene: ApplicationScene) -> dict[str, object]:
     log = compacted(await scene.reader.log(scene.topic("counts-changelog")))
     return {str(key, "ascii"): int.from_bytes(value or b"", "big") for rows in log for key, value, *_ in rows if key}
 
@@ -173,9 +174,42 @@ async def test_a_changelog_that_a_standby_task_follows(target: Target, guarantee
             assert (one.error, other.error) == (None, None)
 
 
-async def states_of(scene: ApplicationScene, *apps: AsyncKafkaStreams) -> tuple[dict[str, int], ...]:
+async def states_of(scene: ApplicationScene, *apps: AsyncKafkaStreams) -> tuple[dict[str, object], ...]:
     """The rows of the active task, those of the standby task, and those of the changelog."""
     active = [await rows_of(app) for app in apps]
     stale = [await rows_of(app, is_stale=True) for app in apps]
     at = next((at for at, rows in enumerate(active) if rows), 0)
     return stale[at], stale[1 - at], await rows_in_changelog(scene)
+
+
+def enriching(builder: StreamsBuilder, scene: ApplicationScene) -> None:
+    names = builder.global_table(scene.topic("names"), key=serdes.string, value=serdes.string, store="names")
+    read = builder.stream(scene.topic("in"), key=serdes.string, value=serdes.string)
+    joined = read.left_join(names, lambda text, name: f"{text}+{name}", on=lambda key, _: key)
+    joined.to(scene.topic("out"), value=serdes.string)
+
+
+@at_once
+@guarantees
+@pauses
+async def test_a_global_topic(
+    target: Target, guarantee: Guarantee, pause_s: float, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The store has the rows of the new topic alone."""
+    async with topic_reader(target) as reader:
+        scene = ApplicationScene(target, reader, guarantee)
+        for name in ("in", "names", "out"):
+            await scene.make(name)
+        await scene.give_records([NewRecord(b"old%d" % at, b"k%d" % at, NOW_MS) for at in range(2)], "names")
+        async with scene.application(enriching) as app:
+            await scene.give(b"a", b"b", keys=2)
+            await scene.until_written(b"a+old0", b"b+old1", app=app)
+            await scene.delete("names")
+            await asyncio.sleep(pause_s)
+            await scene.make_again("names", {"retention.ms": "-1"})
+            await scene.give_records([NewRecord(b"new1", b"k1", NOW_MS)], "names")
+            await until(partial(rows_of, app, store="names"), lambda it: it == {"k1": "new1"}, PATIENCE_S)
+            await app.wait_until_running(PATIENCE_S)
+            await scene.give(b"c", b"d", keys=2)
+            await scene.until_written(b"a+old0", b"b+old1", b"c+None", b"d+new1", app=app)
+        assert "The global stores are emptied and filled again from their topics" in caplog.text

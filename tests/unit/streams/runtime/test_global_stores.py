@@ -3,13 +3,14 @@
 import pytest
 
 from kafka_groups.errors import NetworkError, TopicAuthorizationFailedError
+from kafka_groups.records.interface import LogChange
 from kafka_groups.streams import StreamsError
 from kafka_groups.types import TopicPartition
 from tests.support.fake_kafka import FakeKafka
 from tests.unit.streams.runtime.counting import Process, enriched
 from tests.unit.streams.runtime.test_task_timeout import failing
 
-ORDERS = TopicPartition("orders", 0)
+ORDERS, NAMES = TopicPartition("orders", 0), TopicPartition("names", 0)
 REQUESTS = ("partition_counts", "stable_bounds")
 
 
@@ -79,3 +80,22 @@ async def test_a_global_topic_that_does_not_exist_is_named_at_the_start() -> Non
     del process.kafka.counts["names"]
     with pytest.raises(StreamsError, match="Topic 'names' of a global store does not exist"):
         await process.worker.start()
+
+
+@pytest.mark.parametrize("change", [LogChange(1), LogChange(1, diverges_at=0)])
+async def test_a_global_topic_that_is_another_one_now_empties_and_fills_its_store(
+    change: LogChange, caplog: pytest.LogCaptureFixture
+) -> None:
+    process = joining()
+    await process.worker.start()
+    await process.turn_until(lambda: process.has_committed(1, ORDERS))
+    process.kafka.logs[NAMES].clear()
+    process.kafka.produce("names", "c", "cid")
+    process.kafka.changes[NAMES] = change
+    await process.turn_until(lambda: "The global stores are emptied and filled again" in caplog.text)
+    await process.turn_until(lambda: process.worker.is_running)
+    for name in ("b", "c"):
+        process.kafka.produce("orders", name, "milk")
+    await process.turn_until(lambda: process.has_committed(3, ORDERS))
+    assert [entry.value for entry in process.kafka.values("named")] == [b"tea of ben", b"milk of cid"]
+    assert change.described(NAMES) in caplog.text
