@@ -87,7 +87,7 @@ class EnginePlane(DataPlane):
     ) -> None:
         environment = environment or Environment()
         self._asker = None if ask_counts else BlockingPartitionCounts(config.connection, environment)
-        self._counts = KnownPartitionCounts(ask_counts or self._asker or dict)
+        self._counts = counts = KnownPartitionCounts(ask_counts or self._asker or dict)
         self._client = client = RecordsClient(
             config.connection, environment, metadata_max_age_ms=config.metadata_max_age_ms
         )
@@ -100,12 +100,12 @@ class EnginePlane(DataPlane):
         settings = writer_settings(config.producer, principal=config.principal, is_transactional=is_transactional)
         self._transactions: TransactionalEngineWriter | None = None
         if config.transactional_id is None:
-            self._writer = EngineWriter(client, self._counts.of, rng, settings)
+            self._writer = EngineWriter(client, counts.of, rng, settings, made_again=counts.update)
         else:
             transaction = TransactionSettings(
                 config.transactional_id, config.producer.transaction_timeout_ms, self._sources.topic_id
             )
-            self._transactions = TransactionalEngineWriter(client, self._counts.of, rng, transaction, settings)
+            self._transactions = TransactionalEngineWriter(client, counts.of, rng, transaction, settings, counts.update)
             self._writer = self._transactions
         self.write = self._writer.write  # type: ignore[method-assign] # called for each record
         self.write_tracked = self._writer.write_tracked  # type: ignore[method-assign] # called for each change of a store

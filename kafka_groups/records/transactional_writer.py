@@ -55,6 +55,7 @@ class TransactionalEngineWriter(EngineWriter):
         rng: Chooses partitions of records without a key.
         transaction: The settings of transactions.
         settings: The settings.
+        made_again: Is told topics that were deleted and made again, with their numbers of partitions now.
     """
 
     def __init__(
@@ -64,6 +65,7 @@ class TransactionalEngineWriter(EngineWriter):
         rng: random.Random,
         transaction: TransactionSettings,
         settings: EngineWriterSettings | None = None,
+        made_again: Callable[[Mapping[str, int]], None] | None = None,
     ) -> None:
         settings = settings or EngineWriterSettings()
         requests, batches = settings.requests, settings.batches
@@ -79,7 +81,8 @@ class TransactionalEngineWriter(EngineWriter):
             ),
             ChannelSettings(client.metadata, requests.request_timeout_ms, client.backoff, rng),
         )
-        super().__init__(client, partition_count, rng, evolve(settings, batches=batches), self._transactions)
+        settings = evolve(settings, batches=batches)
+        super().__init__(client, partition_count, rng, settings, self._transactions, made_again)
         produce = self._produce
         self._transactions.attach(
             BatchesOfTransaction(lambda: produce.is_flushed, lambda: produce.confirmed, produce.drop)

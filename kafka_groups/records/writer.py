@@ -1,7 +1,7 @@
 """Writes the records of a worker with an idempotent producer: what waits for brokers, and nothing else."""
 
 import random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
 from attrs import evolve, field, frozen
@@ -85,6 +85,7 @@ class EngineWriter:
         rng: Chooses partitions of records without a key.
         settings: The settings.
         identity: The producer's id and epoch, and a request manager; None for one without transactions.
+        made_again: Is told topics that were deleted and made again, with their numbers of partitions now.
 
     Attributes:
         write: Queues a record: `RecordAccumulator.write` itself, as it runs for each record.
@@ -103,6 +104,7 @@ class EngineWriter:
         rng: random.Random,
         settings: EngineWriterSettings | None = None,
         identity: DrivenIdentity | None = None,
+        made_again: Callable[[Mapping[str, int]], None] | None = None,
     ) -> None:
         settings = settings or EngineWriterSettings()
         self._client = client
@@ -115,7 +117,7 @@ class EngineWriter:
         self._produce = ProduceManager(
             self._accumulator,
             self._identity,
-            ProducerCluster(client.metadata, client.refresh_metadata, self._want),
+            ProducerCluster(client.metadata, client.refresh_metadata, self._want, made_again or _ignore),
             settings.requests,
             client.errors,
             client.backoff,
@@ -230,6 +232,10 @@ class EngineWriter:
             text = f"The brokers have not confirmed {counted(unanswered, 'record')} after {timeout_ms / 1000:g} s"
             text = f"{text}; written to: {topics}"
             raise DeliveryFailedError(text, failed=0, unanswered=unanswered)
+
+
+def _ignore(_counts: Mapping[str, int]) -> None:
+    """Do nothing: nobody keeps the numbers of partitions."""
 
 
 def _refused(errors: list[KafkaGroupsError], failed: int, unanswered: int) -> DeliveryFailedError:

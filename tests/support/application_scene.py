@@ -8,6 +8,7 @@ from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from kafka_groups.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from kafka_groups.protocol.record_builder import NewRecord
+from kafka_groups.records.partitioning import partition_of
 from kafka_groups.streams import StreamsBuilder, StreamsState, serdes
 from kafka_groups.streams.aio import AsyncKafkaStreams
 from kafka_groups.streams.workers.data_plane import DATA_PLANE, ENGINE
@@ -34,8 +35,8 @@ class ApplicationScene:
     def topic(self, name: str) -> str:
         return f"{self.name}-{name}"
 
-    async def make(self, name: str, configs: Mapping[str, str] = MappingProxyType({})) -> None:
-        await self.target.cluster.create_topic(name=self.topic(name), configs=configs)
+    async def make(self, name: str, configs: Mapping[str, str] = MappingProxyType({}), partitions: int = 1) -> None:
+        await self.target.cluster.create_topic(partitions, name=self.topic(name), configs=configs)
 
     def application(
         self, build: Callable[[StreamsBuilder, "ApplicationScene"], None], **keywords: Any
@@ -58,10 +59,15 @@ class ApplicationScene:
         ])  # fmt: skip
 
     async def give_records(self, records: Sequence[NewRecord], name: str = "in") -> None:
-        """Write records to the source or another topic, as one batch."""
+        """Write records to the source or another topic, as one batch for each partition. Keys choose the partition."""
         described = await self.target.cluster.describe_topic(self.topic(name))
         assert described.topic_id is not None
-        await self.target.cluster.produce(Topic(self.topic(name), described.topic_id), records)
+        dealt: dict[int, list[NewRecord]] = {}
+        for each in records:
+            partition = 0 if each.key is None else partition_of(each.key, len(described.partitions))
+            dealt.setdefault(partition, []).append(each)
+        for partition, its in dealt.items():
+            await self.target.cluster.produce(Topic(self.topic(name), described.topic_id), its, partition)
 
     async def written(self) -> list[bytes | None]:
         return await self.reader.values(self.topic("out"))

@@ -1,6 +1,6 @@
 """The cluster as a producer sees it: topics, leaders, and ways to learn more."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Protocol
 from uuid import UUID
 
@@ -45,8 +45,10 @@ class ProducerCluster:
         topics: What is known.
         refresh: Has the metadata fetched again soon.
         want: Has the metadata of topics fetched, now and regularly, in place of those of the last call.
+        made_again: Is told topics that were deleted and made again, with their numbers of partitions now.
     """
 
     topics: ClusterTopics
     refresh: Callable[[], None]
     want: Callable[[Iterable[str]], None]
+    made_again: Callable[[Mapping[str, int]], None]

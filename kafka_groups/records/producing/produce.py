@@ -289,16 +289,26 @@ class ProduceManager:
         """Continue with another topic of the same name, unless answers from the old one may come. Return whether."""
         if each.batches.is_in_flight:
             return False
-        if each.topic_id is not None:
-            each.batches.restart()
-            self.replaced.add(each.name)
-            self._warn(
-                f"made again {each.name}",
-                f"Topic {each.name.topic} was deleted and created again while records were written to it. Records of"
-                f" {each.name} that were not confirmed are written to the new topic; those before are gone.",
-            )
-        each.topic_id = topic_id
+        former, each.topic_id = each.topic_id, topic_id
         each.missing_since_ms = None
+        return former is None or self._continues(each)
+
+    def _continues(self, each: ProducedPartition) -> bool:
+        """Continue in a topic that was made again. Return False if it does not have the partition."""
+        topic, count = each.name.topic, self._cluster.topics.partition_count(each.name.topic)
+        if count is not None:
+            self._cluster.made_again({topic: count})
+        if count is not None and each.name.partition >= count:
+            text = f"{topic} was deleted and created again with {counted(count, 'partition')}: it has no {each.name}."
+            self._refuse_all(each, with_remedy(UnknownTopicOrPartitionError(text)))
+            return False
+        each.batches.restart()
+        self.replaced.add(each.name)
+        self._warn(
+            f"made again {each.name}",
+            f"Topic {topic} was deleted and created again while records were written to it. Records of"
+            f" {each.name} that were not confirmed are written to the new topic; those before are gone.",
+        )
         return True
 
     def _gives_up(self, each: ProducedPartition, now_ms: int) -> bool:

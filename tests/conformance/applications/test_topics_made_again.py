@@ -6,6 +6,7 @@ sources and repartition topics. A changelog has the only copy of its rows, so th
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
@@ -13,6 +14,7 @@ from functools import partial
 import pytest
 
 from kafka_groups.protocol.record_builder import NewRecord
+from kafka_groups.records.partitioning import partition_of
 from kafka_groups.streams import InvalidStateStoreError, StreamsBuilder, serdes
 from kafka_groups.streams.aio import AsyncKafkaStreams
 from tests.support.application_programs import Guarantee, at_once, compacted, guarantees
@@ -213,3 +215,38 @@ async def test_a_global_topic(
             await scene.give(b"c", b"d", keys=2)
             await scene.until_written(b"a+old0", b"b+old1", b"c+None", b"d+new1", app=app)
         assert "The global stores are emptied and filled again from their topics" in caplog.text
+
+
+@at_once
+@guarantees
+@pytest.mark.parametrize(("before", "after"), [(3, 1), (1, 3)])
+@pytest.mark.parametrize("name", ["in", "out"])
+async def test_a_topic_with_another_number_of_partitions(
+    target: Target, guarantee: Guarantee, before: int, after: int, name: str
+) -> None:
+    """The application has no state, so it can follow a source and a sink that are made again in another size.
+
+    Records that wait for the new topic keep the partition that was chosen for them, as in Java. If there is no such
+    partition, they are processed again. All later records are where their keys belong.
+    """
+    async with topic_reader(target) as reader:
+        scene = ApplicationScene(target, reader, guarantee)
+        await scene.make("in", partitions=before if name == "in" else 1)
+        await scene.make("out", partitions=before if name == "out" else 1)
+        old, new, later = (numbered(prefix, 20) for prefix in ("old", "new", "later"))
+        async with scene.application(copying) as app:
+            await scene.give(*old, keys=10)
+            await until(scene.written, lambda it: len(it) == 20, PATIENCE_S)
+            await scene.delete(name)
+            await scene.make(name, partitions=after)
+            for given in (new, later):
+                await scene.give(*given, keys=10)
+                await until(scene.written, {*given}.issubset, PATIENCE_S)
+            assert app.error is None
+        log = await reader.log(scene.topic("out"))
+        counts = Counter(row[1] for rows in log for row in rows)
+        assert [counts[value] for value in later] == [1] * 20
+        if guarantee == "exactly_once_v2":
+            assert [counts[value] for value in new] == [1] * 20
+        places = {row[0]: at for at, rows in enumerate(log) for row in rows if row[1] in later}
+        assert places == {key: partition_of(key, len(log)) for key in (b"k%d" % at for at in range(10))}

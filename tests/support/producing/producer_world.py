@@ -158,7 +158,8 @@ class ProducerWorld:
             settings or AccumulatorSettings(), self.topics.partition_count, self.rng, self._has_news, self.sensors
         )
         self.identity: Any = identity or IdempotentIdentity(self.errors, self.backoff(), 30_000)
-        cluster = ProducerCluster(self.topics, self.topics.refresh, self.topics.wanted.update)
+        self.told_counts: dict[str, int] = {}
+        cluster = ProducerCluster(self.topics, self.topics.refresh, self.topics.wanted.update, self.told_counts.update)
         self.produce = ProduceManager(
             self.accumulator,
             self.identity,

@@ -347,6 +347,25 @@ def test_records_for_a_topic_that_vanishes_wait_for_the_next_one_and_are_refused
     simulated(scene)
 
 
+@pytest.mark.parametrize("transactional_id", [None, "id"])
+def test_a_topic_that_is_made_again_in_another_size_is_counted_anew(transactional_id: str | None) -> None:
+    async def scene(world: RecordsWorld, plane: EnginePlane) -> None:
+        await plane.prepare()
+        plane.write("sink", b"k", b"before", 5, (), None, "origin")
+        await plane.flush(PATIENCE_MS)
+        world.cluster.delete_topic("sink")
+        world.cluster.create_topic("sink", 3, configs=KEPT)
+        plane.write("sink", b"k", b"after", 5, (), None, "origin")
+        await plane.flush(PATIENCE_MS)
+        assert plane.partitions("sink") == 3
+        assert plane.replaced == {SINK}
+        plane.forget_written([SINK])
+        assert plane.replaced == set()
+        assert plane.refused() == []
+
+    simulated(scene, transactional_id=transactional_id)
+
+
 @pytest.mark.parametrize("level", LEVELS)
 def test_a_block_of_40_s_closes_no_connection_and_loses_no_transaction(
     level: int, caplog: pytest.LogCaptureFixture

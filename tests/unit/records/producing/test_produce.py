@@ -649,8 +649,29 @@ def test_numbers_begin_anew_in_a_topic_that_was_made_again() -> None:
     assert numbers(world)[-2:] == [0, 1]
     assert any("was deleted and created again" in text for text in world.warnings)
     assert world.produce.replaced == {TopicPartition(TOPIC, 0)}
+    assert world.told_counts == {TOPIC: len(world.logs)}
     world.produce.renew()
     assert world.produce.replaced == set()
+
+
+def test_a_partition_that_a_topic_does_not_have_after_it_was_made_again_refuses_its_records_at_once() -> None:
+    world = ready()
+    last = len(world.logs) - 1
+    world.write(last, values(2))
+    lingered(world)
+    world.answer_all()
+    world.make_again()
+    world.topics.leaders.pop()
+    world.write(last, [b"late"])
+    lingered(world)
+    world.answer_all()
+    world.pass_time(1_000)
+    [(value, error)] = refused(world)
+    assert value == b"late"
+    assert f"was deleted and created again with {last} partition" in str(error)
+    assert f"it has no {TOPIC}-{last}." in str(error)
+    assert world.told_counts == {TOPIC: last}
+    assert world.produce.is_flushed
 
 
 # ------------------------------------------------------------------------------------------- transactions
