@@ -13,6 +13,18 @@ __all__ = ["if_switched_off", "if_too_old"]
 E = TypeVar("E")
 
 
+_RECORD_APIS: Final = frozenset({
+    ApiKey.PRODUCE,
+    ApiKey.FETCH,
+    ApiKey.INIT_PRODUCER_ID,
+    ApiKey.ADD_PARTITIONS_TO_TXN,
+    ApiKey.ADD_OFFSETS_TO_TXN,
+    ApiKey.TXN_OFFSET_COMMIT,
+    ApiKey.END_TXN,
+})  # fmt: skip
+_RECORDS_SINCE: Final = "Kafka 3.7"
+
+
 @frozen
 class _GroupFeature:
     """The feature that switches a type of groups on."""
@@ -49,12 +61,18 @@ _FEATURES: Final = (
 
 def if_too_old(api: ApiKey, error: Exception) -> Exception:
     """Return the error, with the release to upgrade to if the client has found that a broker lacks this API."""
-    feature = _feature_of(api)
-    if feature is None or not isinstance(error, UnsupportedVersionError):
+    needs = _needs(api)
+    if needs is None or not isinstance(error, UnsupportedVersionError):
         return error
-    told = UnsupportedVersionError(sentences(str(error), f"{feature.groups} need {_SINCE} or newer"))
+    told = UnsupportedVersionError(sentences(str(error), needs))
     told.__cause__ = error
     return told
+
+
+def _needs(api: ApiKey) -> str | None:
+    if (feature := _feature_of(api)) is not None:
+        return f"{feature.groups} need {_SINCE} or newer"
+    return f"Applications need {_RECORDS_SINCE} or newer for their records" if api in _RECORD_APIS else None
 
 
 def if_switched_off(api: ApiKey, answer: E) -> E | KafkaGroupsError:

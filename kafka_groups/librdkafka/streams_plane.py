@@ -8,6 +8,7 @@ from uuid import UUID
 from kafka_groups.client.membership.group_metadata import GroupMetadata, group_metadata_bytes
 from kafka_groups.librdkafka.ordered_writer import OrderedWriter
 from kafka_groups.librdkafka.partition_poller import PartitionPoller
+from kafka_groups.librdkafka.refused_batches import refused_together
 from kafka_groups.librdkafka.topics import delete_records
 from kafka_groups.librdkafka.transactional_writer import TransactionalWriter
 from kafka_groups.records.interface import NO_EPOCHS, NOTHING, PolledRecords, UnwrittenRecord
@@ -205,7 +206,7 @@ class LibrdkafkaPlane:
 
     def refused(self) -> list[UnwrittenRecord]:
         """Return records with an origin that were refused, each of them once. Ask after a flush."""
-        return self._writer.refused()
+        return refused_together(self._writer.refused())
 
     # ------------------------------------------------------------------------------------------ asking
 

@@ -9,7 +9,7 @@ from kafka_groups.config.clients.streams import StreamsConfig
 from kafka_groups.config.records.prefixed_keys import PrefixedKeys, check_agreement, log_aliases, read_prefixed
 from kafka_groups.config.records.record_connection import RecordConnectionConfig
 from kafka_groups.config.records.record_producer import ProducerConfig
-from kafka_groups.config.records.record_reader import READ_COMMITTED, ReaderConfig
+from kafka_groups.config.records.record_reader import READ_COMMITTED, ReaderConfig, default_fetch_wait_ms
 from kafka_groups.errors import ConfigurationError
 
 __all__ = ["log_aliases_of", "producer_of", "restorer_of", "sources_of"]
@@ -69,8 +69,8 @@ def restorer_of(config: StreamsConfig) -> ReaderConfig:
 
 
 def _reader(config: StreamsConfig, given: dict[str, Any], isolation_level: str) -> ReaderConfig:
-    shared = {**_shared(config), "client_rack": config.client_rack}
-    return ReaderConfig(**{**shared, **given, "isolation_level": isolation_level})
+    values = {**_shared(config), "client_rack": config.client_rack, **given, "isolation_level": isolation_level}
+    return ReaderConfig(**{"fetch_max_wait_ms": default_fetch_wait_ms(values["request_timeout_ms"]), **values})
 
 
 def _keys(config: StreamsConfig, prefix: str) -> PrefixedKeys:

@@ -8,10 +8,34 @@ from kafka_groups.config.clients import client
 from kafka_groups.config.keys import INT_MAX, LONG_MAX, Key, KeyType
 from kafka_groups.config.records.record_connection import RecordConnectionConfig
 from kafka_groups.config.settings import setting
+from kafka_groups.errors import ConfigurationError
+from kafka_groups.errors.texts import sentences
 
-__all__ = ["READ_COMMITTED", "ReaderConfig"]
+__all__ = ["READ_COMMITTED", "ReaderConfig", "check_fetch_wait", "default_fetch_wait_ms"]
 
 READ_COMMITTED: Final = "read_committed"
+_FETCH_WAIT_MS: Final = 500
+
+
+def default_fetch_wait_ms(request_timeout_ms: int) -> int:
+    """Return how long brokers may wait for records unless a user says it: 500 ms, or half of a short timeout."""
+    return min(_FETCH_WAIT_MS, request_timeout_ms // 2)
+
+
+def check_fetch_wait(max_wait_ms: int, request_timeout_ms: int) -> None:
+    """Check that a fetch is answered before it times out.
+
+    Raises:
+        ConfigurationError: Brokers may wait for as long as a request may take, or longer.
+    """
+    if max_wait_ms >= request_timeout_ms:
+        raise ConfigurationError(
+            sentences(
+                f"fetch.max.wait.ms={max_wait_ms} of a consumer is not below its "
+                f"request.timeout.ms={request_timeout_ms}, so fetches would time out while brokers wait for records",
+                "Set consumer.fetch.max.wait.ms to less, or consumer.request.timeout.ms to more",
+            )
+        )
 
 
 def _int(name: str, default: int, doc: str, **options: Any) -> Any:
@@ -50,8 +74,8 @@ class ReaderConfig(RecordConnectionConfig):
     )
     fetch_max_wait_ms: int = _int(
         "fetch.max.wait.ms",
-        500,
-        "The longest time that the broker waits for fetch.min.bytes.",
+        _FETCH_WAIT_MS,
+        "The longest time that the broker waits for fetch.min.bytes. It is less than request.timeout.ms.",
         unit="ms",
         aliases=("fetch.wait.max.ms",),
     )
@@ -80,6 +104,10 @@ class ReaderConfig(RecordConnectionConfig):
             doc="The rack of the client. Brokers that know the racks of replicas may name one that is near.",
         )
     )
+
+    def __attrs_post_init__(self) -> None:
+        """Check the wait against the timeout."""
+        check_fetch_wait(self.fetch_max_wait_ms, self.request_timeout_ms)
 
     @property
     def is_committed_only(self) -> bool:

@@ -35,7 +35,7 @@ from kafka_groups.records.producing.produce_requests import (
 )
 from kafka_groups.records.producing.producer_ids import NO_PRODUCER
 from kafka_groups.records.producing.producer_sensors import ProducerSensors
-from kafka_groups.records.producing.refusal_texts import refusal_of, text_of_answer, too_large, with_remedy
+from kafka_groups.records.producing.refusal_texts import refusal_of, text_of_answer, too_large, unnamed, with_remedy
 from kafka_groups.records.producing.refusals import Refusals
 from kafka_groups.types import TopicPartition
 
@@ -473,7 +473,7 @@ class ProduceManager:
             self._refuse_some(each, sent, told)
         else:
             each.batches.refuse(sent, in_doubt=outcome is ProducerOutcome.REFUSE_IN_DOUBT)
-            self._refuse(sent.batch, refusal_of(told, each.name, self._settings.principal))
+            self._refuse(sent.batch, unnamed(refusal_of(told, each.name, self._settings.principal), sent.batch.count))
         self._check_epoch(each, told)
 
     def _split(self, each: ProducedPartition, sent: SentBatch, told: PartitionProduceResponse) -> None:

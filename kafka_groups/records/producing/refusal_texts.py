@@ -4,13 +4,20 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TypeVar
 
-from kafka_groups.errors import KafkaGroupsError, MessageTooLargeError, TopicAuthorizationFailedError, error_for
-from kafka_groups.errors.texts import sentences
+from kafka_groups.errors import (
+    InvalidRecordError,
+    InvalidTimestampError,
+    KafkaGroupsError,
+    MessageTooLargeError,
+    TopicAuthorizationFailedError,
+    error_for,
+)
+from kafka_groups.errors.texts import counted, sentences
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.produce import PartitionProduceResponse
 from kafka_groups.types import TopicPartition
 
-__all__ = ["not_writable", "refusal_of", "text_of_answer", "too_large", "with_remedy"]
+__all__ = ["not_writable", "refusal_of", "text_of_answer", "too_large", "unnamed", "with_remedy"]
 
 E = TypeVar("E", bound=KafkaGroupsError)
 
@@ -44,6 +51,14 @@ def not_writable(topic: str, principal: str) -> TopicAuthorizationFailedError:
     """Return the error for a topic that somebody may not even describe, which says what to grant."""
     permission = _PERMISSIONS[ErrorCode.TOPIC_AUTHORIZATION_FAILED]
     return with_remedy(TopicAuthorizationFailedError(f"{principal} may not write to {topic}. Grant {permission}."))
+
+
+def unnamed(error: KafkaGroupsError, count: int) -> KafkaGroupsError:
+    """Return the error for a batch of so many records, if a broker that refuses single records does not name them."""
+    if count == 1 or not isinstance(error, InvalidRecordError | InvalidTimestampError):
+        return error
+    text = f"It is one of {counted(count, 'record')} of a batch, and the broker does not say which of them is wrong"
+    return type(error)(sentences(str(error), text))
 
 
 def with_remedy(error: E) -> E:

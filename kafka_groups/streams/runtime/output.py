@@ -9,7 +9,6 @@ from kafka_groups.errors import KafkaGroupsError, TopicAuthorizationFailedError,
 from kafka_groups.net.clock import Clock
 from kafka_groups.records.interface import DataPlane, UnwrittenRecord
 from kafka_groups.streams.processors.surroundings import LaterRefusal, decided
-from kafka_groups.streams.runtime.refused_batches import refused_together
 from kafka_groups.streams.runtime.task_timeout import TaskTimeout
 from kafka_groups.streams.state.state_store import ChangelogRecord
 from kafka_groups.streams.tasks.error_context import ErrorResponse
@@ -149,11 +148,8 @@ class WorkerOutput:
         return SettledRefusals(len(refused), retried[0] if retried else None)
 
     def _refused(self) -> list[UnwrittenRecord]:
-        """Return what brokers have refused. If they did not know a topic, the next record asks whether it exists.
-
-        librdkafka gives records up as soon as a broker does not know their topic, although that may have just started.
-        """
-        refused = refused_together(self._plane.refused())
+        """Return what brokers have refused. If they did not know a topic, the next record asks whether it exists."""
+        refused = self._plane.refused()
         for each in refused:
             # The topic may have been deleted, or have fewer partitions, so its number is asked for again.
             if isinstance(each.error, UnknownTopicOrPartitionError):

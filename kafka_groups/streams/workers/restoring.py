@@ -6,6 +6,7 @@ from typing import Final
 
 from kafka_groups.client.requests import Lane
 from kafka_groups.config.clients.streams import StreamsConfig
+from kafka_groups.config.records.record_reader import check_fetch_wait, default_fetch_wait_ms
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.records.client import RecordsClient
 from kafka_groups.records.fetching.fetch import FetchOptions
@@ -58,12 +59,7 @@ def restore_options(config: StreamsConfig) -> FetchOptions:
     given = _given(config)
     timeout_ms = _number("request.timeout.ms", given.get("request.timeout.ms", config.request_timeout_ms))
     limits = {_LIMITS[name]: _number(name, value) for name, value in given.items() if name in _LIMITS}
-    wait_ms = limits.setdefault("max_wait_ms", min(ReadingLimits().max_wait_ms, timeout_ms // 2))
-    if wait_ms >= timeout_ms:
-        raise ConfigurationError(
-            f"fetch.max.wait.ms={wait_ms} of a consumer is not below request.timeout.ms={timeout_ms}, so fetches would"
-            " time out while brokers wait for records. Lower it, or raise the timeout."
-        )
+    check_fetch_wait(limits.setdefault("max_wait_ms", default_fetch_wait_ms(timeout_ms)), timeout_ms)
     return FetchOptions(
         limits=ReadingLimits(**limits),
         rack=str(given.get("client.rack", config.client_rack or "")),

@@ -58,6 +58,14 @@ def test_a_member_at_an_old_broker_says_what_to_upgrade_to() -> None:
     run_simulated(program, seed=1, limit_s=600)
 
 
+@pytest.mark.parametrize("api", [ApiKey.PRODUCE, ApiKey.FETCH, ApiKey.TXN_OFFSET_COMMIT])
+def test_a_broker_that_is_too_old_for_records_says_what_to_upgrade_to(api: ApiKey) -> None:
+    error = UnsupportedVersionError("The broker at b:1 does not support it.")
+    told = if_too_old(api, error)
+    assert str(told) == f"{error} Applications need Kafka 3.7 or newer for their records."
+    assert told.__cause__ is error
+
+
 @pytest.mark.parametrize("about", [ApiKey.METADATA, ApiKey.OFFSET_COMMIT])
 def test_errors_of_other_apis_stay_as_they_are(about: ApiKey) -> None:
     error = UnsupportedVersionError("no")

@@ -27,6 +27,8 @@ def another(key: Key) -> object:
     """A value that is allowed, and that is not the default."""
     if key.type is KeyType.BOOLEAN:
         return not key.default
+    if key.name == "fetch.max.wait.ms":
+        return 7  # it has to be less than request.timeout.ms
     if key.bounds is not None:
         return key.bounds[1] if key.bounds[1] != key.default else key.bounds[1] - 1
     return next(word for word in key.choices if word != key.default) if key.choices else "other"

@@ -1,6 +1,7 @@
 """The readers and the producer of an application: which key comes first, and what the guarantee decides."""
 
 import logging
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -103,3 +104,13 @@ def test_one_key_has_no_two_values_for_changelogs_and_global_topics() -> None:
         "restore.consumer.fetch.min.bytes=2 and global.consumer.fetch.min.bytes=3 differ, but one reader has the "
         "changelogs and the global topics. Remove one of them, or give both the same value."
     )
+
+
+@pytest.mark.parametrize("reader", [sources_of, restorer_of])
+def test_a_wait_at_brokers_is_shorter_than_the_timeout_of_requests(
+    reader: Callable[[StreamsConfig], ReaderConfig],
+) -> None:
+    assert reader(config(**{"request.timeout.ms": 600})).fetch_max_wait_ms == 300
+    assert reader(config(**{"request.timeout.ms": 600, "consumer.fetch.max.wait.ms": 599})).fetch_max_wait_ms == 599
+    with pytest.raises(ConfigurationError, match=r"fetch\.max\.wait\.ms=600 .* request\.timeout\.ms=600"):
+        reader(config(**{"request.timeout.ms": 600, "consumer.fetch.wait.max.ms": 600}))

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from attrs.exceptions import FrozenInstanceError
 
-from kafka_groups.config.records.record_reader import ReaderConfig
+from kafka_groups.config.records.record_reader import ReaderConfig, default_fetch_wait_ms
 from kafka_groups.errors import ConfigurationError
 
 DEFAULTS = {
@@ -60,3 +60,19 @@ def test_a_response_fits_into_the_buffer_and_a_partition_into_a_response() -> No
 def test_the_isolation_level_as_a_flag() -> None:
     assert ReaderConfig(isolation_level="read_committed").is_committed_only
     assert not ReaderConfig().is_committed_only
+
+
+def test_a_fetch_is_answered_before_it_times_out() -> None:
+    assert ReaderConfig(fetch_max_wait_ms=4_999, request_timeout_ms=5_000).fetch_max_wait_ms == 4_999
+    with pytest.raises(ConfigurationError) as caught:
+        ReaderConfig(fetch_max_wait_ms=5_000, request_timeout_ms=5_000)
+    assert str(caught.value) == (
+        "fetch.max.wait.ms=5000 of a consumer is not below its request.timeout.ms=5000, so fetches would time out "
+        "while brokers wait for records. Set consumer.fetch.max.wait.ms to less, or consumer.request.timeout.ms to "
+        "more."
+    )
+
+
+@pytest.mark.parametrize(("timeout_ms", "wait_ms"), [(30_000, 500), (1_000, 500), (999, 499), (1, 0)])
+def test_without_a_key_the_wait_is_shorter_than_a_short_timeout(timeout_ms: int, wait_ms: int) -> None:
+    assert default_fetch_wait_ms(timeout_ms) == wait_ms

@@ -424,7 +424,10 @@ def test_without_names_the_whole_batch_is_refused() -> None:
     world.logs[0].names_records = False
     world.write(0, [b"a", POISON, b"b"])
     world.settle_once()
-    assert [value for value, _ in refused(world)] == [b"a", POISON, b"b"]
+    together = refused(world)
+    assert [value for value, _ in together] == [b"a", POISON, b"b"]
+    text = "It is one of 3 records of a batch, and the broker does not say which of them is wrong."
+    assert {str(error) for _, error in together} == {f"t-0: INVALID_RECORD. {text}"}
     world.write(0, [b"c"])
     world.settle_once()
     assert world.logs[0].values == [b"first", b"c"]

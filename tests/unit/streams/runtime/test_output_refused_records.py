@@ -16,7 +16,7 @@ from kafka_groups.errors import (
     TopicAuthorizationFailedError,
     UnknownTopicOrPartitionError,
 )
-from kafka_groups.records.producing.refusal_texts import too_large, with_remedy
+from kafka_groups.records.producing.refusal_texts import with_remedy
 from kafka_groups.streams import ErrorContext, ErrorResponse, Record, StreamsBuilder, StreamsError, Topology, serdes
 from kafka_groups.streams.tasks.error_context import ErrorHandlers
 from kafka_groups.types import TopicPartition
@@ -113,34 +113,15 @@ async def test_a_refusal_that_says_what_to_do_gets_no_second_remedy(error: Kafka
         await process.turn_until(lambda: process.has_committed(3))
 
 
-async def test_records_that_are_refused_together_say_once_which_keys_allow_larger_ones() -> None:
-    process, _ = await started(refusing_the_batch(too_large("totals-0 takes no record of 501 bytes")))
-    with pytest.raises(StreamsError, match=r"max\.request\.size of the producer\. It is one of 3 records") as caught:
-        await process.turn_until(lambda: process.has_committed(3))
-    assert str(caught.value).count("Make records smaller") == 1
-    assert "message.max.bytes" not in str(caught.value)
-
-
 def refusing_the_batch(error: KafkaGroupsError) -> Any:
     return lambda place, _entry: error if place.topic == "totals" else None
 
 
-async def test_a_batch_that_is_too_large_says_so_and_names_its_largest_record() -> None:
-    process, _ = await started(refusing_the_batch(MessageTooLargeError("Message size too large")))
-    text = (
-        r"what follows from words-0 offset 1: .*Message size too large\. It is one of 3 records for totals-0 that were "
-        r"refused together: .*The largest of them has 6 bytes.*limit is too low for the batch\. Make records smaller"
-    )
-    with pytest.raises(StreamsError, match=text):
-        await process.turn_until(lambda: process.has_committed(3))
-
-
-async def test_the_handler_is_asked_about_each_record_of_a_batch_and_hears_that_it_is_one_of_several() -> None:
+async def test_the_handler_is_asked_about_each_record_of_a_batch_with_the_error_of_its_own() -> None:
     process, handler = await started(refusing_the_batch(InvalidRecordError("null key")), ErrorResponse.RESUME)
     await process.turn_until(lambda: process.has_committed(3))
     assert [context.offset for context, _, _ in handler.asked] == [0, 1, 2]
-    assert {type(error) for _, _, error in handler.asked} == {InvalidRecordError}
-    assert "null key. It is one of 3 records for totals-0" in str(handler.asked[0][2])
+    assert {str(error) for _, _, error in handler.asked} == {"null key"}
 
 
 async def test_records_of_a_topic_that_may_not_be_written_to_are_wrong_one_by_one() -> None:

@@ -7,10 +7,12 @@ from kafka_groups.config.clients.streams import streams_config
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.streams.runtime.restore_listeners import RestoreListeners
 from kafka_groups.streams.workers.configured import configured_application
+from kafka_groups.streams.workers.data_plane import DATA_PLANE
 from kafka_groups.streams.workers.restoring import RESTORE_PLANE, restore_options
 from tests.unit.streams.runtime.counting import counting
 
 GIVEN: dict[str, object] = {"application.id": "app", "bootstrap.servers": "localhost:9092"}
+OF_LIBRDKAFKA: dict[str, object] = {**GIVEN, DATA_PLANE: "librdkafka"}
 
 
 def test_without_keys_it_has_the_defaults_and_a_connection_of_its_own() -> None:
@@ -56,15 +58,17 @@ def test_other_keys_of_its_own_are_refused_and_those_of_all_consumers_are_about_
         restore_options(streams_config({**GIVEN, "consumer.queued.min.messages": 5}))
     assert "consumer.queued.min.messages has no effect on restoration" in caplog.text
     with pytest.raises(ConfigurationError, match=r"restore\.consumer\.debug has no meaning.*Remove it\. .*check\.crcs"):
-        configured_application(counting(), {**GIVEN, "restore.consumer.debug": "all"}, {}, RestoreListeners())
-    given = {**GIVEN, "restore.consumer.debug": "all", RESTORE_PLANE: "librdkafka"}
+        configured_application(counting(), {**OF_LIBRDKAFKA, "restore.consumer.debug": "all"}, {}, RestoreListeners())
+    given = {**OF_LIBRDKAFKA, "restore.consumer.debug": "all", RESTORE_PLANE: "librdkafka"}
     found = configured_application(counting(), given, {}, RestoreListeners())
     assert found.restoring is None
     assert found.restore_consumer["debug"] == "all"
 
 
 def test_a_wait_at_the_broker_is_shorter_than_the_timeout_of_requests() -> None:
-    with pytest.raises(ConfigurationError, match=r"fetch\.max\.wait\.ms=5000 .* not below request\.timeout\.ms=5000"):
+    with pytest.raises(
+        ConfigurationError, match=r"fetch\.max\.wait\.ms=5000 .* not below its request\.timeout\.ms=5000"
+    ):
         restore_options(streams_config({**GIVEN, "request.timeout.ms": 5_000, "consumer.fetch.max.wait.ms": 5_000}))
     assert restore_options(streams_config({**GIVEN, "request.timeout.ms": 600})).limits.max_wait_ms == 300
 
@@ -80,18 +84,18 @@ def test_an_invalid_value_is_refused_by_its_name(name: str, value: object) -> No
 
 def test_the_plane_is_chosen_by_a_key_and_a_wrong_one_is_refused() -> None:
     for keys, is_there in (({}, True), ({RESTORE_PLANE: "librdkafka"}, False), ({RESTORE_PLANE: "engine"}, True)):
-        found = configured_application(counting(), {**GIVEN, **keys}, {}, RestoreListeners())
+        found = configured_application(counting(), {**OF_LIBRDKAFKA, **keys}, {}, RestoreListeners())
         assert (found.restoring is not None) is is_there
-    whole = configured_application(counting(), {**GIVEN, "internal.data.plane": "engine"}, {}, RestoreListeners())
+    whole = configured_application(counting(), {**GIVEN, DATA_PLANE: "engine"}, {}, RestoreListeners())
     assert whole.restoring is None
     with pytest.raises(
         ConfigurationError, match=r"internal\.restore\.plane='java' is invalid; allowed values are engine"
     ):
-        configured_application(counting(), {**GIVEN, RESTORE_PLANE: "java"}, {}, RestoreListeners())
+        configured_application(counting(), {**OF_LIBRDKAFKA, RESTORE_PLANE: "java"}, {}, RestoreListeners())
 
 
 def test_librdkafka_gets_no_keys_of_a_consumer_that_does_not_read() -> None:
-    given = {**GIVEN, "restore.consumer.fetch.buffer.bytes": 9_000_000}
+    given = {**OF_LIBRDKAFKA, "restore.consumer.fetch.buffer.bytes": 9_000_000}
     found = configured_application(counting(), given, {}, RestoreListeners())
     assert found.restoring is not None
     assert found.restoring.limits.buffer_bytes == 9_000_000

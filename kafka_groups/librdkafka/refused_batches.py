@@ -1,4 +1,7 @@
-"""Batches that brokers refuse: all their records fail with one error, and it does not say which of them is wrong."""
+"""Batches that brokers refuse: all their records fail with one error.
+
+Brokers name the records that are wrong, and librdkafka does not pass the names on.
+"""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -10,7 +13,7 @@ from kafka_groups.records.interface import UnwrittenRecord
 __all__ = ["refused_together"]
 
 _OF_BATCHES = (InvalidRecordError, InvalidTimestampError, MessageTooLargeError)
-"""The errors that a broker has for a batch, because of one of its records or of all of them."""
+"""The errors that librdkafka has for a batch, because of one of its records or of all of them."""
 
 
 def refused_together(refused: Sequence[UnwrittenRecord]) -> list[UnwrittenRecord]:
@@ -32,7 +35,10 @@ def refused_together(refused: Sequence[UnwrittenRecord]) -> list[UnwrittenRecord
 def _told(record: UnwrittenRecord, group: Sequence[UnwrittenRecord]) -> UnwrittenRecord:
     place = record.topic if record.partition is None else f"{record.topic}-{record.partition}"
     together = f"It is one of {counted(len(group), 'record')} for {place} that were refused together"
-    texts = [str(record.error), f"{together}: a broker refuses a whole batch, and does not say which record is wrong"]
+    texts = [
+        str(record.error),
+        f"{together}: librdkafka gives up a whole batch, and does not say which record is wrong",
+    ]
     if isinstance(record.error, MessageTooLargeError):
         largest = counted(max(map(_size, group)), "byte")
         texts.append(
