@@ -12,6 +12,7 @@ import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+from attrs import evolve
 from pyspark.sql.pandas.types import from_arrow_type
 
 from kafka_groups.broker.api.handlers import HANDLERS
@@ -49,8 +50,12 @@ from kafka_groups.config.cluster.broker import broker_keys
 from kafka_groups.config.cluster.groups import group_keys
 from kafka_groups.config.cluster.topic import topic_keys
 from kafka_groups.config.keys import Key
+from kafka_groups.config.records.record_producer import ProducerConfig
+from kafka_groups.config.records.record_reader import ReaderConfig
+from kafka_groups.config.settings import KeyTable
 from kafka_groups.errors import BrokerError, KafkaGroupsError
 from kafka_groups.protocol.apis import APIS
+from kafka_groups.records.metrics import RECORDS_METRIC_GROUPS
 from kafka_groups.records.transactions.transaction import WRITER_TRANSITIONS, WriterEvent, WriterState
 from kafka_groups.share.membership import states as member_states
 from kafka_groups.share.metrics import SHARE_METRICS
@@ -105,6 +110,22 @@ def streams_application() -> Iterator[str]:
             yield from _entry("application", key, keyword=attribute)
 
 
+def application_producer() -> Iterator[str]:
+    """The keys of an application's producer."""
+    return _prefixed("producer", ProducerConfig)
+
+
+def application_consumers() -> Iterator[str]:
+    """The keys of an application's consumers."""
+    return _prefixed("consumer", ReaderConfig)
+
+
+def _prefixed(prefix: str, settings_class: type[Any]) -> Iterator[str]:
+    for _, key in KeyTable(settings_class):
+        aliases = tuple(f"{prefix}.{alias}" for alias in key.aliases)
+        yield from _entry("application", evolve(key, name=f"{prefix}.{key.name}", aliases=aliases))
+
+
 def refused_by_applications() -> Iterator[str]:
     """The keys of Kafka Streams that an application refuses, the reasons, and what to do instead."""
     return _refused(REFUSED_BY_STREAMS)
@@ -141,7 +162,16 @@ def streams_member_metrics() -> Iterator[str]:
 
 def application_metrics() -> Iterator[str]:
     """The metrics of a streams application, by group."""
-    for group, metrics in METRIC_GROUPS.items():
+    return _grouped_metrics(METRIC_GROUPS)
+
+
+def records_metrics() -> Iterator[str]:
+    """The metrics of an application's producers and consumers, by group."""
+    return _grouped_metrics(RECORDS_METRIC_GROUPS)
+
+
+def _grouped_metrics(groups: Mapping[str, Iterable[Any]]) -> Iterator[str]:
+    for group, metrics in groups.items():
         yield from ("", f"### {group}", "")
         yield from _table_head("Name", "Unit", "Meaning")
         for metric in metrics:
@@ -180,7 +210,9 @@ def exported_members() -> Iterator[str]:
 
 def exported_applications() -> Iterator[str]:
     """The metrics of a streams application in Prometheus."""
-    return _families(streams_families(METRIC_GROUPS).values(), "application_id", "client_id")
+    return _families(
+        streams_families({**METRIC_GROUPS, **RECORDS_METRIC_GROUPS}).values(), "application_id", "client_id"
+    )
 
 
 def exported_spark() -> Iterator[str]:
@@ -505,6 +537,8 @@ _GENERATORS: dict[str, Callable[[], Iterator[str]]] = {
     "admin-client": admin_client,
     "streams-member": streams_member,
     "streams-application": streams_application,
+    "application-producer": application_producer,
+    "application-consumers": application_consumers,
     "refused-by-applications": refused_by_applications,
     "ignored-in-streams-groups": ignored_in_streams_groups,
     "streams-member-states": streams_member_state,
@@ -512,6 +546,7 @@ _GENERATORS: dict[str, Callable[[], Iterator[str]]] = {
     "consumer-metrics": consumer_metrics,
     "streams-member-metrics": streams_member_metrics,
     "application-metrics": application_metrics,
+    "records-metrics": records_metrics,
     "absent-metrics": absent_metrics,
     "broker-metrics": broker_metrics,
     "exported-workers": exported_workers,

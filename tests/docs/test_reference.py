@@ -7,6 +7,7 @@ from typing import Any
 
 import attrs
 import pytest
+from attrs import evolve
 
 from kafka_groups.broker.api.handlers import HANDLERS
 from kafka_groups.broker.coordinators.groups.classic import states as classic_states
@@ -26,8 +27,12 @@ from kafka_groups.config.clients.streams_refusals import REFUSED_BY_STREAMS
 from kafka_groups.config.cluster.broker import broker_keys
 from kafka_groups.config.cluster.groups import group_keys
 from kafka_groups.config.cluster.topic import topic_keys
+from kafka_groups.config.records.record_producer import ProducerConfig
+from kafka_groups.config.records.record_reader import ReaderConfig
+from kafka_groups.config.settings import KeyTable
 from kafka_groups.errors import BrokerError, KafkaGroupsError
 from kafka_groups.protocol.apis import APIS, ApiKey
+from kafka_groups.records.metrics import RECORDS_METRIC_GROUPS
 from kafka_groups.records.transactions.transaction import WRITER_TRANSITIONS
 from kafka_groups.share.membership import states as member_states
 from kafka_groups.share.metrics import SHARE_METRICS
@@ -64,7 +69,12 @@ def test_configuration_reference_has_every_key(hook: ModuleType) -> None:
     member = [key for name, key in streams_member_keys().items() if name not in admin_keys()]
     application = [key for name, key in streams_keys().items() if name not in streams_member_keys()]
     of_groups = [*group_keys().values(), *broker_keys().values(), *topic_keys().values()]
-    consumer, others = share_consumer_keys(), [*application, *member, *of_groups]
+    of_records = [
+        evolve(key, name=f"{prefix}.{key.name}")
+        for prefix, kind in (("producer", ProducerConfig), ("consumer", ReaderConfig))
+        for _, key in KeyTable(kind)
+    ]
+    consumer, others = share_consumer_keys(), [*application, *of_records, *member, *of_groups]
     assert sorted(entries) == sorted(key.name for key in [*consumer.values(), *others])
     for key in [*consumer.values(), *others]:
         assert f"\n{key.doc}\n" in made, key.name
@@ -247,7 +257,8 @@ def test_metric_reference_has_every_metric_once(hook: ModuleType) -> None:
     rows = [cells(line) for line in page(hook, "metrics.md").splitlines() if line.startswith("| `")]
     of_clients = [[metric.name for metric in each] for each in (SHARE_METRICS, MEMBER_METRICS)]
     of_applications = [[metric.name for metric in each] for each in METRIC_GROUPS.values()]
-    tables = [*of_clients, *of_applications, [metric.name for metric in BROKER_METRICS]]
+    of_records = [[metric.name for metric in each] for each in RECORDS_METRIC_GROUPS.values()]
+    tables = [*of_clients, *of_applications, *of_records, [metric.name for metric in BROKER_METRICS]]
     assert [name for name, _, _ in rows] == [f"`{name}`" for names in tables for name in names]
     assert all(len(set(names)) == len(names) for names in tables)
     assert all(unit and meaning.endswith(".") for _, unit, meaning in rows)

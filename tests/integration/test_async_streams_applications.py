@@ -126,8 +126,8 @@ async def test_worker_processes_are_paused_and_resumed(cluster: EmbeddedCluster)
     both.pause()
 
     async def consumed() -> dict[str, float | str]:
-        found = [each for each in both.metrics() if each.name == "records-consumed-total"]
-        return {each.tags["thread-id"]: each.value for each in found}
+        of_topics = [each for each in both.metrics() if each.group == "stream-topic-metrics"]
+        return {each.tags["thread-id"]: each.value for each in of_topics if each.name == "records-consumed-total"}
 
     async with both, counting_app(cluster, "beside") as other:
         await both.wait_until_running(WAIT_S)

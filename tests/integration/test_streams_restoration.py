@@ -1,4 +1,4 @@
-"""Applications that restore windows through librdkafka, on the embedded broker."""
+"""Applications that restore windows on both data planes, on the embedded broker."""
 
 from datetime import timedelta
 from pathlib import Path
@@ -17,6 +17,7 @@ from kafka_groups.streams import (
     Topology,
     serdes,
 )
+from kafka_groups.streams.workers.data_plane import DATA_PLANE
 from kafka_groups.streams.workers.restoring import RESTORE_PLANE
 from kafka_groups.testing import FAST_SETTINGS, EmbeddedCluster
 from kafka_groups.types import TopicPartition
@@ -58,7 +59,7 @@ planes = pytest.mark.parametrize("plane", ["librdkafka", "engine"])
 def application(cluster: EmbeddedCluster, listener: StateRestoreListener, plane: str) -> AsyncKafkaStreams:
     return AsyncKafkaStreams(
         per_hour,
-        {RESTORE_PLANE: plane},
+        {DATA_PLANE: plane, RESTORE_PLANE: plane},
         application_id="hours",
         bootstrap_servers=cluster.bootstrap_servers,
         commit_interval_ms=100,
@@ -102,7 +103,7 @@ async def test_a_compacted_changelog_is_restored_from_what_is_left(plane: str) -
     def run(cluster: EmbeddedCluster, listener: StateRestoreListener) -> AsyncKafkaStreams:
         return AsyncKafkaStreams(
             totals,
-            {RESTORE_PLANE: plane},
+            {DATA_PLANE: plane, RESTORE_PLANE: plane},
             application_id="app",
             bootstrap_servers=cluster.bootstrap_servers,
             commit_interval_ms=100,
@@ -151,7 +152,7 @@ async def test_stores_are_restored_over_tls_by_an_authenticated_client(plane: st
     def run(cluster: EmbeddedCluster, listener: StateRestoreListener) -> AsyncKafkaStreams:
         return AsyncKafkaStreams(
             totals,
-            {RESTORE_PLANE: plane, "restore.consumer.fetch.min.bytes": 1},
+            {DATA_PLANE: plane, RESTORE_PLANE: plane, "restore.consumer.fetch.min.bytes": 1},
             application_id="safe",
             bootstrap_servers=cluster.bootstrap_servers,
             commit_interval_ms=100,

@@ -324,19 +324,19 @@ class StreamsKeywords(StreamsMemberKeywords, total=False):
     Java."""
 
     producer: Mapping[str, object]
-    """`producer`: Settings of librdkafka for the producer, such as producer.linger.ms."""
+    """`producer`: Settings of the producer, such as producer.linger.ms."""
 
     consumer: Mapping[str, object]
-    """`consumer`: Settings of librdkafka for all consumers, such as consumer.fetch.min.bytes."""
+    """`consumer`: Settings of all consumers, such as consumer.fetch.min.bytes."""
 
     main_consumer: Mapping[str, object]
-    """`main.consumer`: Settings of librdkafka for the consumer of tasks. They come before those of consumer."""
+    """`main.consumer`: Settings of the consumer of tasks. They come before those of consumer."""
 
     restore_consumer: Mapping[str, object]
     """`restore.consumer`: Settings for reading changelogs and global topics. They come before those of consumer."""
 
     global_consumer: Mapping[str, object]
-    """`global.consumer`: The same as restore.consumer, which comes before it: one reader reads both."""
+    """`global.consumer`: The same as restore.consumer: one reader reads both, so they can't differ."""
 
     topic: Mapping[str, object]
     """`topic`: Configs of the internal topics, such as topic.min.insync.replicas. A store's own override them."""

@@ -11,11 +11,11 @@ from kafka_groups.config.settings import setting, shown_value
 __all__ = ["ISOLATION_LEVEL", "gathered_by_prefix", "overrides"]
 
 _DOCS: Final[Mapping[str, str]] = {
-    "producer": "Settings of librdkafka for the producer, such as producer.linger.ms.",
-    "consumer": "Settings of librdkafka for all consumers, such as consumer.fetch.min.bytes.",
-    "main.consumer": "Settings of librdkafka for the consumer of tasks. They come before those of consumer.",
+    "producer": "Settings of the producer, such as producer.linger.ms.",
+    "consumer": "Settings of all consumers, such as consumer.fetch.min.bytes.",
+    "main.consumer": "Settings of the consumer of tasks. They come before those of consumer.",
     "restore.consumer": "Settings for reading changelogs and global topics. They come before those of consumer.",
-    "global.consumer": "The same as restore.consumer, which comes before it: one reader reads both.",
+    "global.consumer": "The same as restore.consumer: one reader reads both, so they can't differ.",
     "topic": "Configs of the internal topics, such as topic.min.insync.replicas. A store's own override them.",
 }
 _TAG: Final = "client.tag"

@@ -10,7 +10,7 @@ from typing import Final
 from kafka_groups.config.clients.foreign import FOREIGN, Advice
 from kafka_groups.config.clients.streams_member import IGNORED_BY_KAFKA
 
-__all__ = ["REFUSED_BY_STREAMS", "streams_advice"]
+__all__ = ["ABSENT_OF_CONSUMERS", "ABSENT_OF_PRODUCERS", "REFUSED_BY_STREAMS", "streams_advice"]
 
 _REMOVE: Final = "remove it"
 _SERDES: Advice = (
@@ -21,16 +21,35 @@ _WINDOWED: Advice = ("there are no default serdes", "remove it, and use serdes.t
 _ROCKSDB: Advice = ("stores on disk are in LMDB, which has nothing to set", _REMOVE)
 _STORES: Advice = ("a store is chosen in the topology", "remove it, and give store=stores.key_value(…) to the operator")
 _METRICS: Advice = ("metrics are read with a call", "remove it")
-_CONNECTIONS: Advice = (
-    "the producer and the consumers are librdkafka's, and the member has its own connections",
-    "remove it, or set librdkafka's key for it with the prefix producer. or consumer.",
+_RECONNECTS: Advice = (
+    "the application finds brokers and reconnects to them by itself",
+    "remove it, or tune reconnect.backoff.ms and reconnect.backoff.max.ms",
 )
+_SOCKETS: Advice = ("sockets keep their system defaults", _REMOVE)
+_NO_TIMEOUT: Advice = (
+    "records are sent again until brokers confirm or refuse them",
+    "remove it; task.timeout.ms ends a worker that gets no answer",
+)
+_FETCHED_AHEAD: Advice = ("what is fetched ahead is limited in bytes", "set consumer.fetch.buffer.bytes")
+
+ABSENT_OF_PRODUCERS: Final[Mapping[Advice, str]] = {
+    _NO_TIMEOUT: "delivery.timeout.ms message.timeout.ms",
+    ("processing pauses while the memory of the producer is full", "set producer.buffer.memory"): "max.block.ms",
+    ("what waits to be sent is limited in bytes", "set producer.buffer.memory"): "queue.buffering.max.messages",
+    ("batches are limited in bytes", "set producer.batch.size"): "batch.num.messages",
+}
+"""Keys of other producers that users give to an application with the prefix or without it."""
+ABSENT_OF_CONSUMERS: Final[Mapping[Advice, str]] = {
+    _FETCHED_AHEAD: "queued.min.messages fetch.queue.backoff.ms",
+    ("a failed fetch waits as any failed request does", "set retry.backoff.ms"): "fetch.error.backoff.ms",
+}
+"""Keys of other consumers that users give to an application with the prefix or without it."""
 
 REFUSED_BY_STREAMS: Final[Mapping[str, Advice]] = {
     "allow.os.group.write.access": ("folders have the rights that your umask gives", _REMOVE),
     "built.in.metrics.version": _METRICS,
     "config.providers": ("values are not looked up elsewhere", "give the value itself"),
-    "connections.max.idle.ms": _CONNECTIONS,
+    "connections.max.idle.ms": _RECONNECTS,
     "default.client.supplier": ("the clients of an application can't be replaced", _REMOVE),
     "default.key.serde": _SERDES,
     "default.list.key.serde.inner": _SERDES,
@@ -48,8 +67,8 @@ REFUSED_BY_STREAMS: Final[Mapping[str, Advice]] = {
     "group.id": ("the id of a streams group is its application's", "set application_id"),
     "group.remote.assignor": IGNORED_BY_KAFKA["task.assignor.class"],
     "log.summary.interval.ms": ("no summaries are logged", _REMOVE),
-    "metadata.recovery.rebootstrap.trigger.ms": _CONNECTIONS,
-    "metadata.recovery.strategy": _CONNECTIONS,
+    "metadata.recovery.rebootstrap.trigger.ms": _RECONNECTS,
+    "metadata.recovery.strategy": _RECONNECTS,
     "metric.reporters": _METRICS,
     "metrics.num.samples": _METRICS,
     "metrics.sample.window.ms": _METRICS,
@@ -60,13 +79,13 @@ REFUSED_BY_STREAMS: Final[Mapping[str, Advice]] = {
         _REMOVE,
     ),
     "processor.wrapper.class": ("processors can't be wrapped", _REMOVE),
-    "receive.buffer.bytes": _CONNECTIONS,
+    "receive.buffer.bytes": _SOCKETS,
     "replication.factor": (
         "internal topics have the brokers' replication factor",
         "remove it, or set default.replication.factor on the brokers",
     ),
     "rocksdb.config.setter": _ROCKSDB,
-    "send.buffer.bytes": _CONNECTIONS,
+    "send.buffer.bytes": _SOCKETS,
     "state.cleanup.dir.max.age.ms": (
         "old folders are deleted while the application runs",
         "remove it, and set state_cleanup_delay_ms",
@@ -86,15 +105,14 @@ REFUSED_BY_STREAMS: Final[Mapping[str, Advice]] = {
 """Keys of Kafka Streams that have no meaning here."""
 
 _OF_PRODUCERS: Final = (
-    "acks batch.num.messages batch.size buffer.memory compression.codec compression.level compression.type "
-    "delivery.timeout.ms enable.idempotence linger.ms max.block.ms max.in.flight.requests.per.connection "
-    "max.request.size message.max.bytes message.timeout.ms queue.buffering.max.kbytes queue.buffering.max.messages "
+    "acks batch.size buffer.memory compression.codec compression.gzip.level compression.level compression.lz4.level "
+    "compression.type compression.zstd.level enable.idempotence linger.ms "
+    "max.in.flight.requests.per.connection max.request.size message.max.bytes queue.buffering.max.kbytes "
     "queue.buffering.max.ms retries transaction.timeout.ms"
 )
 _OF_CONSUMERS: Final = (
-    "check.crcs fetch.error.backoff.ms fetch.max.bytes fetch.max.wait.ms fetch.message.max.bytes fetch.min.bytes "
-    "fetch.queue.backoff.ms fetch.wait.max.ms isolation.level max.partition.fetch.bytes queued.max.messages.kbytes "
-    "queued.min.messages"
+    "check.crcs fetch.buffer.bytes fetch.max.bytes fetch.max.wait.ms fetch.message.max.bytes fetch.min.bytes "
+    "fetch.wait.max.ms isolation.level max.partition.fetch.bytes queued.max.messages.kbytes"
 )
 
 
@@ -113,5 +131,8 @@ def streams_advice(name: str) -> Advice | None:
     return None if dotted is None else _TABLE[dotted]
 
 
-_TABLE: Final[Mapping[str, Advice]] = {**FOREIGN, **IGNORED_BY_KAFKA, **REFUSED_BY_STREAMS}
+_ABSENT: Final[Mapping[str, Advice]] = {
+    name: told for told, names in (*ABSENT_OF_PRODUCERS.items(), *ABSENT_OF_CONSUMERS.items()) for name in names.split()
+}
+_TABLE: Final[Mapping[str, Advice]] = {**FOREIGN, **IGNORED_BY_KAFKA, **_ABSENT, **REFUSED_BY_STREAMS}
 _DOTTED: Final = {name.replace(".", "_"): name for name in (*_TABLE, *_OF_PRODUCERS.split(), *_OF_CONSUMERS.split())}

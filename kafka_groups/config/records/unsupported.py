@@ -10,6 +10,7 @@ from typing import Final
 from attrs import frozen
 
 from kafka_groups.config.clients.foreign import FOREIGN, Advice
+from kafka_groups.config.clients.streams_refusals import ABSENT_OF_CONSUMERS, ABSENT_OF_PRODUCERS
 from kafka_groups.config.keys import INT_MAX
 
 __all__ = ["FixedKey", "advice_of_clients", "fixed_key", "own_advice"]
@@ -27,12 +28,6 @@ _PARTITIONS: Advice = (
     "partitions are chosen as Java chooses them by default",
     "remove it, and give partitioner= where the topology writes",
 )
-_NO_TIMEOUT: Advice = (
-    "records are sent again until brokers confirm or refuse them",
-    "remove it; task.timeout.ms ends a worker that gets no answer",
-)
-_FETCHED_AHEAD: Advice = ("what is fetched ahead is limited in bytes", "set consumer.fetch.buffer.bytes")
-_QUEUED: Advice = ("what waits to be sent is limited in bytes", "set producer.buffer.memory")
 _DELIVERY_REPORTS: Advice = (
     "there are no delivery reports",
     "remove it, and set production_exception_handler to hear of records that were not written",
@@ -60,6 +55,7 @@ _OF_BOTH: Final[Mapping[Advice, str]] = {
     ),
 }
 _OF_READERS: Final[Mapping[Advice, str]] = {
+    **ABSENT_OF_CONSUMERS,
     _GROUP: "group.id group.instance.id group.protocol group.protocol.type group.remote.assignor "
     "partition.assignment.strategy session.timeout.ms heartbeat.interval.ms coordinator.query.interval.ms rebalance_cb "
     "on_assign on_revoke on_lost",
@@ -67,8 +63,6 @@ _OF_READERS: Final[Mapping[Advice, str]] = {
     _COMMITS: "enable.auto.commit auto.commit.enable auto.commit.interval.ms enable.auto.offset.store offset_commit_cb "
     "on_commit offset.store.method offset.store.path offset.store.sync.interval.ms",
     _SERDES: "key.deserializer value.deserializer",
-    _FETCHED_AHEAD: "queued.min.messages fetch.queue.backoff.ms",
-    ("a failed fetch waits as any failed request does", "set retry.backoff.ms"): "fetch.error.backoff.ms",
     ("the largest response is that of a fetch", "set consumer.fetch.max.bytes"): "receive.message.max.bytes",
     ("the application finds the ends of partitions by itself", _REMOVE): "enable.partition.eof",
     ("records go to the tasks of the topology", _REMOVE): "consume_cb consume.callback.max.messages",
@@ -76,18 +70,15 @@ _OF_READERS: Final[Mapping[Advice, str]] = {
     ("a broker has one fetch of a consumer at a time", _REMOVE): "max.in.flight max.in.flight.requests.per.connection",
 }
 _OF_PRODUCERS: Final[Mapping[Advice, str]] = {
+    **ABSENT_OF_PRODUCERS,
     ("processing.guarantee decides about transactions", "remove it, and set processing.guarantee"): "transactional.id",
     ("transactions have one phase", _REMOVE): "transaction.two.phase.commit.enable",
     _SERDES: "key.serializer value.serializer",
     _PARTITIONS: "partitioner.class partitioner_cb partitioner.adaptive.partitioning.enable "
     "partitioner.availability.timeout.ms partitioner.ignore.keys partitioner.rack.aware sticky.partitioning.linger.ms",
-    _NO_TIMEOUT: "delivery.timeout.ms message.timeout.ms",
-    ("processing pauses while the memory of the producer is full", "set producer.buffer.memory"): "max.block.ms",
-    _QUEUED: "queue.buffering.max.messages",
     ("requests to a broker are limited by another key", "set producer.max.in.flight.requests.per.connection"): (
         "queue.buffering.backpressure.threshold"
     ),
-    ("batches are limited in bytes", "set producer.batch.size"): "batch.num.messages",
     ("batches are built in place", _REMOVE): "buffer.memory.allocation.strategy message.copy.max.bytes",
     _DELIVERY_REPORTS: "dr_cb dr_msg_cb on_delivery delivery.report.only.error produce.offset.report",
     _ORDER: "queuing.strategy msg_order_cmp enable.gapless.guarantee",
@@ -121,7 +112,10 @@ class FixedKey:
 
 
 _ACKS: Final = FixedKey(("all", "-1"), "a record counts as written when all in-sync replicas have it")
-_RETRIES: Final = FixedKey((str(INT_MAX),), f"{_NO_TIMEOUT[0]}, and task.timeout.ms ends a worker without answer")
+_RETRIES: Final = FixedKey(
+    (str(INT_MAX),),
+    "records are sent again until brokers confirm or refuse them, and task.timeout.ms ends a worker without answer",
+)
 _NO_TOPICS: Final = FixedKey(("false",), "topics are never created by reading or writing")
 _FIXED: Final[Mapping[str, Mapping[str, FixedKey]]] = {
     "consumer": {"allow.auto.create.topics": _NO_TOPICS},

@@ -127,7 +127,7 @@ class TransactionalCommits(Commits):
         self._refusals += is_refusal
         self._expiries += isinstance(cause, TransactionExpiredError)
         if self._refusals >= _MOST_FAILURES:
-            who = "The brokers have" if isinstance(cause, BrokerError) else "librdkafka has"
+            who = "The brokers have" if isinstance(cause, BrokerError) else "The producer has"
             text = f"{who} refused {counted(self._refusals, 'transaction')} in a row, and the worker aborted them"
             remedy = (
                 "If it is about a record, that record is different each time it is processed, so the worker cannot ask "

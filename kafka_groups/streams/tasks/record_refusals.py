@@ -30,8 +30,8 @@ OF_ONE_RECORD = (
 
 _CURES: Mapping[type[Exception], str] = {
     MessageTooLargeError: (
-        "Make records smaller, or allow larger ones: max.message.bytes of the topic, and message.max.bytes of the "
-        "producer. The limit of a topic is one for batches, too: batch.size of the producer must not be larger"
+        "Make records smaller, or allow larger ones: max.message.bytes of the topic, and max.request.size of the "
+        "producer"
     ),
     TopicAuthorizationFailedError: "Allow the application's user to write to {topic}",
     UnknownTopicOrPartitionError: "Create {topic}",

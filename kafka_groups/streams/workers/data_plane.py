@@ -25,7 +25,7 @@ ENGINE: Final = "engine"
 _LIBRDKAFKA: Final = "librdkafka"
 _PLANES: Final = (ENGINE, _LIBRDKAFKA)
 
-DEFAULT_PLANE = _LIBRDKAFKA
+DEFAULT_PLANE = ENGINE
 """The data plane of applications that do not choose one."""
 
 
@@ -59,6 +59,9 @@ def engine_plane_config(config: StreamsConfig) -> EnginePlaneConfig:
 
 def principal_of(config: StreamsConfig) -> str | None:
     """Return the user that brokers know, or None if only they know it, as with certificates and tokens."""
+    # Brokers have a name for clients that show none (KafkaPrincipal.ANONYMOUS in Kafka).
+    if config.security_protocol == "PLAINTEXT":
+        return "User:ANONYMOUS"
     return f"User:{config.sasl_username}" if config.sasl_username else None
 
 

@@ -65,11 +65,14 @@ def _job() -> dict[str, Any]:
     return found
 
 
+_LIBRDKAFKA = {"internal.data.plane": "librdkafka", "internal.restore.plane": "librdkafka"}
+
+
 def main() -> None:
     job = _job()
     app = KafkaStreams(
         build,
-        {"internal.restore.plane": job["restore_plane"]} if job.get("restore_plane") else None,
+        _LIBRDKAFKA if job.get("restore_plane") == "librdkafka" else None,
         application_id=job["group"],
         bootstrap_servers=job["servers"],
         num_workers=job["workers"],

@@ -54,7 +54,7 @@ class StreamsJob:
         store: Where the stores of ours are (`default_dsl_store`).
         gets_per_second: Questions of ours to its own store of counts.
         other: Another topic that ours reads, in tasks of their own.
-        restore_plane: How ours reads changelogs (`internal.restore.plane`); "" for its default.
+        restore_plane: "librdkafka" if ours reads and writes with it, changelogs included; otherwise its default.
     """
 
     client: str

@@ -342,12 +342,12 @@ async def test_a_refused_record_that_always_differs_ends_the_worker(monkeypatch:
     assert not results(kafka)
 
 
-async def test_an_error_of_librdkafka_that_does_not_pass_ends_the_worker_after_three_transactions() -> None:
+async def test_an_error_of_the_producer_that_does_not_pass_ends_the_worker_after_three_transactions() -> None:
     kafka = written()
     kafka.refusal = lambda place, _entry: KafkaGroupsError("bad arguments") if place.topic == OUTPUT else None
     made = process(kafka)
     await made.worker.start()
-    with pytest.raises(StreamsError, match=r"librdkafka has refused 3 transactions in a row.*bad arguments"):
+    with pytest.raises(StreamsError, match=r"The producer has refused 3 transactions in a row.*bad arguments"):
         await made.turn_until(lambda: made.has_committed(len(WORDS)))
     await made.worker.close(is_clean=False)
     assert not results(kafka)

@@ -1,3 +1,5 @@
+import os
+
 import pytest
 
 from kafka_groups.config.clients.streams import streams_config
@@ -9,6 +11,7 @@ from kafka_groups.streams.runtime.restore_listeners import RestoreListeners
 from kafka_groups.streams.workers.configured import configured_application
 from kafka_groups.streams.workers.data_plane import DATA_PLANE, engine_plane_config, takes_engine
 from kafka_groups.streams.workers.restoring import RESTORE_PLANE
+from tests import PLANE_VARIABLE
 from tests.unit.config.records.client_keys import ALWAYS, keys_of
 from tests.unit.streams.runtime.counting import counting
 
@@ -34,6 +37,12 @@ def test_an_application_has_the_plane_of_its_key() -> None:
     on_librdkafka = configured_application(counting(), {**GIVEN, DATA_PLANE: "librdkafka"}, {}, RestoreListeners())
     assert on_engine.engine_plane == engine_plane_config(on_engine.config)
     assert on_librdkafka.engine_plane is None
+
+
+@pytest.mark.skipif(PLANE_VARIABLE in os.environ, reason="these tests have a plane that was chosen for them")
+def test_without_the_key_it_is_our_own_engine() -> None:
+    found = configured_application(counting(), GIVEN, {}, RestoreListeners())
+    assert found.engine_plane == engine_plane_config(found.config)
 
 
 def test_readers_and_the_producer_have_their_keys() -> None:
@@ -125,7 +134,9 @@ def test_keys_that_are_refused_have_the_remedies_of_this_plane(given: dict[str, 
 
 def test_librdkafka_gets_no_key_that_it_may_not_have() -> None:
     with pytest.raises(ConfigurationError, match="acks can't be set there: records are written durably"):
-        configured_application(counting(), {**GIVEN, "producer.acks": "all"}, {}, RestoreListeners())
+        configured_application(
+            counting(), {**GIVEN, DATA_PLANE: "librdkafka", "producer.acks": "all"}, {}, RestoreListeners()
+        )
 
 
 def test_metadata_is_as_young_as_any_client_of_the_plane_wants_it() -> None:
@@ -156,3 +167,23 @@ def test_a_transaction_may_last_until_its_commit() -> None:
     plane_with(**twice, **{"commit.interval.ms": 10_001, "producer.transaction.timeout.ms": 10_001})
     with pytest.raises(ConfigurationError, match=r"commit\.interval\.ms=100 .* producer\.transaction\.timeout\.ms=99,"):
         plane_with(**twice, **{"producer.transaction.timeout.ms": 99})
+
+
+@pytest.mark.parametrize(
+    ("given", "principal"),
+    [
+        ({}, "User:ANONYMOUS"),
+        ({"security.protocol": "SSL"}, None),
+        (
+            {
+                "security.protocol": "SASL_PLAINTEXT",
+                "sasl.mechanism": "PLAIN",
+                "sasl.username": "ann",
+                "sasl.password": "x",
+            },
+            "User:ann",
+        ),
+    ],
+)
+def test_messages_about_rights_name_the_user_that_brokers_know(given: dict[str, object], principal: str | None) -> None:
+    assert plane_with(**given).principal == principal
