@@ -12,6 +12,9 @@ _log = logging.getLogger(__name__)
 _FIRST_PAUSE_MS, _LONGEST_PAUSE_MS = 200, 5_000
 """The time between two attempts. It grows, because an attempt may block the worker for a second."""
 
+_LONGEST_ATTEMPT_MS = 10_000
+"""The time for which an attempt may block the worker before it is an error."""
+
 _FIRST_SILENCE_MS, _LONGEST_SILENCE_MS = 1_000, 60_000
 """The time between two warnings about one outage, which grows, too."""
 
@@ -21,7 +24,8 @@ class TaskTimeout:
 
     Args:
         clock: Tells the time.
-        timeout_ms: How long an outage may last (`task.timeout.ms`). If there is no error for so long, it has ended.
+        timeout_ms: How long an outage may last (`task.timeout.ms`). If there is no error for so long, and for
+            longer than an attempt may take, it has ended.
         quiet_ms: How long an outage lasts before it is logged.
     """
 
@@ -88,7 +92,8 @@ class TaskTimeout:
         """Note the time of an error. Return that of the first one of the outage."""
         since_ms = self._since_ms
         # A long time without an error is a success that nobody noted: there was nothing to ask.
-        if since_ms is None or now_ms - self._last_ms > self._timeout_ms + self._pause_ms:
+        quiet_ms = max(self._timeout_ms, _LONGEST_ATTEMPT_MS) + self._pause_ms
+        if since_ms is None or now_ms - self._last_ms > quiet_ms:
             since_ms = self._since_ms = now_ms
             self._pause_ms, self._silence_ms = _FIRST_PAUSE_MS, 0
         else:

@@ -277,6 +277,15 @@ def test_an_outage_ends_the_worker_also_if_attempts_are_rarer_than_the_timeout()
         timeout.note("Waiting", NetworkError("away"))
 
 
+def test_an_outage_ends_the_worker_also_if_each_attempt_takes_longer_than_the_timeout() -> None:
+    clock = ManualClock()
+    timeout = TaskTimeout(clock, 1_000)
+    timeout.note("The commit is repeated", NetworkError("away"))
+    clock.advance(5_400)  # a pause, and then nobody has answered for five seconds
+    with pytest.raises(NetworkError):
+        timeout.note("The commit is repeated", NetworkError("away"))
+
+
 def test_errors_that_are_far_apart_are_different_outages() -> None:
     clock = ManualClock()
     timeout = TaskTimeout(clock, 10_000)
