@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from tests.benchmarks.applications.beside_before import Measured
 from tests.benchmarks.consumers import Task, consume
 from tests.benchmarks.main import main
 from tests.benchmarks.rebalances import JOIN, LEAVE
@@ -233,6 +234,20 @@ def test_applications_are_measured(tmp_path: Path) -> None:
     assert measured["memory"]["at_end"] > 0
     assert len(measured["java"]) == 8
     assert all(rate > 0 for each in measured["java"].values() for rate in each["ours"]["per_cpu_second"])
+
+
+def test_a_comparison_with_an_earlier_commit_needs_its_name() -> None:
+    result = CliRunner().invoke(main, ["applications", "--part=before"])
+    assert result.exit_code == 2
+    assert "name one with --against" in result.output
+
+
+def test_a_ratio_to_an_earlier_commit_is_the_median_of_the_rounds() -> None:
+    rate = Measured("map", "records", now=[20.0, 30.0, 80.0], before=[10.0, 10.0, 10.0], limit=3.5)
+    assert rate.ratio == 3
+    assert not rate.aim().is_met
+    cost = Measured("delay", "ms", now=[2.0], before=[4.0], is_cost=True)
+    assert cost.aim().is_met
 
 
 @pytest.mark.long

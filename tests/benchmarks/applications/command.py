@@ -11,6 +11,7 @@ from attrs import evolve
 from kafka_groups.cli.output import table
 from kafka_groups.testing import FAST_SETTINGS
 from tests.benchmarks.aims import Aim
+from tests.benchmarks.applications.beside_before import beside_before, figures
 from tests.benchmarks.applications.beside_java import BEFORE, beside_java, earlier_checkout
 from tests.benchmarks.applications.costs import delays, growth, idle_share, start_seconds
 from tests.benchmarks.applications.environments import OTHERS, interpreter
@@ -24,13 +25,14 @@ _T = TypeVar("_T")
 _CLIENTS: Final = (OURS, JAVA, *OTHERS)
 _PARTS: Final = ("rates", "exactly-once", "delay", "idle", "start", "memory")
 _JAVA_PART: Final = "java"
+_BEFORE_PART: Final = "before"
 _PER_SECOND, _WORKERS = 100, 4
 
 
 @click.command()
-@click.option("--part", "parts", type=click.Choice((*_PARTS, _JAVA_PART)), multiple=True, default=_PARTS,
+@click.option("--part", "parts", type=click.Choice((*_PARTS, _JAVA_PART, _BEFORE_PART)), multiple=True, default=_PARTS,
               show_default=True, help="May be given more than once.")  # fmt: skip
-@click.option("--against", "commit", help="A commit that takes part in the part `java`, too.")
+@click.option("--against", "commit", help="A commit that takes part in the parts `java` and `before`.")
 @click.option("--client", "clients", type=click.Choice(_CLIENTS), multiple=True, default=_CLIENTS, show_default=True,
               help="May be given more than once.")  # fmt: skip
 @click.option("--target", type=click.Choice(TARGETS), default="kafka", show_default=True,
@@ -58,7 +60,12 @@ def applications(
 
     The part `java` compares maps and windowed counts with Kafka Streams and with an earlier commit: with 1,000 keys and
     with keys that never repeat, at least once and exactly once. It takes some 10 minutes more.
+
+    The part `before` compares TLS, compression, stores on disk, delay, idle time and memory with an earlier commit. It
+    takes some 10 minutes more, too.
     """
+    if _BEFORE_PART in parts and commit is None:
+        raise click.UsageError(f"--part {_BEFORE_PART} compares with an earlier commit: name one with --against.")
     for client in set(clients) & OTHERS.keys():
         interpreter(client)
     extent = Extent(clients=clients, records=records, seconds=seconds, rounds=rounds, commit_ms=commit_ms)
@@ -70,6 +77,9 @@ def applications(
             aims += found
         if _JAVA_PART in parts:
             measured[_JAVA_PART], found = _beside_java(servers, extent, commit)
+            aims += found
+        if _BEFORE_PART in parts:
+            measured[_BEFORE_PART], found = _beside_before(servers, extent, commit)
             aims += found
     console().print(table("Aims", ("measure", "figure", "aim", "met"), [aim.row() for aim in aims]))
     finish({"applications": measured}, json_file)
@@ -108,6 +118,15 @@ def _beside_java(servers: str, extent: Extent, commit: str | None) -> tuple[Any,
     columns = ("work", f"{OURS}, k records/s, per CPU second", BEFORE, JAVA, f"CPU, of {BEFORE}", f"CPU, of {JAVA}")
     console().print(table("Beside Java", columns, [each.row() for each in measured]))
     return {str(each.ours): each.figures() for each in measured}, [aim for each in measured for aim in each.aims()]
+
+
+def _beside_before(servers: str, extent: Extent, commit: str | None) -> tuple[Any, list[Aim]]:
+    with earlier_checkout(commit) as earlier:
+        assert earlier is not None
+        measured = beside_before(servers, extent, say, earlier)
+    console().print(table("Beside an earlier commit", ("what", "unit", BEFORE, "now", "now / before"),
+                          [each.row() for each in measured]))  # fmt: skip
+    return figures(measured), [each.aim() for each in measured]
 
 
 def _aims_of(found: Contest, extent: Extent) -> list[Aim]:

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from statistics import median, quantiles
 
 from attrs import frozen
@@ -58,9 +59,9 @@ class Growth:
         return self.at_end / self.at_tenth
 
 
-def delays(client: str, servers: str, per_second: int, seconds: float) -> Delays:
+def delays(client: str, servers: str, per_second: int, seconds: float, checkout: Path | None = None) -> Delays:
     """Return how long records take through an application at a steady pace."""
-    with _warmed_up(client, servers) as (job, _):
+    with _warmed_up(client, servers, checkout) as (job, _):
         consumer = Consumer({"bootstrap.servers": servers, "group.id": f"{job.group}-reader"})
         try:
             return Delays(_paced(job, consumer, per_second, round(per_second * seconds)))
@@ -98,9 +99,9 @@ def _received(consumer: Consumer, until_s: float) -> Iterator[float]:
             yield (time.monotonic_ns() - int(value)) / 1e6
 
 
-def idle_share(client: str, servers: str, seconds: float) -> float:
+def idle_share(client: str, servers: str, seconds: float, checkout: Path | None = None) -> float:
     """Return the share of a core that an application takes that has nothing to do."""
-    with _warmed_up(client, servers) as (_, running):
+    with _warmed_up(client, servers, checkout) as (_, running):
         began = running.moment()
         time.sleep(seconds)
         ended = running.moment()
@@ -108,11 +109,11 @@ def idle_share(client: str, servers: str, seconds: float) -> float:
 
 
 @contextmanager
-def _warmed_up(client: str, servers: str) -> Iterator[tuple[StreamsJob, RunningApplication]]:
+def _warmed_up(client: str, servers: str, checkout: Path | None) -> Iterator[tuple[StreamsJob, RunningApplication]]:
     """An application that has processed all records, and rests."""
     source = filled_topic(servers, _WARM_UP, _WARM_UP_KEYS, _VALUE_BYTES)
     job = new_job(client, MAP, servers, source, PARTITIONS)
-    with application(job) as running:
+    with application(job, checkout) as running:
         running.wait_until_committed(_WARM_UP)
         time.sleep(_REST_S)
         yield job, running
@@ -125,10 +126,10 @@ def start_seconds(servers: str, workers: int) -> float:
         return running.seconds_until_running()
 
 
-def growth(client: str, servers: str, records: int) -> Growth:
+def growth(client: str, servers: str, records: int, checkout: Path | None = None) -> Growth:
     """Return how the memory of an application grows that counts a bounded set of keys."""
     source = filled_topic(servers, records, _KEYS, _VALUE_BYTES)
-    with application(new_job(client, KEYS, servers, source, PARTITIONS)) as running:
+    with application(new_job(client, KEYS, servers, source, PARTITIONS), checkout) as running:
         tenth = running.wait_until_committed(records // 10)
         end = running.wait_until_committed(records)
     return Growth(records, tenth.resident_bytes, end.resident_bytes)

@@ -65,16 +65,12 @@ def _job() -> dict[str, Any]:
     return found
 
 
-_LIBRDKAFKA = {"internal.data.plane": "librdkafka", "internal.restore.plane": "librdkafka"}
-
-
 def main() -> None:
     job = _job()
     app = KafkaStreams(
         build,
-        _LIBRDKAFKA if job.get("restore_plane") == "librdkafka" else None,
+        {"bootstrap.servers": job["servers"], **job["settings"]},
         application_id=job["group"],
-        bootstrap_servers=job["servers"],
         num_workers=job["workers"],
         commit_interval_ms=job["commit_ms"],
         state_dir=job["directory"],

@@ -24,19 +24,22 @@ def count_of(keys: str, records: int) -> int:
     return _FEW if keys == FEW else records
 
 
-def filled_topic(servers: str, records: int, keys: int, value_bytes: int, partitions: int = PARTITIONS) -> str:
+def filled_topic(
+    servers: str, records: int, keys: int, value_bytes: int, partitions: int = PARTITIONS, compression: str = "none"
+) -> str:
     """Write records to a new topic, whose name it returns. Their keys are spread over the partitions."""
     topic = new_topic(servers, partitions)
-    fill(servers, topic, records, keys, value_bytes)
+    fill(servers, topic, records, keys, value_bytes, compression)
     return topic
 
 
-def fill(servers: str, topic: str, records: int, keys: int, value_bytes: int) -> None:
+def fill(servers: str, topic: str, records: int, keys: int, value_bytes: int, compression: str = "none") -> None:
     """Write records to a topic."""
     producer = Producer({
         "bootstrap.servers": servers,
         "partitioner": "murmur2_random",
         "linger.ms": 50,
+        "compression.type": compression,
         "queue.buffering.max.messages": 1_000_000,
     })  # fmt: skip
     began_ms, value = round(time.time() * 1000) - _BEGINS_BEFORE_MS, b"v" * value_bytes

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import attrs
 import psutil
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 from confluent_kafka import ConsumerGroupTopicPartitions, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 
@@ -54,7 +54,7 @@ class StreamsJob:
         store: Where the stores of ours are (`default_dsl_store`).
         gets_per_second: Questions of ours to its own store of counts.
         other: Another topic that ours reads, in tasks of their own.
-        restore_plane: "librdkafka" if ours reads and writes with it, changelogs included; otherwise its default.
+        settings: More keys of ours.
     """
 
     client: str
@@ -71,7 +71,7 @@ class StreamsJob:
     store: str = IN_MEMORY
     gets_per_second: int = 0
     other: str = ""
-    restore_plane: str = ""
+    settings: Mapping[str, str] = field(factory=dict)
 
 
 @frozen
@@ -167,7 +167,9 @@ class RunningApplication:
             time.sleep(_POLL_S)
 
 
-def new_job(client: str, work: str, servers: str, source: str, partitions: int, **more: int | str) -> StreamsJob:
+def new_job(
+    client: str, work: str, servers: str, source: str, partitions: int, **more: int | str | Mapping[str, str]
+) -> StreamsJob:
     """Return a job with a group and an output topic of its own."""
     target = new_topic(servers, partitions)
     return StreamsJob(client=client, work=work, servers=servers, source=source, partitions=partitions, target=target,
