@@ -25,7 +25,7 @@ _CHOICES: Mapping[str, tuple[object, ...]] = {
     "consumer.fetch.max.bytes": (200, 16_777_216),
     "consumer.max.partition.fetch.bytes": (100, 1_048_576),
     "consumer.fetch.buffer.bytes": (300, 5_000, 33_554_432),
-    "consumer.fetch.max.wait.ms": (50, 500),
+    "consumer.fetch.max.wait.ms": (150, 500),
 }
 
 

@@ -70,7 +70,7 @@ class _Asking:
     _views: dict[tuple[Instance, str, int], Any] = field(factory=dict)
 
     async def __call__(self, deployment: Deployment, over: asyncio.Event) -> list[str]:
-        settings = deployment.configured().settings.tasks
+        settings = deployment.application.settings.tasks
         while not over.is_set():
             for instance in list(deployment.running.values()):
                 for store in (_WORDS, *_OF_LINES):

@@ -3,6 +3,7 @@
 import asyncio
 import random
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any
 
 from attrs import define, evolve, field, frozen
@@ -60,6 +61,11 @@ class Deployment:
         given = {"bootstrap_servers": self.world.cluster.bootstrap_servers, **self.keywords}
         return configured_application(self.build(), {**self.config, DATA_PLANE: ENGINE}, given, RestoreListeners())
 
+    @cached_property
+    def application(self) -> ConfiguredApplication:
+        """The application, to look at. Workers have topologies of their own."""
+        return self.configured()
+
     async def run(self, name: str) -> None:
         """Be an instance, until the process ends."""
         disk = self.disks.setdefault(name, SimulatedDisk())
@@ -75,15 +81,14 @@ class Deployment:
         end_s = loop.time() + within_s
         while len(self.running) < instances or not self._is_complete():
             if loop.time() >= end_s:
-                return [f"not all tasks run: {self.running}"]
+                return [f"not all tasks run; there are the processes {', '.join(sorted(self.running)) or '(none)'}"]
             await asyncio.sleep(_LOOK_S)
         return []
 
     def _is_complete(self) -> bool:
         """Return whether all instances run, and have all tasks with stores: one may be on its way to another."""
-        config = self.configured()
-        places = config.settings.tasks.topology.stores
-        topics = {store: changelog_topic(place, config.config.application_id) for store, place in places.items()}
+        places, application_id = self.application.settings.tasks.topology.stores, self.application.config.application_id
+        topics = {store: changelog_topic(place, application_id) for store, place in places.items()}
         counts = {store: partitions_in(self.world, topic) or 0 for store, topic in topics.items()}
         missing = [store for store, place in places.items() if not place.is_global and self._lacks(store, counts)]
         return not missing and all(each.is_running for each in self.running.values())
@@ -97,9 +102,8 @@ class Deployment:
 
     def store(self, store: str) -> Any:
         """Return a view of what all instances have committed to a store."""
-        application = self.configured()
-        place = application.settings.tasks.topology.stores[store]
-        return committed_view(place, application.config.application_id, self._answers, clock=self.world.clock)
+        place = self.application.settings.tasks.topology.stores[store]
+        return committed_view(place, self.application.config.application_id, self._answers, clock=self.world.clock)
 
     def _answers(self, question: StoreQuestion) -> list[TaskAnswer]:
         return [answer for instance in self.running.values() for answer in instance.answers(question)]

@@ -158,7 +158,7 @@ class _Play:
         topology = self.build().graph
         inputs = encoded_inputs(topology, self.inputs)
         deployment = Deployment(world, self.build, self.config, self.keywords, self.workers)
-        application_id = deployment.configured().config.application_id
+        application_id = deployment.application.config.application_id
         self._create_topics(world, topology)
         names = [f"instance-{number + 1}" for number in range(self.instances)]
         processes = [world.start(deployment.run, name, name=name) for name in names]
@@ -186,7 +186,7 @@ class _Play:
         """Start a new process, and check that its stores become the same, as far as that is promised."""
         world = deployment.world
         # A process that was cut off may write to a changelog after its successor if no transaction fences it.
-        is_promised = deployment.configured().config.is_exactly_once and not world.struck["log_truncated"]
+        is_promised = deployment.application.config.is_exactly_once and not world.struck["log_truncated"]
         process = world.start(deployment.run, "restored", name="restored")
         world.violations.extend(await deployment.until_running(1, _RESTORING_S))
         self.restored = _stores(deployment, topology)
