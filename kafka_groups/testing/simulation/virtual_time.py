@@ -23,6 +23,7 @@ T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 
 DEFAULT_LIMIT_S = 24 * 3600.0
+_MOST_PASSES = 200_000  # of the loop at one moment; a seed of ours has some hundreds
 _START_S = 1000.0  # not 0, so that a time that was forgotten to be set shows
 
 
@@ -31,7 +32,7 @@ class SimulationDeadlockError(KafkaGroupsError):
 
 
 class SimulationTimeLimitError(KafkaGroupsError):
-    """The program did not finish within its virtual time."""
+    """The program did not finish within its virtual time, or is so busy that no time passes."""
 
 
 class VirtualTimeLoop(asyncio.BaseEventLoop):
@@ -48,6 +49,7 @@ class VirtualTimeLoop(asyncio.BaseEventLoop):
         super().__init__()
         self._now_s = _START_S
         self._end_s = _START_S + limit_s
+        self._passes, self._most_passes = 0, float(_MOST_PASSES)
         self.refused: list[SimulationUnsupportedError] = []
         self._selector = self  # asyncio's loop asks its selector to wait
         self._clock_resolution = 1e-6  # a sum of virtual times may be off by less than that
@@ -61,10 +63,16 @@ class VirtualTimeLoop(asyncio.BaseEventLoop):
 
         Raises:
             SimulationDeadlockError: It would wait forever.
-            SimulationTimeLimitError: The virtual time is used up.
+            SimulationTimeLimitError: The virtual time is used up, or none passes.
         """
         if timeout is None:
             raise SimulationDeadlockError(f"nothing is ready and there is no timer; waiting: {_waiting_tasks(self)}")
+        self._passes = 0 if timeout else self._passes + 1
+        if self._passes > self._most_passes:
+            self._most_passes = float("inf")  # what runs now is the clean-up
+            raise SimulationTimeLimitError(
+                f"no virtual time passes, as something is always ready; at work: {_waiting_tasks(self)}"
+            )
         self._now_s += timeout
         if self._now_s > self._end_s:
             self._end_s = float("inf")  # what runs now is the clean-up

@@ -142,11 +142,11 @@ def epochs_of_fetched_records_are_not_sent(patch: Patch) -> None:
 
 
 def diverging_logs_are_read_on(patch: Patch) -> None:
-    """The answer that a log diverges is taken for one without records."""
+    """A reader asks again where the leader's log diverges."""
 
     def deaf(data: Any) -> FetchOutcome:
         found = outcome_of(data)
-        return FetchOutcome.TAKE if found is FetchOutcome.DIVERGED else found
+        return FetchOutcome.ASK_AGAIN if found is FetchOutcome.DIVERGED else found
 
     patch.setattr(fetch, "outcome_of", deaf)
 

@@ -10,7 +10,9 @@ from functools import partial
 
 import pytest
 
-from tests.simulation.applications.counting import run_counting_world, run_counting_world_at_least_once
+from kafka_groups.errors import ConfigurationError
+from kafka_groups.testing import simulate_streams
+from tests.simulation.applications.counting import build, run_counting_world, run_counting_world_at_least_once
 from tests.simulation.applications.mutants import CAUGHT_BY, KEPT_MUTANTS, MUTANTS, SLOW_MUTANTS
 from tests.simulation.applications.plane_mutants import CAUGHT_AT_LEAST_ONCE, OF_PRODUCERS, OF_TRUNCATED_LOGS
 from tests.simulation.applications.truncated import run_truncated_world, run_truncated_world_at_least_once
@@ -66,6 +68,11 @@ def test_every_class_of_fault_struck(
     assert [name for name in _ALWAYS_STRUCK if not applications_struck[name]] == []
     if pytestconfig.getoption("--seeds") >= _SEEDS_FOR_OFTEN_ONES:
         assert [name for name in _OFTEN_STRUCK if not applications_struck[name]] == []
+
+
+def test_a_wrong_key_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match=r"Invalid value -1 for producer\.linger\.ms"):
+        simulate_streams(build, {}, 1, config={"producer.linger.ms": -1})
 
 
 @pytest.mark.slow

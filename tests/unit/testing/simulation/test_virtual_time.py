@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 import time
+from functools import partial
 
 import pytest
 
@@ -13,6 +14,7 @@ from kafka_groups.testing.simulation import (
     SimulationDeadlockError,
     SimulationTimeLimitError,
     run_simulated,
+    virtual_time,
 )
 from kafka_groups.testing.simulation.virtual_time import VirtualTimeLoop
 
@@ -114,6 +116,20 @@ def test_program_that_never_ends_hits_the_limit() -> None:
     with pytest.raises(SimulationTimeLimitError):
         run_simulated(endless, 3, limit_s=100)
     assert cleaned == [3]
+
+
+def test_a_program_that_spins_while_no_time_passes_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(virtual_time, "_MOST_PASSES", 1_000)
+
+    async def program(_sim: Simulation, rounds: int, pause_s: float) -> None:
+        for number in range(rounds):
+            await asyncio.sleep(0)
+            if number % 500 == 0:
+                await asyncio.sleep(pause_s)
+
+    run_simulated(partial(program, rounds=5_000, pause_s=0.001), 1)
+    with pytest.raises(SimulationTimeLimitError, match="no virtual time passes, as something is always ready"):
+        run_simulated(partial(program, rounds=5_000, pause_s=0), 1)
 
 
 def test_result_and_error_of_the_program_come_out() -> None:
