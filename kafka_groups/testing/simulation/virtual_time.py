@@ -23,7 +23,7 @@ T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 
 DEFAULT_LIMIT_S = 24 * 3600.0
-_MOST_PASSES = 200_000  # of the loop at one moment; a seed of ours has some hundreds
+_MOST_PASSES = 100_000  # of the loop at one moment; a seed of ours has some hundreds
 _START_S = 1000.0  # not 0, so that a time that was forgotten to be set shows
 
 
