@@ -18,6 +18,7 @@ from tests.integration.test_exactly_once_applications import (
     stored,
     sums,
     unless_kafka_loses_markers,
+    where_wrong,
     wrong_results,
 )
 from tests.integration.test_killed_streams_applications import (
@@ -70,7 +71,7 @@ def test_files_outlast_blows(
         with app.instance(zone="struck", default_store="lmdb").made() as last:
             if is_exact:
                 wait_until(lambda: sums(app) >= app.totals().total(), 2 * PATIENCE_S, lambda: wrong_results(app))
-                assert wrong_results(app) == {}
+                assert not (wrong := where_wrong(app)), wrong
             wait_until(lambda: Counter(app.logged()) >= app.totals(), 2 * PATIENCE_S, app.logged)
             wait_until(lambda: stored(last) == app.logged(), 2 * PATIENCE_S, lambda: (last.state, stored(last)))
         if is_exact:

@@ -108,6 +108,11 @@ class CountedApplication(MixedApplication):
         found = self._numbers(f"{self.application_id}-{STORE}-changelog")
         return {word: counts[-1] for word, counts in found.items()}
 
+    def repartitioned(self) -> Counter[str]:
+        """How often each word is in the repartition topic, as far as its records are committed and not deleted."""
+        topic = f"{self.application_id}-{STORE}-repartition"
+        return Counter((message.key() or b"").decode() for message in _committed(self.servers, topic))
+
     def transactional_partitions(self) -> list[TopicPartition]:
         """The partitions that its transactions write to. A test's broker has one partition of offsets."""
         counting = f"{self.application_id}-{STORE}"
