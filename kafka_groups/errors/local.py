@@ -225,8 +225,7 @@ class DeliveryFailedError(KafkaGroupsError):
 class TransactionFailedError(KafkaGroupsError):
     """A transaction did not succeed: it was aborted, or will be.
 
-    Drop its producer. A new one with the same transactional id may continue, while librdkafka may fail the next
-    transaction of the same producer, too.
+    Drop its producer, or let it begin with a new epoch: the same transactional id may continue after that.
     """
 
     retriable = True

@@ -1,1 +1,1 @@
-"""Streams applications in virtual time: a data plane of our own under the runtime, as librdkafka needs real time."""
+"""Streams applications in virtual time: workers, members of the group and data planes are those of a cluster."""
