@@ -5,6 +5,7 @@ from collections.abc import Iterable
 import pytest
 
 from kafka_groups.protocol.record_builder import NewRecord
+from kafka_groups.records.partitioning import partition_of
 from kafka_groups.streams import StreamsBuilder, serdes
 from kafka_groups.streams.topology.records import Record
 from tests.support.application_programs import (
@@ -42,13 +43,30 @@ async def test_mapped_records(target: Target, guarantee: Guarantee, partitions: 
     written = await assert_right(target, program, guarantee)
     keys = {row[0] for rows in written["out"] for row in rows}
     assert keys == {f"key{at}!".encode() for at in range(17)}
+    if partitions == 1:
+        assert in_order(written["out"]) == changed(given, 3)
+
+
+def in_order(log: Log) -> list[list[bytes | None]]:
+    """Return the values of each partition."""
+    return [[row[1] for row in rows] for rows in log]
+
+
+def changed(given: list[NewRecord], count: int) -> list[list[bytes | None]]:
+    """Return what `changing` makes of records, for each of so many partitions, in the order of the input."""
+    rows: list[list[bytes | None]] = [[] for _ in range(count)]
+    for each in given:
+        rows[partition_of((each.key or b"") + b"!", count)].append((each.value or b"").upper())
+    return rows
 
 
 @at_once
 @guarantees
 async def test_unique_keys(target: Target, guarantee: Guarantee) -> None:
-    program = Program(changing, [Step({"in": lines(5_000, 5_000)}, {"out": 5_000})], {"in": 1}, {"out": 4})
-    await assert_right(target, program, guarantee)
+    given = lines(5_000, 5_000)
+    program = Program(changing, [Step({"in": given}, {"out": 5_000})], {"in": 1}, {"out": 4})
+    written = await assert_right(target, program, guarantee)
+    assert in_order(written["out"]) == changed(given, 4)
 
 
 HEADERS: list[tuple[tuple[str, bytes | None], ...]] = [
