@@ -17,7 +17,7 @@ from kafka_groups.streams import KafkaStreams, StreamsError
 from kafka_groups.types import TopicPartition
 from tests.integration.test_killed_streams_applications import PATIENCE_S, WORKERS, Broker, Struck, broker
 from tests.support.conditions import wait_until
-from tests.support.kafka.lost_markers import lost_markers
+from tests.support.kafka.lost_markers import lost_markers, merged_transactions
 from tests.support.members.counted_application import STORE, CountedApplication
 
 __all__ = ["BROKERS", "broker", "stored", "sums", "unless_kafka_loses_markers", "where_wrong", "wrong_results"]
@@ -60,6 +60,8 @@ def unless_kafka_loses_markers(app: CountedApplication, broker: Broker) -> Itera
         yield
     except AssertionError as error:
         if any(results != [*range(1, count + 1)][: len(results)] for count, results in wrong_results(app).values()):
+            merged = merged_transactions(app.servers, app.transactional_partitions())
+            error.add_note(f"Transactions that Kafka has ended together, as it lost a marker: {merged}")
             raise
         lost = _lost_markers(app, error)
         if not lost:

@@ -16,10 +16,11 @@ from confluent_kafka import TopicPartition as Position
 from kafka_groups.admin import KafkaAdmin
 from kafka_groups.admin.rules.transaction_values import PartitionProducer, TransactionList
 from kafka_groups.broker.cluster import EmbeddedCluster
+from kafka_groups.protocol.record_batch import BatchHeader
 from kafka_groups.types import TopicPartition
 from tests.support.conditions import wait_until
 from tests.support.kafka import mixed_application
-from tests.support.kafka.lost_markers import lost_markers
+from tests.support.kafka.lost_markers import MergedTransactions, _merged, lost_markers, merged_transactions
 from tests.support.members.counted_application import CountedApplication
 
 FIRST, SECOND = TopicPartition("out", 0), TopicPartition("out", 1)
@@ -85,3 +86,23 @@ def test_a_transaction_that_no_coordinator_knows_is_found() -> None:
     admin.list_transactions.return_value = TransactionList()
     admin.describe_producers.return_value = {FIRST: producer(0), SECOND: producer(None)}
     assert lost_markers(admin, [FIRST, SECOND]) == [FIRST]
+
+
+def test_transactions_that_each_have_a_marker_are_not_merged(cluster: EmbeddedCluster) -> None:
+    producer = Producer({"bootstrap.servers": cluster.bootstrap_servers, "transactional.id": "whole"})
+    producer.init_transactions(30)
+    for number in range(4):
+        producer.begin_transaction()
+        producer.produce("out", b"%d" % number, partition=0)
+        (producer.commit_transaction if number % 2 else producer.abort_transaction)(30)
+    assert merged_transactions(cluster.bootstrap_servers, [FIRST, SECOND]) == []
+
+
+def test_a_marker_that_is_missing_merges_transactions_of_its_producer() -> None:
+    def header(offset: int, producer_id: int, epoch: int, *, is_marker: bool = False) -> BatchHeader:
+        attributes = 0b110000 if is_marker else 0b010000
+        return BatchHeader(offset, 0, 0, 2, 0, attributes, 0, 0, 0, producer_id, epoch, 0, 1)
+
+    log = [header(0, 7, 1), header(1, 8, 1), header(2, 8, 2, is_marker=True), header(3, 8, 2), header(4, 7, 2),
+           header(5, 7, 3, is_marker=True), header(6, 8, 3, is_marker=True)]  # fmt: skip
+    assert [*_merged(FIRST, log)] == [MergedTransactions(FIRST, 7, (1, 2), 5)]
