@@ -188,6 +188,7 @@ SLOW_MUTANTS = frozenset({"markers_are_lost", "tasks_go_on_after_a_failure"})
 
 CAUGHT_BY: Mapping[str, int] = MappingProxyType({
     "failed_batches_are_queued_behind_others": 414,
+    "offsets_are_outside_of_the_transaction": 416,
     "windows_are_restored_by_the_wall_clock": 423,
 })  # fmt: skip
 """The seeds that catch defects which the first one does not see. They are tried first, and need not stay right."""

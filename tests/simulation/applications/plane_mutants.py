@@ -115,15 +115,6 @@ def aborted_records_are_seen(patch: Patch) -> None:
     patch.setattr(partition, "read_batches", unfiltered)
 
 
-def only_the_first_aborted_transaction_is_left_out(patch: Patch) -> None:
-    """A response that lists several aborted transactions is read wrongly."""
-
-    def forgetful(place: Any, offset: int, records: Any, aborted: Any) -> Iterator[Any]:
-        return read_batches(place, offset, records, tuple(aborted)[:1])
-
-    patch.setattr(partition, "read_batches", forgetful)
-
-
 def positions_do_not_move_over_aborted_records(patch: Patch) -> None:
     """A reader asks again from where the last record was that it has seen."""
 
@@ -159,7 +150,6 @@ OF_TRANSACTIONS: tuple[Plant, ...] = (
     numbers_begin_anew_after_a_failure,
     transactions_end_before_their_offsets_are_stored,
     aborted_records_are_seen,
-    only_the_first_aborted_transaction_is_left_out,
     positions_do_not_move_over_aborted_records,
 )
 """Those that runs exactly once see."""
