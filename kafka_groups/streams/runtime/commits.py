@@ -281,16 +281,16 @@ def _has_skipped(task: OwnedTask) -> bool:
 
 def positions_of(task: OwnedTask) -> dict[TopicPartition, int]:
     """Return the offsets of the next records to process."""
-    return {queue.partition: queue.position for queue in _queues(task) if queue.position is not None}
+    return {queue.partition: offset for queue in _queues(task) if (offset := queue.committable) is not None}
 
 
 def offsets_of(task: OwnedTask) -> dict[TopicPartition, OffsetAndMetadata]:
     """Return the offsets to commit for a task, with the times of its partitions and operators."""
     times_ms = task.task.operator_times_ms
     return {
-        queue.partition: OffsetAndMetadata(queue.position, metadata=bounded_metadata(queue.time_ms, times_ms))
+        queue.partition: OffsetAndMetadata(offset, metadata=bounded_metadata(queue.time_ms, times_ms))
         for queue in _queues(task)
-        if queue.position is not None
+        if (offset := queue.committable) is not None
     }
 
 

@@ -124,10 +124,10 @@ class Consuming:
             self._note_change(place, change)
 
     def _note_change(self, place: TopicPartition, change: LogChange) -> None:
-        """Commit nothing of a log that is no more. What was read of it is processed before the task goes on."""
+        """Commit no offset of a log that is no more. What was read of it is processed before the task goes on."""
         task = self._readers[place]
         self._changed[place] = change
-        self._queue(place).leave_log()
+        self._queue(place).leave_log(change.diverges_at)
         task.read_to_end.discard(place)
         task.committed.pop(place, None)  # so that nothing is purged by it either
 
@@ -201,7 +201,7 @@ class Consuming:
                 "continues at offset %d, where the log is another one.",
                 place, task.task_id, change.position, start,
             )  # fmt: skip
-        queue.is_former = False
+        queue.enter_log()
         task.is_dirty = True
         await self._plane.assign({place: start})
 

@@ -56,6 +56,7 @@ class PartitionQueue:
         position: The offset after the last record that was processed or skipped.
         is_former: Whether the records that wait, and the position, belong to a log that is no more. The position is not
             to be committed.
+        diverges_at: The offset from which on the log is another one than that of the records that wait, or None.
         log_number: The number of logs that the partition has had before the one that is read now, since the task began.
         node: The name of its source node.
     """
@@ -76,6 +77,7 @@ class PartitionQueue:
         self.time_ms = _NO_TIME
         self.position: int | None = None
         self.is_former = False
+        self.diverges_at: int | None = None
         self.log_number = 0
         self._source = source
         self._added = 0
@@ -100,10 +102,22 @@ class PartitionQueue:
         self._waiting.extend(records)
         self._added += len(records)
 
-    def leave_log(self) -> None:
-        """Note that the log, of which records may wait, is another one now."""
-        self.is_former = True
+    def leave_log(self, diverges_at: int | None = None) -> None:
+        """Note that the log, of which records may wait, is another one now: from an offset on, or as a whole."""
+        self.is_former = diverges_at is None
+        self.diverges_at = diverges_at
         self.log_number += 1
+
+    def enter_log(self) -> None:
+        """Note that no record of a log before waits any more."""
+        self.is_former, self.diverges_at = False, None
+
+    @property
+    def committable(self) -> int | None:
+        """The offset to commit: it is in the log as it is now. None: there is none."""
+        if self.position is None or self.diverges_at is None:
+            return self.position
+        return min(self.position, self.diverges_at)
 
     @property
     def taken(self) -> int:

@@ -122,6 +122,21 @@ async def test_a_truncated_log_is_read_on_from_where_it_is_another_one(caplog: p
     )
 
 
+async def test_what_was_read_of_a_truncated_log_is_committed_with_the_offset_where_it_diverges() -> None:
+    scene = Committed("a", "b", "c")
+    await scene.process.worker.start()
+    await scene.run_until("a", "b", "c")
+    scene.process.worker.is_paused = True
+    scene.produce("d", "e")
+    await scene.process.worker.turn()
+    scene.replace(LogChange(5, diverges_at=4), "a", "b", "c", "d", "x")
+    await scene.process.worker.turn()
+    scene.process.worker.is_paused = False
+    await scene.run_until("a", "b", "c", "d", "e", "x")
+    # Without the first 4, another worker would begin at 3 after the commit that has the results of "d" and "e".
+    assert scene.offsets == [3, 4, 4, 5]
+
+
 async def test_a_task_that_ends_forgets_that_its_log_is_another_one(caplog: pytest.LogCaptureFixture) -> None:
     scene = Committed("a")
     await scene.process.worker.start()
