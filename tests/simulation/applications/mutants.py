@@ -37,7 +37,7 @@ from tests.support.exactly_once_defects import (
 )
 from tests.support.planted_defects import Patch, by_name
 
-__all__ = ["CAUGHT_BY", "KEPT_MUTANTS", "MUTANTS", "QUERY_MUTANTS", "SLOW_MUTANTS"]
+__all__ = ["CAUGHT_BY", "KEPT_MUTANTS", "MUTANTS", "QUERIES_CAUGHT_BY", "QUERY_MUTANTS", "SLOW_MUTANTS"]
 
 
 def offsets_are_outside_of_the_transaction(patch: Patch) -> None:
@@ -192,3 +192,9 @@ CAUGHT_BY: Mapping[str, int] = MappingProxyType({
     "windows_are_restored_by_the_wall_clock": 423,
 })  # fmt: skip
 """The seeds that catch defects which the first one does not see. They are tried first, and need not stay right."""
+
+QUERIES_CAUGHT_BY: Mapping[str, int] = MappingProxyType({
+    "copies_answer_as_if_they_were_tasks": 8,
+    "stores_are_committed_before_the_transaction": 14,
+})  # fmt: skip
+"""The same for runs with queries."""
