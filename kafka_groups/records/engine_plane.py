@@ -165,7 +165,9 @@ class EnginePlane(DataPlane):
 
     @override
     async def poll_restoring(self, most: int) -> PolledRecords:
-        return await self._restorer.poll(most) if self._restorer.assigned else NOTHING
+        # A failure of a broker may outlast the last partition. Nobody could wait while it is not taken.
+        restorer = self._restorer
+        return await restorer.poll(most) if restorer.assigned or restorer.has_news else NOTHING
 
     @override
     async def wait(self, timeout_ms: int) -> None:

@@ -444,6 +444,19 @@ def test_a_wait_ends_when_there_is_room_and_not_before() -> None:
     simulated(scene, buffer_memory=1_000)
 
 
+def test_a_failure_of_a_reader_that_reads_nothing_any_more_is_taken() -> None:
+    async def scene(world: RecordsWorld, plane: EnginePlane) -> None:
+        await plane.poll(1)
+        plane._restorer._manager._failures[1] = LeaderNotAvailableError("a broker was away")
+        with pytest.raises(LeaderNotAvailableError):
+            await plane.poll_restoring(1)
+        begun_ms = world.simulation.clock.now_ms()
+        await plane.wait(700)  # it would end at once, again and again
+        assert world.simulation.clock.now_ms() - begun_ms == 700
+
+    simulated(scene)
+
+
 def test_a_rest_lasts_whatever_arrives() -> None:
     async def scene(world: RecordsWorld, plane: EnginePlane) -> None:
         await plane.assign({SOURCE: 0})
