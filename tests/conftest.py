@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from tests import choose_plane
 from tests.support.open_clusters import open_clusters
 from tests.support.open_sockets import follow_sockets
 from tests.support.open_transports import follow_transports, left_open
@@ -51,7 +50,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--worker-seeds", type=int, default=1, help="seeds of faults of handler workers, for each broker (1)"
     )
-    parser.addoption("--data-plane", help="the data plane of applications that choose none: engine or librdkafka")
     parser.addoption("--lockstep-seeds", type=int, default=1, help="seeds of the runs in lock-step with Kafka (1)")
     parser.addoption("--slow", action="store_true", help="also run the tests marked slow, as .ci/run does")
     parser.addoption("--long", action="store_true", help="also run those marked slow or long, as .ci/long does")
@@ -62,8 +60,6 @@ def pytest_configure(config: pytest.Config) -> None:
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     settings.load_profile("patient" if config.getoption("--long") else "brief")
-    if (plane := config.getoption("--data-plane")) is not None:
-        choose_plane(plane)
     follow_transports()
     config.stash[_directory] = tempfile.TemporaryDirectory(prefix="kafka-groups-tests-")
     config.add_cleanup(config.stash[_directory].cleanup)

@@ -14,9 +14,9 @@ from kafka_groups.librdkafka.client_log import process_log
 from kafka_groups.librdkafka.failures import error_in, failure_of, fatal_error_in, is_fatal
 from kafka_groups.types import Header, TopicPartition
 
-__all__ = ["EARLIEST_MS", "Deliveries", "OutgoingRecord", "new_producer"]
+__all__ = ["Deliveries", "OutgoingRecord", "new_producer"]
 
-EARLIEST_MS: Final = 1
+_EARLIEST_MS: Final = 1
 """The time of records of time 0, which librdkafka takes for the present."""
 
 _ANY_PARTITION = -1
@@ -89,7 +89,7 @@ class Deliveries:
             record.value,
             record.key,
             partition=_ANY_PARTITION if record.partition is None else record.partition,
-            timestamp=_NOW if record.timestamp_ms is None else record.timestamp_ms or EARLIEST_MS,
+            timestamp=_NOW if record.timestamp_ms is None else record.timestamp_ms or _EARLIEST_MS,
             headers=[*record.headers] or None,
             on_delivery=self._reported,
         )

@@ -1,4 +1,4 @@
-"""Create and delete topics, for programs that bring their own, and delete records."""
+"""Create and delete topics, for programs that bring their own."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -6,13 +6,11 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from confluent_kafka import KafkaException
-from confluent_kafka import TopicPartition as Position
 from confluent_kafka.admin import AdminClient, NewTopic
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random_exponential
 
 from kafka_groups.errors import (
     KafkaGroupsError,
-    OperationTimeoutError,
     TopicAlreadyExistsError,
     UnknownTopicOrPartitionError,
     is_retriable,
@@ -20,13 +18,11 @@ from kafka_groups.errors import (
 from kafka_groups.librdkafka.client_log import process_log
 from kafka_groups.librdkafka.configuration import client_config
 from kafka_groups.librdkafka.failures import error_in, failure_of
-from kafka_groups.types import TopicPartition
 
-__all__ = ["create_topics", "delete_records", "delete_topics"]
+__all__ = ["create_topics", "delete_topics"]
 
 _CONNECT_SECONDS: Final = 10.0
 _TIMEOUT_SECONDS: Final = 30.0
-_DELETION_SECONDS: Final = 2.0
 _BROKER_DEFAULT: Final = -1
 _NO_CONFIGS: Final[Mapping[str, str]] = MappingProxyType({})
 
@@ -76,29 +72,6 @@ def delete_topics(config: Mapping[str, object], topics: Iterable[str]) -> None:
             lambda: admin.delete_topics(list(topics), operation_timeout=_TIMEOUT_SECONDS),
             done=UnknownTopicOrPartitionError,
         )
-
-
-def delete_records(config: Mapping[str, object], before: Mapping[TopicPartition, int]) -> None:
-    """Delete the records of partitions before these offsets. Blocks until they are gone, for some seconds at most.
-
-    Args:
-        config: Keys as for `client_config`.
-        before: For each partition the first offset to keep.
-
-    Raises:
-        OperationTimeoutError: The brokers did not answer in time.
-        KafkaGroupsError: No broker can be reached, or the request was refused.
-    """
-    positions = [Position(at.topic, at.partition, offset) for at, offset in before.items()]
-    with _admin(config) as admin:
-        for place, future in admin.delete_records(positions, request_timeout=_DELETION_SECONDS).items():
-            what = f"records of {place.topic}-{place.partition} were not deleted"
-            try:
-                future.result(timeout=2 * _DELETION_SECONDS)
-            except TimeoutError as error:
-                raise OperationTimeoutError(f"{what}: no answer in {2 * _DELETION_SECONDS:g} s") from error
-            except KafkaException as error:
-                raise failure_of(error_in(error), what) from error
 
 
 @contextmanager

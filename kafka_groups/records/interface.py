@@ -166,7 +166,6 @@ class DataPlane(Protocol):
     """Reads and writes records. Sources are read apart from changelogs and global topics.
 
     Its methods are coroutines: `EnginePlane` works on the worker's event loop, which all workers of a simulation share.
-    Those of `LibrdkafkaPlane` block instead.
     """
 
     @property

@@ -157,9 +157,8 @@ class _Application:
     @property
     def telemetry(self) -> TelemetrySource:
         """The metrics for exporters; see `kafka_groups.telemetry`. Any thread may read this."""
-        has_own_plane = self._application.engine_plane is not None
         return streams_application_source(
-            {**METRIC_GROUPS, **RECORDS_METRIC_GROUPS} if has_own_plane else METRIC_GROUPS,
+            {**METRIC_GROUPS, **RECORDS_METRIC_GROUPS},
             self.metrics,
             application_id=self._application_id,
             client_id=self._application.config.client_id,

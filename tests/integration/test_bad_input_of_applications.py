@@ -25,7 +25,6 @@ from kafka_groups.streams import (
     Topology,
     serdes,
 )
-from kafka_groups.streams.workers.data_plane import DATA_PLANE
 from kafka_groups.testing import FAST_SETTINGS, EmbeddedCluster
 from kafka_groups.testing.kafka_process import KafkaProcess
 from kafka_groups.types import TopicPartition
@@ -53,7 +52,7 @@ def growing(source: str, sink: str) -> Topology:
 
 
 def application(servers: str, topology: Topology, application_id: str = "app", **keys: Any) -> KafkaStreams:
-    given = {DATA_PLANE: "engine", "producer.max.request.size": 5_000, "commit.interval.ms": 100}
+    given = {"producer.max.request.size": 5_000, "commit.interval.ms": 100}
     return KafkaStreams(topology, given, application_id=application_id, bootstrap_servers=servers, **keys)
 
 

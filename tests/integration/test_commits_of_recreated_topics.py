@@ -9,7 +9,6 @@ from typing import Literal
 import pytest
 
 from kafka_groups.streams import KafkaStreams, Processor, Record, StreamsBuilder, StreamsState, Topology, serdes
-from kafka_groups.streams.workers.data_plane import DATA_PLANE
 from kafka_groups.testing import EmbeddedCluster
 from kafka_groups.testing.kafka_process import KafkaProcess
 from tests.integration.test_streams_applications import FAST
@@ -55,7 +54,6 @@ class Replaced:
     def application(self, build: Callable[[], Topology], guarantee: Guarantee) -> KafkaStreams:
         return KafkaStreams(
             build(),
-            {DATA_PLANE: "engine"},
             application_id=self.group_id,
             bootstrap_servers=self.topics.servers,
             commit_interval_ms=100,

@@ -23,11 +23,10 @@ from kafka_groups.streams import (
     Topology,
     serdes,
 )
-from kafka_groups.streams.workers import data_plane
 from kafka_groups.testing import FAST_SETTINGS, EmbeddedCluster
 from kafka_groups.testing.simulation.checks.visible import visible_records
 from tests.integration.test_streams_error_handlers import not_allowed
-from tests.support.conditions import until, wait_until
+from tests.support.conditions import until
 
 WAIT_S = 30
 
@@ -190,49 +189,6 @@ async def test_a_right_that_is_missing_ends_the_application(cluster: EmbeddedClu
     assert re.search(
         r"(Allow the application's user to write to out|Grant the operation Write on the topic)\.", str(app.error)
     )
-    await app.close()
-
-
-@pytest.mark.slow
-async def test_code_that_takes_longer_than_a_transaction_may_ends_the_application(cluster: EmbeddedCluster) -> None:
-    """Each record takes until the coordinator has aborted the transaction that has its first result."""
-    if data_plane.DEFAULT_PLANE == data_plane.ENGINE:
-        pytest.skip("on our own engine nothing is sent while code runs, so it has no transaction that could end")
-    cluster.produce("in", ["a"])
-
-    aborted = [0]
-
-    def slow(_key: str, _text: str) -> None:
-        wait_until(lambda: stable_offset(cluster, "out") > aborted[-1], WAIT_S)
-        aborted.append(stable_offset(cluster, "out"))
-
-    def build() -> Topology:
-        builder = StreamsBuilder()
-        texts = builder.stream("in", key=serdes.string, value=serdes.string)
-        texts.to("out")
-        texts.foreach(slow)
-        return builder.build()
-
-    app = AsyncKafkaStreams(
-        build,
-        application_id="app",
-        bootstrap_servers=cluster.bootstrap_servers,
-        processing_guarantee="exactly_once_v2",
-        producer={"transaction.timeout.ms": 1_000},
-    )
-    await app.start()
-
-    async def state() -> StreamsState:
-        return app.state
-
-    await until(state, lambda it: it is StreamsState.ERROR, 3 * WAIT_S)
-    assert isinstance(app.error, StreamsError)
-    for part in (
-        "3 transactions in a row took longer than transaction.timeout.ms",
-        "transaction.timeout.ms",
-        "in-0 from offset 0 on",
-    ):
-        assert part in str(app.error)
     await app.close()
 
 

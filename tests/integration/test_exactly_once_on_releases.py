@@ -9,7 +9,6 @@ from collections.abc import Iterator
 import pytest
 
 from kafka_groups.streams import ErrorResponse, KafkaStreams, StreamsBuilder, Topology, serdes
-from kafka_groups.streams.workers.data_plane import DATA_PLANE
 from kafka_groups.testing import EmbeddedCluster
 from kafka_groups.testing.kafka_process import KafkaProcess
 from tests.integration.test_streams_applications import FAST
@@ -50,7 +49,6 @@ def test_records_dead_letters_and_offsets_are_committed_together(topics: TopicsO
 
     with KafkaStreams(
         copying(),
-        {DATA_PLANE: "engine"},
         application_id=app_id,
         bootstrap_servers=topics.servers,
         commit_interval_ms=50,

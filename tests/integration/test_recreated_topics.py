@@ -9,7 +9,6 @@ from kafka_groups.broker.faults import DROP_CONNECTION
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.messages.end_txn import EndTxnRequest
 from kafka_groups.streams import KafkaStreams, StreamsBuilder, StreamsState, Topology, serdes
-from kafka_groups.streams.workers.data_plane import DATA_PLANE
 from kafka_groups.testing import EmbeddedCluster
 from tests.integration.test_streams_applications import FAST
 from tests.support.conditions import wait_until
@@ -29,7 +28,6 @@ def copying() -> Topology:
 def application(cluster: EmbeddedCluster, topology: Topology, guarantee: Guarantee) -> KafkaStreams:
     return KafkaStreams(
         topology,
-        {DATA_PLANE: "engine"},
         application_id="app",
         bootstrap_servers=cluster.bootstrap_servers,
         commit_interval_ms=100,

@@ -1,9 +1,7 @@
-"""Applications that restore windows on both data planes, on the embedded broker."""
+"""Applications that restore windows on the embedded broker."""
 
 from datetime import timedelta
 from pathlib import Path
-
-import pytest
 
 from kafka_groups.broker.security import BrokerSecurity
 from kafka_groups.net.clock import SystemClock
@@ -17,8 +15,6 @@ from kafka_groups.streams import (
     Topology,
     serdes,
 )
-from kafka_groups.streams.workers.data_plane import DATA_PLANE
-from kafka_groups.streams.workers.restoring import RESTORE_PLANE
 from kafka_groups.testing import FAST_SETTINGS, EmbeddedCluster
 from kafka_groups.types import TopicPartition
 from tests.support.certificates import Certificates
@@ -53,13 +49,9 @@ def per_hour() -> Topology:
     return builder.build()
 
 
-planes = pytest.mark.parametrize("plane", ["librdkafka", "engine"])
-
-
-def application(cluster: EmbeddedCluster, listener: StateRestoreListener, plane: str) -> AsyncKafkaStreams:
+def application(cluster: EmbeddedCluster, listener: StateRestoreListener) -> AsyncKafkaStreams:
     return AsyncKafkaStreams(
         per_hour,
-        {DATA_PLANE: plane, RESTORE_PLANE: plane},
         application_id="hours",
         bootstrap_servers=cluster.bootstrap_servers,
         commit_interval_ms=100,
@@ -67,21 +59,20 @@ def application(cluster: EmbeddedCluster, listener: StateRestoreListener, plane:
     )
 
 
-@planes
-async def test_a_listener_hears_that_expired_windows_are_not_restored(plane: str) -> None:
+async def test_a_listener_hears_that_expired_windows_are_not_restored() -> None:
     settings = {**FAST_SETTINGS, "group.streams.heartbeat.interval.ms": 100}
     now_ms, first, second = SystemClock().wall_ms(), Noting(), Noting()
     with EmbeddedCluster(settings=settings) as cluster:
         cluster.create_topic("times")
         cluster.produce("times", [str(now_ms - age * HOUR_MS) for age in range(10, -1, -1)], keys=["k"] * 11)
-        async with application(cluster, first, plane) as app:
+        async with application(cluster, first) as app:
             await app.wait_until_running(WAIT_S)
 
             async def logged() -> int:
                 return len(cluster.records(LOGGED.topic))
 
             await until(logged, lambda count: count == 11, WAIT_S)
-        async with application(cluster, second, plane) as app:
+        async with application(cluster, second) as app:
             await app.wait_until_running(WAIT_S)
     assert first.told == [(LOGGED, "per-hour", 0, 0), (LOGGED, "per-hour", 0)]
     assert second.told == [(LOGGED, "per-hour", 8, 11), (LOGGED, "per-hour", 3)], "two hours and a half of records"
@@ -95,15 +86,13 @@ def totals() -> Topology:
     return builder.build()
 
 
-@planes
-async def test_a_compacted_changelog_is_restored_from_what_is_left(plane: str) -> None:
+async def test_a_compacted_changelog_is_restored_from_what_is_left() -> None:
     settings = {**FAST_SETTINGS, "group.streams.heartbeat.interval.ms": 100}
     keys = ["a", "b", "c"]
 
     def run(cluster: EmbeddedCluster, listener: StateRestoreListener) -> AsyncKafkaStreams:
         return AsyncKafkaStreams(
             totals,
-            {DATA_PLANE: plane, RESTORE_PLANE: plane},
             application_id="app",
             bootstrap_servers=cluster.bootstrap_servers,
             commit_interval_ms=100,
@@ -139,8 +128,7 @@ async def test_a_compacted_changelog_is_restored_from_what_is_left(plane: str) -
     assert again.told == [(partition, "totals", 0, 30), (partition, "totals", 3)]
 
 
-@planes
-async def test_stores_are_restored_over_tls_by_an_authenticated_client(plane: str, tmp_path: Path) -> None:
+async def test_stores_are_restored_over_tls_by_an_authenticated_client(tmp_path: Path) -> None:
     certificates = Certificates(tmp_path)
     security = BrokerSecurity(
         mechanisms=("SCRAM-SHA-256",),
@@ -152,7 +140,7 @@ async def test_stores_are_restored_over_tls_by_an_authenticated_client(plane: st
     def run(cluster: EmbeddedCluster, listener: StateRestoreListener) -> AsyncKafkaStreams:
         return AsyncKafkaStreams(
             totals,
-            {DATA_PLANE: plane, RESTORE_PLANE: plane, "restore.consumer.fetch.min.bytes": 1},
+            {"restore.consumer.fetch.min.bytes": 1},
             application_id="safe",
             bootstrap_servers=cluster.bootstrap_servers,
             commit_interval_ms=100,

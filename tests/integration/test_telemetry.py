@@ -1,7 +1,6 @@
 """Metrics of real clients, scraped over HTTP as Prometheus does."""
 
 from collections.abc import Iterator
-from typing import Any
 from urllib.request import urlopen
 
 import pytest
@@ -16,7 +15,6 @@ from kafka_groups.share.metrics import SHARE_METRICS
 from kafka_groups.streams import GroupTopologyBuilder, KafkaStreams, StreamsBuilder, Topology, serdes, stores
 from kafka_groups.streams.member.rules.member_metrics import MEMBER_METRICS
 from kafka_groups.streams.workers.application_metrics import METRIC_GROUPS
-from kafka_groups.streams.workers.data_plane import DATA_PLANE
 from kafka_groups.telemetry import prometheus
 from kafka_groups.telemetry.families import (
     broker_families,
@@ -113,20 +111,12 @@ def counted() -> Topology:
     return builder.build()
 
 
-@pytest.mark.parametrize(
-    ("plane", "groups"),
-    [
-        ("librdkafka", METRIC_GROUPS),
-        pytest.param("engine", {**METRIC_GROUPS, **RECORDS_METRIC_GROUPS}, marks=pytest.mark.slow),
-    ],
-)
-def test_an_application_is_scraped(
-    cluster: EmbeddedCluster, registry: CollectorRegistry, url: str, plane: str, groups: dict[str, tuple[Any, ...]]
-) -> None:
+def test_an_application_is_scraped(cluster: EmbeddedCluster, registry: CollectorRegistry, url: str) -> None:
+    groups = {**METRIC_GROUPS, **RECORDS_METRIC_GROUPS}
     cluster.produce("orders", [b"a", b"b", b"a"])
     with (
         KafkaStreams(
-            counted(), {DATA_PLANE: plane}, application_id="app", client_id="shop",
+            counted(), application_id="app", client_id="shop",
             bootstrap_servers=cluster.bootstrap_servers, auto_offset_reset="earliest",
         ) as app,
         prometheus.export(app, registry=registry),
@@ -144,7 +134,7 @@ def test_an_application_is_scraped(
     assert stores == {"counts"}
     labels = [dict(each) for values in found.values() for each in values]
     clients = {each["worker_client_id"] for each in labels if "worker_client_id" in each}
-    kinds = ("producer", "consumer", "restore-consumer") if plane == "engine" else ()
+    kinds = ("producer", "consumer", "restore-consumer")
     assert clients == {f"shop-StreamThread-1-{kind}" for kind in kinds}
 
 

@@ -1,12 +1,11 @@
-"""Programs for applications, and what their topics hold after a run on a cluster, with each data plane.
+"""Programs for applications, and what their topics hold after a run on a cluster.
 
 The outcome is also computed without a data plane, a broker or a group: see `computed_logs.py`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AsyncExitStack
 from types import MappingProxyType
-from typing import Final, Literal
+from typing import Literal
 
 import pytest
 from attrs import frozen
@@ -18,7 +17,6 @@ from kafka_groups.protocol.record_builder import NewRecord
 from kafka_groups.records.partitioning import partition_of
 from kafka_groups.streams import StreamsBuilder, Topology
 from kafka_groups.streams.aio import AsyncKafkaStreams
-from kafka_groups.streams.workers.data_plane import DATA_PLANE
 from tests.support.cluster_client import Topic
 from tests.support.conditions import until
 from tests.support.kafka.real_kafka import unique
@@ -27,9 +25,7 @@ from tests.support.targets import Target, over_tcp_with
 from tests.support.topic_reader import Log, TopicReader, topic_reader
 
 __all__ = [
-    "ENGINE",
     "GUARANTEES",
-    "LIBRDKAFKA",
     "Guarantee",
     "Names",
     "Program",
@@ -38,12 +34,9 @@ __all__ = [
     "batches_of",
     "compacted",
     "guarantees",
-    "names_of_both",
-    "on_both_planes",
+    "logs_of_run",
+    "new_names",
 ]
-
-ENGINE: Final = "engine"
-LIBRDKAFKA: Final = "librdkafka"
 
 Guarantee = Literal["at_least_once", "exactly_once_v2"]
 GUARANTEES: tuple[Guarantee, ...] = ("at_least_once", "exactly_once_v2")
@@ -70,15 +63,14 @@ _STEADY: Mapping[str, object] = MappingProxyType({
 
 @frozen
 class Names:
-    """What topics of one run are called: both planes share the inputs, and each has outputs of its own."""
+    """The names of the topics of one run."""
 
     scene: str
-    plane: str
 
     @property
     def application_id(self) -> str:
         """The application, which begins the names of its internal topics."""
-        return f"{self.scene}-{self.plane}"
+        return f"{self.scene}-app"
 
     def input(self, name: str) -> str:
         """Return the name of a topic that the test writes."""
@@ -113,7 +105,6 @@ class Program:
         read_first: The inputs that are read whole before the others: those of global tables.
         sinks: How many partitions each output has that the test creates.
         config: Keys of the application, beside those that make results repeatable.
-        of_librdkafka: Keys of the application on librdkafka's plane, beside those.
         configs: Keys of all topics that the test creates.
         isolation_level: `Step.awaited` counts committed records (1), or all (0).
         changelogs: How many keys each changelog has in the end. A row that changes several times before a commit is
@@ -126,7 +117,6 @@ class Program:
     sinks: Mapping[str, int] = MappingProxyType({"out": 1})
     read_first: frozenset[str] = frozenset()
     config: Mapping[str, object] = MappingProxyType({})
-    of_librdkafka: Mapping[str, object] = MappingProxyType({})
     configs: Mapping[str, str] = MappingProxyType({})
     isolation_level: int = 1
     changelogs: Mapping[str, int] = MappingProxyType({})
@@ -135,11 +125,6 @@ class Program:
     def totals(self) -> dict[str, int]:
         """How many records are compared of each output, which may be internal."""
         return {name: count for step in self.steps for name, count in step.awaited.items()} | dict(self.changelogs)
-
-    @property
-    def is_ordered(self) -> bool:
-        """True if one task at a time writes each topic, so that its order in the topic is certain."""
-        return all(count == 1 for name, count in self.inputs.items() if name not in self.read_first)
 
     def topology(self, names: Names) -> Topology:
         """Build the topology."""
@@ -152,23 +137,19 @@ class Program:
         return 0 if key is None else partition_of(key, self.inputs[name])
 
 
-def names_of_both() -> dict[str, Names]:
-    """Return new names for a run on each plane."""
-    scene = unique("planes")
-    return {plane: Names(scene, plane) for plane in (ENGINE, LIBRDKAFKA)}
+def new_names() -> Names:
+    """Return names for a run."""
+    return Names(unique("programs"))
 
 
-async def on_both_planes(
-    target: Target, program: Program, guarantee: Guarantee, names: Mapping[str, Names] | None = None
-) -> dict[str, dict[str, Log]]:
-    """Run a program on each plane at the same time. Return the logs of each plane's outputs when both have ended."""
-    names = names or names_of_both()
+async def logs_of_run(target: Target, program: Program, guarantee: Guarantee, names: Names) -> dict[str, Log]:
+    """Run a program. Return the logs of its outputs when it has ended."""
     await _create_topics(target, program, names)
-    await _give(target, program, names[ENGINE], program.steps[0])
+    await _give(target, program, names, program.steps[0])
     async with topic_reader(target, program.isolation_level) as reader:
-        await _run_all(target, program, names, guarantee, reader)
+        await _run(target, program, names, guarantee, reader)
     async with topic_reader(target) as reader:
-        return {plane: await _logs(reader, program, its) for plane, its in names.items()}
+        return await _logs(reader, program, names)
 
 
 async def _logs(reader: TopicReader, program: Program, names: Names) -> dict[str, Log]:
@@ -182,36 +163,29 @@ def compacted(log: Log) -> Log:
     return [[rows[key] for key in sorted(rows, key=lambda key: key or b"")] for rows in latest]
 
 
-async def _run_all(
-    target: Target, program: Program, names: Mapping[str, Names], guarantee: Guarantee, reader: TopicReader
-) -> None:
-    async with AsyncExitStack() as stack:
-        for its in names.values():
-            await stack.enter_async_context(_application(target, program, its, guarantee))
+async def _run(target: Target, program: Program, names: Names, guarantee: Guarantee, reader: TopicReader) -> None:
+    async with _application(target, program, names, guarantee):
         for at, step in enumerate(program.steps):
             if at:
-                await _give(target, program, names[ENGINE], step)
-            for its in names.values():
-                await _until_written(reader, its, step)
+                await _give(target, program, names, step)
+            await _until_written(reader, names, step)
 
 
 def _application(target: Target, program: Program, names: Names, guarantee: Guarantee) -> AsyncKafkaStreams:
-    more = program.of_librdkafka if names.plane == LIBRDKAFKA else {}
     return AsyncKafkaStreams(
         program.topology(names),
-        {**_STEADY, DATA_PLANE: names.plane, **program.config, **more},
+        {**_STEADY, **program.config},
         application_id=names.application_id,
         bootstrap_servers=target.bootstrap_servers,
         processing_guarantee=guarantee,
     )
 
 
-async def _create_topics(target: Target, program: Program, names: Mapping[str, Names]) -> None:
+async def _create_topics(target: Target, program: Program, names: Names) -> None:
     for name, partitions in program.inputs.items():
-        await target.cluster.create_topic(partitions, name=names[ENGINE].input(name))
-    for its in names.values():
-        for name, partitions in program.sinks.items():
-            await target.cluster.create_topic(partitions, name=its.output(name), configs=program.configs)
+        await target.cluster.create_topic(partitions, name=names.input(name))
+    for name, partitions in program.sinks.items():
+        await target.cluster.create_topic(partitions, name=names.output(name), configs=program.configs)
 
 
 async def _give(target: Target, program: Program, names: Names, step: Step) -> None:

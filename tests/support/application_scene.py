@@ -11,7 +11,6 @@ from kafka_groups.protocol.record_builder import NewRecord
 from kafka_groups.records.partitioning import partition_of
 from kafka_groups.streams import StreamsBuilder, StreamsState, serdes
 from kafka_groups.streams.aio import AsyncKafkaStreams
-from kafka_groups.streams.workers.data_plane import DATA_PLANE, ENGINE
 from tests.support.application_programs import Guarantee
 from tests.support.cluster_client import Topic
 from tests.support.conditions import until
@@ -45,7 +44,7 @@ class ApplicationScene:
         build(builder, self)
         return AsyncKafkaStreams(
             builder.build(),
-            {DATA_PLANE: ENGINE, "commit.interval.ms": 100},
+            {"commit.interval.ms": 100},
             application_id=self.name,
             bootstrap_servers=self.target.bootstrap_servers,
             processing_guarantee=self.guarantee,

@@ -1,21 +1,7 @@
-"""What applications write, compared record by record with what they should: the outcome that is computed.
-
-As long as there are two data planes, the topics of both are compared, too: librdkafka cannot write the time 0, so its
-plane writes 1 ms.
-"""
-
-from collections.abc import Mapping
+"""What applications write, compared record by record with what they should: the outcome that is computed."""
 
 from kafka_groups.protocol.record_builder import NewRecord
-from tests.support.application_programs import (
-    ENGINE,
-    LIBRDKAFKA,
-    Guarantee,
-    Names,
-    Program,
-    names_of_both,
-    on_both_planes,
-)
+from tests.support.application_programs import Guarantee, Names, Program, logs_of_run, new_names
 from tests.support.computed_logs import by_key, computed_logs
 from tests.support.targets import Target
 from tests.support.topic_reader import Log
@@ -38,22 +24,13 @@ def lines(count: int, keys: int) -> list[NewRecord]:
 
 
 async def assert_right(
-    target: Target, program: Program, guarantee: Guarantee, names: Mapping[str, Names] | None = None
+    target: Target, program: Program, guarantee: Guarantee, names: Names | None = None
 ) -> dict[str, Log]:
-    """Run a program on both planes, and compare all topics. Return those of our own engine."""
-    names = names or names_of_both()
-    found = await on_both_planes(target, program, guarantee, names)
-    ours, theirs, wanted = found[ENGINE], found[LIBRDKAFKA], computed_logs(program, names[ENGINE])
+    """Run a program, and compare all topics with those that are computed. Return them."""
+    names = names or new_names()
+    found, wanted = await logs_of_run(target, program, guarantee, names), computed_logs(program, names)
     for name, count in program.totals.items():
-        assert sum(map(len, ours[name])) == count, name
+        assert sum(map(len, found[name])) == count, name
         # Partitions, keys, values, times and headers, and the order of each key.
-        assert by_key(ours[name]) == by_key(wanted[name]), name
-        assert by_key(theirs[name]) == by_key(_as_librdkafka_writes(ours[name])), name
-        if program.is_ordered:
-            assert theirs[name] == _as_librdkafka_writes(ours[name]), name
-    return ours
-
-
-def _as_librdkafka_writes(log: Log) -> Log:
-    """Return a log with the times that librdkafka can write."""
-    return [[(key, value, time_ms or 1, headers) for key, value, time_ms, headers in rows] for rows in log]
+        assert by_key(found[name]) == by_key(wanted[name]), name
+    return found

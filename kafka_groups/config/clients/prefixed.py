@@ -1,6 +1,5 @@
 """Keys with a prefix, which configure a part of a streams application: its producer, consumers and internal topics."""
 
-import functools
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
@@ -18,60 +17,24 @@ _DOCS: Final[Mapping[str, str]] = {
     "global.consumer": "The same as restore.consumer: one reader reads both, so they can't differ.",
     "topic": "Configs of the internal topics, such as topic.min.insync.replicas. A store's own override them.",
 }
+_TOPIC: Final = "topic"
 _TAG: Final = "client.tag"
 _TAGS: Final = "client.tags"
 _PREFIXES: Final = (*_DOCS, _TAG)
-_GROUP: Final = "the application's member of the group does that, and the consumer only reads"
-_ONE_CLUSTER: Final = (
-    "all clients of an application connect to the same brokers in the same way; write it without prefix"
-)
 ISOLATION_LEVEL: Final = "isolation.level"
-_ISOLATION_LEVELS: Final = ("read_committed", "read_uncommitted")
-_ALWAYS_COMMITTED: Final = "only committed records are restored; set consumer.isolation.level for the sources"
-_RESERVED: Final[Mapping[str, Mapping[str, str]]] = {
-    "producer": {
-        "acks": "records are written durably in any case",
-        "enable.idempotence": "records are written idempotently in any case",
-        "key.serializer": "the serdes are those of the topology",
-        "value.serializer": "the serdes are those of the topology",
-        "partitioner": "partitions are chosen as Java chooses them; give partitioner= in the topology",
-        "partitioner.class": "partitions are chosen as Java chooses them; give partitioner= in the topology",
-        "transactional.id": "the processing guarantee decides it",
-        "bootstrap.servers": _ONE_CLUSTER,
-    },
-    "consumer": {
-        "auto.offset.reset": "it is a key of its own: use auto.offset.reset",
-        "bootstrap.servers": _ONE_CLUSTER,
-        "enable.auto.commit": "offsets are committed with the state",
-        "enable.auto.offset.store": "offsets are committed with the state",
-        "group.id": _GROUP,
-        "group.instance.id": _GROUP,
-        "group.protocol": _GROUP,
-        "key.deserializer": "the serdes are those of the topology",
-        "max.poll.interval.ms": "it is a key of its own: use max.poll.interval.ms",
-        "max.poll.records": "it is a key of its own: use max.poll.records",
-        "partition.assignment.strategy": _GROUP,
-        "session.timeout.ms": _GROUP,
-        "value.deserializer": "the serdes are those of the topology",
-    },
-    "restore.consumer": {ISOLATION_LEVEL: _ALWAYS_COMMITTED},
-    "global.consumer": {ISOLATION_LEVEL: _ALWAYS_COMMITTED},
-}
 
 
-def overrides(prefix: str, *, are_checked: bool = True) -> Any:
+def overrides(prefix: str) -> Any:
     """Return the attrs field of the keys with a prefix: pairs of a name without it, and a value; sorted.
 
-    Args:
-        prefix: The prefix.
-        are_checked: Whether names that librdkafka's clients can't have are refused. Otherwise who reads them does that.
+    Names and values are checked where they are read (`config/records/application_keys.py`).
     """
     return setting(
         Key(
             name=prefix,
             type=KeyType.LIST,
             default=(),
-            reader=functools.partial(_read, prefix if are_checked else None),
+            reader=_read_configs if prefix == _TOPIC else _read,
             form=f"a mapping of names and values; or one key for each, which begins with {prefix}.",
             annotation="Mapping[str, object]",
             doc=_DOCS[prefix],
@@ -104,25 +67,17 @@ class _Given(dict[str, object]):
         return "{" + ", ".join(f"{name!r}: {shown_value(name, value)}" for name, value in self.items()) + "}"
 
 
-def _read(prefix: str | None, value: object) -> tuple[tuple[str, object], ...]:
+def _read(value: object) -> tuple[tuple[str, object], ...]:
     pairs = dict(value) if isinstance(value, tuple) else value
     if not isinstance(pairs, Mapping):
         raise UnfitError("not a mapping")
     found = {read_not_empty(name): each for name, each in pairs.items()}
-    if prefix is not None:
-        for name, each in found.items():
-            _check(prefix, name, each)
     return tuple(sorted(found.items()))
 
 
-def _check(prefix: str, name: str, value: object) -> None:
-    kind = prefix.rpartition(".")[2]
-    why = _RESERVED.get(prefix, {}).get(name) or _RESERVED.get(kind, {}).get(name)
-    if why is None and kind in _RESERVED and name.startswith(("sasl.", "ssl.", "security.")):
-        why = _ONE_CLUSTER
-    if why is not None:
-        raise UnfitError(f"{name} can't be set there: {why}")
-    if kind == "consumer" and name == ISOLATION_LEVEL and value not in _ISOLATION_LEVELS:
-        raise UnfitError(f"{name} is {' or '.join(_ISOLATION_LEVELS)}")
-    if not isinstance(value, str | int | float | bool):
-        raise UnfitError(f"the value of {name} is neither text nor a number")
+def _read_configs(value: object) -> tuple[tuple[str, object], ...]:
+    found = _read(value)
+    for name, each in found:
+        if not isinstance(each, str | int | float | bool):
+            raise UnfitError(f"the value of {name} is neither text nor a number")
+    return found

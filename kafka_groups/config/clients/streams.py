@@ -5,7 +5,7 @@ mapping for each prefix. Keys that Kafka Streams has and this package has not ar
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, TypeVar
+from typing import Any
 
 from attrs import fields, frozen
 
@@ -28,7 +28,7 @@ from kafka_groups.config.settings import KeyTable, gather, missing_keys, raise_t
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.types import is_topic_name
 
-__all__ = ["StreamsConfig", "streams_config", "streams_config_of", "streams_keys"]
+__all__ = ["StreamsConfig", "streams_config", "streams_keys"]
 
 
 def _number(name: str, default: int, doc: str, **options: Any) -> Any:
@@ -308,9 +308,6 @@ class StreamsConfig(StreamsMemberConfig):
             )
 
 
-C = TypeVar("C", bound=StreamsConfig)
-
-
 def streams_keys() -> dict[str, Key]:
     """Return the keys of a streams application by attribute name, in the order of the class."""
     return dict(KeyTable(StreamsConfig))
@@ -327,18 +324,9 @@ def streams_config(mapping: Mapping[str, object] | None = None, **keywords: obje
         ConfigurationError: A key is unknown, not supported, missing, given twice with different values or conflicts
             with another, or a value is invalid. The message names every such key, its value and what to do.
     """
-    return streams_config_of(StreamsConfig, mapping, keywords)
-
-
-def streams_config_of(kind: type[C], mapping: Mapping[str, object] | None, keywords: Mapping[str, object]) -> C:
-    """Read and check the configuration of a streams application, as an object of a class.
-
-    Raises:
-        ConfigurationError: As for `streams_config`.
-    """
     given = security.from_java(gathered_by_prefix([*(mapping or {}).items(), *keywords.items()]))
-    table, whose = KeyTable(kind), kind.whose
+    table, whose = KeyTable(StreamsConfig), StreamsConfig.whose
     found = gather(table, given)
     refused = [refused_key(table, name, value, whose, streams_advice(name)) for name, value in found.unknown]
     raise_together([*refused, *found.problems, *missing_keys(table, given)], whose)
-    return kind(**found.values)
+    return StreamsConfig(**found.values)

@@ -4,11 +4,8 @@ from collections.abc import Mapping
 
 from attrs import evolve
 
-from kafka_groups.librdkafka.streams_plane import LibrdkafkaPlane
 from kafka_groups.net.clock import SystemClock
 from kafka_groups.records.engine_plane import EnginePlane
-from kafka_groups.records.interface import DataPlane
-from kafka_groups.records.metrics import RecordsMetric
 from kafka_groups.streams.engines.interface import EngineFactory
 from kafka_groups.streams.engines.machine import boot_id
 from kafka_groups.streams.engines.opening import DiskEngines
@@ -19,7 +16,6 @@ from kafka_groups.streams.runtime.blocking_membership import BlockingMembership
 from kafka_groups.streams.runtime.worker import StreamsWorker
 from kafka_groups.streams.topology.internal_topics import group_topology
 from kafka_groups.streams.workers.configured import ConfiguredApplication
-from kafka_groups.streams.workers.restoring import restoring_plane
 from kafka_groups.streams.workers.state_directory import application_folder
 from kafka_groups.streams.workers.worker_thread import RunningWorker
 from kafka_groups.types import TaskId
@@ -59,28 +55,14 @@ def assembled_worker(
     made.append(worker)
     thread_id = f"{config.client_id}-StreamThread-{number}"
     return RunningWorker(
-        worker, plane, thread_id, member.metrics, lambda: member.endpoints, lambda: _plane_metrics(plane, thread_id)
+        worker, plane, thread_id, member.metrics, lambda: member.endpoints, lambda: plane.metrics(thread_id)
     )
 
 
-def _plane_metrics(plane: DataPlane, thread_id: str) -> tuple[RecordsMetric, ...]:
-    return plane.metrics(thread_id) if isinstance(plane, EnginePlane) else ()
-
-
-def _plane(application: ConfiguredApplication, process_id: str | None, number: int) -> DataPlane:
-    config = application.config
-    is_exactly_once = config.is_exactly_once
-    if application.engine_plane is not None:
-        transactional_id = application.transactional_id(process_id, number) if is_exactly_once else None
-        return EnginePlane(evolve(application.engine_plane, transactional_id=transactional_id))
-    plane = LibrdkafkaPlane(
-        application.consumer("main", config.isolation_level),
-        application.restore_consumer,
-        application.producer,
-        config.application_id,
-        application.transactions(process_id, number) if is_exactly_once else None,
-    )
-    return plane if application.restoring is None else restoring_plane(plane, config, application.restoring)
+def _plane(application: ConfiguredApplication, process_id: str | None, number: int) -> EnginePlane:
+    is_exactly_once = application.config.is_exactly_once
+    transactional_id = application.transactional_id(process_id, number) if is_exactly_once else None
+    return EnginePlane(evolve(application.engine_plane, transactional_id=transactional_id))
 
 
 def _engines(application: ConfiguredApplication, number: int) -> EngineFactory:

@@ -2,20 +2,15 @@
 
 import random
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
 
-from attrs import evolve, field, fields, frozen
+from attrs import evolve, field, frozen
 
-from kafka_groups.config.clients.connection import ClientConfig
-from kafka_groups.config.clients.prefixed import ISOLATION_LEVEL
-from kafka_groups.config.clients.streams import StreamsConfig, streams_config_of
+from kafka_groups.config.clients.streams import StreamsConfig, streams_config
 from kafka_groups.config.readers import offset_reset_duration_ms
-from kafka_groups.config.records.engine_streams import EngineStreamsConfig
 from kafka_groups.config.settings import KeyTable
-from kafka_groups.librdkafka.transactional_writer import TransactionalWriter
 from kafka_groups.records.engine_plane import EnginePlaneConfig
-from kafka_groups.records.fetching.fetch import FetchOptions
 from kafka_groups.streams.engines.application_folder import check_installed, fingerprint_of
 from kafka_groups.streams.processors.extractors import fail_on_invalid
 from kafka_groups.streams.runtime.missing_rights import MissingRights
@@ -25,24 +20,14 @@ from kafka_groups.streams.tasks.stream_task import TaskSettings
 from kafka_groups.streams.topology.internal_topics import group_topology
 from kafka_groups.streams.topology.node_graph import NodeGraph
 from kafka_groups.streams.topology.topology import Topology
-from kafka_groups.streams.workers import data_plane
-from kafka_groups.streams.workers.data_plane import (
-    DATA_PLANE,
-    check_transaction_timeout,
-    engine_plane_config,
-    principal_of,
-    takes_engine,
-)
-from kafka_groups.streams.workers.restoring import DEFAULT_RESTORE_PLANE, RESTORE_PLANE, restore_options
+from kafka_groups.streams.workers.data_plane import check_transaction_timeout, engine_plane_config, principal_of
 from kafka_groups.types import random_uuid
 
 __all__ = ["ConfiguredApplication", "configured_application"]
 
 _TABLE = KeyTable(StreamsConfig)
-_TRANSACTION_TIMEOUT_MS = 10_000
 _TRANSACTION_MS = 100
 """The interval of commits with transactions, if the user gives none: others see records only after a commit."""
-_SHARED = frozenset({each.name for each in fields(ClientConfig)} | {"client_rack", "metadata_max_age_ms"})
 
 
 @frozen(kw_only=True)
@@ -52,30 +37,14 @@ class ConfiguredApplication:
     Attributes:
         config: All keys.
         settings: The limits of its workers, and its topology.
-        connection: The keys that all clients have, as they were given.
-        engine_plane: The configuration of the data plane on our own engine, without a transactional id. None:
-            records go through librdkafka.
-        restoring: The settings with which only changelogs and global topics are read on our own engine, if that is so.
+        engine_plane: The configuration of the data plane, without a transactional id.
         random_process_id: An id for a process that needs one and was given no other.
     """
 
     config: StreamsConfig
     settings: WorkerSettings
-    connection: Mapping[str, object]
-    engine_plane: EnginePlaneConfig | None = None
-    restoring: FetchOptions | None = None
+    engine_plane: EnginePlaneConfig
     random_process_id: str = field(factory=lambda: str(random_uuid(random.SystemRandom())))
-
-    def consumer(self, purpose: str, isolation_level: str) -> dict[str, object]:
-        """Return the keys of a consumer; those that the user gave for it override the isolation level."""
-        return {**self.connection, ISOLATION_LEVEL: isolation_level, **self.config.consumer_settings(purpose)}
-
-    @property
-    def restore_consumer(self) -> dict[str, object]:
-        """The keys of librdkafka's consumer of changelogs. If our own engine reads them, it only asks for bounds."""
-        if self.restoring is not None:
-            return {**self.connection, ISOLATION_LEVEL: "read_committed"}
-        return self.consumer("restore", "read_committed")
 
     @property
     def static_process_id(self) -> str | None:
@@ -87,8 +56,8 @@ class ConfiguredApplication:
         name = f"{self.config.application_id}/{instance}"
         return None if instance is None else str(uuid.uuid5(uuid.NAMESPACE_OID, name))
 
-    def transactions(self, process_id: str | None, number: int) -> TransactionalWriter:
-        """Return the producer of a worker that writes in transactions.
+    def transactional_id(self, process_id: str | None, number: int) -> str:
+        """Return the transactional id of a worker.
 
         A worker that takes the place of another one in its process has its transactional id, and so fences it.
 
@@ -96,11 +65,6 @@ class ConfiguredApplication:
             process_id: The id of the process, or None if no other process takes the place of the worker.
             number: Which worker of the process it is.
         """
-        transactional_id = self.transactional_id(process_id, number)
-        return TransactionalWriter(self.producer, transactional_id, self.transaction_timeout_ms)
-
-    def transactional_id(self, process_id: str | None, number: int) -> str:
-        """Return the transactional id of a worker."""
         process = self.static_process_id or process_id or self.random_process_id
         return f"{self.config.application_id}-{process}-{number}"
 
@@ -120,16 +84,6 @@ class ConfiguredApplication:
         """A text that is another one if the sub-topologies or their topics change."""
         return fingerprint_of(group_topology(self.settings.tasks.topology, self.config.application_id, {}))
 
-    @property
-    def transaction_timeout_ms(self) -> int:
-        """The time after which the coordinator aborts a transaction that does not end."""
-        return int(str(self.producer.get("transaction.timeout.ms", _TRANSACTION_TIMEOUT_MS)))
-
-    @property
-    def producer(self) -> dict[str, object]:
-        """The keys of the producer."""
-        return {**self.connection, **dict(self.config.producer)}
-
 
 def configured_application(
     topology: Topology,
@@ -143,25 +97,18 @@ def configured_application(
         ConfigurationError: A key is unknown, missing or invalid.
         TopologyError: The topology is empty or contradicts itself.
     """
-    mapping = dict(mapping or {})
-    is_on_engine = takes_engine(DATA_PLANE, mapping, data_plane.DEFAULT_PLANE)
-    restores_on_engine = takes_engine(RESTORE_PLANE, mapping, DEFAULT_RESTORE_PLANE) and not is_on_engine
-    config = streams_config_of(EngineStreamsConfig if is_on_engine else StreamsConfig, mapping, keywords)
+    config = streams_config(mapping, **keywords)
     topology.group_topology(config.application_id)
     graph = topology.graph.with_default_store(is_persistent=config.default_dsl_store == "lmdb")
     _check_persistent(graph)
-    given = {**mapping, **keywords}
-    connection = {name: value for name, value in given.items() if _TABLE.attribute(name) in _SHARED}
     settings = _settings(config, graph, listeners)
-    if config.is_exactly_once and not any(_TABLE.attribute(name) == "commit_interval_ms" for name in given):
+    if config.is_exactly_once and not _has_commit_interval({**(mapping or {}), **keywords}):
         settings = evolve(settings, commit_interval_ms=_TRANSACTION_MS)
-    return ConfiguredApplication(
-        config=config,
-        settings=settings,
-        connection=connection,
-        engine_plane=_engine_plane(config, settings) if is_on_engine else None,
-        restoring=restore_options(config) if restores_on_engine else None,
-    )
+    return ConfiguredApplication(config=config, settings=settings, engine_plane=_engine_plane(config, settings))
+
+
+def _has_commit_interval(given: Iterable[str]) -> bool:
+    return any(_TABLE.attribute(name) == "commit_interval_ms" for name in given)
 
 
 def _engine_plane(config: StreamsConfig, settings: WorkerSettings) -> EnginePlaneConfig:

@@ -1,48 +1,15 @@
-"""The key that chooses the data plane of an application's workers, and the configuration of our own one."""
-
-from collections.abc import MutableMapping
-from typing import Final
+"""The configuration of the data plane of an application's workers."""
 
 from kafka_groups.config.clients.streams import StreamsConfig
 from kafka_groups.config.records.application_keys import log_aliases_of, producer_of, restorer_of, sources_of
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.records.engine_plane import EnginePlaneConfig
 
-__all__ = [
-    "DATA_PLANE",
-    "DEFAULT_PLANE",
-    "ENGINE",
-    "check_transaction_timeout",
-    "engine_plane_config",
-    "principal_of",
-    "takes_engine",
-]
-
-DATA_PLANE: Final = "internal.data.plane"
-"""The key that chooses how records are read and written. It is not documented, and will go."""
-
-ENGINE: Final = "engine"
-_LIBRDKAFKA: Final = "librdkafka"
-_PLANES: Final = (ENGINE, _LIBRDKAFKA)
-
-DEFAULT_PLANE = ENGINE
-"""The data plane of applications that do not choose one."""
-
-
-def takes_engine(key: str, mapping: MutableMapping[str, object], default: str) -> bool:
-    """Take the key of a plane out of an application's keys. Return whether it is our own engine.
-
-    Raises:
-        ConfigurationError: There is no such plane.
-    """
-    value = mapping.pop(key, default)
-    if value not in _PLANES:
-        raise ConfigurationError(f"{key}={value!r} is invalid; allowed values are {' and '.join(_PLANES)}.")
-    return value == ENGINE
+__all__ = ["check_transaction_timeout", "engine_plane_config", "principal_of"]
 
 
 def engine_plane_config(config: StreamsConfig) -> EnginePlaneConfig:
-    """Return the configuration of a plane on our own engine, without a transactional id.
+    """Return the configuration of a plane, without a transactional id.
 
     Raises:
         ConfigurationError: A key of the producer or of a consumer is unknown or invalid.

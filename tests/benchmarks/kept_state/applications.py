@@ -1,7 +1,7 @@
 """Figures of whole applications with brokers: their rates and restorations with stores on disk and in memory."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import takewhile
 from statistics import median
 from typing import Final
@@ -24,11 +24,6 @@ _LMDB: Final = "lmdb"
 _STORES: Final = (IN_MEMORY, _LMDB)
 _VALUE_BYTES: Final = 100
 _TIMEOUT_S: Final = 60.0
-_PLANES: Final[Mapping[str, Mapping[str, str]]] = {
-    "engine": {},
-    "librdkafka": {"internal.data.plane": "librdkafka", "internal.restore.plane": "librdkafka"},
-}
-"""The ways to read changelogs, with the keys that choose them."""
 _COMMIT_MS: Final = 200
 _GETS_PER_SECOND: Final = 50_000
 _GUARANTEES: Final = {"at least once": (False, 1_000), "exactly once": (True, 100)}
@@ -173,28 +168,18 @@ def _counted(work: Work, keys: int) -> _Counted:
 
 def _restoration(work: Work, many: _Counted, few: _Counted, store: str, limit: float) -> list[Aim]:
     """What a start costs whatever there is to restore is the same for both sizes."""
-    ratios: dict[str, list[float]] = {plane: [] for plane in _PLANES}
-    for number in range(work.rounds):
+    ratios: list[float] = []
+    for _ in range(work.rounds):
         theirs_us = _read_cpu_s(work.servers, f"{many.job.group}-counts-changelog", many.keys) / many.keys * 1e6
-        for plane in list(_PLANES)[:: -1 if number % 2 else 1]:
-            few_s, many_s = (_restored_cpu_s(each, store, plane) for each in (few, many))
-            ours_us = (many_s - few_s) / (many.keys - few.keys) * 1e6
-            say(f"restoration, {store}, {plane}: {ours_us:.2f} µs a key; confluent-kafka reads it in {theirs_us:.2f}")
-            ratios[plane].append(ours_us / theirs_us)
-    own, librdkafka = (median(ratios[plane]) for plane in _PLANES)
-    return [
-        Aim(f"CPU of a restoration, {store}, of that of confluent-kafka", own, limit),
-        Aim(
-            f"CPU of a restoration with librdkafka, {store}, of that on our engine",
-            librdkafka / own,
-            1.0,
-            is_least=True,
-        ),
-    ]
+        few_s, many_s = (_restored_cpu_s(each, store) for each in (few, many))
+        ours_us = (many_s - few_s) / (many.keys - few.keys) * 1e6
+        say(f"restoration, {store}: {ours_us:.2f} µs a key; confluent-kafka reads it in {theirs_us:.2f}")
+        ratios.append(ours_us / theirs_us)
+    return [Aim(f"CPU of a restoration, {store}, of that of confluent-kafka", median(ratios), limit)]
 
 
-def _restored_cpu_s(counted: _Counted, store: str, plane: str) -> float:
-    with application(evolve(counted.job, store=store, settings=_PLANES[plane])) as running:
+def _restored_cpu_s(counted: _Counted, store: str) -> float:
+    with application(evolve(counted.job, store=store)) as running:
         running.seconds_until_running()
         cpu_s = running.moment().cpu_s
         running.leave()

@@ -98,7 +98,7 @@ def copying_and_counting(builder: StreamsBuilder, names: Names) -> None:
 @at_once
 @guarantees
 async def test_the_time_0(target: Target, guarantee: Guarantee) -> None:
-    """librdkafka's plane writes 1 ms, into repartition topics and changelogs, too. Windows begin at 0 with both."""
+    """It stays 0, in repartition topics and changelogs, too, and windows begin at 0."""
     times = [0, 5] * 5 + [0] * 5
     given = [NewRecord(b"text %d" % at, b"k%d" % (at // 10), time_ms) for at, time_ms in enumerate(times)]
     awaited = {"out": 15, "copies": 15, "again-repartition": 15}

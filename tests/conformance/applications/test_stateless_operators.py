@@ -9,15 +9,14 @@ from kafka_groups.records.partitioning import partition_of
 from kafka_groups.streams import StreamsBuilder, serdes
 from kafka_groups.streams.topology.records import Record
 from tests.support.application_programs import (
-    ENGINE,
     Guarantee,
     Names,
     Program,
     Step,
     at_once,
     guarantees,
-    names_of_both,
-    on_both_planes,
+    logs_of_run,
+    new_names,
 )
 from tests.support.compared_programs import START_MS, assert_right, lines
 from tests.support.computed_logs import computed_logs
@@ -110,11 +109,10 @@ async def test_records_without_keys(target: Target, guarantee: Guarantee) -> Non
     one = Program(copying, [Step({"in": given}, {"out": 40})])
     await assert_right(target, one, guarantee)
     several = Program(copying, [Step({"in": given}, {"out": 40})], {"in": 1}, {"out": 3})
-    names = names_of_both()
-    found, wanted = await on_both_planes(target, several, guarantee, names), computed_logs(several, names[ENGINE])
-    for plane, logs in found.items():
-        assert keyed(logs["out"]) == keyed(wanted["out"]), plane
-        assert unkeyed(logs["out"]) == unkeyed(wanted["out"]), plane
+    names = new_names()
+    logs, wanted = await logs_of_run(target, several, guarantee, names), computed_logs(several, names)
+    assert keyed(logs["out"]) == keyed(wanted["out"])
+    assert unkeyed(logs["out"]) == unkeyed(wanted["out"])
     assert [row[1] for row in unkeyed(wanted["out"])] == [b"%d" % at for at in range(1, 40, 2)]
 
 

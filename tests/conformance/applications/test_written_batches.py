@@ -12,7 +12,7 @@ from tests.support.application_programs import (
     at_once,
     batches_of,
     guarantees,
-    names_of_both,
+    new_names,
 )
 from tests.support.compared_programs import START_MS, assert_right, lines
 from tests.support.targets import Target
@@ -37,13 +37,12 @@ async def test_compressed_records(target: Target, guarantee: Guarantee, compress
         config={"producer.compression.type": compression},
         changelogs={"rows-changelog": 1_000},
     )
-    names = names_of_both()
+    names = new_names()
     await assert_right(target, program, guarantee, names)
-    for its in names.values():
-        for name in ("out", "again-repartition", "rows-changelog"):
-            (headers,) = await batches_of(target, its.output(name))
-            codecs = {each.compression.name.lower() for each in headers if not each.is_control}
-            assert codecs == {compression}, (its.plane, name)
+    for name in ("out", "again-repartition", "rows-changelog"):
+        (headers,) = await batches_of(target, names.output(name))
+        codecs = {each.compression.name.lower() for each in headers if not each.is_control}
+        assert codecs == {compression}, name
 
 
 def kept_in_small_batches(builder: StreamsBuilder, names: Names) -> None:
@@ -55,10 +54,9 @@ def kept_in_small_batches(builder: StreamsBuilder, names: Names) -> None:
 SMALL_ROWS = Program(
     kept_in_small_batches,
     [Step({"in": [NewRecord(b"%d" % at * 200, b"key%d" % at, START_MS + at) for at in range(500)]}, {"out": 500})],
-    of_librdkafka={"producer.batch.size": 10_000},
     changelogs={"rows-changelog": 500},
 )
-"""Our own engine splits batches of up to 128 KiB. librdkafka does not: its batches must be small to begin with."""
+"""Batches of up to 128 KiB are divided."""
 
 
 @at_once
@@ -87,11 +85,10 @@ async def test_what_a_transaction_holds(target: Target) -> None:
         isolation_level=0,
         changelogs={"rows-changelog": 100},
     )
-    names = names_of_both()
+    names = new_names()
     await assert_right(target, program, "exactly_once_v2", names)
-    for its in names.values():
-        logs = [log for name in program.totals for log in await batches_of(target, its.output(name))]
-        assert len(logs) == 4
-        assert all(each.is_transactional for log in logs for each in log)
-        assert len({each.producer_id for log in logs for each in log}) == 1, its.plane
-        assert [[each.is_control for each in log].index(True) for log in logs] == [len(log) - 1 for log in logs]
+    logs = [log for name in program.totals for log in await batches_of(target, names.output(name))]
+    assert len(logs) == 4
+    assert all(each.is_transactional for log in logs for each in log)
+    assert len({each.producer_id for log in logs for each in log}) == 1
+    assert [[each.is_control for each in log].index(True) for log in logs] == [len(log) - 1 for log in logs]

@@ -7,14 +7,12 @@ import pytest
 
 from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.errors import KafkaGroupsError
-from kafka_groups.librdkafka.partition_poller import PartitionPoller
 from kafka_groups.librdkafka.partition_reader import PartitionReader
 from kafka_groups.testing import FAST_SETTINGS
 from kafka_groups.types import TopicPartition
 from tests.support.conditions import wait_until
 
 PLACES = [TopicPartition("a", number) for number in range(2)]
-Client = PartitionPoller | PartitionReader
 
 
 @pytest.fixture
@@ -25,26 +23,12 @@ def cluster() -> Iterator[EmbeddedCluster]:
         yield cluster
 
 
-@pytest.mark.parametrize("kind", [PartitionPoller, PartitionReader])
-def test_bounds_are_known_when_the_leader_is_back(cluster: EmbeddedCluster, kind: Callable[..., Client]) -> None:
-    client = kind({"bootstrap.servers": cluster.bootstrap_servers}, "g")
+def test_bounds_are_known_when_the_leader_is_back(cluster: EmbeddedCluster) -> None:
+    client = PartitionReader({"bootstrap.servers": cluster.bootstrap_servers}, "g")
     cluster.kill_broker(2)
     wait_until(lambda: not all(_answers(partial(client.bounds, place, 2)) for place in PLACES))
     cluster.start_broker(2)
     wait_until(lambda: all(_answers(partial(client.bounds, place, 2)) for place in PLACES))
-    client.close()
-
-
-def test_offsets_by_time_are_known_when_the_leader_is_back(cluster: EmbeddedCluster) -> None:
-    client = PartitionPoller({"bootstrap.servers": cluster.bootstrap_servers}, "g")
-    cluster.kill_broker(2)
-    times = dict.fromkeys(PLACES, 0)
-    wait_until(lambda: not _answers(lambda: client.offsets_for_times(times, 2)))
-    cluster.start_broker(2)
-    for place in PLACES:
-        cluster.produce("a", ["x"], partition=place.partition)
-    wait_until(lambda: _answers(lambda: client.offsets_for_times(times, 2)))
-    assert client.offsets_for_times(times, 2) == dict.fromkeys(PLACES, 0)
     client.close()
 
 

@@ -8,14 +8,11 @@ import pytest
 from confluent_kafka import Consumer, Producer
 from confluent_kafka.admin import AdminClient
 
-from kafka_groups.librdkafka import deliveries, partition_poller, partition_reader, topics
+from kafka_groups.librdkafka import deliveries, partition_reader, topics
 from kafka_groups.librdkafka.client_log import ClientLog, process_log
 from kafka_groups.librdkafka.durable_producer import DurableProducer
-from kafka_groups.librdkafka.ordered_writer import OrderedWriter
-from kafka_groups.librdkafka.partition_poller import PartitionPoller
 from kafka_groups.librdkafka.partition_reader import PartitionReader
 from kafka_groups.librdkafka.record_writer import RecordWriter
-from kafka_groups.librdkafka.transactional_writer import TransactionalWriter
 
 FORMAT = "%s [%s] %s"
 REFUSED = (
@@ -148,20 +145,16 @@ def test_every_client_logs_through_the_log_of_its_process(monkeypatch: pytest.Mo
 
         return made
 
-    for module in (partition_poller, partition_reader):
-        monkeypatch.setattr(module, "Consumer", noting(Consumer))
+    monkeypatch.setattr(partition_reader, "Consumer", noting(Consumer))
     monkeypatch.setattr(deliveries, "Producer", noting(Producer))
     monkeypatch.setattr(topics, "AdminClient", noting(AdminClient))
     config = {"bootstrap.servers": "127.0.0.1:1", "log_level": 0}
-    PartitionPoller(config, "g").close()
     PartitionReader(config, "g").close()
-    OrderedWriter(config).close()
-    TransactionalWriter(config, "t", 1_000).close()
     RecordWriter(config)
     DurableProducer(config)._producer()
     with topics._admin(config):
         pass
-    assert given == [process_log()] * 7
+    assert given == [process_log()] * 4
 
 
 def test_a_forked_process_has_a_log_of_its_own() -> None:

@@ -1,23 +1,19 @@
 """Topics are created again when that may help."""
 
 from concurrent.futures import Future
-from contextlib import nullcontext
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException
-from confluent_kafka import TopicPartition as Position
 from tenacity import wait_none
 
 from kafka_groups.errors import (
     KafkaGroupsError,
-    OperationTimeoutError,
     TopicAlreadyExistsError,
     TopicAuthorizationFailedError,
     UnknownTopicOrPartitionError,
 )
 from kafka_groups.librdkafka import topics
 from kafka_groups.librdkafka.failures import LOCAL, failure_of
-from kafka_groups.types import TopicPartition
 
 
 def answer(error: KafkaError | None) -> dict[str, "Future[None]"]:
@@ -70,20 +66,6 @@ def test_a_topic_that_somebody_else_made_is_an_error() -> None:
     _, taken = operation(KafkaError(KafkaError.TOPIC_ALREADY_EXISTS))
     with pytest.raises(TopicAlreadyExistsError):
         topics._insist(taken, TopicAlreadyExistsError)
-
-
-class SilentAdmin:
-    """Sends requests that are never answered."""
-
-    def delete_records(self, positions: list[Position], request_timeout: float) -> dict[Position, "Future[None]"]:
-        return {position: Future() for position in positions}
-
-
-def test_a_deletion_of_records_that_is_not_answered_ends_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(topics, "_admin", lambda _config: nullcontext(SilentAdmin()))
-    monkeypatch.setattr(topics, "_DELETION_SECONDS", 0.001)
-    with pytest.raises(OperationTimeoutError, match="records of orders-1 were not deleted: no answer in"):
-        topics.delete_records({}, {TopicPartition("orders", 1): 5})
 
 
 @pytest.mark.parametrize("code", sorted(LOCAL))

@@ -1,4 +1,4 @@
-"""The contract of data planes: the fake of unit tests, our own engine, and librdkafka's plane over TCP keep it."""
+"""The contract of data planes: the fake of unit tests and our own engine keep it."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
@@ -14,8 +14,6 @@ from kafka_groups.config.clients.admin import admin_config
 from kafka_groups.config.records.record_producer import ProducerConfig
 from kafka_groups.config.records.record_reader import ReaderConfig
 from kafka_groups.errors import DeliveryFailedError, InvalidRecordError
-from kafka_groups.librdkafka.streams_plane import LibrdkafkaPlane
-from kafka_groups.librdkafka.transactional_writer import TransactionalWriter
 from kafka_groups.net.memory import MemoryNetwork
 from kafka_groups.records.engine_plane import EnginePlane, EnginePlaneConfig
 from kafka_groups.records.interface import DataPlane, PolledRecords
@@ -79,16 +77,6 @@ def on_engine(scene: Scene, transactional_id: str | None) -> None:
     run_simulated(run, seed=1)
 
 
-def on_librdkafka(scene: Scene, transactional_id: str | None) -> None:
-    with EmbeddedCluster() as cluster:
-        create_topics(cluster)
-        keys: dict[str, object] = {"bootstrap.servers": cluster.bootstrap_servers}
-        committed = {**keys, "isolation.level": "read_committed"}
-        transactions = None if transactional_id is None else TransactionalWriter(keys, transactional_id, 10_000)
-        plane = LibrdkafkaPlane(committed, committed, keys, "application", transactions)
-        asyncio.run(_played(scene, plane, appending(cluster)))
-
-
 async def _played(scene: Scene, plane: DataPlane, append: Callable[[TopicPartition, str], object]) -> None:
     try:
         await scene(Brokers(plane, append))
@@ -106,7 +94,7 @@ def appending(cluster: EmbeddedCluster) -> Callable[[TopicPartition, str], objec
     return lambda place, value: cluster.produce(place.topic, [value], keys=["k"], partition=place.partition)
 
 
-PLANES = pytest.mark.parametrize("run", [on_fake, on_engine, pytest.param(on_librdkafka, marks=pytest.mark.slow)])
+PLANES = pytest.mark.parametrize("run", [on_fake, on_engine])
 
 # ------------------------------------------------------------------------------------------------- the scenes
 

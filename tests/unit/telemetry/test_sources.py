@@ -7,7 +7,6 @@ from kafka_groups.errors import ConfigurationError
 from kafka_groups.records.metrics import RECORDS_METRIC_GROUPS
 from kafka_groups.streams import AsyncKafkaStreams, GroupTopologyBuilder, StreamsBuilder, serdes
 from kafka_groups.streams.workers.application_metrics import METRIC_GROUPS
-from kafka_groups.streams.workers.data_plane import DATA_PLANE
 from kafka_groups.telemetry.families import streams_families
 from kafka_groups.telemetry.sources import Measured, source_of
 from kafka_groups.testing import EmbeddedCluster
@@ -42,15 +41,12 @@ async def test_every_client_says_what_it_is() -> None:
     await member.close()
 
 
-@pytest.mark.parametrize(("plane", "has_own"), [("engine", True), ("librdkafka", False)])
-def test_an_application_has_the_metrics_of_its_data_plane(*, plane: str, has_own: bool) -> None:
+def test_an_application_has_the_metrics_of_its_producer_and_consumers() -> None:
     builder = StreamsBuilder()
     builder.stream("orders", key=serdes.string, value=serdes.string).foreach(lambda _key, _value: None)
-    app = AsyncKafkaStreams(builder.build(), {DATA_PLANE: plane}, bootstrap_servers=SERVERS, application_id="app")
+    app = AsyncKafkaStreams(builder.build(), bootstrap_servers=SERVERS, application_id="app")
     families = {*source_of(app).families}
-    own = {*streams_families(RECORDS_METRIC_GROUPS).values()}
-    assert families & own == (own if has_own else set())
-    assert families - own == {*streams_families(METRIC_GROUPS).values()}
+    assert families == {*streams_families({**METRIC_GROUPS, **RECORDS_METRIC_GROUPS}).values()}
 
 
 def test_what_has_a_description_can_be_exported() -> None:

@@ -21,7 +21,6 @@ from kafka_groups.streams.runtime.worker import StreamsWorker
 from kafka_groups.streams.topology.internal_topics import changelog_topic, group_topology
 from kafka_groups.streams.topology.topology import Topology
 from kafka_groups.streams.workers.configured import ConfiguredApplication, configured_application
-from kafka_groups.streams.workers.data_plane import DATA_PLANE, ENGINE
 from kafka_groups.testing.simulation.streams.kept_engines import KeptEngines, SimulatedDisk
 from kafka_groups.testing.simulation.streams.simulated_membership import AsyncMembership
 from kafka_groups.testing.simulation.world import SimulatedWorld
@@ -59,7 +58,7 @@ class Deployment:
     def configured(self) -> ConfiguredApplication:
         """Return the application as its user configured it, with a topology of its own."""
         given = {"bootstrap_servers": self.world.cluster.bootstrap_servers, **self.keywords}
-        return configured_application(self.build(), {**self.config, DATA_PLANE: ENGINE}, given, RestoreListeners())
+        return configured_application(self.build(), self.config, given, RestoreListeners())
 
     @cached_property
     def application(self) -> ConfiguredApplication:
@@ -196,7 +195,6 @@ class Instance:
     def _plane(self, application: ConfiguredApplication, transactional_id: str) -> DataPlane:
         """Return the plane that the application has in a real process, in this world."""
         world, config = self.deployment.world, application.engine_plane
-        assert config is not None  # noqa: S101 - `Deployment.configured` chooses it
         if application.config.is_exactly_once:
             config = evolve(config, transactional_id=transactional_id)
         return EnginePlane(config, world.environment(), lambda: _partition_counts(world))

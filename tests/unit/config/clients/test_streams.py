@@ -128,36 +128,9 @@ def test_an_error_names_key_value_and_remedy(name: str, value: object, remedy: s
     assert remedy in text
 
 
-@pytest.mark.parametrize(
-    ("name", "why"),
-    [
-        ("producer.enable.idempotence", "records are written idempotently in any case"),
-        ("producer.transactional.id", "the processing guarantee decides it"),
-        ("consumer.auto.offset.reset", "use auto.offset.reset"),
-        ("main.consumer.group.id", "the application's member of the group does that"),
-        ("restore.consumer.isolation.level", "set consumer.isolation.level for the sources"),
-        ("global.consumer.isolation.level", "set consumer.isolation.level for the sources"),
-        ("consumer.isolation.level", "isolation.level is read_committed or read_uncommitted"),
-        ("global.consumer.bootstrap.servers", "write it without prefix"),
-    ],
-)
-def test_what_the_application_decides_is_refused_behind_a_prefix(name: str, why: str) -> None:
-    with pytest.raises(ConfigurationError, match=re.escape(why)):
-        streams_config({**REQUIRED, name: "1"})
-
-
-@pytest.mark.parametrize(
-    "given", [{"consumer.sasl.password": "swordfish"}, {"consumer": {"sasl.password": "swordfish"}}]
-)
-def test_a_secret_behind_a_prefix_is_not_shown(given: dict[str, object]) -> None:
-    with pytest.raises(ConfigurationError, match=re.escape("sasl.password")) as raised:
-        streams_config({**REQUIRED, **given})
-    assert "swordfish" not in str(raised.value)
-
-
-def test_a_value_behind_a_prefix_is_text_or_a_number() -> None:
-    with pytest.raises(ConfigurationError, match=r"the value of linger\.ms is neither text nor a number"):
-        streams_config({**REQUIRED, "producer.linger.ms": [5]})
+def test_a_config_of_internal_topics_is_text_or_a_number() -> None:
+    with pytest.raises(ConfigurationError, match=r"the value of retention\.ms is neither text nor a number"):
+        streams_config({**REQUIRED, "topic.retention.ms": [5]})
 
 
 def test_a_consumer_has_the_settings_of_all_and_its_own() -> None:

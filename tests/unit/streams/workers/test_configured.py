@@ -25,11 +25,9 @@ def test_limits_are_those_that_were_given() -> None:
 
 def test_clients_get_their_own_keys_and_those_that_all_have() -> None:
     keywords = {"client_id": "me", "producer": {"linger.ms": 3}, "restore_consumer": {"fetch.min.bytes": 9}}
-    application = configured_application(counting(), GIVEN, keywords, RestoreListeners())
-    shared = {"bootstrap.servers": "127.0.0.1:1", "client_id": "me"}
-    assert application.producer == {**shared, "linger.ms": 3}
-    assert application.consumer("main", "read_committed") == {**shared, "isolation.level": "read_committed"}
-    assert application.consumer("restore", "read_committed")["fetch.min.bytes"] == 9
+    plane = configured_application(counting(), GIVEN, keywords, RestoreListeners()).engine_plane
+    assert plane.connection.client_id == "me"
+    assert (plane.producer.linger_ms, plane.sources.fetch_min_bytes, plane.restorer.fetch_min_bytes) == (3, 1, 9)
 
 
 def test_keys_that_do_not_exist_are_refused() -> None:

@@ -1,5 +1,3 @@
-import os
-
 import pytest
 
 from kafka_groups.config.clients.streams import streams_config
@@ -9,40 +7,11 @@ from kafka_groups.errors import ConfigurationError
 from kafka_groups.records.engine_plane import EnginePlaneConfig
 from kafka_groups.streams.runtime.restore_listeners import RestoreListeners
 from kafka_groups.streams.workers.configured import configured_application
-from kafka_groups.streams.workers.data_plane import DATA_PLANE, engine_plane_config, takes_engine
-from kafka_groups.streams.workers.restoring import RESTORE_PLANE
-from tests import PLANE_VARIABLE
+from kafka_groups.streams.workers.data_plane import engine_plane_config
 from tests.unit.config.records.client_keys import ALWAYS, keys_of
 from tests.unit.streams.runtime.counting import counting
 
 GIVEN: dict[str, object] = {"application.id": "app", "bootstrap.servers": "localhost:9092"}
-
-
-def test_a_key_chooses_the_plane_and_is_taken_out() -> None:
-    mapping: dict[str, object] = {**GIVEN, DATA_PLANE: "engine"}
-    assert takes_engine(DATA_PLANE, mapping, "librdkafka")
-    assert mapping == GIVEN
-    assert not takes_engine(DATA_PLANE, mapping, "librdkafka")
-    assert not takes_engine(DATA_PLANE, {DATA_PLANE: "librdkafka"}, "engine")
-
-
-@pytest.mark.parametrize("key", [DATA_PLANE, RESTORE_PLANE])
-def test_a_plane_that_does_not_exist_is_refused(key: str) -> None:
-    with pytest.raises(ConfigurationError, match=rf"{key}='java' is invalid; allowed values are engine and librdkafka"):
-        configured_application(counting(), {**GIVEN, key: "java"}, {}, RestoreListeners())
-
-
-def test_an_application_has_the_plane_of_its_key() -> None:
-    on_engine = configured_application(counting(), {**GIVEN, DATA_PLANE: "engine"}, {}, RestoreListeners())
-    on_librdkafka = configured_application(counting(), {**GIVEN, DATA_PLANE: "librdkafka"}, {}, RestoreListeners())
-    assert on_engine.engine_plane == engine_plane_config(on_engine.config)
-    assert on_librdkafka.engine_plane is None
-
-
-@pytest.mark.skipif(PLANE_VARIABLE in os.environ, reason="these tests have a plane that was chosen for them")
-def test_without_the_key_it_is_our_own_engine() -> None:
-    found = configured_application(counting(), GIVEN, {}, RestoreListeners())
-    assert found.engine_plane == engine_plane_config(found.config)
 
 
 def test_readers_and_the_producer_have_their_keys() -> None:
@@ -62,7 +31,7 @@ def test_readers_and_the_producer_have_their_keys() -> None:
 
 
 def test_a_key_without_meaning_is_refused_when_the_application_is_made() -> None:
-    given = {**GIVEN, DATA_PLANE: "engine", "producer.delivery.timeout.ms": 5}
+    given = {**GIVEN, "producer.delivery.timeout.ms": 5}
     with pytest.raises(ConfigurationError, match=r"producer\.delivery\.timeout\.ms"):
         configured_application(counting(), given, {}, RestoreListeners())
 
@@ -72,8 +41,7 @@ NEEDED: dict[str, dict[str, object]] = {"compression.level": {"producer.compress
 
 
 def plane_with(**given: object) -> EnginePlaneConfig:
-    found = configured_application(counting(), {**GIVEN, DATA_PLANE: "engine", **given}, {}, RestoreListeners())
-    assert found.engine_plane is not None
+    found = configured_application(counting(), {**GIVEN, **given}, {}, RestoreListeners())
     return found.engine_plane
 
 
@@ -130,13 +98,6 @@ def test_keys_that_are_refused_have_the_remedies_of_this_plane(given: dict[str, 
     with pytest.raises(ConfigurationError, match=text) as caught:
         plane_with(**given)
     assert "swordfish" not in str(caught.value)
-
-
-def test_librdkafka_gets_no_key_that_it_may_not_have() -> None:
-    with pytest.raises(ConfigurationError, match="acks can't be set there: records are written durably"):
-        configured_application(
-            counting(), {**GIVEN, DATA_PLANE: "librdkafka", "producer.acks": "all"}, {}, RestoreListeners()
-        )
 
 
 def test_metadata_is_as_young_as_any_client_of_the_plane_wants_it() -> None:
