@@ -1,6 +1,7 @@
 """Metrics of real clients, scraped over HTTP as Prometheus does."""
 
 from collections.abc import Iterator
+from typing import Any
 from urllib.request import urlopen
 
 import pytest
@@ -112,7 +113,7 @@ def counted() -> Topology:
 
 
 def test_an_application_is_scraped(cluster: EmbeddedCluster, registry: CollectorRegistry, url: str) -> None:
-    groups = {**METRIC_GROUPS, **RECORDS_METRIC_GROUPS}
+    groups: dict[str, tuple[Any, ...]] = {**METRIC_GROUPS, **RECORDS_METRIC_GROUPS}
     cluster.produce("orders", [b"a", b"b", b"a"])
     with (
         KafkaStreams(
