@@ -26,7 +26,7 @@ from kafka_groups.streams import (
 from kafka_groups.testing import FAST_SETTINGS, EmbeddedCluster
 from kafka_groups.testing.simulation.checks.visible import visible_records
 from tests.integration.test_streams_error_handlers import not_allowed
-from tests.support.conditions import until
+from tests.support.conditions import until, wait_until
 
 WAIT_S = 30
 
@@ -67,6 +67,12 @@ def stable_offset(cluster: EmbeddedCluster, topic: str) -> int:
     known = cluster.metadata.topic(topic)
     assert known is not None
     return cluster.logs.get(known.topic_id, 0).last_stable_offset
+
+
+def end_offset(cluster: EmbeddedCluster, topic: str) -> int:
+    known = cluster.metadata.topic(topic)
+    assert known is not None
+    return cluster.logs.get(known.topic_id, 0).end_offset
 
 
 async def test_results_are_stable_after_a_commit(cluster: EmbeddedCluster) -> None:
@@ -230,3 +236,46 @@ async def test_a_coordinator_that_ends_other_transactions_first_is_waited_for(cl
 
         await until(results, lambda it: it == [b"aa"], WAIT_S)
     assert rule.is_spent
+
+
+@pytest.mark.slow
+async def test_code_that_takes_longer_than_a_transaction_may_costs_an_attempt(cluster: EmbeddedCluster) -> None:
+    """A result is in a transaction that the coordinator aborts while the code for the next record runs."""
+    cluster.produce("in", ["a"])
+    calls: list[str] = []
+
+    def slow(_key: str, text: str) -> None:
+        calls.append(text)
+        if text == "b" and calls.count("b") == 1:
+            wait_until(lambda: stable_offset(cluster, "out") > 0, WAIT_S)  # behind the result of "a" and its abort
+
+    def build() -> Topology:
+        builder = StreamsBuilder()
+        texts = builder.stream("in", key=serdes.string, value=serdes.string)
+        texts.foreach(slow)
+        texts.to("out")
+        return builder.build()
+
+    app = AsyncKafkaStreams(
+        build,
+        application_id="app",
+        bootstrap_servers=cluster.bootstrap_servers,
+        processing_guarantee="exactly_once_v2",
+        commit_interval_ms=3_000,
+        producer={"transaction.timeout.ms": 3_000},
+    )
+    async with app:
+
+        async def written() -> int:
+            return end_offset(cluster, "out")
+
+        await until(written, lambda it: it > 0, WAIT_S)
+        cluster.produce("in", ["b"])
+
+        async def results() -> list[bytes | None]:
+            return committed(cluster, "out")
+
+        await until(results, lambda it: len(it) == 2, WAIT_S)
+        assert committed(cluster, "out") == [b"a", b"b"]
+        assert calls == ["a", "b", "a", "b"]
+        assert app.state is StreamsState.RUNNING
