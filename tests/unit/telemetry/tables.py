@@ -1,6 +1,7 @@
 """All exported metrics: the table that pages, the dashboard and the alerts are checked against."""
 
 from kafka_groups.broker.metrics import METRICS
+from kafka_groups.records.metrics import RECORDS_METRIC_GROUPS
 from kafka_groups.share.metrics import SHARE_METRICS
 from kafka_groups.streams.member.rules.member_metrics import MEMBER_METRICS
 from kafka_groups.streams.workers.application_metrics import METRIC_GROUPS
@@ -22,7 +23,7 @@ def all_families() -> list[Family]:
     return [
         *share_consumer_families(SHARE_METRICS).values(),
         *streams_member_families(MEMBER_METRICS).values(),
-        *streams_families(METRIC_GROUPS).values(),
+        *streams_families({**METRIC_GROUPS, **RECORDS_METRIC_GROUPS}).values(),
         *HANDLER_FAMILIES.values(),
         *SPARK_FAMILIES.values(),
         *dict.fromkeys(place.family for place in broker_families(METRICS).values()),
