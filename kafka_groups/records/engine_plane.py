@@ -265,11 +265,6 @@ class EnginePlane(DataPlane):
             raise IllegalStateError(f"{self!r} has no transactions.")
         return self._transactions
 
-    @property
-    @override
-    def spoils_metadata(self) -> bool:
-        return False
-
     @override
     async def renew(self) -> None:
         await self._writer.renew()

@@ -301,10 +301,6 @@ class DataPlane(Protocol):
             TransactionFailedError: The transaction is lost.
         """
 
-    @property
-    def spoils_metadata(self) -> bool:
-        """True if `commit_transaction` changes the metadata of offsets so that Java cannot read them."""
-
     async def renew(self) -> None:
         """Drop the producer, what it has queued, and its transaction, if there is one.
 

@@ -133,7 +133,6 @@ class FakePlane:
         self.is_closed = False
         self.has_room = True
         self.sent: Mapping[TopicPartition, OffsetAndMetadata] = {}
-        self.spoils_metadata = False
 
     def forget_written(self, partitions: Iterable[TopicPartition]) -> None:
         for place in partitions:

@@ -119,9 +119,6 @@ class Commits:
         flushed, self._pending = [task for task in self._pending if task in tasks], []
         return await self._commit_offsets(flushed)
 
-    async def hand_over(self, tasks: Collection[OwnedTask]) -> None:
-        """Prepare committed tasks, which end now, for an owner of another kind."""
-
     def forget(self, error: DeliveryFailedError | TransactionFailedError, tasks: Collection[OwnedTask]) -> None:
         """Forget a pending commit that has failed, so that its records are processed again.
 

@@ -2,7 +2,7 @@
 
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import ExitStack
 
@@ -55,7 +55,7 @@ class TaskManager:
         partition_counts: The numbers of partitions of topics, as the brokers told them last. Replaced at each change.
     """
 
-    def __init__(self, parts: WorkerParts, commit: Callable[[Collection[OwnedTask]], Awaitable[bool]]) -> None:
+    def __init__(self, parts: WorkerParts, commit: Callable[[], Awaitable[bool]]) -> None:
         self.tasks: Mapping[TaskId, OwnedTask] = {}
         self.has_had_tasks = False
         self.partition_counts: Mapping[str, int] = {}
@@ -232,14 +232,9 @@ class TaskManager:
             # A revocation commits before its tasks end, as TaskManager.handleRevocation does. If that times out, Java
             # revives the tasks and goes on with the revocation. Here the event waits, and with it the confirmation, so
             # that the next owner does not process the records again.
-            if counts is None or (_ends_tasks(event) and not await self._commit(self._ended_by(event))):
+            if counts is None or (_ends_tasks(event) and not await self._commit()):
                 return  # later events refer to the tasks of this one
             await self._handle(self._events.popleft(), counts)
-
-    def _ended_by(self, event: StreamsMembershipEvent) -> list[OwnedTask]:
-        # A shutdown ends all tasks.
-        ids = event.tasks.ids if isinstance(event, TasksRevoked) else self.tasks.keys()
-        return [task for task_id, task in self.tasks.items() if task_id in ids]
 
     def _forget_lost(self) -> None:
         """Take out of assignments what was lost before its task was made: the tasks of before must end at once."""
@@ -326,7 +321,7 @@ class TaskManager:
         await globals_.follow_growth(counts)
         grown = [task for task in self.tasks.values() if self._gains(task, counts)]
         self._grown_to = counts if grown else {}
-        if grown and await self._commit(()):  # they do not end, so nothing is handed over
+        if grown and await self._commit():
             for task in grown:
                 await self._grow(task, counts)
 

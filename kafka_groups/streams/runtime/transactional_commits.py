@@ -30,7 +30,7 @@ from kafka_groups.net.clock import Clock
 from kafka_groups.records.interface import DataPlane
 from kafka_groups.streams.errors import StreamsError
 from kafka_groups.streams.runtime.assigned import OwnedTask, TaskRole
-from kafka_groups.streams.runtime.commits import Commits, offsets_of, positions_of
+from kafka_groups.streams.runtime.commits import Commits, positions_of
 from kafka_groups.streams.runtime.output import WorkerOutput
 from kafka_groups.streams.runtime.task_timeout import TaskTimeout
 from kafka_groups.streams.runtime.worker_membership import WorkerMembership
@@ -147,22 +147,6 @@ class TransactionalCommits(Commits):
         if not any(task.role is TaskRole.ACTIVE for task in tasks):
             self._failing.end()  # there is nothing any more that could make progress
         return await super()._commit(tasks)
-
-    async def hand_over(self, tasks: Collection[OwnedTask]) -> None:
-        """Commit the offsets of committed tasks once more, with metadata that Java can read, if the plane spoils them.
-
-        Nothing but the times of partitions depends on this commit, so it is not repeated. The tasks must end now: a
-        request that arrives late could move the offsets of a task that continues back.
-        """
-        if not self._plane.spoils_metadata:
-            return
-        offsets = {place: each for task in tasks if task.is_running for place, each in offsets_of(task).items()}
-        if not offsets:
-            return
-        try:
-            await self._member.commit(offsets)
-        except KafkaGroupsError as error:
-            _log.info("The next owner in Java may not know the times of partitions: %s", error)
 
     async def _conclude(self, tasks: Collection[OwnedTask]) -> bool:
         # The records of the lost task are in the transaction of all others, so it cannot be committed without them.

@@ -1,7 +1,7 @@
 """One worker: a member of the streams group and the tasks that it has, stepped one turn at a time."""
 
 import logging
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
 from kafka_groups.errors import (
     ApplicationShutdownError,
@@ -311,8 +311,6 @@ class StreamsWorker:
     async def _finish(self, timeout_s: float | None) -> None:
         try:
             await self._commits.finish(self.tasks.values(), timeout_s)
-            # After the last commit: there is nothing to hand over that was not committed.
-            await self._commits.hand_over(self.tasks.values())
         except TasksLostError as error:
             _log.warning("Not committed: %s", error)
         except (DeliveryFailedError, TransactionFailedError) as error:
@@ -554,10 +552,9 @@ class StreamsWorker:
             task.sensors.note_dropped(sum(task.task.dropped_records.values()), begun_ms)
         return is_committed
 
-    async def _is_committed_now(self, ending: Collection[OwnedTask]) -> bool:
+    async def _is_committed_now(self) -> bool:
         """Commit before some tasks end. Return False while the brokers or the group do not answer."""
-        if await self._commit():
-            await self._commits.hand_over(ending)
+        await self._commit()
         return not self._commits.is_repeated
 
     def _wait_ms(self) -> int:

@@ -21,7 +21,7 @@ __all__ = ["CommitMetadata", "bounded_metadata", "read_commit_metadata"]
 _log = logging.getLogger(__name__)
 
 _VERSION = 2
-_MOST_CHARACTERS = 4_096 - 1  # librdkafka adds a NUL
+_MOST_CHARACTERS = 4_096
 _NO_TIME = -1
 _HEAD = struct.Struct(">Bq")
 _NUMBER = struct.Struct(">i")

@@ -25,7 +25,7 @@ from tests.support.exactly_once_defects import (
 )
 from tests.support.fake_kafka import FakeKafka, FakePlane, Faults, Killed
 from tests.support.planted_defects import Patch, Plant, by_name
-from tests.unit.streams.runtime.counting import CHANGELOG, INPUT, OUTPUT, Process, brokers, restored
+from tests.unit.streams.runtime.counting import CHANGELOG, OUTPUT, Process, brokers, restored
 
 WORDS = ("to", "be", "or", "not", "to", "be", "to", "see")
 
@@ -272,27 +272,6 @@ async def test_lost_tasks_take_the_transaction_with_them() -> None:
     made.member.assign("0_0")
     await made.turn_until(lambda: made.has_committed(len(WORDS)))
     assert results(kafka) == once_each()
-
-
-@pytest.mark.parametrize("is_spoilt", [True, False])
-async def test_offsets_are_committed_once_more_for_java_if_the_plane_spoils_their_metadata(is_spoilt: bool) -> None:
-    kafka = written()
-    made = process(kafka)
-    made.plane.spoils_metadata = is_spoilt
-    commits: list[Mapping[TopicPartition, OffsetAndMetadata]] = []
-    commit = made.member.commit
-
-    async def noting(offsets: Mapping[TopicPartition, OffsetAndMetadata], *rest: Any) -> None:
-        commits.append(offsets)
-        await commit(offsets, *rest)
-
-    made.member.commit = noting  # type: ignore[method-assign, assignment]
-    await run(made)
-    assert commits == []
-    made.member.revoke("0_0")
-    await made.turn_until(lambda: made.member.confirmed)
-    assert [each[INPUT].offset for each in commits] == [len(WORDS)] * is_spoilt
-    await made.worker.close()
 
 
 def refusing(kafka: FakeKafka) -> None:
