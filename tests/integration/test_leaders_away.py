@@ -1,6 +1,7 @@
 """Applications that start while the leader of a partition is away: each task begins once the leader is there."""
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -78,7 +79,10 @@ def test_tasks_begin_once_the_leader_is_there(
             victim = 0
             wait_until(lambda: running.state is StreamsState.RUNNING, PATIENCE_S, lambda: running.state)
             wait_until(lambda: sums(app) >= app.totals().total(), PATIENCE_S, lambda: wrong_results(app))
-        assert wrong_results(app) == {}
+            # At least once, tasks that were lost meanwhile may count lines again.
+            wait_until(lambda: Counter(app.logged()) >= app.totals(), PATIENCE_S, app.logged)
+        if guarantee == EXACTLY_ONCE:
+            assert wrong_results(app) == {}
     finally:
         if victim:
             brokers.start(victim)

@@ -232,7 +232,10 @@ def test_a_right_that_is_missing_and_given_later(
     change(secured.allow, app, purpose)
     with secured_instance(secured, app, WAYS_IN["scram-256"]) as running:
         wait_for_results(app, running)
-    assert wrong_results(app) == {}
+        # The first instance may have written words to the repartition topic without committing their lines.
+        wait_until(lambda: Counter(app.logged()) >= app.totals(), PATIENCE_S, app.logged)
+    if guarantee == EXACTLY_ONCE:
+        assert wrong_results(app) == {}
 
 
 def check_refusal(error: KafkaGroupsError, app: CountedApplication, purpose: str) -> None:
