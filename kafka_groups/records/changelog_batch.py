@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 from attrs import frozen
 
-from kafka_groups.types import FetchedRecord, Headers
+from kafka_groups.types import Headers
 
-__all__ = ["ChangelogBatch", "changelog_batch"]
+__all__ = ["ChangelogBatch"]
 
 
 @frozen
@@ -40,17 +40,3 @@ class ChangelogBatch:
         return ChangelogBatch(
             self.offsets[:count], self.keys[:count], self.values[:count], self.timestamps_ms[:count], headers
         )
-
-
-def changelog_batch(records: Sequence[FetchedRecord]) -> ChangelogBatch:
-    """Return records of a changelog by columns."""
-    # A changelog record without a key belongs to no row: stores are keyed. StoreChangelogReader.bufferChangelogRecords
-    # in Kafka leaves it out, too.
-    keyed = [record for record in records if record.key is not None]
-    return ChangelogBatch(
-        offsets=[record.offset for record in keyed],
-        keys=[record.key for record in keyed if record.key is not None],
-        values=[record.value for record in keyed],
-        timestamps_ms=[record.timestamp_ms for record in keyed],
-        headers=[record.headers for record in keyed] if any(record.headers for record in keyed) else None,
-    )

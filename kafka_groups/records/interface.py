@@ -10,14 +10,13 @@ from attrs import field, frozen
 
 from kafka_groups.client.membership.group_metadata import GroupMetadata
 from kafka_groups.errors import KafkaGroupsError
-from kafka_groups.records.changelog_batch import ChangelogBatch, changelog_batch
+from kafka_groups.records.changelog_batch import ChangelogBatch
 from kafka_groups.types import FetchedRecord, Headers, OffsetAndMetadata, RecordRow, TopicPartition
 
 __all__ = [
     "NOTHING",
     "NO_EPOCHS",
     "DataPlane",
-    "ListedRecords",
     "LogChange",
     "PolledBatch",
     "PolledRecords",
@@ -55,27 +54,6 @@ class PolledBatch(Protocol):
         Raises:
             CorruptRecordError: A batch cannot be parsed.
         """
-
-
-class ListedRecords(list[FetchedRecord]):
-    """A polled batch of records that are parsed already. It is not empty."""
-
-    @property
-    def next_offset(self) -> int:
-        """The offset after the last record."""
-        return self[-1].offset + 1
-
-    def rows(self) -> Sequence[RecordRow]:
-        """Return the records: they are tuples."""
-        return self
-
-    def records(self) -> list[FetchedRecord]:
-        """Return the records."""
-        return self
-
-    def columns(self) -> ChangelogBatch:
-        """Return the records that have a key, by columns."""
-        return changelog_batch(self)
 
 
 @frozen

@@ -55,7 +55,7 @@ class TransactionalEngineWriter(EngineWriter):
         rng: Chooses partitions of records without a key.
         transaction: The settings of transactions.
         settings: The settings.
-        made_again: Is told topics that were deleted and made again, with their numbers of partitions now.
+        made_again: Receives topics that were deleted and made again, with their numbers of partitions now.
     """
 
     def __init__(

@@ -85,7 +85,7 @@ class EngineWriter:
         rng: Chooses partitions of records without a key.
         settings: The settings.
         identity: The producer's id and epoch, and a request manager; None for one without transactions.
-        made_again: Is told topics that were deleted and made again, with their numbers of partitions now.
+        made_again: Receives topics that were deleted and made again, with their numbers of partitions now.
 
     Attributes:
         write: Queues a record: `RecordAccumulator.write` itself, as it runs for each record.

@@ -17,7 +17,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-from kafka_groups.records.changelog_batch import changelog_batch
 from kafka_groups.streams import SessionWindows, StreamsBuilder, TimeWindows, serdes
 from kafka_groups.streams.engines.lmdb_engine import LmdbEngine
 from kafka_groups.streams.engines.shared_memory import SharedEngine
@@ -27,6 +26,7 @@ from kafka_groups.streams.runtime.settings import WorkerSettings
 from kafka_groups.streams.state.engine import Engine
 from kafka_groups.streams.tasks.stream_task import StreamTask, TaskSettings
 from kafka_groups.types import FetchedRecord, Headers, TaskId
+from tests.support.listed_records import changelog_batch
 
 __all__ = ["ENGINES", "KINDS", "ORDERS"]
 

@@ -243,7 +243,7 @@ class FetchManager:
     # ----------------------------------------------------------------------------------------- sending
 
     def poll(self, now_ms: int) -> PollResult:
-        """Return a fetch for each leader that has none, of the partitions that have room."""
+        """Return a fetch for each leader without one in flight, of the partitions that have room."""
         self._look_at_metadata()
         due = _Due(self._options.limits.share(len(self._partitions)))
         for state in self._partitions.values():

@@ -45,7 +45,7 @@ class ProducerCluster:
         topics: What is known.
         refresh: Has the metadata fetched again soon.
         want: Has the metadata of topics fetched, now and regularly, in place of those of the last call.
-        made_again: Is told topics that were deleted and made again, with their numbers of partitions now.
+        made_again: Receives topics that were deleted and made again, with their numbers of partitions now.
     """
 
     topics: ClusterTopics

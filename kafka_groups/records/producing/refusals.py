@@ -16,7 +16,7 @@ class Refusals:
 
     Attributes:
         records: The records with an origin.
-        errors: An error for each batch with records that have none.
+        errors: An error for each batch with records that have no error of their own.
         unnamed: The number of records without an origin.
     """
 

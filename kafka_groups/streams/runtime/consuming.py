@@ -124,7 +124,7 @@ class Consuming:
             self._note_change(place, change)
 
     def _note_change(self, place: TopicPartition, change: LogChange) -> None:
-        """Commit no offset of a log that is no more. What was read of it is processed before the task goes on."""
+        """Commit no offset of a log that is no more. What was read of it is processed before the task continues."""
         task = self._readers[place]
         self._changed[place] = change
         self._queue(place).leave_log(change.diverges_at)

@@ -1,7 +1,8 @@
 import pytest
 
-from kafka_groups.records.changelog_batch import ChangelogBatch, changelog_batch
+from kafka_groups.records.changelog_batch import ChangelogBatch
 from kafka_groups.types import FetchedRecord, Headers
+from tests.support.listed_records import changelog_batch
 
 HEADERS: Headers = (("h", b"x"),)
 RECORDS = [

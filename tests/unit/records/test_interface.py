@@ -1,6 +1,6 @@
-from kafka_groups.records.changelog_batch import changelog_batch
-from kafka_groups.records.interface import NOTHING, ListedRecords, LogChange, PolledRecords
+from kafka_groups.records.interface import NOTHING, LogChange, PolledRecords
 from kafka_groups.types import FetchedRecord, TopicPartition
+from tests.support.listed_records import ListedRecords, changelog_batch
 
 PLACE = TopicPartition("t", 0)
 RECORDS = [FetchedRecord(3, b"a", b"1", 10), FetchedRecord(7, b"b", None, 12)]

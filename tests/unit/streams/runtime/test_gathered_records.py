@@ -2,10 +2,9 @@
 
 import pytest
 
-from kafka_groups.records.changelog_batch import changelog_batch
-from kafka_groups.records.interface import ListedRecords
 from kafka_groups.streams.runtime.gathered_records import LOADED_BYTES, LOADED_RECORDS, GatheredRecords
 from kafka_groups.types import FetchedRecord, TopicPartition
+from tests.support.listed_records import ListedRecords, changelog_batch
 
 PLACE, OTHER = TopicPartition("t", 0), TopicPartition("t", 1)
 
