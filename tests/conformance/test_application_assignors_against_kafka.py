@@ -14,7 +14,7 @@ from kafka_groups.assignment.application.building_blocks import default_standby_
 from kafka_groups.assignment.application.built_in import HighAvailabilityTaskAssignor
 from kafka_groups.assignment.application.configs import RackAwareStrategy
 from kafka_groups.assignment.application.process_ids import ProcessId
-from kafka_groups.assignment.application.states import ApplicationState
+from kafka_groups.assignment.application.states import UNKNOWN_LAG, ApplicationState, KafkaStreamsState
 from kafka_groups.assignment.application.threads import MemberShare, spread_over_threads
 from kafka_groups.types import TaskId
 from tests.support.assignors.application_cases import random_application, random_assignment
@@ -46,6 +46,19 @@ def without_racks(seed: object) -> ApplicationState:
     return attrs.evolve(case, configs=configs).as_state()
 
 
+def with_some_unknown_lags(state: ApplicationState, rng: random.Random) -> ApplicationState:
+    """Return an application some of whose members are of versions that do not tell how far their copies are."""
+    states = state.kafka_streams_states(compute_task_lags=True)
+    old = {process_id: _of_old_version(each) if rng.random() < 0.5 else each for process_id, each in states.items()}
+    return ApplicationState(state.all_tasks, state.assignment_configs, state.now, lambda _lags: old)
+
+
+def _of_old_version(state: KafkaStreamsState) -> KafkaStreamsState:
+    lags = state.stateful_tasks_to_lag_sums()
+    copies = dict.fromkeys(state.previous_standby_tasks & lags.keys(), UNKNOWN_LAG)
+    return attrs.evolve(state, lags={**lags, **copies})
+
+
 def as_sets(tasks: Tasks) -> dict[ProcessId, tuple[frozenset[TaskId], frozenset[TaskId]]]:
     return {process_id: (frozenset(active), frozenset(standby)) for process_id, (active, standby) in tasks.items()}
 
@@ -53,6 +66,14 @@ def as_sets(tasks: Tasks) -> dict[ProcessId, tuple[frozenset[TaskId], frozenset[
 def test_high_availability(kafka: KafkaApplicationAssignors, seeds: range) -> None:
     for seed in seeds:
         state = without_racks(seed)
+        ours, theirs = HighAvailabilityTaskAssignor().assign(state).assignment, kafka.high_availability(state)
+        assert as_sets(tasks_of_assignments(ours)) == as_sets(theirs.tasks), seed
+        assert any(each.followup_rebalance_deadline for each in ours) is theirs.follows_up, seed
+
+
+def test_high_availability_with_some_unknown_lags(kafka: KafkaApplicationAssignors, seeds: range) -> None:
+    for seed in seeds:
+        state = with_some_unknown_lags(without_racks(f"unknown-{seed}"), random.Random(seed))
         ours, theirs = HighAvailabilityTaskAssignor().assign(state).assignment, kafka.high_availability(state)
         assert as_sets(tasks_of_assignments(ours)) == as_sets(theirs.tasks), seed
         assert any(each.followup_rebalance_deadline for each in ours) is theirs.follows_up, seed

@@ -64,16 +64,14 @@ class Movements:
         return [plan for plan in self._caught_up.plans.values() if not plan.has(task)]
 
     def _should_run_elsewhere(self, task: TaskId, plan: ProcessPlan) -> bool:
-        """Return whether a process lacks state of a task that another one has."""
-        # There are three cases. The process has the state: nothing moves.
+        """Return whether a process lacks state of a task of which another one has more."""
         if self._caught_up.has_state(task, plan):
             return False
-        # Another one has more of it, or has all of it. Kafka asks for the first only
-        # (TaskMovement.taskIsNotCaughtUpOnClientAndOtherMoreCaughtUpClientsExist). The second differs if this process
-        # has `UNKNOWN_LAG`, which sorts before every other lag: Kafka gives it the task although another process is
-        # running it with all its state. Here the task stays there until this process has caught up.
+        # The smallest lag decides, also against a process with all the state
+        # (TaskMovement.taskIsNotCaughtUpOnClientAndOtherMoreCaughtUpClientsExist). `UNKNOWN_LAG` is smaller than every
+        # other lag, so a process with it keeps the task.
         best = self._caught_up.best(task, self._caught_up.plans.values()) or plan
-        return best.state.lag_for(task) < plan.state.lag_for(task) or bool(self._caught_up.with_state(task))
+        return best.state.lag_for(task) < plan.state.lag_for(task)
 
     def _in_order(self, moves: list[tuple[TaskId, ProcessPlan]]) -> Iterator[tuple[TaskId, ProcessPlan]]:
         """Yield movements in the order in which they are made: those first for which the fewest processes can help.

@@ -9,7 +9,7 @@ from kafka_groups.assignment.application.assignments import TaskAssignment
 from kafka_groups.assignment.application.built_in import HighAvailabilityTaskAssignor
 from kafka_groups.assignment.application.configs import AssignmentConfigs
 from kafka_groups.assignment.application.process_ids import ProcessId
-from kafka_groups.assignment.application.states import ACTIVE_LAG, ApplicationState, KafkaStreamsState
+from kafka_groups.assignment.application.states import ACTIVE_LAG, UNKNOWN_LAG, ApplicationState, KafkaStreamsState
 from kafka_groups.assignment.application.task_assignment_validation import validate_task_assignment
 from kafka_groups.assignment.application.task_assignor import AssignmentError
 from kafka_groups.assignment.application.tasks import TaskInfo
@@ -56,6 +56,14 @@ def test_a_smaller_acceptable_lag_lets_them_wait() -> None:
     lags = {A: dict.fromkeys(TASKS, ACTIVE_LAG), B: dict.fromkeys(TASKS, 10_000)}
     result = HighAvailabilityTaskAssignor().assign(application(lags, acceptable_recovery_lag=9_999))
     assert assigned(result, A) == (list(TASKS), [])
+
+
+def test_a_copy_of_unknown_lag_takes_its_task_at_once_as_in_java() -> None:
+    """Members of Kafka Streams 2.5 and older do not tell how far their copies are; -3 is the smallest lag there is."""
+    lags = {A: dict.fromkeys(TASKS, UNKNOWN_LAG), B: dict.fromkeys(TASKS, ACTIVE_LAG)}
+    result = HighAvailabilityTaskAssignor().assign(application(lags))
+    assert [assigned(result, each) for each in (A, B)] == [([TASKS[0], TASKS[2]], []), ([TASKS[1], TASKS[3]], [])]
+    assert not any(each.followup_rebalance_deadline for each in result.assignment)
 
 
 @pytest.mark.parametrize("first", range(0, 200, 50))
