@@ -1,6 +1,10 @@
-"""Questions about the cluster and its topics: brokers, partitions, deletion."""
+"""Questions about the cluster and its topics: brokers, partitions, creation, deletion."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Final
+
+from attrs import field, frozen
 
 from kafka_groups.client.calls.questions import (
     Answer,
@@ -11,13 +15,23 @@ from kafka_groups.client.calls.questions import (
     told,
 )
 from kafka_groups.client.calls.results import Results
+from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.protocol.apis import ApiKey
+from kafka_groups.protocol.messages.create_topics import (
+    BROKER_DEFAULT,
+    CreatableTopic,
+    CreatableTopicConfig,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
 from kafka_groups.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse, DeleteTopicState
 from kafka_groups.protocol.messages.metadata import MetadataResponse
 from kafka_groups.types import TopicPartition
 
 __all__ = [
+    "TopicToCreate",
     "brokers_of_cluster",
+    "create_topics",
     "delete_topics",
     "partitions_of_topics",
 ]
@@ -26,6 +40,36 @@ _CLUSTER = "the cluster"
 _FIRST_WITH_TOPIC_STATES = 6
 _DELETION_MS = 30_000
 """The longest time that a broker waits for the controller to delete a topic."""
+_CREATION_MS: Final = 30_000
+"""The longest time that a broker waits for the controller to create topics."""
+_MOST_TOPICS: Final = 500
+"""The most topics in one request to create some, so that no request holds a broker up for long."""
+_MOST_RECORDS: Final = 10_000
+"""The most topics, configs and partitions together. Controllers refuse a request with more (POLICY_VIOLATION)."""
+
+
+def _fixed(configs: Mapping[str, str]) -> Mapping[str, str]:
+    return MappingProxyType(dict(configs))
+
+
+@frozen
+class TopicToCreate:
+    """A topic that does not exist yet.
+
+    Attributes:
+        partitions: The number of its partitions; -1 for the brokers' default.
+        replication_factor: The number of its replicas; -1 for the brokers' default.
+        configs: Its configs.
+    """
+
+    partitions: int
+    replication_factor: int = BROKER_DEFAULT
+    configs: Mapping[str, str] = field(factory=dict, converter=_fixed)
+
+    @property
+    def records(self) -> int:
+        """The number of records that the controller writes for it."""
+        return 1 + len(self.configs) + max(1, self.partitions)
 
 
 async def brokers_of_cluster(ask: Asking) -> tuple[int, ...]:
@@ -55,6 +99,70 @@ def _partitions(_keys: Sequence[str], response: MetadataResponse) -> Mapping[str
         for topic in response.topics
     }
     return {**found, **refused}
+
+
+async def create_topics(
+    ask: Asking, topics: Mapping[str, TopicToCreate], *, validate_only: bool = False
+) -> Results[str, None]:
+    """Have the controller create topics, some hundred in a request, one request after the other.
+
+    A request whose answer was lost is repeated, and a topic of its own making is then `TopicAlreadyExistsError`. The
+    caller decides what an existing topic means.
+
+    Args:
+        ask: Asks the brokers.
+        topics: The topics by name.
+        validate_only: Whether brokers only check what they would do.
+
+    Returns:
+        None or an error for each topic, with the broker's message.
+    """
+    values: dict[str, None] = {}
+    errors: dict[str, KafkaGroupsError] = {}
+    for names in _requests(topics):
+        question = _creation({name: topics[name] for name in names}, validate_only=validate_only)
+        done = await ask(question)
+        values |= done.values
+        errors |= done.errors
+    return Results(values, errors)
+
+
+def _requests(topics: Mapping[str, TopicToCreate]) -> Iterator[list[str]]:
+    """Yield the names of topics that go into one request."""
+    names: list[str] = []
+    records = 0
+    for name, topic in topics.items():
+        if names and (len(names) == _MOST_TOPICS or records + topic.records > _MOST_RECORDS):
+            yield names
+            names, records = [], 0
+        names.append(name)
+        records += topic.records
+    if names:
+        yield names
+
+
+def _creation(topics: Mapping[str, TopicToCreate], *, validate_only: bool) -> Question[str, None]:
+    def build(keys: Sequence[str], _version: int) -> CreateTopicsRequest:
+        wanted = tuple(_creatable(key, topics[key]) for key in keys)
+        return CreateTopicsRequest(topics=wanted, timeout_ms=_CREATION_MS, validate_only=validate_only)
+
+    return Question("create the topic", ApiKey.CREATE_TOPICS, tuple(topics), build, _created)
+
+
+def _creatable(name: str, topic: TopicToCreate) -> CreatableTopic:
+    return CreatableTopic(
+        name=name,
+        num_partitions=topic.partitions,
+        replication_factor=topic.replication_factor,
+        configs=tuple(CreatableTopicConfig(name=key, value=value) for key, value in topic.configs.items()),
+    )
+
+
+def _created(_keys: Sequence[str], response: CreateTopicsResponse) -> Mapping[str, Answer[None]]:
+    return {
+        each.name: told(each.error_code, each.error_message or f"{each.error_code.name}: {each.name}", None)
+        for each in response.topics
+    }
 
 
 async def delete_topics(ask: Asking, topics: Iterable[str]) -> Results[str, None]:
