@@ -1,6 +1,6 @@
 """Metadata of the cluster: topics, the leaders of their partitions, and the addresses of the brokers."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from uuid import UUID
 
 from attrs import frozen
@@ -9,7 +9,7 @@ from kafka_groups.client.background import BackgroundErrors
 from kafka_groups.client.backoff import BackoffTimer
 from kafka_groups.client.events import Area, listed
 from kafka_groups.client.requests import ClientResponse, OutgoingRequest, PollResult
-from kafka_groups.errors import ConfigurationError, error_for
+from kafka_groups.errors import ConfigurationError, KafkaGroupsError, error_for
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.leadership import NO_LEADER_EPOCH, LeaderIdAndEpoch, NodeEndpoint
@@ -21,13 +21,15 @@ from kafka_groups.protocol.messages.metadata import (
 )
 from kafka_groups.types import TopicIdPartition
 
-__all__ = ["Metadata", "MetadataManager", "Node"]
+__all__ = ["Metadata", "MetadataManager", "Node", "TopicRefusals", "topic_refusals"]
 
 _CREATION_MS = 1_000
 """The longest time that a topic may be missing without a warning, because a broker may be creating it."""
 _REMEDY = "Check the names or create the topics; the client keeps looking for them."
 _CREATES = "If a name is misspelt, delete the topic, and set allow.auto.create.topics to false."
 _REPORTED = frozenset({ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.INVALID_TOPIC_EXCEPTION})
+
+TopicRefusals = Callable[[ErrorCode, Sequence[str]], Iterable[KafkaGroupsError]]
 
 
 @frozen
@@ -201,6 +203,11 @@ class Metadata:
         return changed
 
 
+def topic_refusals(code: ErrorCode, topics: Sequence[str]) -> Iterable[KafkaGroupsError]:
+    """Return one error for all topics that a broker refuses to describe."""
+    return (error_for(code, f"{code.name}: {', '.join(topics)}"),)
+
+
 class MetadataManager:
     """Keeps the metadata of the subscribed topics fresh.
 
@@ -212,6 +219,9 @@ class MetadataManager:
         backoff: Delays attempts after failures.
         allow_auto_create: Whether the broker may create missing topics (`allow.auto.create.topics`). They are asked for
             without creating them first, so that the log can tell of a topic that only a misspelt name creates.
+
+    Attributes:
+        refusals: Returns the errors for topics that may not be described or whose names are not allowed.
     """
 
     def __init__(
@@ -225,6 +235,7 @@ class MetadataManager:
         allow_auto_create: bool,
     ) -> None:
         self.metadata = metadata
+        self.refusals: TopicRefusals = topic_refusals
         self._errors = errors
         self._events = errors.events
         self._missing_since_ms: int | None = None
@@ -333,7 +344,8 @@ class MetadataManager:
 
     def _report(self, by_code: Mapping[ErrorCode, list[str]]) -> None:
         for code in _REPORTED & by_code.keys():
-            self._errors.report(error_for(code, f"{code.name}: {', '.join(sorted(by_code[code]))}"))
+            for error in self.refusals(code, sorted(by_code[code])):
+                self._errors.report(error)
 
     def on_failure(self, _request: OutgoingRequest, _error: Exception, now_ms: int) -> None:
         """Retry after the back-off, with any broker that can be reached."""

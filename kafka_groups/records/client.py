@@ -1,7 +1,7 @@
 """The connections of a worker: one engine for its reader, its writer and its questions."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TypeVar
 
@@ -15,11 +15,12 @@ from kafka_groups.client.calls.results import Results
 from kafka_groups.client.engine import ClientEngine
 from kafka_groups.client.event_loop import check_loop
 from kafka_groups.client.loggers import write_event
-from kafka_groups.client.metadata import Metadata
+from kafka_groups.client.metadata import Metadata, topic_refusals
 from kafka_groups.client.requests import RequestManager
 from kafka_groups.config.clients.connection import ClientConfig
-from kafka_groups.errors import BootstrapError, ClosedError, IllegalStateError
+from kafka_groups.errors import BootstrapError, ClosedError, IllegalStateError, KafkaGroupsError
 from kafka_groups.net.clock import Clock
+from kafka_groups.protocol.error_codes import ErrorCode
 
 __all__ = ["RecordsClient"]
 
@@ -49,9 +50,11 @@ class RecordsClient:
         self._steady_clock = environment.clock
         self._assembly = Assembly(config, environment, BackgroundErrors(), for_records=True)
         self._topics = self._assembly.metadata_manager(max_age_ms=metadata_max_age_ms, allow_auto_create=False)
+        self._topics.refusals = self._refusals
         self._calls = CallManager()
         self._managers: list[RequestManager] = [self._topics, self._calls]
         self._wanted: dict[str, frozenset[str]] = {}
+        self._denied: dict[str, Callable[[str], KafkaGroupsError]] = {}
         self._engine: ClientEngine | None = None
         self._is_closed = False
         self._waiting: dict[asyncio.Future[None], Callable[[], bool]] = {}
@@ -104,6 +107,15 @@ class RecordsClient:
 
     # ---------------------------------------------------------------------------------------- metadata
 
+    def explain_denied(self, whose: str, denied: Callable[[str], KafkaGroupsError]) -> None:
+        """Have errors about topics that brokers refuse to describe say what to grant.
+
+        Args:
+            whose: Who wants the topics: see `want_topics`.
+            denied: Returns the error for a topic.
+        """
+        self._denied[whose] = denied
+
     def want_topics(self, topics: Iterable[str], whose: str = "") -> None:
         """Keep the metadata of topics fresh. New ones are asked for in the next turn.
 
@@ -115,6 +127,20 @@ class RecordsClient:
         wanted = frozenset[str]().union(*self._wanted.values())
         if wanted != self._topics.topics:
             self._topics.set_topics(wanted)
+
+    def _refusals(self, code: ErrorCode, topics: Sequence[str]) -> Iterator[KafkaGroupsError]:
+        explained = self._explained(topics) if code is ErrorCode.TOPIC_AUTHORIZATION_FAILED else {}
+        yield from explained.values()
+        if unexplained := [topic for topic in topics if topic not in explained]:
+            yield from topic_refusals(code, unexplained)
+
+    def _explained(self, topics: Sequence[str]) -> Mapping[str, KafkaGroupsError]:
+        return {
+            topic: denied(topic)
+            for whose, denied in self._denied.items()
+            for topic in topics
+            if topic in self._wanted.get(whose, ())
+        }
 
     def refresh_metadata(self) -> None:
         """Ask for the metadata again in the next turn, or when the back-off allows it."""

@@ -1,12 +1,14 @@
 """A reader of partitions on a worker's event loop: what waits around the rules of fetching."""
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from uuid import UUID
 
 from kafka_groups.client.event_loop import loop_pass
 from kafka_groups.records.client import RecordsClient
 from kafka_groups.records.fetching.fetch import FetchManager, FetchOptions
 from kafka_groups.records.fetching.reader_sensors import ReaderSensors
+from kafka_groups.records.fetching.validating import not_readable
 from kafka_groups.records.interface import NO_EPOCHS, PolledRecords
 from kafka_groups.records.metrics import ReaderSources
 from kafka_groups.types import TopicPartition
@@ -37,6 +39,7 @@ class RecordReader:
             client.metadata, client.refresh_metadata, client.backoff, client.errors.events, options, self.sensors
         )
         client.add(self._manager)
+        client.explain_denied(name, partial(not_readable, principal=options.principal))
 
     def __repr__(self) -> str:
         return f"<RecordReader {self._name}: {self._manager!r}>"

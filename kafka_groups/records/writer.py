@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Protocol
 
 from attrs import evolve, field, frozen
@@ -23,6 +24,7 @@ from kafka_groups.records.producing.idempotent import IdempotentIdentity
 from kafka_groups.records.producing.identity import ProducerIdentity
 from kafka_groups.records.producing.produce import ProduceManager, ProduceSettings
 from kafka_groups.records.producing.producer_sensors import ProducerSensors
+from kafka_groups.records.producing.refusal_texts import not_writable
 from kafka_groups.types import TopicPartition
 
 __all__ = ["EngineWriter", "EngineWriterSettings", "writer_settings"]
@@ -126,6 +128,7 @@ class EngineWriter:
         # In this order: a batch asks for an id, and the question is sent in the same turn.
         client.add(self._produce)
         client.add(self._identity)
+        client.explain_denied(_WHOSE, partial(not_writable, principal=settings.requests.principal))
         self.write = self._accumulator.write
         self.write_tracked = self._accumulator.write_tracked
         self.written: dict[TopicPartition, int] = self._produce.written

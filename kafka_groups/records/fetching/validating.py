@@ -70,7 +70,7 @@ def failure_of(code: ErrorCode, partition: TopicPartition, offset: int, principa
     return error_for(code, f"{partition} cannot be read from offset {offset} on: {code.name}")
 
 
-def not_readable(partition: TopicPartition, principal: str) -> TopicAuthorizationFailedError:
-    """Return the error for a partition that somebody may not read, which says what to grant."""
-    text = f"{principal} may not read {partition}. Grant the operation Read on the topic."
+def not_readable(place: TopicPartition | str, principal: str) -> TopicAuthorizationFailedError:
+    """Return the error for a partition, or a topic, that somebody may not read, which says what to grant."""
+    text = f"{principal} may not read {place}. Grant the operation Read on the topic."
     return TopicAuthorizationFailedError(text)

@@ -23,6 +23,7 @@ from kafka_groups.protocol.messages.list_offsets import (
     ListOffsetsResponse,
     ListOffsetsTopicResponse,
 )
+from kafka_groups.protocol.messages.metadata import MetadataResponse, MetadataResponseTopic
 from kafka_groups.protocol.messages.produce import (
     PartitionProduceResponse,
     ProduceRequest,
@@ -63,6 +64,40 @@ def test_offsets_that_may_not_be_read_name_principal_operation_and_topic() -> No
             await plane.close()
 
     run_simulated(run, seed=1)
+
+
+def test_topics_that_may_not_be_described_name_principal_operation_and_topic() -> None:
+    async def run(simulation: Simulation) -> None:
+        async with RecordsWorld(simulation, partitions=2) as world:
+            config = evolve(config_of(world), principal="User:ann")
+            world.cluster.create_topic("sink", 2)
+            plane = EnginePlane(config, world.environment(), lambda: {"sink": 2})
+            await plane.assign({SOURCE: 0})
+            plane.write("sink", b"k", b"x", 5, (), 0)
+            await plane.flush(PATIENCE_MS)
+            refused = [
+                MetadataResponseTopic(error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED, name=name)
+                for name in (TOPIC, "sink", "of nobody")
+            ]
+            world.cluster.faults.on(ApiKey.METADATA, answer(MetadataResponse(topics=tuple(refused))))
+            plane._client.refresh_metadata()
+            texts = [await polled_error(plane) for _ in refused]
+            assert texts == [
+                f"User:ann may not read {TOPIC}. Grant the operation Read on the topic.",
+                "User:ann may not write to sink. Grant the operation Write on the topic.",
+                "TOPIC_AUTHORIZATION_FAILED: of nobody",
+            ]
+            await plane.close()
+
+    run_simulated(run, seed=1)
+
+
+async def polled_error(plane: EnginePlane) -> str:
+    """The text of the next missing right that a poll raises."""
+    await plane.wait(PATIENCE_MS)  # until there is an error
+    with pytest.raises(TopicAuthorizationFailedError) as raised:
+        await plane.poll(1)
+    return str(raised.value)
 
 
 def test_whoever_polls_hears_of_a_fatal_error_and_a_wait_ends_at_once() -> None:
