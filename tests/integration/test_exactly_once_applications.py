@@ -62,6 +62,7 @@ def unless_kafka_loses_markers(app: CountedApplication, broker: Broker) -> Itera
         if any(results != [*range(1, count + 1)][: len(results)] for count, results in wrong_results(app).values()):
             merged = merged_transactions(app.servers, app.transactional_partitions())
             error.add_note(f"Transactions that Kafka has ended together, as it lost a marker: {merged}")
+            error.add_note(f"Lines that the test's producer has written more than once: {app.repeated_lines()}")
             raise
         lost = _lost_markers(app, error)
         if not lost:

@@ -113,6 +113,11 @@ class CountedApplication(MixedApplication):
         topic = f"{self.application_id}-{STORE}-repartition"
         return Counter((message.key() or b"").decode() for message in _committed(self.servers, topic))
 
+    def repeated_lines(self) -> dict[str, int]:
+        """The lines that are in the source topic more than once, with how often, by their keys."""
+        found = Counter((message.key() or b"").decode() for message in _committed(self.servers, self.source))
+        return {key: count for key, count in found.items() if count > 1}
+
     def transactional_partitions(self) -> list[TopicPartition]:
         """The partitions that its transactions write to. A test's broker has one partition of offsets."""
         counting = f"{self.application_id}-{STORE}"
