@@ -26,12 +26,15 @@ class Lane(enum.Enum):
         DATA: Fetches of an application's sources; ShareFetch and ShareAcknowledge, whose session belongs to it.
         RESTORATION: Fetches of changelogs.
         PRODUCE: Produce.
+        GROUP: JoinGroup and SyncGroup of classic groups, which a broker may answer after minutes, and what their leader
+            has to wait for in between.
     """
 
     CONTROL = "control"
     DATA = "data"
     RESTORATION = "restoration"
     PRODUCE = "produce"
+    GROUP = "group"
 
 
 @frozen(eq=False)

@@ -130,6 +130,11 @@ class ClientConnection:
         """The number of requests that are outstanding or held back."""
         return len(self._outstanding) + len(self._held or ())
 
+    @property
+    def answered_by_ms(self) -> float:
+        """Until when all outstanding requests have been answered or the connection is closed, as `now_ms`."""
+        return max((entry.deadline_ms for entry in self._outstanding), default=self.now_ms)
+
     # ------------------------------------------------------------------------------------------ sending
 
     def send(

@@ -254,7 +254,8 @@ class _Authenticator:
     async def _hold_and_authenticate(self, attempt: LoginAttempt) -> None:
         """Hold other requests back, because the broker accepts only SASL requests until the exchange is over."""
         self._connection.hold()
-        deadline_ms = self._connection.now_ms + self._timeout_ms
+        # Brokers answer in order, and a JoinGroup that came before may wait there for minutes.
+        deadline_ms = self._connection.answered_by_ms + self._timeout_ms
         await self.authenticate(attempt, deadline_ms)
         self._connection.release()
 

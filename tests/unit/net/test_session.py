@@ -26,6 +26,7 @@ from kafka_groups.errors import (
     DisconnectedError,
     KafkaGroupsError,
     NetworkError,
+    OperationTimeoutError,
     SaslAuthenticationFailedError,
     TokenUnavailableError,
 )
@@ -53,6 +54,7 @@ class Bench:
         lost: Why connections ended.
         is_down: Whether the identity provider is down.
         refuses: Whether the broker takes no more handshakes of authenticated clients.
+        answers_after_s: How long the broker takes for each request of metadata.
     """
 
     sim: Simulation
@@ -63,6 +65,7 @@ class Bench:
     asked: int = 0
     is_down: bool = False
     refuses: bool = False
+    answers_after_s: float = 0.0
     network: MemoryNetwork = field(factory=MemoryNetwork)
     login: _TokenLogin = field(init=False)
 
@@ -82,6 +85,10 @@ class Bench:
             return SaslHandshakeResponse(error_code=ErrorCode.ILLEGAL_SASL_STATE)
         return await sasl_handshake.handle(request, context)
 
+    async def _metadata(self, _request: MetadataRequest, _context: RequestContext) -> MetadataResponse:
+        await asyncio.sleep(self.answers_after_s)
+        return MetadataResponse()
+
     def server(self) -> BrokerServer:
         unused: Any = None
         settings = broker_settings({"connections.max.reauth.ms": self.max_session_ms})
@@ -92,7 +99,7 @@ class Bench:
         broker = BrokerParts(1, cluster, unused, unused, unused)
         services = BrokerServices(broker, unused, unused, Purgatory(self.sim.clock), self.sim.rng)
         handlers: dict[ApiKey, Callable[[Any, RequestContext], Awaitable[Any]]] = {
-            ApiKey.METADATA: _metadata,
+            ApiKey.METADATA: self._metadata,
             ApiKey.SASL_HANDSHAKE: self._handshake,
             ApiKey.SASL_AUTHENTICATE: sasl_authenticate.handle,
         }
@@ -108,10 +115,6 @@ class Bench:
         while self.sim.clock.now_ms() < end_ms and session.connection.is_open:
             await session.connection.request(MetadataRequest(), 12, self.sim.clock.now_ms() + 5_000)
             await asyncio.sleep(0.5)
-
-
-async def _metadata(_request: MetadataRequest, _context: RequestContext) -> MetadataResponse:
-    return MetadataResponse()
 
 
 def simulated(program: Program, *, life_ms: int, max_session_ms: int = 0) -> None:
@@ -197,6 +200,35 @@ def test_a_session_that_is_shorter_than_the_token_is_renewed_with_the_same_token
         assert session.connection.is_open
         assert bench.asked == 1
         assert len(bench.handshakes) >= 10
+
+    simulated(program, life_ms=600_000, max_session_ms=5_000)
+
+
+def test_a_request_that_waits_in_the_broker_for_longer_than_handshakes_may_take_is_answered() -> None:
+    """As a JoinGroup does. Another request is held back meanwhile, and sent when the session has been renewed."""
+
+    async def program(bench: Bench) -> None:
+        session, begin_ms = await bench.open(), bench.sim.clock.now_ms()
+        bench.answers_after_s = 15.0
+        waiting = asyncio.ensure_future(session.connection.request(MetadataRequest(), 12, begin_ms + 30_000))
+        await asyncio.sleep(14)
+        held = asyncio.ensure_future(session.connection.request(MetadataRequest(), 12, begin_ms + 60_000))
+        await waiting
+        assert bench.sim.clock.now_ms() - begin_ms == 15_000
+        await held
+        assert session.connection.is_open
+        assert len(bench.handshakes) >= 2
+
+    simulated(program, life_ms=600_000, max_session_ms=5_000)
+
+
+def test_a_broker_that_answers_nothing_any_more_is_left_although_it_has_to_authenticate() -> None:
+    async def program(bench: Bench) -> None:
+        session, begin_ms = await bench.open(), bench.sim.clock.now_ms()
+        bench.answers_after_s = 100.0
+        with pytest.raises(OperationTimeoutError):
+            await session.connection.request(MetadataRequest(), 12, begin_ms + 10_000)
+        assert bench.sim.clock.now_ms() - begin_ms == 10_000
 
     simulated(program, life_ms=600_000, max_session_ms=5_000)
 
