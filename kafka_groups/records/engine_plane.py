@@ -246,6 +246,11 @@ class EnginePlane(DataPlane):
     def has_failed(self) -> bool:
         return self._transactions is not None and self._transactions.has_failed
 
+    @property
+    @override
+    def expires_soon(self) -> bool:
+        return self._transactions is not None and self._transactions.expires_soon
+
     @override
     async def prepare(self) -> None:
         if self._transactions is not None:

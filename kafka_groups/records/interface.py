@@ -249,6 +249,10 @@ class DataPlane(Protocol):
     def has_failed(self) -> bool:
         """True if the open transaction is lost: what is written is ignored until `renew`."""
 
+    @property
+    def expires_soon(self) -> bool:
+        """True if the open transaction has lasted for four fifths of its timeout."""
+
     async def prepare(self) -> None:
         """Fence earlier producers with the same transactional id. Without transactions there is nothing to do.
 

@@ -97,6 +97,11 @@ class TransactionalEngineWriter(EngineWriter):
         """True if the open transaction is lost: what is written is ignored until `renew`."""
         return self._transactions.has_failed
 
+    @property
+    def expires_soon(self) -> bool:
+        """True if the open transaction has lasted for four fifths of its timeout."""
+        return self._transactions.expires_soon
+
     async def prepare(self, timeout_ms: int) -> None:
         """Fence writers with the same id, and abort what they have left open. Without effect the second time.
 

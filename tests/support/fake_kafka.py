@@ -1,7 +1,8 @@
 """Logs and a group in memory for workers of streams applications, with a fault at any call."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager
 from typing import NamedTuple
 from uuid import UUID
 
@@ -133,6 +134,7 @@ class FakePlane:
         self._unwritten: list[UnwrittenRecord] = []
         self.is_closed = False
         self.has_room = True
+        self.expires_soon = False
         self.sent: Mapping[TopicPartition, OffsetAndMetadata] = {}
 
     def forget_written(self, partitions: Iterable[TopicPartition]) -> None:
@@ -336,6 +338,22 @@ class FakeMembership:
         self.events: list[StreamsMembershipEvent] = []
         self.confirmed: list[TasksRevoked | TasksLost] = []
         self.is_lost = self.has_left = self.shutdown_requested = self._shutdown_told = False
+        self.is_rebalancing = False
+        self.held = 0
+        self.urgent: list[bool] = []
+
+    @asynccontextmanager
+    async def committing(self, *, is_urgent: bool = False) -> AsyncIterator[bool]:
+        """Keep commits out while the test says that the group rebalances."""
+        if self.is_rebalancing and not is_urgent:
+            yield False
+            return
+        self.urgent.append(is_urgent)
+        self.held += 1
+        try:
+            yield True
+        finally:
+            self.held -= 1
 
     def assign(self, *tasks: str, standby: Iterable[str] = (), warmup: Iterable[str] = ()) -> None:
         active, kept, warmed = (frozenset(map(TaskId.parse, each)) for each in (tasks, standby, warmup))

@@ -249,6 +249,11 @@ class TransactionManager:
         if self._group is None or self._group.key != who.group_id:
             self._group = CoordinatorChannel(who.group_id, CoordinatorType.GROUP, self._settings)
 
+    @property
+    def expires_soon(self) -> bool:
+        """True if the open transaction has lasted for four fifths of its timeout."""
+        return 5 * self._open_ms >= 4 * self._options.timeout_ms
+
     def commit(self) -> None:
         """End the transaction as soon as its batches and offsets are confirmed. An empty one sends nothing."""
         self._step(_E.COMMIT)

@@ -1,6 +1,7 @@
 """A worker's place in its group in production: the blocking member, whose heartbeats come from a thread of its own."""
 
 from collections.abc import Iterable, Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext
 from uuid import UUID
 
 from kafka_groups.client.membership.group_metadata import GroupMetadata
@@ -69,6 +70,10 @@ class BlockingMembership:
     async def confirm(self, event: TasksRevoked | TasksLost) -> None:
         """Confirm that the tasks of an event are closed. Blocks, in spite of `async def`, until the member knows."""
         self._member.confirm(event)
+
+    def committing(self, *, is_urgent: bool = False) -> AbstractAsyncContextManager[bool]:
+        """Return at once: the coordinator of a streams group takes the offsets of owned tasks at any time."""
+        return nullcontext(enter_result=True)
 
     async def commit(
         self, offsets: Mapping[TopicPartition, OffsetAndMetadata], topic_ids: Mapping[TopicPartition, UUID] = NO_IDS

@@ -16,6 +16,7 @@ from kafka_groups.net.clock import Clock
 from kafka_groups.records.interface import DataPlane
 from kafka_groups.streams.errors import StateFilesError
 from kafka_groups.streams.runtime.assigned import OwnedTask, noting_failure
+from kafka_groups.streams.runtime.commit_gate import CommitGate
 from kafka_groups.streams.runtime.lost_changelogs import warn_of_replaced
 from kafka_groups.streams.runtime.output import WorkerOutput
 from kafka_groups.streams.runtime.task_timeout import TaskTimeout
@@ -50,7 +51,8 @@ class Commits:
     """Commits the tasks of a worker together.
 
     An error of the flush never commits offsets. A commit that fails because brokers do not answer is repeated, until
-    that has lasted for `task.timeout.ms`. While the brokers have not confirmed its records, it is pending.
+    that has lasted for `task.timeout.ms`. While the brokers have not confirmed its records, it is pending. No commit
+    begins while the group rebalances, but those that cannot wait.
     """
 
     def __init__(
@@ -66,6 +68,7 @@ class Commits:
         self._output = output
         self._clock = clock
         self._pending: list[OwnedTask] = []
+        self._gate = CommitGate(member)
         self._flushes = TaskTimeout(clock, task_timeout_ms, _QUIET_MS)
         self._retries, self._timeout = (TaskTimeout(clock, task_timeout_ms) for _ in range(2))
 
@@ -80,16 +83,30 @@ class Commits:
         return self._timeout.is_outage or self.is_pending
 
     @property
+    def is_held_back(self) -> bool:
+        """True if the group rebalances, so that the last commit that was not urgent could not begin."""
+        return self._gate.is_closed
+
+    @property
+    def is_urgent(self) -> bool:
+        """True if a commit that is held back has to begin all the same."""
+        return False
+
+    @property
     def may_repeat(self) -> bool:
         """True if the group did not take the last offsets, and it is time to offer them again."""
         return self._timeout.is_question_due
 
-    async def commit(self, tasks: Collection[OwnedTask]) -> bool:
+    async def commit(self, tasks: Collection[OwnedTask], *, is_urgent: bool = False) -> bool:
         """Commit tasks, or continue a pending commit. Blocks briefly.
 
-        Return False if that did not succeed now, because tasks are lost or brokers do not answer.
+        Return False if that did not succeed now, because tasks are lost, brokers do not answer or the group rebalances.
 
         Requests for a commit are answered then, also if it did not succeed: the interval decides about the next one.
+
+        Args:
+            tasks: The tasks.
+            is_urgent: Whether it begins although the group rebalances, because tasks end.
 
         Raises:
             DeliveryFailedError: A change of a store or a dead letter was refused, or records are not confirmed for too
@@ -98,14 +115,24 @@ class Commits:
             TasksLostError: The coordinator has refused the member. The tasks have to begin again.
             KafkaGroupsError: The group refused the offsets, or no broker answered for too long.
         """
-        is_done = await self._commit(tasks)
+        is_done = await self._gated(tasks, is_urgent=is_urgent or self.is_urgent)
         for task in tasks:
             task.task.is_commit_requested = False
         return is_done
 
-    async def _commit(self, tasks: Collection[OwnedTask]) -> bool:
-        if not self._timeout.may_try:
+    async def _gated(self, tasks: Collection[OwnedTask], *, is_urgent: bool) -> bool:
+        if not self._timeout.may_try or not await self._gate.enter(is_urgent=is_urgent):
             return False
+        try:
+            is_done = await self._commit(tasks)
+        except BaseException:  # then the commit has ended: tasks begin again, or the worker does not go on
+            await self._gate.leave()
+            raise
+        if not self._pending:
+            await self._gate.leave()
+        return is_done
+
+    async def _commit(self, tasks: Collection[OwnedTask]) -> bool:
         # A pending commit goes on with the tasks and records that it began with. Nothing was processed since.
         if not self._pending:
             self._pending = self._written(tasks)
@@ -119,7 +146,7 @@ class Commits:
         flushed, self._pending = [task for task in self._pending if task in tasks], []
         return await self._commit_offsets(flushed)
 
-    def forget(self, error: DeliveryFailedError | TransactionFailedError, tasks: Collection[OwnedTask]) -> None:
+    async def forget(self, error: DeliveryFailedError | TransactionFailedError, tasks: Collection[OwnedTask]) -> None:
         """Forget a pending commit that has failed, so that its records are processed again.
 
         Java does the same with a task whose records are not written for a reason that may pass
@@ -139,10 +166,11 @@ class Commits:
         else:
             self._check_transaction(error, tasks)
             self._retries.end()
-        self.drop_pending()
+        await self.drop_pending()
 
-    def drop_pending(self) -> None:
+    async def drop_pending(self) -> None:
         """Forget a pending commit, so that its records are processed again."""
+        await self._gate.leave()
         self._pending = []
         self._timeout.end()
         self._flushes.end()
@@ -167,7 +195,7 @@ class Commits:
             KafkaGroupsError: As for `commit`.
         """
         begun_ms = self._clock.now_ms()
-        while not await self.commit(tasks) and self.is_repeated:
+        while not await self.commit(tasks, is_urgent=True) and self.is_repeated:
             if timeout_s is not None and self._clock.now_ms() - begun_ms >= timeout_s * 1_000:
                 why = "the brokers have not confirmed its records" if self._pending else "the group did not answer"
                 raise OperationTimeoutError(

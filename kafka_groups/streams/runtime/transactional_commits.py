@@ -4,6 +4,7 @@ import logging
 from collections.abc import Collection, Iterable, Mapping
 
 from attrs import frozen
+from typing_extensions import override
 
 from kafka_groups.client.membership.group_metadata import GroupMetadata
 from kafka_groups.errors import (
@@ -120,12 +121,19 @@ class TransactionalCommits(Commits):
         self._sent = _NOTHING_SENT
         self._failing = TaskTimeout(clock, task_timeout_ms, task_timeout_ms)  # each failure has its own line
 
+    @property
+    @override
+    def is_urgent(self) -> bool:
+        """True if a commit that is held back has to begin all the same, because its transaction would expire."""
+        return self.is_held_back and self._plane.expires_soon
+
     def _check_transaction(self, error: TransactionFailedError, tasks: Collection[OwnedTask]) -> None:
         """Raise an error if the next transactions would fail, too, or have failed for too long."""
         cause = error.__cause__
         is_refusal = isinstance(cause, KafkaGroupsError) and not (cause.retriable or isinstance(cause, _OVERCOME))
-        self._refusals += is_refusal
-        self._expiries += isinstance(cause, TransactionExpiredError)
+        # One that the group held back says nothing about the next one.
+        self._refusals += is_refusal and not self.is_held_back
+        self._expiries += isinstance(cause, TransactionExpiredError) and not self.is_held_back
         if self._refusals >= _MOST_FAILURES:
             who = "The brokers have" if isinstance(cause, BrokerError) else "The producer has"
             text = f"{who} refused {counted(self._refusals, 'transaction')} in a row, and the worker aborted them"

@@ -196,13 +196,13 @@ class StreamsWorker:
             # (TaskManager.handleCorruption, StreamThread.handleTaskMigrated).
             if not may_begin_again(error):
                 raise
-            self._commits.forget(error, self.tasks.values())
+            await self._commits.forget(error, self.tasks.values())
             await self._begin_again(error)
             return 0
         except TasksLostError as error:
             # Before they have what was committed, they wait until the group has the member again, or says that they are
             # lost.
-            self._commits.drop_pending()
+            await self._commits.drop_pending()
             await self._begin_again(error)
             return 0
         except StateFilesError as error:
@@ -210,7 +210,7 @@ class StreamsWorker:
             is_damaged = self._globals.is_damaged
             if not is_damaged and not any(task.failure is error for task in self.tasks.values()):
                 raise
-            self._commits.drop_pending()
+            await self._commits.drop_pending()
             if is_damaged:  # tasks hold what they read, so all of them begin again, with other global stores
                 await self._manager.put_off()
                 await self._globals.start_over(error)
@@ -520,15 +520,17 @@ class StreamsWorker:
         may_try = self._is_committed or self._commits.may_repeat
         is_pending = self._commits.is_pending or self._plane.has_failed
         # A pending commit goes on in each turn, as nothing is processed before it has ended.
-        is_asked = is_asked or is_pending or (may_try and not self._room_bytes())
+        is_asked = is_asked or is_pending or self._commits.is_urgent or (may_try and not self._room_bytes())
         if is_asked or now_ms - self._committed_ms >= self._settings.commit_interval_ms:
             self._committed_ms = now_ms
-            self._is_committed = await self._commit()
+            self._is_committed = await self._commit() or self._commits.is_held_back
             await self._purging.purge_if_due(self.tasks.values(), now_ms)
 
     def _room_bytes(self) -> int:
         """Return by how much the changes of the stores may grow; 0 if they need a commit before more is processed."""
         limit_bytes = self._settings.uncommitted_max_bytes
+        if self._commits.is_held_back:  # nobody knows for how long, so there is more room, but not without end
+            limit_bytes *= 2
         tasks = [task.task for task in self.tasks.values() if task.is_running]
         used_bytes = sum(task.uncommitted_bytes for task in tasks)
         # KIP-892 has this limit (statestore.uncommitted.max.bytes), which Kafka Streams 4.3 does not: state stores keep
@@ -541,12 +543,13 @@ class StreamsWorker:
             self._is_commit_due = 2 * used_bytes >= limit_bytes
         return 0 if self._is_commit_due else limit_bytes - used_bytes
 
-    async def _commit(self) -> bool:
+    async def _commit(self, *, is_urgent: bool = False) -> bool:
         begun_ms = self._clock.now_ms()
         changed = sum(task.is_running and task.is_dirty for task in self.tasks.values())
-        is_committed = await self._commits.commit(self.tasks.values())
-        if is_committed:
+        is_committed = await self._commits.commit(self.tasks.values(), is_urgent=is_urgent)
+        if is_committed or self._commits.is_held_back:
             self._is_commit_due = False
+        if is_committed:
             self.sensors.committed(changed, begun_ms)
         for task in self.tasks.values():
             task.sensors.note_dropped(sum(task.task.dropped_records.values()), begun_ms)
@@ -554,7 +557,7 @@ class StreamsWorker:
 
     async def _is_committed_now(self) -> bool:
         """Commit before some tasks end. Return False while the brokers or the group do not answer."""
-        await self._commit()
+        await self._commit(is_urgent=True)
         return not self._commits.is_repeated
 
     def _wait_ms(self) -> int:

@@ -1,6 +1,7 @@
 """The interface of a worker to its group. The members of applications and of simulations have these methods."""
 
 from collections.abc import Iterable, Mapping
+from contextlib import AbstractAsyncContextManager
 from types import MappingProxyType
 from typing import Protocol
 from uuid import UUID
@@ -48,6 +49,13 @@ class WorkerMembership(Protocol):
 
     async def confirm(self, event: TasksRevoked | TasksLost) -> None:
         """Confirm that the tasks of an event are closed."""
+
+    def committing(self, *, is_urgent: bool = False) -> AbstractAsyncContextManager[bool]:
+        """Hold the member in its generation during a whole commit, and say whether the commit may begin.
+
+        Args:
+            is_urgent: Whether the commit begins in any case. The group may refuse it.
+        """
 
     async def commit(
         self, offsets: Mapping[TopicPartition, OffsetAndMetadata], topic_ids: Mapping[TopicPartition, UUID] = NO_IDS

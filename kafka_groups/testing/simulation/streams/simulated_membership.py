@@ -1,6 +1,7 @@
 """A worker's place in the group in virtual time: the asynchronous member, on the worker's own event loop."""
 
 from collections.abc import Iterable, Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext
 from uuid import UUID
 
 from typing_extensions import override
@@ -66,6 +67,10 @@ class AsyncMembership(WorkerMembership):
     @override
     async def request_shutdown(self) -> None:
         self._member.request_shutdown()
+
+    @override
+    def committing(self, *, is_urgent: bool = False) -> AbstractAsyncContextManager[bool]:
+        return nullcontext(enter_result=True)
 
     @override
     async def commit(
