@@ -1,5 +1,6 @@
 """The errors that this package raises by itself, and the root of all errors."""
 
+import enum
 from functools import partial
 from typing import Any
 
@@ -161,6 +162,38 @@ class UnknownRecordTypeError(ProtocolError):
 
 class MalformedRecordError(ProtocolError):
     """A record of an internal topic is truncated, shorter than its lengths say, or of an unknown version."""
+
+
+class MemberDataProblem(enum.Enum):
+    """The reasons why bytes that members of a classic group exchange can't be read or written."""
+
+    BROKEN = "broken"
+    """The bytes are missing, end too early, or are not what their field needs."""
+    TOO_OLD = "too old"
+    """User data of a version that cannot share a group: that of Kafka Streams 2.3 and older."""
+    TOO_NEW = "too new"
+    """An assignment of a version that is not known yet."""
+    NAMED_TOPOLOGY = "named topology"
+    """A task of a named topology, which only Kafka Streams has."""
+    INVALID_VALUE = "invalid value"
+    """A value to write does not fit its field."""
+
+
+class MemberDataError(ProtocolError):
+    """Bytes that members of a classic group exchange cannot be read or written.
+
+    Attributes:
+        problem: The reason.
+        field: The field, such as `AssignmentInfo.active_tasks`. The message names it, too.
+    """
+
+    def __init__(self, message: str, *, problem: MemberDataProblem, field: str) -> None:
+        super().__init__(message)
+        self.problem = problem
+        self.field = field
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return partial(type(self), problem=self.problem, field=self.field), self.args, self.__dict__
 
 
 # -------------------------------------------------------------------------------------------- records

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from kafka_groups.broker.coordinators.groups.classic.states import ClassicGroupState
-from kafka_groups.broker.coordinators.groups.consumer.consumer_protocol import read_assignment, written_assignment
 from kafka_groups.broker.coordinators.groups.consumer.group import partitions_of
 from kafka_groups.broker.coordinators.groups.group_type import GroupType
 from kafka_groups.broker.coordinators.groups.member_client import MemberClient
 from kafka_groups.broker.coordinators.result import Reply, Result
 from kafka_groups.errors import BrokerError, UnreleasedInstanceIdError
+from kafka_groups.protocol.consumer_protocol import ConsumerProtocolAssignment
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
@@ -230,7 +230,8 @@ class MigrationMachine(RuleBasedStateMachine):
                 self.joined(client, response)
             case ErrorCode.NONE if isinstance(response, SyncGroupResponse):
                 client.must_sync = False
-                client.owned = frozenset(read_assignment(response.assignment).get(TOPIC, ()))
+                assignment = ConsumerProtocolAssignment.decode(response.assignment)
+                client.owned = frozenset(assignment.assigned_partitions.get(TOPIC, ()))
             case ErrorCode.NONE:
                 pass
             case ErrorCode.REBALANCE_IN_PROGRESS | ErrorCode.ILLEGAL_GENERATION:
@@ -247,7 +248,8 @@ class MigrationMachine(RuleBasedStateMachine):
         client.member_id, client.epoch, client.must_sync = response.member_id, response.generation_id, True
         ids = [each.member_id for each in response.members]
         client.assignments = {
-            each: written_assignment({TOPIC: range(PARTITIONS)[place :: len(ids)]}, 0) for place, each in enumerate(ids)
+            each: ConsumerProtocolAssignment({TOPIC: tuple(range(PARTITIONS)[place :: len(ids)])}, version=0).encode()
+            for place, each in enumerate(ids)
         }
 
     def store(self, result: Result[Any, Any]) -> Any:

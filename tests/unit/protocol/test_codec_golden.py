@@ -31,6 +31,7 @@ from tests.recording.java_serdes import GOLDEN as SERDES
 from tests.recording.java_streams_metrics import GOLDEN as STREAMS_METRICS
 from tests.recording.java_topologies import CAPTURED as STREAMS_TOPOLOGIES
 from tests.recording.profile_capture import DIRECTORY as PROFILES
+from tests.support.members.user_data_golden import GOLDEN as STREAMS_USER_DATA
 
 FRAMES = load_manifest()
 SHARE_APIS = (
@@ -72,6 +73,7 @@ def test_three_clients_were_captured_and_files_and_manifest_agree() -> None:
         GROUP_MIGRATION,
         STREAMS_GROUPS,
         STREAMS_TOPOLOGIES,
+        STREAMS_USER_DATA,
         SERDES,
         COORDINATOR_KEYS,
         GROUP_MESSAGES,

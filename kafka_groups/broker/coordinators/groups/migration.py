@@ -22,7 +22,7 @@ from kafka_groups.broker.coordinators.groups.member_client import MemberClient
 from kafka_groups.broker.coordinators.groups.records import GroupRecord
 from kafka_groups.broker.coordinators.groups.topics_image import TopicsImage
 from kafka_groups.broker.coordinators.result import Effect, Reply, Result
-from kafka_groups.errors import BrokerError, GroupIdNotFoundError
+from kafka_groups.errors import BrokerError, GroupIdNotFoundError, MemberDataError
 from kafka_groups.protocol.coordinator_records.consumer_group import ClassicMemberMetadata
 from kafka_groups.protocol.coordinator_records.offsets import ClassicGroupMetadata
 from kafka_groups.protocol.error_codes import ErrorCode
@@ -101,7 +101,7 @@ class GroupMigration:
         try:
             return from_classic(group.group_id, group.current(), protocols, self.topics)
         # convertToConsumerGroup in Kafka rejects the member that wants to join, and leaves the classic group as it is.
-        except ValueError:
+        except MemberDataError:
             raise _refusal(group, "the embedded consumer protocol is malformed") from None
 
     # -------------------------------------------------------------------------------------- to a classic group

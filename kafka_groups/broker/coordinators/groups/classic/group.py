@@ -4,7 +4,6 @@ Only `replay` sets the hard state, which is the last record. Everything else is 
 a round, requests that wait. The next coordinator starts again from the record.
 """
 
-import struct
 from collections.abc import Callable, Iterable
 
 from attrs import define, field, frozen
@@ -16,7 +15,8 @@ from kafka_groups.broker.coordinators.groups.classic.states import (
     next_classic_group_state,
 )
 from kafka_groups.broker.coordinators.groups.classic.supported_protocols import SupportedProtocols, elected
-from kafka_groups.errors import FencedInstanceIdError, UnknownMemberIdError
+from kafka_groups.errors import FencedInstanceIdError, MemberDataError, UnknownMemberIdError
+from kafka_groups.protocol.consumer_protocol import subscribed_topics
 from kafka_groups.protocol.coordinator_records.offsets import GroupMetadataValue
 from kafka_groups.protocol.messages.join_group import JoinGroupRequest
 
@@ -27,10 +27,6 @@ NO_TIMESTAMP = -1
 
 _CONSUMER = "consumer"
 """The protocol type of consumers. The coordinator reads the metadata of no other type."""
-
-_VERSION = struct.Struct(">h")
-_COUNT = struct.Struct(">i")
-_LENGTH = struct.Struct(">h")
 
 
 @define
@@ -317,26 +313,8 @@ class ClassicGroup:
 def _subscribed_topics(subscriptions: Iterable[bytes]) -> frozenset[str] | None:
     """Return the topics that members subscribe to, or None if one of the subscriptions cannot be read."""
     try:
-        return frozenset(topic for each in subscriptions for topic in _topics(each))
-    except (struct.error, UnicodeDecodeError, ValueError):
+        return frozenset(topic for each in subscriptions for topic in subscribed_topics(each))
+    except MemberDataError:
         # A client wrote these bytes, and the protocol does not make it keep to the form. Kafka treats such
         # subscriptions as unknown, too (ClassicGroup.computeSubscribedTopics).
         return None
-
-
-def _topics(subscription: bytes) -> list[str]:
-    """Read the topics of a subscription. They come first in every version; what follows is not read."""
-    _VERSION.unpack_from(subscription)
-    at = _VERSION.size
-    # Reading no further than the topics keeps newer versions of the subscription readable.
-    (count,) = _COUNT.unpack_from(subscription, at)
-    at += _COUNT.size
-    topics = []
-    for _ in range(count):
-        (length,) = _LENGTH.unpack_from(subscription, at)
-        at += _LENGTH.size
-        if not 0 <= length <= len(subscription) - at:
-            raise ValueError(length)
-        topics.append(subscription[at : at + length].decode())
-        at += length
-    return topics

@@ -6,12 +6,6 @@ from uuid import UUID
 from attrs import frozen
 
 from kafka_groups.broker.coordinators.groups.classic.supported_protocols import elected
-from kafka_groups.broker.coordinators.groups.consumer.consumer_protocol import (
-    read_assignment,
-    read_subscription,
-    subscription_version,
-    written_assignment,
-)
 from kafka_groups.broker.coordinators.groups.consumer.group import ConsumerDraft, ConsumerGroup
 from kafka_groups.broker.coordinators.groups.consumer.members import classic_of
 from kafka_groups.broker.coordinators.groups.consumer.records import ConsumerAssignment
@@ -19,6 +13,11 @@ from kafka_groups.broker.coordinators.groups.consumer.settings import ConsumerRu
 from kafka_groups.broker.coordinators.groups.consumer.subscriptions import metadata_hash
 from kafka_groups.broker.coordinators.groups.topics_image import TopicsImage
 from kafka_groups.broker.coordinators.result import Effect
+from kafka_groups.protocol.consumer_protocol import (
+    ConsumerProtocolAssignment,
+    ConsumerProtocolSubscription,
+    subscription_version,
+)
 from kafka_groups.protocol.coordinator_records.consumer_group import (
     ClassicMemberMetadata,
     ConsumerGroupCurrentMemberAssignment,
@@ -65,7 +64,7 @@ def from_classic(
         topics: The topics of the cluster.
 
     Raises:
-        ValueError: A subscription or an assignment cannot be read.
+        MemberDataError: A subscription or an assignment cannot be read.
     """
     # The order of the records is that of ConsumerGroup.createConsumerGroupRecords. Epochs start at the classic
     # generation, so that members of the classic protocol see them grow.
@@ -78,7 +77,7 @@ def from_classic(
     for member in known.members:
         # What the leader has assigned is target and current assignment at once: members own it already, so nothing
         # moves before the first assignment of the new group.
-        numbers = dict(_existing(read_assignment(member.assignment), topics))
+        numbers = dict(_existing(ConsumerProtocolAssignment.decode(member.assignment).assigned_partitions, topics))
         draft.write(ConsumerGroupTargetAssignmentMember(group_id, member.member_id, numbers))
     draft.write(ConsumerGroupTargetAssignmentMetadata(group_id, TargetEpoch(known.generation)))
     for member in known.members:
@@ -132,7 +131,8 @@ def delete_all(draft: ConsumerDraft) -> None:
 
 def _joined(member: GroupMetadataMember, classic: ClassicMemberMetadata) -> ConsumerGroupMemberMetadataValue:
     # A group that has yet to choose a protocol has no subscription in the form of it.
-    subscription = read_subscription(member.subscription or classic.supported_protocols[0].metadata)
+    metadata = member.subscription or classic.supported_protocols[0].metadata
+    subscription = ConsumerProtocolSubscription.decode(metadata)
     return ConsumerGroupMemberMetadataValue(
         client_id=member.client_id,
         client_host=member.client_host,
@@ -140,7 +140,7 @@ def _joined(member: GroupMetadataMember, classic: ClassicMemberMetadata) -> Cons
         subscribed_topic_regex="",
         rebalance_timeout_ms=member.rebalance_timeout_ms,
         instance_id=member.group_instance_id,
-        rack_id=subscription.rack,
+        rack_id=subscription.rack_id,
         classic_member_metadata=classic,
     )
 
@@ -150,7 +150,7 @@ def _stored(group: ConsumerGroup, member_id: str, protocol: str, topics: TopicsI
     classic = classic_of(member)
     subscription = {each.name: each.metadata for each in classic.supported_protocols}[protocol]
     target = group.target.get(member_id, {})
-    names = {topic.name: sorted(target[id_]) for id_ in target if (topic := topics.topic_by_id(id_)) is not None}
+    names = {topic.name: tuple(sorted(target[id_])) for id_ in target if (topic := topics.topic_by_id(id_)) is not None}
     return GroupMetadataMember(
         member_id=member_id,
         group_instance_id=member.instance_id,
@@ -159,7 +159,7 @@ def _stored(group: ConsumerGroup, member_id: str, protocol: str, topics: TopicsI
         rebalance_timeout_ms=member.rebalance_timeout_ms,
         session_timeout_ms=classic.session_timeout_ms,
         subscription=subscription,
-        assignment=written_assignment(names, subscription_version(subscription)),
+        assignment=ConsumerProtocolAssignment(names, version=subscription_version(subscription)).encode(),
     )
 
 

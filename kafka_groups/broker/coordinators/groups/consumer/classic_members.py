@@ -11,12 +11,6 @@ from attrs import evolve, frozen
 
 from kafka_groups.broker.coordinators.groups.classic.replies import join_refused
 from kafka_groups.broker.coordinators.groups.consumer.classic_conversion import may_become_classic
-from kafka_groups.broker.coordinators.groups.consumer.consumer_protocol import (
-    ClassicSubscription,
-    read_subscription,
-    subscription_version,
-    written_assignment,
-)
 from kafka_groups.broker.coordinators.groups.consumer.group import ConsumerDraft, ConsumerGroup
 from kafka_groups.broker.coordinators.groups.consumer.groups import ConsumerGroups
 from kafka_groups.broker.coordinators.groups.consumer.members import (
@@ -36,8 +30,14 @@ from kafka_groups.errors import (
     BrokerError,
     FencedInstanceIdError,
     IllegalGenerationError,
+    MemberDataError,
     UnknownMemberIdError,
     error_for,
+)
+from kafka_groups.protocol.consumer_protocol import (
+    ConsumerProtocolAssignment,
+    ConsumerProtocolSubscription,
+    subscription_version,
 )
 from kafka_groups.protocol.coordinator_records.consumer_group import (
     ClassicMemberMetadata,
@@ -132,8 +132,10 @@ class ClassicConsumers:
         except BrokerError as error:
             return Result(SyncGroupResponse(error_code=ErrorCode(error.code)))
         self.groups.expect_nothing_more(group, request.member_id, now_ms)
-        assignment = written_assignment(self._named(current.assigned), subscription_version(protocol.metadata))
-        return Result(SyncGroupResponse(protocol_type=_CONSUMER, protocol_name=protocol.name, assignment=assignment))
+        # The member must be able to read the version, which is that of its subscription.
+        version = subscription_version(protocol.metadata)
+        data = ConsumerProtocolAssignment(self._named(current.assigned), version=version).encode()
+        return Result(SyncGroupResponse(protocol_type=_CONSUMER, protocol_name=protocol.name, assignment=data))
 
     def heartbeat(self, request: HeartbeatRequest, now_ms: int) -> Result[HeartbeatResponse, ConsumerGroupRecord]:
         """Extend the session of a member. REBALANCE_IN_PROGRESS tells it to join again. Errors are in the response."""
@@ -186,19 +188,19 @@ class ClassicConsumers:
             return ()
         return (self.groups.downgrade(draft, rebalances=False),)
 
-    def _owned(self, subscription: ClassicSubscription) -> tuple[ConsumerGroupHeartbeatTopicPartitions, ...]:
+    def _owned(self, subscription: ConsumerProtocolSubscription) -> tuple[ConsumerGroupHeartbeatTopicPartitions, ...]:
         # A topic that was deleted has no id. Nothing has to be revoked of it any more.
-        known = ((self.topics.topic(name), numbers) for name, numbers in subscription.owned.items())
+        known = ((self.topics.topic(name), numbers) for name, numbers in subscription.owned_partitions.items())
         return tuple(
             ConsumerGroupHeartbeatTopicPartitions(topic_id=topic.topic_id, partitions=numbers)
             for topic, numbers in known
             if topic is not None
         )
 
-    def _named(self, partitions: Mapping[UUID, Mapping[int, int]]) -> dict[str, list[int]]:
+    def _named(self, partitions: Mapping[UUID, Mapping[int, int]]) -> dict[str, tuple[int, ...]]:
         # The classic protocol identifies topics by name, and a deleted topic has none any more.
         known = ((self.topics.topic_by_id(topic_id), numbers) for topic_id, numbers in partitions.items())
-        return {topic.name: sorted(numbers) for topic, numbers in known if topic is not None}
+        return {topic.name: tuple(sorted(numbers)) for topic, numbers in known if topic is not None}
 
 
 class _IdRequiredError(Exception):
@@ -222,11 +224,11 @@ def _check_protocols(group: ConsumerGroup, request: JoinGroupRequest) -> None:
         raise _inconsistent()
 
 
-def _subscription(request: JoinGroupRequest) -> ClassicSubscription:
+def _subscription(request: JoinGroupRequest) -> ConsumerProtocolSubscription:
     try:
         # The first protocol is the preferred one, and the only one whose subscription counts, as in Kafka.
-        return read_subscription(request.protocols[0].metadata)
-    except ValueError as error:
+        return ConsumerProtocolSubscription.decode(request.protocols[0].metadata)
+    except MemberDataError as error:
         raise _inconsistent() from error
 
 
@@ -237,7 +239,7 @@ def _inconsistent() -> BrokerError:
 def _described(
     known: ConsumerGroupMemberMetadataValue | None,
     request: JoinGroupRequest,
-    subscription: ClassicSubscription,
+    subscription: ConsumerProtocolSubscription,
     client: MemberClient,
 ) -> ConsumerGroupMemberMetadataValue:
     timeout_ms = request.rebalance_timeout_ms
@@ -251,7 +253,7 @@ def _described(
         client_id=client.client_id,
         client_host=client.client_host,
         instance_id=said.instance_id if request.group_instance_id is None else request.group_instance_id,
-        rack_id=said.rack_id if subscription.rack is None else subscription.rack,
+        rack_id=said.rack_id if subscription.rack_id is None else subscription.rack_id,
         subscribed_topic_names=tuple(sorted(set(subscription.topics))),
         # Version 0 of JoinGroup has a session timeout only.
         rebalance_timeout_ms=request.session_timeout_ms if timeout_ms == _NOT_SET else timeout_ms,
