@@ -1,4 +1,7 @@
-"""Golden bytes of classic groups: user data that Kafka Streams 4.3.1 encodes, and what real members exchanged."""
+"""Golden bytes of classic groups: user data that Kafka Streams 4.3.1 encodes, and what real members exchanged.
+
+`tests/conformance/test_user_data_against_kafka.py` has Java encode the same structures again.
+"""
 
 import json
 from pathlib import Path
