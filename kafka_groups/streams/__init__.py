@@ -7,6 +7,13 @@ from kafka_groups.lazy_exports import import_on_first_use
 
 if TYPE_CHECKING:
     from kafka_groups import serdes
+    from kafka_groups.admin.rules.group_topology.group_topology import (
+        ChangelogTopic,
+        GroupTopology,
+        RepartitionTopic,
+        Subtopology,
+    )
+    from kafka_groups.admin.rules.group_topology.topology_builder import GroupTopologyBuilder, TopologyError
     from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatStatus, StreamsStatus
     from kafka_groups.protocol.messages.streams_group_parts import UserEndpoint
     from kafka_groups.serdes import Window, Windowed
@@ -46,12 +53,6 @@ if TYPE_CHECKING:
     )
     from kafka_groups.streams.member.aio import AsyncStreamsGroupMember
     from kafka_groups.streams.member.member import StreamsGroupMember
-    from kafka_groups.streams.member.rules.group_topology import (
-        ChangelogTopic,
-        GroupTopology,
-        RepartitionTopic,
-        Subtopology,
-    )
     from kafka_groups.streams.member.rules.known_group import EndpointPartitions
     from kafka_groups.streams.member.rules.member_events import (
         GroupMembershipOperation,
@@ -64,7 +65,6 @@ if TYPE_CHECKING:
     from kafka_groups.streams.member.rules.member_tasks import MemberTasks
     from kafka_groups.streams.member.rules.states import MembershipState
     from kafka_groups.streams.member.rules.task_offsets import TaskPosition
-    from kafka_groups.streams.member.rules.topology_builder import GroupTopologyBuilder, TopologyError
     from kafka_groups.streams.processors import extractors
     from kafka_groups.streams.queries.placement import KeyQueryMetadata, StreamsMetadata
     from kafka_groups.streams.runtime.restore_listeners import (
@@ -190,7 +190,7 @@ _MODULES = MappingProxyType({
     "AsyncStreamsGroupMember": "member.aio",
     "BranchedKStream": "dsl.branched",
     "Cancellable": "topology.context",
-    "ChangelogTopic": "member.rules.group_topology",
+    "ChangelogTopic": ".admin.rules.group_topology.group_topology",
     "CogroupedKStream": "dsl.cogrouped",
     "EmitStrategy": "dsl.windows",
     "EndpointPartitions": "member.rules.known_group",
@@ -201,8 +201,8 @@ _MODULES = MappingProxyType({
     "FixedKeyRecord": "topology.fixed_keys",
     "GlobalKTable": "dsl.global_table",
     "GroupMembershipOperation": "member.rules.member_events",
-    "GroupTopology": "member.rules.group_topology",
-    "GroupTopologyBuilder": "member.rules.topology_builder",
+    "GroupTopology": ".admin.rules.group_topology.group_topology",
+    "GroupTopologyBuilder": ".admin.rules.group_topology.topology_builder",
     "InvalidStateStoreError": "errors",
     "JoinWindows": "dsl.windows",
     "KGroupedStream": "dsl.grouped",
@@ -221,7 +221,7 @@ _MODULES = MappingProxyType({
     "PunctuationType": "topology.context",
     "Record": "topology.records",
     "RecordMetadata": "topology.records",
-    "RepartitionTopic": "member.rules.group_topology",
+    "RepartitionTopic": ".admin.rules.group_topology.group_topology",
     "SessionStore": "state.session_stores",
     "SessionWindowedCogroupedKStream": "dsl.windowed_cogrouped",
     "SessionWindowedKStream": "dsl.session_windowed",
@@ -244,7 +244,7 @@ _MODULES = MappingProxyType({
     "StreamsNotStartedError": "errors",
     "StreamsState": "workers.application_state",
     "StreamsStatus": ".protocol.messages.streams_group_heartbeat",
-    "Subtopology": "member.rules.group_topology",
+    "Subtopology": ".admin.rules.group_topology.group_topology",
     "Suppressed": "dsl.suppression",
     "SuspendReason": "runtime.restore_listeners",
     "TaskId": ".types",
@@ -257,7 +257,7 @@ _MODULES = MappingProxyType({
     "TimeWindows": "dsl.windows",
     "TimestampedKeyValueStore": "state.key_value",
     "Topology": "topology.topology",
-    "TopologyError": "member.rules.topology_builder",
+    "TopologyError": ".admin.rules.group_topology.topology_builder",
     "UncaughtErrorResponse": "tasks.error_context",
     "UnknownStateStoreError": "errors",
     "UnlimitedWindows": "dsl.windows",

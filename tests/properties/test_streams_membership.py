@@ -10,6 +10,8 @@ from collections.abc import Mapping
 import pytest
 from attrs import evolve
 
+from kafka_groups.admin.rules.group_topology.group_topology import ChangelogTopic, RepartitionTopic
+from kafka_groups.admin.rules.group_topology.topology_builder import GroupTopologyBuilder
 from kafka_groups.broker.coordinators.groups.streams.records import StreamsAssignment
 from kafka_groups.client.background import BackgroundErrors
 from kafka_groups.client.backoff import BackoffTimer
@@ -22,7 +24,6 @@ from kafka_groups.protocol.messages.streams_group_heartbeat import (
     StreamsGroupHeartbeatRequest,
     StreamsGroupHeartbeatResponse,
 )
-from kafka_groups.streams.member.rules.group_topology import ChangelogTopic, RepartitionTopic
 from kafka_groups.streams.member.rules.heartbeat import MemberDescription
 from kafka_groups.streams.member.rules.member_events import TasksAssigned, TasksLost, TasksRevoked
 from kafka_groups.streams.member.rules.member_tasks import NO_TASKS
@@ -30,7 +31,6 @@ from kafka_groups.streams.member.rules.membership import StreamsMembership
 from kafka_groups.streams.member.rules.pace import HeartbeatPace
 from kafka_groups.streams.member.rules.states import MembershipState
 from kafka_groups.streams.member.rules.task_offsets import TaskOffsetReporter
-from kafka_groups.streams.member.rules.topology_builder import GroupTopologyBuilder
 from kafka_groups.types import TaskId
 from tests.support.broker.streams_groups import AT_ONCE, GROUP, REBALANCE_MS, Streams
 from tests.support.members.old_session import old_session

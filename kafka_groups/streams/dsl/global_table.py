@@ -5,12 +5,12 @@ from typing import Any, Generic, TypeVar
 
 from attrs import evolve
 
+from kafka_groups.admin.rules.group_topology.topology_builder import TopologyError
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.streams import processors
 from kafka_groups.streams.dsl.graph import Graph, Missing
 from kafka_groups.streams.dsl.materialized import StoreOptions, key_value_store
 from kafka_groups.streams.dsl.stream_parts import StreamParts
-from kafka_groups.streams.member.rules.topology_builder import TopologyError
 from kafka_groups.streams.processors.views import TableView, stored_view
 from kafka_groups.streams.state.stores import StoreDefinition, VersionedDefinition
 from kafka_groups.streams.topology.functions import check_functions

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
 from kafka_groups import serdes
+from kafka_groups.admin.rules.group_topology.topology_builder import TopologyError
 from kafka_groups.serdes import Serde
 from kafka_groups.streams.dsl.optimization import Optimization
-from kafka_groups.streams.member.rules.topology_builder import TopologyError
 from kafka_groups.streams.topology.checks import check_topology
 from kafka_groups.streams.topology.node_graph import NodeGraph
 from kafka_groups.streams.topology.topology_arguments import check_kind

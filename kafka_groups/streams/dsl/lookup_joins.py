@@ -5,13 +5,13 @@ from typing import Any
 
 from attrs import evolve, frozen
 
+from kafka_groups.admin.rules.group_topology.topology_builder import TopologyError
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.streams import processors
 from kafka_groups.streams.dsl.graph import Graph, Missing, Slot
 from kafka_groups.streams.dsl.materialized import StoreOptions, history_of, key_value_store, view_of
 from kafka_groups.streams.dsl.stream_parts import StreamParts
 from kafka_groups.streams.dsl.table_parts import TableParts
-from kafka_groups.streams.member.rules.topology_builder import TopologyError
 from kafka_groups.streams.processors.views import TableView
 from kafka_groups.streams.state.durations import milliseconds
 from kafka_groups.streams.state.join_buffer import JoinBufferDefinition

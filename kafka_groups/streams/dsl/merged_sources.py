@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
+from kafka_groups.admin.rules.group_topology.topology_builder import TopologyError
 from kafka_groups.streams.dsl.graph import GraphNode
-from kafka_groups.streams.member.rules.topology_builder import TopologyError
 from kafka_groups.streams.topology.node_graph import NodeGraph
 from kafka_groups.streams.topology.nodes import SourceNode
 

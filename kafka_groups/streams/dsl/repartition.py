@@ -6,10 +6,10 @@ from typing import Any
 
 from attrs import Attribute, field, frozen
 
+from kafka_groups.admin.rules.group_topology.topology_builder import TopologyError, check_topic_name
 from kafka_groups.serdes import Serde
 from kafka_groups.streams import processors
 from kafka_groups.streams.dsl.graph import Graph, GraphNode
-from kafka_groups.streams.member.rules.topology_builder import TopologyError, check_topic_name
 from kafka_groups.streams.topology.functions import check_functions
 from kafka_groups.streams.topology.node_graph import NodeGraph
 from kafka_groups.streams.topology.nodes import Partitioner, ProcessorNode, SinkNode, SourceNode

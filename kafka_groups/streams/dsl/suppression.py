@@ -5,11 +5,11 @@ from typing import Any, Generic, TypeVar
 
 from attrs import evolve, field, frozen
 
+from kafka_groups.admin.rules.group_topology.topology_builder import TopologyError
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.serdes import Windowed
 from kafka_groups.streams import processors
 from kafka_groups.streams.dsl.table_parts import TableParts
-from kafka_groups.streams.member.rules.topology_builder import TopologyError
 from kafka_groups.streams.state.durations import milliseconds
 from kafka_groups.streams.state.stores import Changelog, SuppressDefinition
 from kafka_groups.streams.topology.node_graph import NodeGraph

@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Self, Unpack
 from uuid import UUID
 
+from kafka_groups.admin.rules.group_topology.group_topology import GroupTopology
 from kafka_groups.admin.rules.groups import type_of_group
 from kafka_groups.client.assembly import Assembly, Environment
 from kafka_groups.client.background import BackgroundErrors
@@ -37,7 +38,6 @@ from kafka_groups.errors import (
 from kafka_groups.streams.member.client import StreamsClient, TaskPositions
 from kafka_groups.streams.member.member_arguments import check_operation, checked_commit, described
 from kafka_groups.streams.member.member_view import _MemberView
-from kafka_groups.streams.member.rules.group_topology import GroupTopology
 from kafka_groups.streams.member.rules.member_events import (
     GroupMembershipOperation,
     StreamsMembershipEvent,

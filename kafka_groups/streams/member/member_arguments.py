@@ -4,11 +4,11 @@ import random
 from collections.abc import Mapping
 from typing import Final
 
+from kafka_groups.admin.rules.group_topology.group_topology import GroupTopology
 from kafka_groups.config.clients.streams_member import StreamsMemberConfig
 from kafka_groups.config.places import checked_name, checked_offset, checked_partition
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.protocol.messages.streams_group_parts import UserEndpoint
-from kafka_groups.streams.member.rules.group_topology import GroupTopology
 from kafka_groups.streams.member.rules.heartbeat import MemberDescription
 from kafka_groups.streams.member.rules.member_events import GroupMembershipOperation
 from kafka_groups.types import OffsetAndMetadata, TopicPartition, member_id_of, random_uuid

@@ -7,6 +7,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, ParamSpec, TypeVar, Unpack
 from uuid import UUID
 
+from kafka_groups.admin.rules.group_topology.group_topology import GroupTopology
 from kafka_groups.client.assembly import Environment
 from kafka_groups.client.call_guard import CallGuard
 from kafka_groups.config.clients.keywords import StreamsMemberKeywords
@@ -19,7 +20,6 @@ from kafka_groups.streams.member.aio import AsyncStreamsGroupMember
 from kafka_groups.streams.member.client import TaskPositions
 from kafka_groups.streams.member.member_arguments import check_operation
 from kafka_groups.streams.member.member_view import _MemberView
-from kafka_groups.streams.member.rules.group_topology import GroupTopology
 from kafka_groups.streams.member.rules.member_events import GroupMembershipOperation, StreamsMembershipEvent
 from kafka_groups.types import OffsetAndMetadata, TopicPartition
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Iterable, Mapping
 
+from kafka_groups.admin.rules.group_topology.topology_builder import TopologyError
 from kafka_groups.streams.errors import StreamsError
-from kafka_groups.streams.member.rules.topology_builder import TopologyError
 from kafka_groups.streams.topology.node_graph import NodeGraph
 from kafka_groups.streams.topology.nodes import SourceNode
 

@@ -5,8 +5,8 @@ from types import MappingProxyType
 
 from attrs import frozen
 
-from kafka_groups.streams.member.rules.group_topology import ChangelogTopic, GroupTopology, RepartitionTopic
-from kafka_groups.streams.member.rules.topology_builder import GroupTopologyBuilder
+from kafka_groups.admin.rules.group_topology.group_topology import ChangelogTopic, GroupTopology, RepartitionTopic
+from kafka_groups.admin.rules.group_topology.topology_builder import GroupTopologyBuilder
 from kafka_groups.streams.state.stores import StoreDefinition
 from kafka_groups.streams.topology.checks import check_topology
 from kafka_groups.streams.topology.node_graph import NodeGraph, TopologyStore

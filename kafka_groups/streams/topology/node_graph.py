@@ -6,7 +6,7 @@ from typing import Self
 
 from attrs import evolve, frozen
 
-from kafka_groups.streams.member.rules.topology_builder import TopologyError
+from kafka_groups.admin.rules.group_topology.topology_builder import TopologyError
 from kafka_groups.streams.state.stores import StoreDefinition
 from kafka_groups.streams.topology.nodes import (
     OffsetReset,

@@ -6,8 +6,8 @@ from typing import Any, Literal, Protocol, TypeVar, get_args
 
 from attrs import Attribute, define, field, frozen
 
+from kafka_groups.admin.rules.group_topology.topology_builder import TopologyError, check_topic_name
 from kafka_groups.serdes import Serde
-from kafka_groups.streams.member.rules.topology_builder import TopologyError, check_topic_name
 from kafka_groups.streams.state.state_store import RecordContext
 from kafka_groups.streams.topology.functions import check_functions
 from kafka_groups.types import Headers

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable
 from typing import Any, Self
 
+from kafka_groups.admin.rules.group_topology.group_topology import GroupTopology
 from kafka_groups.serdes import Serde
-from kafka_groups.streams.member.rules.group_topology import GroupTopology
 from kafka_groups.streams.state.stores import StoreDefinition
 from kafka_groups.streams.topology.context import Processor
 from kafka_groups.streams.topology.description import describe

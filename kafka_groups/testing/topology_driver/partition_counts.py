@@ -5,6 +5,8 @@ from uuid import UUID
 
 from attrs import frozen
 
+from kafka_groups.admin.rules.group_topology.group_topology import GroupTopology
+from kafka_groups.admin.rules.group_topology.topology_builder import TopologyError
 from kafka_groups.broker.coordinators.groups.streams.topologies.configured_topology import (
     ConfiguredTopology,
     configured,
@@ -13,8 +15,6 @@ from kafka_groups.broker.coordinators.groups.streams.topologies.topology import 
 from kafka_groups.errors import StreamsInvalidTopologyError
 from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsStatus
 from kafka_groups.streams.errors import StreamsError
-from kafka_groups.streams.member.rules.group_topology import GroupTopology
-from kafka_groups.streams.member.rules.topology_builder import TopologyError
 from kafka_groups.streams.topology.checks import check_partition_counts
 from kafka_groups.streams.topology.internal_topics import group_topology, topic_name
 from kafka_groups.streams.topology.node_graph import NodeGraph

@@ -8,10 +8,10 @@ from functools import partial
 from types import TracebackType
 from typing import Any, Self, TypeVar, overload
 
+from kafka_groups.admin.rules.group_topology.topology_builder import TopologyError
 from kafka_groups.records.partitioning import partition_of
 from kafka_groups.serdes import Serde
 from kafka_groups.streams.errors import StreamsError
-from kafka_groups.streams.member.rules.topology_builder import TopologyError
 from kafka_groups.streams.processors.extractors import fail_on_invalid
 from kafka_groups.streams.state.engine import MemoryEngine
 from kafka_groups.streams.state.joined import JoinedStates

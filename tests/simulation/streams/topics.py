@@ -1,8 +1,8 @@
 """The application of a run: its topology, its topics, its tasks, and what administrators change."""
 
+from kafka_groups.admin.rules.group_topology.group_topology import ChangelogTopic, RepartitionTopic
+from kafka_groups.admin.rules.group_topology.topology_builder import GroupTopologyBuilder
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
-from kafka_groups.streams.member.rules.group_topology import ChangelogTopic, RepartitionTopic
-from kafka_groups.streams.member.rules.topology_builder import GroupTopologyBuilder
 from kafka_groups.testing.simulation import SimulatedWorld
 from kafka_groups.types import TaskId
 from tests.simulation.groups.topics import add_partition

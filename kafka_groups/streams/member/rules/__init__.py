@@ -1,1 +1,1 @@
-"""The rules of a streams group's member: topology, tasks, heartbeats, commits. No I/O."""
+"""The rules of a streams group's member: tasks, heartbeats, commits. No I/O."""

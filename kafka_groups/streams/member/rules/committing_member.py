@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable
 
+from kafka_groups.admin.rules.group_topology.group_topology import GroupTopology
 from kafka_groups.client.membership.group_metadata import AsMember
 from kafka_groups.errors import IllegalStateError, KafkaGroupsError, TasksLostError
 from kafka_groups.protocol.messages.streams_group_heartbeat import JOIN_GROUP_EPOCH
-from kafka_groups.streams.member.rules.group_topology import GroupTopology
 from kafka_groups.streams.member.rules.membership import StreamsMembership
 from kafka_groups.streams.member.rules.states import IN_GROUP, MembershipState
 from kafka_groups.types import TaskId, TopicPartition

@@ -5,6 +5,7 @@ from typing import Any
 
 from attrs import evolve, field, frozen
 
+from kafka_groups.admin.rules.group_topology.group_topology import GroupTopology
 from kafka_groups.protocol.messages.streams_group_heartbeat import (
     JOIN_GROUP_EPOCH,
     LEAVE_GROUP_EPOCH,
@@ -13,7 +14,6 @@ from kafka_groups.protocol.messages.streams_group_heartbeat import (
     StreamsGroupHeartbeatResponse,
 )
 from kafka_groups.protocol.messages.streams_group_parts import KeyValue, UserEndpoint
-from kafka_groups.streams.member.rules.group_topology import GroupTopology
 from kafka_groups.streams.member.rules.member_events import GroupMembershipOperation
 from kafka_groups.streams.member.rules.member_tasks import NO_TASKS, MemberTasks, tasks_from_wire, tasks_to_wire
 from kafka_groups.streams.member.rules.task_offsets import FIRST_WITH_TASK_OFFSETS, NO_REPORT, OffsetReport

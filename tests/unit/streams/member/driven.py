@@ -4,6 +4,7 @@ import random
 from collections.abc import Mapping
 from typing import Any
 
+from kafka_groups.admin.rules.group_topology.group_topology import GroupTopology, Subtopology
 from kafka_groups.client.background import BackgroundErrors
 from kafka_groups.client.backoff import BackoffTimer
 from kafka_groups.client.coordinators import CoordinatorManager
@@ -20,7 +21,6 @@ from kafka_groups.protocol.messages.streams_group_heartbeat import (
     StreamsStatus,
 )
 from kafka_groups.protocol.messages.streams_group_parts import KeyValue, UserEndpoint
-from kafka_groups.streams.member.rules.group_topology import GroupTopology, Subtopology
 from kafka_groups.streams.member.rules.heartbeat import MemberDescription
 from kafka_groups.streams.member.rules.member_events import (
     TasksLost,

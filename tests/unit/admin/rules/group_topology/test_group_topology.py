@@ -1,16 +1,16 @@
 """Topologies as heartbeats have them: everything sorted, copartition groups as positions."""
 
+from kafka_groups.admin.rules.group_topology.group_topology import (
+    ChangelogTopic,
+    GroupTopology,
+    RepartitionTopic,
+    Subtopology,
+)
 from kafka_groups.protocol.messages.streams_group_parts import (
     CopartitionGroup,
     KeyValue,
     StreamsSubtopology,
     StreamsTopicInfo,
-)
-from kafka_groups.streams.member.rules.group_topology import (
-    ChangelogTopic,
-    GroupTopology,
-    RepartitionTopic,
-    Subtopology,
 )
 
 JOIN = Subtopology(

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from kafka_groups.streams.member.rules.group_topology import ChangelogTopic, RepartitionTopic, Subtopology
-from kafka_groups.streams.member.rules.topology_builder import GroupTopologyBuilder, TopologyError
+from kafka_groups.admin.rules.group_topology.group_topology import ChangelogTopic, RepartitionTopic, Subtopology
+from kafka_groups.admin.rules.group_topology.topology_builder import GroupTopologyBuilder, TopologyError
 
 THROUGH = RepartitionTopic("app-through-repartition")
 

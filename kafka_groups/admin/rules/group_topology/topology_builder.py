@@ -4,15 +4,15 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Self, TypeVar
 
-from kafka_groups.assignment.java_order import grown, in_hash_order, string_hash
-from kafka_groups.errors import KafkaGroupsError
-from kafka_groups.errors.texts import counted
-from kafka_groups.streams.member.rules.group_topology import (
+from kafka_groups.admin.rules.group_topology.group_topology import (
     ChangelogTopic,
     GroupTopology,
     RepartitionTopic,
     Subtopology,
 )
+from kafka_groups.assignment.java_order import grown, in_hash_order, string_hash
+from kafka_groups.errors import KafkaGroupsError
+from kafka_groups.errors.texts import counted
 from kafka_groups.types import is_topic_name
 
 __all__ = ["GroupTopologyBuilder", "TopologyError", "check_topic_name"]
