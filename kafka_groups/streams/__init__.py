@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     )
     from kafka_groups.streams.member.aio import AsyncStreamsGroupMember
     from kafka_groups.streams.member.member import StreamsGroupMember
-    from kafka_groups.streams.member.rules.known_group import EndpointPartitions
+    from kafka_groups.streams.member.rules.endpoints import EndpointPartitions
     from kafka_groups.streams.member.rules.member_events import (
         GroupMembershipOperation,
         StatusesChanged,
@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     )
     from kafka_groups.streams.member.rules.member_tasks import MemberTasks
     from kafka_groups.streams.member.rules.states import MembershipState
-    from kafka_groups.streams.member.rules.task_offsets import TaskPosition
+    from kafka_groups.streams.member.rules.task_position import TaskPosition
     from kafka_groups.streams.processors import extractors
     from kafka_groups.streams.queries.placement import KeyQueryMetadata, StreamsMetadata
     from kafka_groups.streams.runtime.restore_listeners import (
@@ -193,7 +193,7 @@ _MODULES = MappingProxyType({
     "ChangelogTopic": ".admin.rules.group_topology.group_topology",
     "CogroupedKStream": "dsl.cogrouped",
     "EmitStrategy": "dsl.windows",
-    "EndpointPartitions": "member.rules.known_group",
+    "EndpointPartitions": "member.rules.endpoints",
     "ErrorContext": "tasks.error_context",
     "ErrorResponse": "tasks.error_context",
     "FixedKeyProcessor": "topology.fixed_keys",
@@ -248,7 +248,7 @@ _MODULES = MappingProxyType({
     "Suppressed": "dsl.suppression",
     "SuspendReason": "runtime.restore_listeners",
     "TaskId": ".types",
-    "TaskPosition": "member.rules.task_offsets",
+    "TaskPosition": "member.rules.task_position",
     "TasksAssigned": "member.rules.member_events",
     "TasksLost": "member.rules.member_events",
     "TasksRevoked": "member.rules.member_events",

@@ -18,8 +18,7 @@ from kafka_groups.errors import (
 from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatStatus, StreamsStatus
 from kafka_groups.records.interface import NO_EPOCHS, NOTHING, LogChange, PolledRecords, UnwrittenRecord
 from kafka_groups.streams import GroupMembershipOperation, MemberTasks, TaskId, TasksAssigned, TasksLost, TasksRevoked
-from kafka_groups.streams.member.rules.known_group import asks_for_shutdown
-from kafka_groups.streams.member.rules.member_events import StatusesChanged, StreamsMembershipEvent
+from kafka_groups.streams.member.rules.member_events import StatusesChanged, StreamsMembershipEvent, asks_for_shutdown
 from kafka_groups.streams.member.rules.states import MembershipState
 from kafka_groups.streams.runtime.worker_membership import NO_IDS
 from kafka_groups.types import FetchedRecord, Headers, OffsetAndMetadata, TopicPartition

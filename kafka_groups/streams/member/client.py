@@ -34,20 +34,21 @@ from kafka_groups.errors import (
 from kafka_groups.errors.texts import named
 from kafka_groups.streams.member.rules.committing_member import REMEDY, CommittingMember, member_of_all_tasks
 from kafka_groups.streams.member.rules.heartbeat import MemberDescription
-from kafka_groups.streams.member.rules.known_group import is_shutdown
 from kafka_groups.streams.member.rules.member_events import (
     GroupMembershipOperation,
     StatusesChanged,
     StreamsMembershipEvent,
     TasksLost,
     TasksRevoked,
+    is_shutdown,
 )
 from kafka_groups.streams.member.rules.member_metrics import MEMBER_METRICS, MemberSources
 from kafka_groups.streams.member.rules.membership import StreamsMembership
 from kafka_groups.streams.member.rules.old_session import SESSION_TIMEOUT, OldSession
 from kafka_groups.streams.member.rules.pace import HeartbeatPace
 from kafka_groups.streams.member.rules.states import IN_GROUP, MembershipState
-from kafka_groups.streams.member.rules.task_offsets import TaskOffsetReporter, TaskPosition
+from kafka_groups.streams.member.rules.task_offsets import TaskOffsetReporter
+from kafka_groups.streams.member.rules.task_position import TaskPosition
 from kafka_groups.types import OffsetAndMetadata, TaskId, TopicPartition
 
 __all__ = ["StreamsClient", "TaskPositions"]

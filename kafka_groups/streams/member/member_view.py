@@ -6,7 +6,7 @@ from kafka_groups.client.membership.group_metadata import GroupMetadata
 from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatStatus
 from kafka_groups.protocol.messages.streams_group_parts import UserEndpoint
 from kafka_groups.streams.member.client import StreamsClient
-from kafka_groups.streams.member.rules.known_group import EndpointPartitions
+from kafka_groups.streams.member.rules.endpoints import EndpointPartitions
 from kafka_groups.streams.member.rules.member_metrics import MEMBER_METRICS
 from kafka_groups.streams.member.rules.member_tasks import MemberTasks
 from kafka_groups.streams.member.rules.states import MembershipState

@@ -10,7 +10,7 @@ from attrs import define, field
 from kafka_groups.net.clock import Clock
 from kafka_groups.streams.engines.interface import TaskEngine
 from kafka_groups.streams.errors import StateFilesError
-from kafka_groups.streams.member.rules.task_offsets import TaskPosition
+from kafka_groups.streams.member.rules.task_position import TaskPosition
 from kafka_groups.streams.runtime.record_sensors import RecordSensors, measure_records
 from kafka_groups.streams.runtime.task_timeout import TaskTimeout
 from kafka_groups.streams.runtime.worker_sensors import TaskSensors

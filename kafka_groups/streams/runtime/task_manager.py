@@ -11,17 +11,17 @@ from attrs import evolve
 from kafka_groups.errors import BootstrapError, KafkaGroupsError, NetworkError, UnknownTopicOrPartitionError
 from kafka_groups.streams.engines.interface import TaskEngine
 from kafka_groups.streams.errors import CorruptedStateError, StateDiskError
-from kafka_groups.streams.member.rules.known_group import is_shutdown
 from kafka_groups.streams.member.rules.member_events import (
     StatusesChanged,
     StreamsMembershipEvent,
     TasksAssigned,
     TasksLost,
     TasksRevoked,
+    is_shutdown,
 )
 from kafka_groups.streams.member.rules.member_tasks import NO_TASKS, MemberTasks
 from kafka_groups.streams.member.rules.states import MembershipState
-from kafka_groups.streams.member.rules.task_offsets import TaskPosition
+from kafka_groups.streams.member.rules.task_position import TaskPosition
 from kafka_groups.streams.runtime.assigned import OwnedTask, TaskPhase, TaskRole, enter_status
 from kafka_groups.streams.runtime.running_watch import MEMBER_OBSTACLES
 from kafka_groups.streams.runtime.statuses import GroupStatuses

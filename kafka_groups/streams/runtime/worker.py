@@ -18,9 +18,8 @@ from kafka_groups.streams.engines.open_files import OpenFiles
 from kafka_groups.streams.engines.questions import StoreQuestion, TaskAnswer, answers, token_of
 from kafka_groups.streams.engines.shared_memory import MemoryEngines
 from kafka_groups.streams.errors import StateFilesError
-from kafka_groups.streams.member.rules.known_group import is_shutdown
-from kafka_groups.streams.member.rules.member_events import GroupMembershipOperation
-from kafka_groups.streams.member.rules.task_offsets import TaskPosition
+from kafka_groups.streams.member.rules.member_events import GroupMembershipOperation, is_shutdown
+from kafka_groups.streams.member.rules.task_position import TaskPosition
 from kafka_groups.streams.runtime.assigned import OwnedTask, TaskPhase, TaskRole, noting_failure
 from kafka_groups.streams.runtime.commits import Commits, may_begin_again
 from kafka_groups.streams.runtime.purge import Purging

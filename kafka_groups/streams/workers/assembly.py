@@ -11,7 +11,7 @@ from kafka_groups.streams.engines.machine import boot_id
 from kafka_groups.streams.engines.opening import DiskEngines
 from kafka_groups.streams.engines.shared_memory import MemoryEngines
 from kafka_groups.streams.member.member import StreamsGroupMember
-from kafka_groups.streams.member.rules.task_offsets import TaskPosition
+from kafka_groups.streams.member.rules.task_position import TaskPosition
 from kafka_groups.streams.runtime.blocking_membership import BlockingMembership
 from kafka_groups.streams.runtime.worker import StreamsWorker
 from kafka_groups.streams.topology.internal_topics import group_topology

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from attrs import field, frozen
 
 from kafka_groups.protocol.messages.streams_group_parts import UserEndpoint
-from kafka_groups.streams.member.rules.known_group import EndpointPartitions
+from kafka_groups.streams.member.rules.endpoints import EndpointPartitions
 
 __all__ = ["QueryPlaces"]
 

@@ -20,7 +20,7 @@ from kafka_groups.records.metrics import RecordsMetric
 from kafka_groups.streams.engines.open_files import OpenFiles
 from kafka_groups.streams.engines.questions import StoreQuestion, TaskAnswer
 from kafka_groups.streams.errors import StreamsError
-from kafka_groups.streams.member.rules.known_group import EndpointPartitions
+from kafka_groups.streams.member.rules.endpoints import EndpointPartitions
 from kafka_groups.streams.member.rules.member_events import GroupMembershipOperation
 from kafka_groups.streams.runtime.worker import StreamsWorker
 from kafka_groups.streams.tasks.error_context import UncaughtErrorResponse

@@ -4,8 +4,6 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from attrs import frozen
-
 from kafka_groups.protocol.messages.streams_group_heartbeat import (
     EndpointToPartitions,
     StreamsGroupHeartbeatResponse,
@@ -14,15 +12,13 @@ from kafka_groups.protocol.messages.streams_group_heartbeat import (
     StreamsStatus,
 )
 from kafka_groups.protocol.messages.streams_group_parts import UserEndpoint
-from kafka_groups.streams.member.rules.member_events import StatusesChanged, StreamsMembershipEvent
+from kafka_groups.streams.member.rules.endpoints import EndpointPartitions
+from kafka_groups.streams.member.rules.member_events import asks_for_shutdown
 from kafka_groups.types import TopicPartition
 
 __all__ = [
     "UNKNOWN_ENDPOINTS_EPOCH",
-    "EndpointPartitions",
     "KnownGroup",
-    "asks_for_shutdown",
-    "is_shutdown",
     "partitions_of_endpoints",
 ]
 
@@ -91,32 +87,6 @@ class KnownGroup:
     def shutdown_requested(self) -> bool:
         """True if a member has asked all members to shut down."""
         return asks_for_shutdown(self.statuses)
-
-
-def asks_for_shutdown(statuses: Iterable[StreamsGroupHeartbeatStatus]) -> bool:
-    """Return whether a member has asked all members to shut down."""
-    return any(status.status_code == StreamsStatus.SHUTDOWN_APPLICATION for status in statuses)
-
-
-def is_shutdown(event: StreamsMembershipEvent) -> bool:
-    """Return whether an event tells of that."""
-    return isinstance(event, StatusesChanged) and asks_for_shutdown(event.statuses)
-
-
-@frozen
-class EndpointPartitions:
-    """The partitions of source topics whose keys a process answers queries for.
-
-    Attributes:
-        active: Partitions of tasks that it processes.
-        standby: Partitions of tasks of which it keeps a copy.
-    """
-
-    active: frozenset[TopicPartition] = frozenset()
-    standby: frozenset[TopicPartition] = frozenset()
-
-    def __or__(self, other: "EndpointPartitions") -> "EndpointPartitions":
-        return EndpointPartitions(self.active | other.active, self.standby | other.standby)
 
 
 def partitions_of_endpoints(listed: Iterable[EndpointToPartitions]) -> Mapping[UserEndpoint, EndpointPartitions]:

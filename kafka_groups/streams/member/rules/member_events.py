@@ -1,10 +1,11 @@
 """Events that a member of a streams group reports to its application, and the ways to leave the group."""
 
 import enum
+from collections.abc import Iterable
 
 from attrs import frozen
 
-from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatStatus
+from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatStatus, StreamsStatus
 from kafka_groups.streams.member.rules.member_tasks import NO_TASKS, MemberTasks
 
 __all__ = [
@@ -14,6 +15,8 @@ __all__ = [
     "TasksAssigned",
     "TasksLost",
     "TasksRevoked",
+    "asks_for_shutdown",
+    "is_shutdown",
 ]
 
 
@@ -71,6 +74,16 @@ StreamsMembershipEvent = TasksAssigned | TasksRevoked | TasksLost | StatusesChan
 A task that changes its role is revoked in one role and assigned in the other. There are no events for tasks that the
 member got and lost again between two polls.
 """
+
+
+def asks_for_shutdown(statuses: Iterable[StreamsGroupHeartbeatStatus]) -> bool:
+    """Return whether a member has asked all members to shut down."""
+    return any(status.status_code == StreamsStatus.SHUTDOWN_APPLICATION for status in statuses)
+
+
+def is_shutdown(event: StreamsMembershipEvent) -> bool:
+    """Return whether an event tells of that."""
+    return isinstance(event, StatusesChanged) and asks_for_shutdown(event.statuses)
 
 
 class GroupMembershipOperation(enum.Enum):

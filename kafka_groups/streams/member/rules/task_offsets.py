@@ -7,39 +7,20 @@ that support version 1 of the heartbeat accept these offsets. Older ones reject 
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from attrs import field, frozen
-from attrs.validators import ge, optional
+from attrs import frozen
 
 from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatResponse
 from kafka_groups.protocol.messages.streams_group_parts import TaskOffset
 from kafka_groups.streams.member.rules.member_tasks import MemberTasks
+from kafka_groups.streams.member.rules.task_position import TaskPosition
 from kafka_groups.types import TaskId
 
-__all__ = ["FIRST_WITH_TASK_OFFSETS", "NO_REPORT", "OffsetReport", "TaskOffsetReporter", "TaskPosition"]
+__all__ = ["FIRST_WITH_TASK_OFFSETS", "NO_REPORT", "OffsetReport", "TaskOffsetReporter"]
 
 FIRST_WITH_TASK_OFFSETS: Final = 1
 """The first version of the heartbeat whose coordinators accept task offsets."""
 
 _INT64_MAX = 2**63 - 1
-
-
-@frozen
-class TaskPosition:
-    """The position of a task's stores: sums over the task's changelog partitions.
-
-    Attributes:
-        offset: The sum of the offsets up to which the stores were written.
-        end_offset: The sum of the changelogs' end offsets; None if they are not known.
-    """
-
-    offset: int = field(validator=ge(0))
-    end_offset: int | None = field(default=None, validator=optional(ge(0)))
-
-    def is_within(self, lag: int) -> bool:
-        """Return whether at most this many records are missing."""
-        # A task whose end offset nobody knows never counts as caught up: KIP-1071, "Using cumulative task changelog
-        # offsets and cumulative task changelog end offsets".
-        return self.end_offset is not None and self.end_offset - self.offset <= lag
 
 
 @frozen

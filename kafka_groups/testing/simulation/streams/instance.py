@@ -14,7 +14,7 @@ from kafka_groups.records.interface import DataPlane
 from kafka_groups.streams.engines.interface import TaskEngine
 from kafka_groups.streams.engines.questions import StoreQuestion, TaskAnswer
 from kafka_groups.streams.member.aio import AsyncStreamsGroupMember
-from kafka_groups.streams.member.rules.task_offsets import TaskPosition
+from kafka_groups.streams.member.rules.task_position import TaskPosition
 from kafka_groups.streams.queries.committed import committed_view
 from kafka_groups.streams.runtime.restore_listeners import RestoreListeners
 from kafka_groups.streams.runtime.worker import StreamsWorker

@@ -30,7 +30,8 @@ from kafka_groups.streams.member.rules.member_tasks import NO_TASKS, MemberTasks
 from kafka_groups.streams.member.rules.membership import StreamsMembership
 from kafka_groups.streams.member.rules.pace import HeartbeatPace
 from kafka_groups.streams.member.rules.states import MembershipState
-from kafka_groups.streams.member.rules.task_offsets import TaskOffsetReporter, TaskPosition
+from kafka_groups.streams.member.rules.task_offsets import TaskOffsetReporter
+from kafka_groups.streams.member.rules.task_position import TaskPosition
 from kafka_groups.types import TaskId
 from tests.support.members.old_session import old_session
 

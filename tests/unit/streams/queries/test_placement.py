@@ -9,7 +9,7 @@ from kafka_groups import serdes
 from kafka_groups.records.partitioning import partition_of
 from kafka_groups.serdes import Window, Windowed
 from kafka_groups.streams import KeyQueryMetadata, StoreNotAvailableError, StreamsBuilder, StreamsError, UserEndpoint
-from kafka_groups.streams.member.rules.known_group import EndpointPartitions
+from kafka_groups.streams.member.rules.endpoints import EndpointPartitions
 from kafka_groups.streams.queries.placement import active_process, all_clients, place_of_key
 from kafka_groups.streams.workers.query_places import QueryPlaces
 from kafka_groups.types import TopicPartition

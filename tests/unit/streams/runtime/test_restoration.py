@@ -8,7 +8,7 @@ from kafka_groups.errors import NetworkError, TopicAuthorizationFailedError
 from kafka_groups.records.interface import LogChange, PolledRecords
 from kafka_groups.streams import MemberTasks, TasksRevoked
 from kafka_groups.streams.engines.shared_memory import SharedEngine
-from kafka_groups.streams.member.rules.task_offsets import TaskPosition
+from kafka_groups.streams.member.rules.task_position import TaskPosition
 from kafka_groups.streams.runtime.assigned import TaskRole
 from kafka_groups.streams.state.engine import NO_POSITIONS, Changes, Positions
 from kafka_groups.streams.tasks.stream_task import StreamTask

@@ -22,11 +22,11 @@ from kafka_groups.protocol.messages.streams_group_heartbeat import (
 )
 from kafka_groups.protocol.messages.streams_group_parts import TaskOffset
 from kafka_groups.streams.member.rules.committing_member import CommittingMember, member_of_all_tasks
-from kafka_groups.streams.member.rules.known_group import EndpointPartitions
+from kafka_groups.streams.member.rules.endpoints import EndpointPartitions
 from kafka_groups.streams.member.rules.member_events import TasksAssigned
 from kafka_groups.streams.member.rules.member_tasks import NO_TASKS, tasks_to_wire
 from kafka_groups.streams.member.rules.states import MembershipState
-from kafka_groups.streams.member.rules.task_offsets import TaskPosition
+from kafka_groups.streams.member.rules.task_position import TaskPosition
 from kafka_groups.types import TopicPartition
 from tests.unit.streams.member.driven import ENDPOINT, FULL, JOINING, SESSION_MS, A, B, C, Member, lists, tasks, wire
 

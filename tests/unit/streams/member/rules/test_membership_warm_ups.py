@@ -6,7 +6,7 @@ from kafka_groups.protocol.messages.streams_group_parts import TaskIds, TaskOffs
 from kafka_groups.streams.member.rules.member_events import TasksAssigned
 from kafka_groups.streams.member.rules.member_tasks import MemberTasks
 from kafka_groups.streams.member.rules.states import MembershipState
-from kafka_groups.streams.member.rules.task_offsets import TaskPosition
+from kafka_groups.streams.member.rules.task_position import TaskPosition
 from tests.unit.streams.member.driven import A, B, Member, lists, tasks, wire
 
 LAG: dict[str, Any] = {"acceptable_recovery_lag": 100, "task_offset_interval_ms": 60_000}
