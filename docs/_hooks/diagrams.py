@@ -19,7 +19,8 @@ from kafka_groups.broker.coordinators.groups.consumer.states import CONSUMER_GRO
 from kafka_groups.broker.coordinators.groups.streams.states import STREAMS_GROUP_TRANSITIONS, StreamsGroupState
 from kafka_groups.broker.coordinators.transactions.states import TRANSACTION_TRANSITIONS
 from kafka_groups.records.transactions.transaction import WRITER_TRANSITIONS, WriterState
-from kafka_groups.streams.member.rules.states import IN_GROUP, TRANSITIONS
+from kafka_groups.streams.member.coordinated.transitions import TRANSITIONS
+from kafka_groups.streams.member.rules.states import IN_GROUP
 
 __all__ = ["DIAGRAMS", "on_page_markdown", "on_post_page"]
 

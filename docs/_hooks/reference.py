@@ -62,8 +62,10 @@ from kafka_groups.share.metrics import SHARE_METRICS
 from kafka_groups.spark.records.schema import RECORD_SCHEMA
 from kafka_groups.spark.source.options import source_option_keys
 from kafka_groups.spark.source.progress import Counts
-from kafka_groups.streams.member.rules import states as streams_states
+from kafka_groups.streams.member.coordinated.transitions import TRANSITIONS as STREAMS_MEMBER_TRANSITIONS
+from kafka_groups.streams.member.coordinated.transitions import MembershipEvent
 from kafka_groups.streams.member.rules.member_metrics import MEMBER_METRICS
+from kafka_groups.streams.member.rules.states import MembershipState
 from kafka_groups.streams.workers.absent_metrics import ABSENT_METRICS
 from kafka_groups.streams.workers.application_metrics import METRIC_GROUPS
 from kafka_groups.telemetry.families import (
@@ -138,12 +140,12 @@ def ignored_in_streams_groups() -> Iterator[str]:
 
 def streams_member_state() -> Iterator[str]:
     """The states of a member of a streams group."""
-    return _meanings(streams_states.MembershipState)
+    return _meanings(MembershipState)
 
 
 def streams_member_transition() -> Iterator[str]:
     """Where each event takes a member of a streams group."""
-    return _transitions(streams_states.MembershipState, streams_states.MembershipEvent, streams_states.TRANSITIONS)
+    return _transitions(MembershipState, MembershipEvent, STREAMS_MEMBER_TRANSITIONS)
 
 
 def consumer_metrics() -> Iterator[str]:

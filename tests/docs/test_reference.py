@@ -40,7 +40,7 @@ from kafka_groups.spark.records.schema import RECORD_SCHEMA
 from kafka_groups.spark.source.options import source_option_keys
 from kafka_groups.spark.source.progress import Counts
 from kafka_groups.spark.workers.worker_options import WorkerOptions
-from kafka_groups.streams.member.rules import states as streams_states
+from kafka_groups.streams.member.coordinated import transitions as streams_transitions
 from kafka_groups.streams.member.rules.member_metrics import MEMBER_METRICS
 from kafka_groups.streams.workers.application_metrics import METRIC_GROUPS
 from kafka_groups.testing.simulation.faults.seeded_faults import FAULT_NAMES
@@ -142,7 +142,7 @@ def transitions(made: str) -> dict[tuple[str, str], str]:
     ("heading", "events", "table"),
     [
         ("A member of a group", member_states.MemberEvent, member_states.TRANSITIONS),
-        ("A member of a streams group", streams_states.MembershipEvent, streams_states.TRANSITIONS),
+        ("A member of a streams group", streams_transitions.MembershipEvent, streams_transitions.TRANSITIONS),
         ("A record of a share-partition", record_state.RecordEvent, record_state.TRANSITIONS),
     ],
     ids=["member", "streams member", "record"],

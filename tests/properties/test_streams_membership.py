@@ -24,13 +24,14 @@ from kafka_groups.protocol.messages.streams_group_heartbeat import (
     StreamsGroupHeartbeatRequest,
     StreamsGroupHeartbeatResponse,
 )
-from kafka_groups.streams.member.rules.heartbeat import MemberDescription
+from kafka_groups.streams.member.coordinated.heartbeat import MemberHeartbeats
+from kafka_groups.streams.member.coordinated.membership import StreamsMembership
+from kafka_groups.streams.member.coordinated.pace import HeartbeatPace
+from kafka_groups.streams.member.coordinated.task_offsets import TaskOffsetReporter
+from kafka_groups.streams.member.rules.member_description import MemberDescription
 from kafka_groups.streams.member.rules.member_events import TasksAssigned, TasksLost, TasksRevoked
 from kafka_groups.streams.member.rules.member_tasks import NO_TASKS
-from kafka_groups.streams.member.rules.membership import StreamsMembership
-from kafka_groups.streams.member.rules.pace import HeartbeatPace
 from kafka_groups.streams.member.rules.states import MembershipState
-from kafka_groups.streams.member.rules.task_offsets import TaskOffsetReporter
 from kafka_groups.types import TaskId
 from tests.support.broker.streams_groups import AT_ONCE, GROUP, REBALANCE_MS, Streams
 from tests.support.members.old_session import old_session
@@ -62,12 +63,14 @@ class Program:
         self.in_doubt = False
         self.paused_until_ms = 0
         self.membership = StreamsMembership(
-            MemberDescription(
-                group_id=GROUP,
-                member_id=member_id,
-                process_id=member_id,
-                topology=TOPOLOGY,
-                rebalance_timeout_ms=REBALANCE_MS,
+            MemberHeartbeats(
+                MemberDescription(
+                    group_id=GROUP,
+                    process_id=member_id,
+                    topology=TOPOLOGY,
+                    rebalance_timeout_ms=REBALANCE_MS,
+                ),
+                member_id,
             ),
             coordinator=finder,
             errors=self.errors,

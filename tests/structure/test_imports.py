@@ -18,7 +18,7 @@ NOT_FOR_A_TOPOLOGY = {
     "kafka_groups.librdkafka",
     "kafka_groups.net",
     "kafka_groups.protocol",
-    "kafka_groups.streams.member.rules.membership",
+    "kafka_groups.streams.member.coordinated.membership",
     "kafka_groups.streams.processors.compile",
     "kafka_groups.streams.processors.foreign_keys",
     "kafka_groups.streams.processors.stateless",
@@ -57,7 +57,7 @@ def imported_by(program: str) -> set[str]:
     ("program", "unwanted", "wanted"),
     [
         (TOPOLOGY, NOT_FOR_A_TOPOLOGY, "kafka_groups.streams.dsl.stream"),
-        (MEMBER, NOT_FOR_A_MEMBER, "kafka_groups.streams.member.rules.membership"),
+        (MEMBER, NOT_FOR_A_MEMBER, "kafka_groups.streams.member.coordinated.membership"),
     ],
     ids=["topology", "member"],
 )

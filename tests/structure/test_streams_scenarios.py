@@ -15,7 +15,7 @@ from kafka_groups.broker.coordinators.groups.streams import states as group_stat
 from kafka_groups.errors import BrokerError
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsStatus
-from kafka_groups.streams.member.rules import states as member_states
+from kafka_groups.streams.member.coordinated.transitions import TRANSITIONS
 from tests.conformance.test_streams_refusals import REFUSED, REFUSED_BY_THE_GROUP
 
 TESTS = Path(__file__).parents[1]
@@ -75,7 +75,7 @@ def rows() -> Iterator[str]:
         yield f"group: {state.value}, {event.value}"
     for before, afterwards in group_states.STREAMS_MEMBER_TRANSITIONS.items():
         yield from (f"owner: {before.name}, {after.name}" for after in afterwards)
-    for at, happens in member_states.TRANSITIONS:
+    for at, happens in TRANSITIONS:
         yield f"client: {at.value}, {happens.value}"
 
 

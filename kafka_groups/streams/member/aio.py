@@ -35,16 +35,18 @@ from kafka_groups.errors import (
     IllegalStateError,
     KafkaGroupsError,
 )
-from kafka_groups.streams.member.client import StreamsClient, TaskPositions
+from kafka_groups.streams.member.client import StreamsClient
+from kafka_groups.streams.member.coordinated.member_refusals import is_of_another_type, of_another_type
+from kafka_groups.streams.member.coordinated_membership import coordinated_membership
 from kafka_groups.streams.member.member_arguments import check_operation, checked_commit, described
 from kafka_groups.streams.member.member_view import _MemberView
+from kafka_groups.streams.member.membership_parts import MembershipOf, TaskPositions
 from kafka_groups.streams.member.rules.member_events import (
     GroupMembershipOperation,
     StreamsMembershipEvent,
     TasksLost,
     TasksRevoked,
 )
-from kafka_groups.streams.member.rules.member_refusals import is_of_another_type, of_another_type
 from kafka_groups.types import OffsetAndMetadata, TopicPartition
 
 __all__ = ["AsyncStreamsGroupMember"]
@@ -111,6 +113,7 @@ class AsyncStreamsGroupMember(_MemberView):
         task_offsets: TaskPositions = dict,
         close_timeout: float = DEFAULT_CLOSE_TIMEOUT_S,
         environment: Environment | None = None,
+        _membership_of: MembershipOf = coordinated_membership,
         **keywords: Unpack[StreamsMemberKeywords],
     ) -> None:
         self._config = config_of(config, keywords, StreamsMemberConfig, streams_member_config)
@@ -120,7 +123,7 @@ class AsyncStreamsGroupMember(_MemberView):
         assembly = Assembly(self._config, self._environment, self._errors)
         self._clock = assembly.clock
         description = described(self._config, topology, process_id, number, assembly.rng)
-        super().__init__(StreamsClient(self._config, description, task_offsets, assembly))
+        super().__init__(StreamsClient(self._config, _membership_of, description, task_offsets, assembly))
         self._guard = CallGuard("streams group member")
         self._finalizer = weakref.finalize(self, _abandon, self._client, self._guard)
 

@@ -10,16 +10,14 @@ from uuid import UUID
 
 from kafka_groups.admin.rules.group_offsets import commit_question, fetch_question
 from kafka_groups.client.assembly import Assembly
-from kafka_groups.client.backoff import BackoffTimer
 from kafka_groups.client.calls.call import Call, CallSettings
 from kafka_groups.client.calls.manager import CallManager
 from kafka_groups.client.calls.questions import Question
 from kafka_groups.client.calls.results import Results
-from kafka_groups.client.group_configs import GroupConfigsManager, GroupNumbers
 from kafka_groups.client.loggers import GROUP_LOG, write_event
 from kafka_groups.client.membership.group_metadata import AsMember
 from kafka_groups.client.membership.metrics import values_of
-from kafka_groups.client.requests import NEVER_MS
+from kafka_groups.client.requests import NEVER_MS, RequestManager
 from kafka_groups.config.clients.streams_member import StreamsMemberConfig
 from kafka_groups.errors import (
     ClosedError,
@@ -32,8 +30,9 @@ from kafka_groups.errors import (
     UnknownMemberIdError,
 )
 from kafka_groups.errors.texts import named
+from kafka_groups.streams.member.membership_parts import MembershipOf, MembershipParts, TaskPositions
 from kafka_groups.streams.member.rules.committing_member import REMEDY, CommittingMember, member_of_all_tasks
-from kafka_groups.streams.member.rules.heartbeat import MemberDescription
+from kafka_groups.streams.member.rules.member_description import MemberDescription
 from kafka_groups.streams.member.rules.member_events import (
     GroupMembershipOperation,
     StatusesChanged,
@@ -43,27 +42,15 @@ from kafka_groups.streams.member.rules.member_events import (
     is_shutdown,
 )
 from kafka_groups.streams.member.rules.member_metrics import MEMBER_METRICS, MemberSources
-from kafka_groups.streams.member.rules.membership import StreamsMembership
-from kafka_groups.streams.member.rules.old_session import SESSION_TIMEOUT, OldSession
-from kafka_groups.streams.member.rules.pace import HeartbeatPace
 from kafka_groups.streams.member.rules.states import IN_GROUP, MembershipState
-from kafka_groups.streams.member.rules.task_offsets import TaskOffsetReporter
 from kafka_groups.streams.member.rules.task_position import TaskPosition
 from kafka_groups.types import OffsetAndMetadata, TaskId, TopicPartition
 
-__all__ = ["StreamsClient", "TaskPositions"]
+__all__ = ["StreamsClient"]
 
 K = TypeVar("K")
 T = TypeVar("T")
 V = TypeVar("V")
-
-TaskPositions = Callable[[], Mapping[TaskId, TaskPosition]]
-"""Returns the positions of all tasks that have state in this process, dormant ones included."""
-
-# An old session lasts 45 seconds by default, so a short back-off would only fill the coordinator's log.
-_RELEASE_MS, _RELEASE_MAX_MS = 1_000, 10_000
-"""The first and the longest wait before a static member joins again while its old session is still in the group."""
-
 
 # ILLEGAL_GENERATION is the answer of a classic group (ClassicGroup.validateOffsetCommit in Kafka), which the group may
 # have become while the member was away.
@@ -76,6 +63,7 @@ class StreamsClient:
 
     Args:
         config: The member's configuration.
+        membership_of: Makes the membership, by the kind of group.
         description: What the member tells its group about itself.
         positions: Returns the positions of tasks.
         assembly: What all clients are made of.
@@ -89,6 +77,7 @@ class StreamsClient:
     def __init__(
         self,
         config: StreamsMemberConfig,
+        membership_of: MembershipOf,
         description: MemberDescription,
         positions: TaskPositions,
         assembly: Assembly,
@@ -103,26 +92,15 @@ class StreamsClient:
         self.on_news: Callable[[], None] | None = None
         self.shutdown_told = False
         coordinator = assembly.coordinator(config.application_id)
-        configs = GroupConfigsManager(
-            GroupNumbers(config.application_id, (SESSION_TIMEOUT,), since="4.2"),
-            metadata=assembly.metadata,
-            events=assembly.errors.events,
-            backoff=assembly.backoff(),
-            timeout_ms=config.request_timeout_ms,
+        made = membership_of(
+            MembershipParts(config, description, assembly, coordinator, self._positions_of_application)
         )
-        old_session = OldSession(BackoffTimer(_RELEASE_MS, _RELEASE_MAX_MS, assembly.rng), configs)
-        self.membership = StreamsMembership(
-            description,
-            coordinator=coordinator,
-            errors=assembly.errors,
-            pace=HeartbeatPace(assembly.backoff(), old_session, assembly.rng),
-            offsets=TaskOffsetReporter(self._positions_of_application),
-            timeout_ms=config.request_timeout_ms,
-        )
+        self.membership = made.membership
         self._calls = CallManager()
         metadata = assembly.metadata_manager(max_age_ms=config.metadata_max_age_ms, allow_auto_create=False)
         metadata.set_topics(description.topology.source_topics)
-        self._engine = assembly.engine((self.membership, coordinator, metadata, self._calls, configs), self._after_turn)
+        managers: tuple[RequestManager, ...] = (self.membership, coordinator, metadata, self._calls, *made.managers)
+        self._engine = assembly.engine(managers, self._after_turn)
 
     def __repr__(self) -> str:
         return f"<StreamsClient {self.membership!r}>"
@@ -201,8 +179,9 @@ class StreamsClient:
         await self.leave(operation, min(timeout_ms, self._config.request_timeout_ms))
         await self.abort()
         self._write_log()
-        description = self.membership.description
-        GROUP_LOG.info("Closed member %s of the streams group %s.", description.member_id, description.group_id)
+        GROUP_LOG.info(
+            "Closed member %s of the streams group %s.", self.membership.member_id, self._config.application_id
+        )
 
     async def abort(self) -> None:
         """Close all connections without telling the coordinator, which removes the member when its session ends."""

@@ -9,9 +9,9 @@ from kafka_groups.config.clients.streams_member import StreamsMemberConfig
 from kafka_groups.config.places import checked_name, checked_offset, checked_partition
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.protocol.messages.streams_group_parts import UserEndpoint
-from kafka_groups.streams.member.rules.heartbeat import MemberDescription
+from kafka_groups.streams.member.rules.member_description import MemberDescription
 from kafka_groups.streams.member.rules.member_events import GroupMembershipOperation
-from kafka_groups.types import OffsetAndMetadata, TopicPartition, member_id_of, random_uuid
+from kafka_groups.types import OffsetAndMetadata, TopicPartition, random_uuid
 
 __all__ = ["check_operation", "checked_commit", "described"]
 
@@ -41,7 +41,6 @@ def described(
     # max.poll.interval.ms as its rebalance timeout, too.
     return MemberDescription(
         group_id=config.application_id,
-        member_id=member_id_of(random_uuid(rng)),
         process_id=process_id or str(random_uuid(rng)),
         topology=topology,
         rebalance_timeout_ms=config.max_poll_interval_ms,

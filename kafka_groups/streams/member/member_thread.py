@@ -17,9 +17,10 @@ from kafka_groups.errors import ClosedError, GroupIdNotFoundError, IllegalStateE
 from kafka_groups.net.loop_thread import LoopThread
 from kafka_groups.net.wake_up import WakeUp
 from kafka_groups.streams.member.aio import AsyncStreamsGroupMember
-from kafka_groups.streams.member.client import TaskPositions
+from kafka_groups.streams.member.coordinated_membership import coordinated_membership
 from kafka_groups.streams.member.member_arguments import check_operation
 from kafka_groups.streams.member.member_view import _MemberView
+from kafka_groups.streams.member.membership_parts import MembershipOf, TaskPositions
 from kafka_groups.streams.member.rules.member_events import GroupMembershipOperation, StreamsMembershipEvent
 from kafka_groups.types import OffsetAndMetadata, TopicPartition
 
@@ -47,6 +48,7 @@ class _MemberThread(_MemberView):
         task_offsets: TaskPositions = dict,
         close_timeout: float = DEFAULT_CLOSE_TIMEOUT_S,
         environment: Environment | None = None,
+        _membership_of: MembershipOf = coordinated_membership,
         **keywords: Unpack[StreamsMemberKeywords],
     ) -> None:
         self._member = AsyncStreamsGroupMember(
@@ -57,6 +59,7 @@ class _MemberThread(_MemberView):
             task_offsets=task_offsets,
             close_timeout=close_timeout,
             environment=environment,
+            _membership_of=_membership_of,
             **keywords,
         )
         super().__init__(self._member._client)

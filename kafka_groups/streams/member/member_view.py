@@ -31,7 +31,7 @@ class _MemberView:
     @property
     def member_id(self) -> str:
         """The member's id in the group, which stays the same until the member is closed."""
-        return self._client.membership.description.member_id
+        return self._client.membership.member_id
 
     @property
     def process_id(self) -> str:
@@ -86,9 +86,9 @@ class _MemberView:
     @property
     def statuses(self) -> tuple[StreamsGroupHeartbeatStatus, ...]:
         """The reasons why the group does not work; empty if it works."""
-        return self._client.membership.group.statuses
+        return self._client.membership.statuses
 
     @property
     def endpoints(self) -> Mapping[UserEndpoint, EndpointPartitions]:
         """For interactive queries: the partitions whose stores each `application.server` of the group has."""
-        return self._client.membership.group.endpoints
+        return self._client.membership.endpoints

@@ -10,7 +10,7 @@ from kafka_groups.protocol.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestTopic,
 )
-from kafka_groups.streams.member.rules.membership import StreamsMembership
+from kafka_groups.streams.member.coordinated.membership import StreamsMembership
 from kafka_groups.testing.simulation import SimulatedWorld
 from tests.simulation.groups.coordinator_link import CoordinatorLink
 from tests.simulation.groups.offset_requests import committed_topic, error_of_commit
@@ -73,7 +73,7 @@ class Commits:
         if not tasks or epoch <= 0:
             return False
         self._count += 1
-        mark = f"{self.membership.description.member_id} {self._count}"
+        mark = f"{self.membership.member_id} {self._count}"
         try:
             response = await link.ask(self._request(epoch, tasks, mark), self._version)
         except KafkaGroupsError as error:
@@ -87,7 +87,7 @@ class Commits:
         return OffsetCommitRequest(
             group_id=GROUP,
             generation_id_or_member_epoch=epoch,
-            member_id=self.membership.description.member_id,
+            member_id=self.membership.member_id,
             group_instance_id=self.membership.description.instance_id,
             topics=tuple(each for each in topics if each is not None),
         )

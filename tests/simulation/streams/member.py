@@ -12,13 +12,14 @@ from kafka_groups.client.coordinators import CoordinatorManager
 from kafka_groups.client.metadata import Metadata
 from kafka_groups.client.requests import ClientResponse, OutgoingRequest
 from kafka_groups.errors import FencedInstanceIdError, KafkaGroupsError, UnreleasedInstanceIdError
-from kafka_groups.streams.member.rules.heartbeat import MemberDescription
+from kafka_groups.streams.member.coordinated.heartbeat import MemberHeartbeats
+from kafka_groups.streams.member.coordinated.membership import StreamsMembership
+from kafka_groups.streams.member.coordinated.pace import HeartbeatPace
+from kafka_groups.streams.member.coordinated.task_offsets import TaskOffsetReporter
+from kafka_groups.streams.member.rules.member_description import MemberDescription
 from kafka_groups.streams.member.rules.member_events import TasksAssigned, TasksLost, TasksRevoked
 from kafka_groups.streams.member.rules.member_tasks import MemberTasks
-from kafka_groups.streams.member.rules.membership import StreamsMembership
-from kafka_groups.streams.member.rules.pace import HeartbeatPace
 from kafka_groups.streams.member.rules.states import MembershipState
-from kafka_groups.streams.member.rules.task_offsets import TaskOffsetReporter
 from kafka_groups.testing.simulation import SimulatedWorld
 from kafka_groups.types import member_id_of, random_uuid
 from tests.simulation.groups.coordination import link_to
@@ -85,13 +86,15 @@ class Member:
         backoff = BackoffTimer(100, 1_000, self.rng)
         self._finder = CoordinatorManager(GROUP, Metadata(), self._errors, backoff=backoff, timeout_ms=6_000)
         self.membership = StreamsMembership(
-            MemberDescription(
-                group_id=GROUP,
-                member_id=member_id_of(random_uuid(self.rng)),
-                process_id=self.seat.process,
-                topology=TOPOLOGY,
-                rebalance_timeout_ms=REBALANCE_S * 1000,
-                instance_id=self.seat.instance,
+            MemberHeartbeats(
+                MemberDescription(
+                    group_id=GROUP,
+                    process_id=self.seat.process,
+                    topology=TOPOLOGY,
+                    rebalance_timeout_ms=REBALANCE_S * 1000,
+                    instance_id=self.seat.instance,
+                ),
+                member_id_of(random_uuid(self.rng)),
             ),
             coordinator=self._finder,
             errors=self._errors,
@@ -240,7 +243,7 @@ class Member:
         epoch = self.commits.former_epoch()
         if epoch is not None:
             try:
-                await self._link.ask(self.membership.description.brief(epoch), self.version)
+                await self._link.ask(self.membership.heartbeats.brief(epoch), self.version)
             except KafkaGroupsError as error:
                 self._note(error)
                 self._finder.mark_unknown()

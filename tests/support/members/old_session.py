@@ -6,7 +6,7 @@ from kafka_groups.client.backoff import BackoffTimer
 from kafka_groups.client.events import Events
 from kafka_groups.client.group_configs import GroupConfigsManager, GroupNumbers
 from kafka_groups.client.metadata import Metadata
-from kafka_groups.streams.member.rules.old_session import SESSION_TIMEOUT, OldSession
+from kafka_groups.streams.member.coordinated.old_session import SESSION_TIMEOUT, OldSession
 
 
 def configs_of(session_timeout_ms: int | None = None) -> GroupConfigsManager:

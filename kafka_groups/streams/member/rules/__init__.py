@@ -1,1 +1,1 @@
-"""The rules of a streams group's member: tasks, heartbeats, commits. No I/O."""
+"""The rules that members of every kind of group share: tasks, events, commits. No I/O."""

@@ -6,7 +6,7 @@ from kafka_groups.admin.rules.group_topology.group_topology import GroupTopology
 from kafka_groups.client.membership.group_metadata import AsMember
 from kafka_groups.errors import IllegalStateError, KafkaGroupsError, TasksLostError
 from kafka_groups.protocol.messages.streams_group_heartbeat import JOIN_GROUP_EPOCH
-from kafka_groups.streams.member.rules.membership import StreamsMembership
+from kafka_groups.streams.member.rules.group_membership import GroupMembership
 from kafka_groups.streams.member.rules.states import IN_GROUP, MembershipState
 from kafka_groups.types import TaskId, TopicPartition
 
@@ -40,7 +40,7 @@ class CommittingMember:
         epoch: The epoch of the last request.
     """
 
-    def __init__(self, membership: StreamsMembership, partitions: Iterable[TopicPartition] = ()) -> None:
+    def __init__(self, membership: GroupMembership, partitions: Iterable[TopicPartition] = ()) -> None:
         self._membership = membership
         self._partitions = tuple(partitions)
         self._life = membership.life
@@ -87,7 +87,7 @@ class CommittingMember:
                 raise TasksLostError(f"The member has lost the task {min(tasks)}, which reads {partition}. {REMEDY}")
 
 
-def member_now(membership: StreamsMembership) -> AsMember:
+def member_now(membership: GroupMembership) -> AsMember:
     """Return who the member is now, with the epoch that fences what it commits.
 
     Raises:
@@ -106,11 +106,10 @@ def member_now(membership: StreamsMembership) -> AsMember:
             f"The member is not in the group (state '{membership.state.value}'). It has nothing to commit before poll"
             " has returned TasksAssigned."
         )
-    description = membership.description
-    return AsMember(description.member_id, membership.epoch, description.instance_id)
+    return AsMember(membership.member_id, membership.epoch, membership.description.instance_id)
 
 
-def member_of_all_tasks(membership: StreamsMembership) -> AsMember:
+def member_of_all_tasks(membership: GroupMembership) -> AsMember:
     """Return who the member is now, for offsets of any of its tasks.
 
     A member that rejoins has a new epoch, which the coordinator accepts even for tasks that the program still holds

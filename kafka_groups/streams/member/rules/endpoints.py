@@ -1,4 +1,4 @@
-"""What the processes of an application tell each other about interactive queries."""
+"""The places that answer interactive queries."""
 
 from attrs import frozen
 

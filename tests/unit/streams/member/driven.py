@@ -21,16 +21,17 @@ from kafka_groups.protocol.messages.streams_group_heartbeat import (
     StreamsStatus,
 )
 from kafka_groups.protocol.messages.streams_group_parts import KeyValue, UserEndpoint
-from kafka_groups.streams.member.rules.heartbeat import MemberDescription
+from kafka_groups.streams.member.coordinated.heartbeat import MemberHeartbeats
+from kafka_groups.streams.member.coordinated.membership import StreamsMembership
+from kafka_groups.streams.member.coordinated.pace import HeartbeatPace
+from kafka_groups.streams.member.coordinated.task_offsets import TaskOffsetReporter
+from kafka_groups.streams.member.rules.member_description import MemberDescription
 from kafka_groups.streams.member.rules.member_events import (
     TasksLost,
     TasksRevoked,
 )
 from kafka_groups.streams.member.rules.member_tasks import NO_TASKS, MemberTasks, tasks_to_wire
-from kafka_groups.streams.member.rules.membership import StreamsMembership
-from kafka_groups.streams.member.rules.pace import HeartbeatPace
 from kafka_groups.streams.member.rules.states import MembershipState
-from kafka_groups.streams.member.rules.task_offsets import TaskOffsetReporter
 from kafka_groups.streams.member.rules.task_position import TaskPosition
 from kafka_groups.types import TaskId
 from tests.support.members.old_session import old_session
@@ -68,15 +69,17 @@ class Member:
         self.coordinator.node_id = 2
         self.positions: Mapping[TaskId, TaskPosition] = {}
         self.membership = StreamsMembership(
-            MemberDescription(
-                group_id="app",
-                member_id="me",
-                process_id="p",
-                topology=TOPOLOGY,
-                rebalance_timeout_ms=REBALANCE_MS,
-                instance_id=instance_id,
-                user_endpoint=ENDPOINT,
-                client_tags={"zone": "a"},
+            MemberHeartbeats(
+                MemberDescription(
+                    group_id="app",
+                    process_id="p",
+                    topology=TOPOLOGY,
+                    rebalance_timeout_ms=REBALANCE_MS,
+                    instance_id=instance_id,
+                    user_endpoint=ENDPOINT,
+                    client_tags={"zone": "a"},
+                ),
+                "me",
             ),
             coordinator=self.coordinator,
             errors=self.errors,

@@ -31,10 +31,9 @@ def test_everything_about_the_member_is_told() -> None:
     assert description.client_tags == (KeyValue(key="zone", value="a"),)
 
 
-def test_ids_are_made_up_if_none_are_given() -> None:
+def test_a_process_id_is_made_up_if_none_is_given() -> None:
     rng = random.Random(1)
     first, second = (described(config(), TOPOLOGY, None, 1, rng) for _ in range(2))
-    assert first.member_id != second.member_id
     assert first.process_id != second.process_id
     assert (first.instance_id, first.rack_id, first.user_endpoint) == (None, None, None)
 

@@ -17,10 +17,22 @@ from kafka_groups.protocol.messages.streams_group_heartbeat import (
     LEAVE_GROUP_EPOCH,
     StreamsGroupHeartbeatRequest,
     StreamsGroupHeartbeatResponse,
+    StreamsGroupHeartbeatStatus,
 )
-from kafka_groups.streams.member.rules.heartbeat import MemberDescription, SentHeartbeat, assigned_tasks, with_tasks
+from kafka_groups.protocol.messages.streams_group_parts import UserEndpoint
+from kafka_groups.streams.member.coordinated.heartbeat import (
+    MemberHeartbeats,
+    SentHeartbeat,
+    assigned_tasks,
+    with_tasks,
+)
+from kafka_groups.streams.member.coordinated.known_group import KnownGroup
+from kafka_groups.streams.member.coordinated.member_refusals import with_remedy
+from kafka_groups.streams.member.coordinated.pace import HeartbeatPace
+from kafka_groups.streams.member.coordinated.task_offsets import FIRST_WITH_TASK_OFFSETS, TaskOffsetReporter
+from kafka_groups.streams.member.coordinated.transitions import TRANSITIONS, MembershipEvent
+from kafka_groups.streams.member.rules.endpoints import EndpointPartitions
 from kafka_groups.streams.member.rules.inbox import ApplicationCalls
-from kafka_groups.streams.member.rules.known_group import KnownGroup
 from kafka_groups.streams.member.rules.member_events import (
     GroupMembershipOperation,
     StatusesChanged,
@@ -28,14 +40,11 @@ from kafka_groups.streams.member.rules.member_events import (
     TasksLost,
     TasksRevoked,
 )
-from kafka_groups.streams.member.rules.member_refusals import with_remedy
 from kafka_groups.streams.member.rules.member_tasks import NO_TASKS, MemberTasks
 from kafka_groups.streams.member.rules.membership_log import MembershipLog
 from kafka_groups.streams.member.rules.owned_tasks import ConfirmationReminder, TaskOwnership
-from kafka_groups.streams.member.rules.pace import HeartbeatPace
-from kafka_groups.streams.member.rules.states import IN_GROUP, TRANSITIONS, MembershipEvent, MembershipState
+from kafka_groups.streams.member.rules.states import IN_GROUP, MembershipState
 from kafka_groups.streams.member.rules.streams_sensors import StreamsSensors
-from kafka_groups.streams.member.rules.task_offsets import FIRST_WITH_TASK_OFFSETS, TaskOffsetReporter
 
 __all__ = ["StreamsMembership"]
 
@@ -53,7 +62,7 @@ class StreamsMembership:
     """The request manager that sends StreamsGroupHeartbeat.
 
     Args:
-        description: What the member tells its group about itself.
+        heartbeats: What the member sends.
         coordinator: Finds the broker to send heartbeats to.
         errors: Receives errors and events for the log.
         pace: Decides when to heartbeat.
@@ -61,6 +70,9 @@ class StreamsMembership:
         timeout_ms: How long to wait for a response (`request.timeout.ms`).
 
     Attributes:
+        heartbeats: What the member sends.
+        description: What the member tells its group about itself.
+        member_id: Its id, which it keeps even after it was fenced.
         state: The member's state.
         epoch: Its epoch; commits are fenced by it.
         group: What the member knows about its group: statuses and endpoints.
@@ -73,7 +85,7 @@ class StreamsMembership:
 
     def __init__(
         self,
-        description: MemberDescription,
+        heartbeats: MemberHeartbeats,
         *,
         coordinator: CoordinatorManager,
         errors: BackgroundErrors,
@@ -81,10 +93,12 @@ class StreamsMembership:
         offsets: TaskOffsetReporter,
         timeout_ms: int,
     ) -> None:
-        self.description = description
+        self.heartbeats = heartbeats
+        self.description = heartbeats.description
+        self.member_id = heartbeats.member_id
         self._coordinator = coordinator
         self._errors = errors
-        self._log = MembershipLog(errors.events, f"{description.group_id}/{description.member_id}")
+        self._log = MembershipLog(errors.events, f"{self.description.group_id}/{self.member_id}")
         self._pace = pace
         self._offsets = offsets
         self._timeout_ms = timeout_ms
@@ -96,7 +110,7 @@ class StreamsMembership:
         self._leave_epoch = LEAVE_GROUP_EPOCH
         self._settling_until_ms = 0
         self.unconfirmed_since = ConfirmationReminder()
-        self.calls = ApplicationCalls(description.rebalance_timeout_ms)
+        self.calls = ApplicationCalls(self.description.rebalance_timeout_ms)
         self.state = MembershipState.UNJOINED
         self.epoch = JOIN_GROUP_EPOCH
         self.life = self.heard = 0
@@ -104,7 +118,7 @@ class StreamsMembership:
         self.group = KnownGroup()
 
     def __repr__(self) -> str:
-        member = f"{self.description.group_id}/{self.description.member_id}"
+        member = f"{self.description.group_id}/{self.member_id}"
         return f"<StreamsMembership {member} {self.state.value} epoch {self.epoch}>"
 
     @property
@@ -121,6 +135,16 @@ class StreamsMembership:
     def unconfirmed(self) -> MemberTasks:
         """Tasks of events that the application has not confirmed."""
         return self._tasks.unconfirmed
+
+    @property
+    def statuses(self) -> tuple[StreamsGroupHeartbeatStatus, ...]:
+        """The reasons why the group does not work; empty if it works."""
+        return self.group.statuses
+
+    @property
+    def endpoints(self) -> Mapping[UserEndpoint, EndpointPartitions]:
+        """The partitions by the endpoints that answer interactive queries for them."""
+        return self.group.endpoints
 
     @property
     def has_events(self) -> bool:
@@ -160,7 +184,7 @@ class StreamsMembership:
             self._handle(MembershipEvent.LEFT)
 
     def _prepare_leaving(self, operation: GroupMembershipOperation) -> None:
-        epoch = self.description.leave_epoch(operation)
+        epoch = self.heartbeats.leave_epoch(operation)
         if epoch is None:
             self._may_be_member = False  # as far as this process is concerned: nothing will be sent
         else:
@@ -276,22 +300,22 @@ class StreamsMembership:
         self._lose_tasks(now_ms)
 
     def _heartbeat(self, now_ms: int) -> SentHeartbeat:
-        description, owned = self.description, self.owned
+        heartbeats, owned = self.heartbeats, self.owned
         # There are three kinds of heartbeats. One that leaves says who leaves, and that all others are to shut down
         # if no other heartbeat has said so: Kafka reads it there, too (GroupMetadataManager.streamsGroupLeave).
         if self.state not in IN_GROUP:
-            leaving = evolve(description.brief(self._leave_epoch), shutdown_application=self._shutdown)
+            leaving = evolve(heartbeats.brief(self._leave_epoch), shutdown_application=self._shutdown)
             return SentHeartbeat(leaving, owned)
         report = self._offsets.report(owned, now_ms)
         # One that joins has the topology, the description and three empty lists of tasks: KIP-1071, "Request
         # Validation".
         if self.state is MembershipState.JOINING:
-            return SentHeartbeat(self._with_news(description.joining()), owned, offsets=report)
+            return SentHeartbeat(self._with_news(heartbeats.joining()), owned, offsets=report)
         # All others leave out what has not changed, unless an error occurred before: KIP-1071, "Joining, leaving and
         # staying in a Streams group". Tasks are listed until the coordinator has answered a heartbeat with them. Java
         # counts them as known when it sends them, and lists them again after an error; of the rest it repeats nothing,
         # not even then (StreamsGroupHeartbeatRequestManager.HeartbeatState.buildRequestData).
-        request = description.full(self.epoch) if self._full else description.brief(self.epoch)
+        request = heartbeats.full(self.epoch) if self._full else heartbeats.brief(self.epoch)
         lists_tasks = self._full or not self._tasks.is_told
         request = with_tasks(request, owned) if lists_tasks else request
         return SentHeartbeat(self._with_news(request), owned, lists_tasks=lists_tasks, offsets=report)

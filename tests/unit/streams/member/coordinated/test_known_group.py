@@ -5,8 +5,8 @@ from kafka_groups.protocol.messages.streams_group_heartbeat import (
     StreamsGroupHeartbeatTopicPartition,
 )
 from kafka_groups.protocol.messages.streams_group_parts import UserEndpoint
+from kafka_groups.streams.member.coordinated.known_group import partitions_of_endpoints
 from kafka_groups.streams.member.rules.endpoints import EndpointPartitions
-from kafka_groups.streams.member.rules.known_group import partitions_of_endpoints
 from kafka_groups.types import TopicPartition
 
 HERE, THERE = UserEndpoint(host="here", port=1), UserEndpoint(host="there", port=1)

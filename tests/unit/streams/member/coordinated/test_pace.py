@@ -3,7 +3,7 @@
 import random
 
 from kafka_groups.client.backoff import BackoffTimer
-from kafka_groups.streams.member.rules.pace import HeartbeatPace
+from kafka_groups.streams.member.coordinated.pace import HeartbeatPace
 from tests.support.members.old_session import old_session
 
 INTERVAL_MS = 5_000

@@ -1,11 +1,9 @@
 """The heartbeat messages of a member of a streams group: complete, or with changes only."""
 
-from collections.abc import Mapping
 from typing import Any
 
-from attrs import evolve, field, frozen
+from attrs import evolve, frozen
 
-from kafka_groups.admin.rules.group_topology.group_topology import GroupTopology
 from kafka_groups.protocol.messages.streams_group_heartbeat import (
     JOIN_GROUP_EPOCH,
     LEAVE_GROUP_EPOCH,
@@ -13,43 +11,25 @@ from kafka_groups.protocol.messages.streams_group_heartbeat import (
     StreamsGroupHeartbeatRequest,
     StreamsGroupHeartbeatResponse,
 )
-from kafka_groups.protocol.messages.streams_group_parts import KeyValue, UserEndpoint
+from kafka_groups.streams.member.coordinated.task_offsets import FIRST_WITH_TASK_OFFSETS, NO_REPORT, OffsetReport
+from kafka_groups.streams.member.rules.member_description import MemberDescription
 from kafka_groups.streams.member.rules.member_events import GroupMembershipOperation
 from kafka_groups.streams.member.rules.member_tasks import NO_TASKS, MemberTasks, tasks_from_wire, tasks_to_wire
-from kafka_groups.streams.member.rules.task_offsets import FIRST_WITH_TASK_OFFSETS, NO_REPORT, OffsetReport
 
-__all__ = ["MemberDescription", "SentHeartbeat"]
-
-
-def _tags(given: Mapping[str, str]) -> tuple[KeyValue, ...]:
-    return tuple(KeyValue(key=key, value=value) for key, value in sorted(given.items()))
+__all__ = ["MemberHeartbeats", "SentHeartbeat"]
 
 
-@frozen(kw_only=True)
-class MemberDescription:
-    """The description that a member sends to its group. The member keeps its id even after it was fenced.
+@frozen
+class MemberHeartbeats:
+    """The heartbeats of one member: complete, or with changes only.
 
     Attributes:
-        group_id: The application's id.
-        member_id: The member's id, unique in the group.
-        process_id: The id of the process, which members of one process share. It survives restarts if the state does.
-        topology: The application's topology.
-        rebalance_timeout_ms: How long the coordinator waits for the member to give up tasks.
-        instance_id: The id of a static member, or None.
-        rack_id: The member's rack, or None.
-        user_endpoint: Where the process answers interactive queries, or None.
-        client_tags: The process's tags for rack-aware assignment; give a mapping.
+        description: What the member tells its group about itself.
+        member_id: Its id, unique in the group. It keeps the id even after it was fenced.
     """
 
-    group_id: str
+    description: MemberDescription
     member_id: str
-    process_id: str
-    topology: GroupTopology
-    rebalance_timeout_ms: int = 300_000
-    instance_id: str | None = None
-    rack_id: str | None = None
-    user_endpoint: UserEndpoint | None = None
-    client_tags: tuple[KeyValue, ...] = field(factory=dict, converter=_tags)
 
     def leave_epoch(self, operation: GroupMembershipOperation) -> int | None:
         """Return the epoch of the heartbeat that leaves the group, or None if none has to be sent."""
@@ -60,7 +40,7 @@ class MemberDescription:
         # Epoch -2 announces a static member's return: the coordinator keeps its tasks until the session ends
         # (GroupMetadataManager.streamsGroupStaticMemberGroupLeave). It is sent for REMAIN_IN_GROUP as well, because
         # without it the group refuses the next process with this instance id until then.
-        if self.instance_id is not None:
+        if self.description.instance_id is not None:
             return LEAVE_STATIC_EPOCH
         # A dynamic member can remain in the group only by not telling it anything, as in
         # StreamsGroupHeartbeatRequestManager.shouldSkipLeaveHeartbeat in Java: -1 would remove it, and -2 is for static
@@ -72,26 +52,27 @@ class MemberDescription:
         # KIP-1071, "Request Validation": all three lists are given and empty with epoch 0, and the topology is given
         # with this epoch only.
         full = self.full(JOIN_GROUP_EPOCH)
-        return evolve(with_tasks(full, NO_TASKS), topology=self.topology.to_wire())
+        return evolve(with_tasks(full, NO_TASKS), topology=self.description.topology.to_wire())
 
     def full(self, epoch: int) -> StreamsGroupHeartbeatRequest:
         """Return a heartbeat with the whole description but the topology, which only joining members send."""
-        return StreamsGroupHeartbeatRequest(
-            group_id=self.group_id,
-            member_id=self.member_id,
-            member_epoch=epoch,
-            instance_id=self.instance_id,
-            rack_id=self.rack_id,
-            rebalance_timeout_ms=self.rebalance_timeout_ms,
-            process_id=self.process_id,
-            user_endpoint=self.user_endpoint,
-            client_tags=self.client_tags,
+        description = self.description
+        return evolve(
+            self.brief(epoch),
+            rack_id=description.rack_id,
+            rebalance_timeout_ms=description.rebalance_timeout_ms,
+            process_id=description.process_id,
+            user_endpoint=description.user_endpoint,
+            client_tags=description.client_tags,
         )
 
     def brief(self, epoch: int) -> StreamsGroupHeartbeatRequest:
         """Return a heartbeat of a member that leaves, or whose description has not changed."""
         return StreamsGroupHeartbeatRequest(
-            group_id=self.group_id, member_id=self.member_id, member_epoch=epoch, instance_id=self.instance_id
+            group_id=self.description.group_id,
+            member_id=self.member_id,
+            member_epoch=epoch,
+            instance_id=self.description.instance_id,
         )
 
 

@@ -4,12 +4,8 @@ import pytest
 
 from kafka_groups.client.membership.transitions import next_member_state
 from kafka_groups.errors import IllegalStateError
-from kafka_groups.streams.member.rules.states import (
-    IN_GROUP,
-    TRANSITIONS,
-    MembershipEvent,
-    MembershipState,
-)
+from kafka_groups.streams.member.coordinated.transitions import TRANSITIONS, MembershipEvent
+from kafka_groups.streams.member.rules.states import IN_GROUP, MembershipState
 
 STATES = [state for state in MembershipState if state is not MembershipState.UNREACHABLE]
 """What the membership goes through. That no broker answers is shown in place of it."""

@@ -3,7 +3,7 @@
 import random
 
 from kafka_groups.client.backoff import BackoffTimer
-from kafka_groups.streams.member.rules.old_session import SESSION_TIMEOUT, OldSession
+from kafka_groups.streams.member.coordinated.old_session import SESSION_TIMEOUT, OldSession
 from tests.support.members.old_session import configs_of, old_session
 
 

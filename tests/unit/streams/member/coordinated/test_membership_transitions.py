@@ -7,8 +7,9 @@ import pytest
 
 from kafka_groups.client.membership.transitions import next_member_state
 from kafka_groups.protocol.error_codes import ErrorCode
-from kafka_groups.streams.member.rules import membership
-from kafka_groups.streams.member.rules.states import TRANSITIONS, MembershipEvent, MembershipState
+from kafka_groups.streams.member.coordinated import membership
+from kafka_groups.streams.member.coordinated.transitions import TRANSITIONS, MembershipEvent
+from kafka_groups.streams.member.rules.states import MembershipState
 from tests.unit.streams.member.driven import REBALANCE_MS, A, B, Member, tasks
 
 _S, _E = MembershipState, MembershipEvent

@@ -4,8 +4,8 @@ import pytest
 
 from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatResponse
 from kafka_groups.protocol.messages.streams_group_parts import TaskOffset
+from kafka_groups.streams.member.coordinated.task_offsets import NO_REPORT, OffsetReport, TaskOffsetReporter
 from kafka_groups.streams.member.rules.member_tasks import NO_TASKS, MemberTasks
-from kafka_groups.streams.member.rules.task_offsets import NO_REPORT, OffsetReport, TaskOffsetReporter
 from kafka_groups.streams.member.rules.task_position import TaskPosition
 from kafka_groups.types import TaskId
 

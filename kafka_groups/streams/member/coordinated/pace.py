@@ -5,7 +5,7 @@ from collections import deque
 
 from kafka_groups.client.backoff import BackoffTimer
 from kafka_groups.client.membership.heartbeat import HeartbeatTimer
-from kafka_groups.streams.member.rules.old_session import OldSession
+from kafka_groups.streams.member.coordinated.old_session import OldSession
 
 __all__ = ["HeartbeatPace"]
 
