@@ -142,7 +142,7 @@ class OwnedTask:
         """Return the position of the task's stores, for the group."""
         # KIP-1071, "Cumulative task changelog end offsets": for a running task, the end is where its stores are.
         end = sum(max(end, self.applied.get(place, 0)) for place, end in self.ends.items())
-        return TaskPosition(sum(self.applied.values()), end if self.ends else None)
+        return TaskPosition(sum(self.applied.values()), end if self.ends else None, is_running=self.is_running)
 
     def close(self) -> None:
         """Close the processors, if they were prepared."""

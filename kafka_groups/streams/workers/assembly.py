@@ -10,6 +10,7 @@ from kafka_groups.streams.engines.interface import EngineFactory
 from kafka_groups.streams.engines.machine import boot_id
 from kafka_groups.streams.engines.opening import DiskEngines
 from kafka_groups.streams.engines.shared_memory import MemoryEngines
+from kafka_groups.streams.member.coordinated_membership import coordinated_membership
 from kafka_groups.streams.member.member import StreamsGroupMember
 from kafka_groups.streams.member.rules.task_position import TaskPosition
 from kafka_groups.streams.runtime.blocking_membership import BlockingMembership
@@ -48,6 +49,7 @@ def assembled_worker(
         process_id=application.static_process_id or process_id,
         number=number,
         task_offsets=positions,
+        _membership_of=coordinated_membership,
     )
     plane = _plane(application, process_id, number)
     membership = BlockingMembership(member, application.rights)

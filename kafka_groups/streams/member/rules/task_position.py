@@ -13,10 +13,12 @@ class TaskPosition:
     Attributes:
         offset: The sum of the offsets up to which the stores were written.
         end_offset: The sum of the changelogs' end offsets; None if they are not known.
+        is_running: Whether the task is active and processes records, so that its stores are where its changelogs end.
     """
 
     offset: int = field(validator=ge(0))
     end_offset: int | None = field(default=None, validator=optional(ge(0)))
+    is_running: bool = False
 
     def is_within(self, lag: int) -> bool:
         """Return whether at most this many records are missing."""

@@ -72,6 +72,18 @@ async def test_the_lag_of_a_task_follows_a_changelog_that_grows(role: str) -> No
     assert process.worker.positions()[TASK].end_offset == 2_006
 
 
+async def test_only_a_task_that_processes_is_reported_as_running() -> None:
+    process = Process(brokers())
+    log_counts(process.kafka, 40)
+    process.member.assign("0_0")
+    await process.worker.start()
+    read_slowly(process)
+    await process.turn_until(lambda: TASK in process.worker.positions())
+    assert not process.worker.positions()[TASK].is_running  # it restores
+    await process.turn_until(lambda: process.worker.is_running)
+    assert process.worker.positions() == {TASK: TaskPosition(40, 40, is_running=True)}
+
+
 async def test_brokers_are_not_asked_for_the_end_of_a_changelog_that_is_read_to_its_end() -> None:
     process = await following("standby")
     asked = failing(process, "bounds", NetworkError("not to be asked"), float("inf"))
