@@ -200,6 +200,10 @@ class EnginePlane(DataPlane):
             self._writer.written.pop(place, None)
             self._writer.replaced.discard(place)
 
+    @override
+    def forget_logs(self, partitions: Iterable[TopicPartition]) -> None:
+        self._writer.forget_logs(partitions)
+
     @property
     @override
     def has_room(self) -> bool:

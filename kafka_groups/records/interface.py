@@ -152,11 +152,14 @@ class DataPlane(Protocol):
 
     @property
     def replaced(self) -> AbstractSet[TopicPartition]:
-        """The partitions of `written` whose topic was deleted and made again while they were written to."""
+        """The partitions whose topic was deleted and made again while they were written to. `renew` keeps them."""
         return frozenset()
 
     def forget_written(self, partitions: Iterable[TopicPartition]) -> None:
         """Take partitions out of `written` and `replaced`."""
+
+    def forget_logs(self, partitions: Iterable[TopicPartition]) -> None:
+        """As `forget_written`, for a task that ends: `replaced` leaves out what happens until the next record there."""
 
     async def assign(
         self, starts: Mapping[TopicPartition, int], epochs: Mapping[TopicPartition, int] = NO_EPOCHS

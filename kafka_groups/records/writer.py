@@ -176,6 +176,10 @@ class EngineWriter:
         """Return records with an origin that were refused, each of them once. Ask after a flush."""
         return self._produce.refusals.take_records()
 
+    def forget_logs(self, partitions: Iterable[TopicPartition]) -> None:
+        """Forget what was written to partitions. What happens to their topics before the next record is not told."""
+        self._produce.forget_logs(partitions)
+
     async def renew(self) -> None:
         """Drop all that is queued, and continue with another producer id. Some of it may have been written."""
         self._produce.renew()

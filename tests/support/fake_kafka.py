@@ -141,6 +141,9 @@ class FakePlane:
             self.written.pop(place, None)
             self.replaced.discard(place)
 
+    def forget_logs(self, partitions: Iterable[TopicPartition]) -> None:
+        self.forget_written(partitions)
+
     async def assign(
         self, starts: Mapping[TopicPartition, int], epochs: Mapping[TopicPartition, int] = NO_EPOCHS
     ) -> None:

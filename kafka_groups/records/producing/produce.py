@@ -85,7 +85,8 @@ class ProduceManager:
         refusals: Records that were refused.
         confirmed: The number of records that were written.
         written: For each partition with records of `write_tracked`, the offset after the last one that was confirmed.
-        replaced: The partitions whose topic was deleted and made again while they were written to.
+        replaced: The partitions whose topic was deleted and made again while they were written to, also by the producer
+            before `renew`.
         unknown_ends: Partitions whose last tracked record was written at an offset that the broker does not know any
             more. `written` lacks it until somebody looks where the log ends.
     """
@@ -109,6 +110,9 @@ class ProduceManager:
         self._sensors = sensors
         self._partitions: dict[TopicPartition, ProducedPartition] = {}
         self._active: dict[TopicPartition, ProducedPartition] = {}
+        # Those of partitions that are not written to now, so that `renew` does not hide that a topic was made again.
+        self._topic_ids: dict[TopicPartition, UUID] = {}
+        self._left: set[TopicPartition] = set()  # their task has ended, and no record was confirmed since
         self._in_flight: dict[int, int] = {}
         self._throttles: dict[int, FailureDelay] = {}
         self._generation = 0
@@ -162,7 +166,8 @@ class ProduceManager:
             self._active[batch.partition] = found
 
     def _new_partition(self, name: TopicPartition) -> ProducedPartition:
-        new = self._partitions[name] = ProducedPartition(name, self._new_backoff(), self._new_backoff())
+        new = ProducedPartition(name, self._new_backoff(), self._new_backoff(), topic_id=self._topic_ids.get(name))
+        self._partitions[name] = new
         self._cluster.want({known.topic for known in self._partitions})
         return new
 
@@ -283,7 +288,11 @@ class ProduceManager:
         for batch in each.batches.every_batch():
             self._refuse(batch, error)
         self._active.pop(each.name)
-        self._partitions.pop(each.name)
+        self._note_topic(self._partitions.pop(each.name))
+
+    def _note_topic(self, each: ProducedPartition) -> None:
+        if each.topic_id is not None and each.name not in self._left:
+            self._topic_ids[each.name] = each.topic_id
 
     def _has_moved(self, each: ProducedPartition, topic_id: UUID) -> bool:
         """Continue with another topic of the same name, unless answers from the old one may come. Return whether."""
@@ -303,7 +312,8 @@ class ProduceManager:
             self._refuse_all(each, with_remedy(UnknownTopicOrPartitionError(text)))
             return False
         each.batches.restart()
-        self.replaced.add(each.name)
+        if each.name not in self._left:
+            self.replaced.add(each.name)
         self._warn(
             f"made again {each.name}",
             f"Topic {topic} was deleted and created again while records were written to it. Records of"
@@ -409,6 +419,7 @@ class ProduceManager:
         each.batches.confirm(sent)
         each.backoff.succeeded()
         each.missing_since_ms = None
+        self._left.discard(each.name)
         self._accumulator.release(batch)
         self.confirmed += batch.count
         if batch.last_tracked < 0:
@@ -540,8 +551,18 @@ class ProduceManager:
         self._is_stopped = self._accumulator.is_ignoring = True
         self._accumulator.drop()
         self._active.clear()
+        for each in self._partitions.values():
+            self._note_topic(each)
         self._partitions.clear()
         self._in_flight.clear()
+
+    def forget_logs(self, partitions: Iterable[TopicPartition]) -> None:
+        """Forget what was written to partitions. What happens to their topics before the next record is not told."""
+        for place in partitions:
+            self.written.pop(place, None)
+            self.replaced.discard(place)
+            self._topic_ids.pop(place, None)
+            self._left.add(place)
 
     def renew(self) -> None:
         """Drop all records, and begin again. Give the identity another id or epoch, too: numbers begin with 0."""
@@ -549,5 +570,4 @@ class ProduceManager:
         self._is_stopped = self._accumulator.is_ignoring = False
         self.refusals.clear()
         self.written.clear()
-        self.replaced.clear()
         self.unknown_ends.clear()

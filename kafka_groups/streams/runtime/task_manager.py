@@ -23,6 +23,7 @@ from kafka_groups.streams.member.rules.member_tasks import NO_TASKS, MemberTasks
 from kafka_groups.streams.member.rules.states import MembershipState
 from kafka_groups.streams.member.rules.task_position import TaskPosition
 from kafka_groups.streams.runtime.assigned import OwnedTask, TaskPhase, TaskRole, enter_status
+from kafka_groups.streams.runtime.lost_changelogs import warn_of_replaced
 from kafka_groups.streams.runtime.running_watch import MEMBER_OBSTACLES
 from kafka_groups.streams.runtime.statuses import GroupStatuses
 from kafka_groups.streams.runtime.task_openings import TaskOpenings
@@ -138,7 +139,7 @@ class TaskManager:
         # missing, so they are filled again from the beginning of what there is.
         self._parts.restoration.stop(task, None)
         await self._parts.restoration.end(task)
-        self._parts.plane.forget_written(task.task.changelog_partitions)
+        self._parts.plane.forget_logs(task.task.changelog_partitions)
         await self._open_again(task, is_wiped=True)
 
     async def reopen_failed(self) -> None:
@@ -148,7 +149,7 @@ class TaskManager:
             await self._parts.restoration.end(task)
             await self._parts.consuming.stop(task)
             task.close()
-            self._parts.plane.forget_written(task.task.changelog_partitions)
+            self._parts.plane.forget_logs(task.task.changelog_partitions)
             await self._open_again(task, is_wiped=isinstance(task.failure, CorruptedStateError))
 
     async def _open_again(self, task: OwnedTask, *, is_wiped: bool) -> None:
@@ -178,7 +179,7 @@ class TaskManager:
             await self._parts.restoration.end(task)
             await self._parts.consuming.stop(task)
             task.close()
-            self._parts.plane.forget_written(task.task.changelog_partitions)
+            self._parts.plane.forget_logs(task.task.changelog_partitions)
             task.engine.close()
             self._waiting[task.task_id] = task.role, _counts_of(task)
         self.tasks = {}
@@ -379,8 +380,15 @@ class TaskManager:
     async def _begin_again(self, task: OwnedTask, counts: Mapping[str, int]) -> None:
         await self._parts.consuming.stop(task)
         task.close()
-        self._parts.plane.forget_written(task.task.changelog_partitions)
-        self.tasks = {**self.tasks, task.task_id: self._made_again(task, task.role, counts)}
+        changelogs = task.task.changelog_partitions
+        replaced = self._parts.plane.replaced & set(changelogs)
+        warn_of_replaced(task, replaced)
+        self._parts.plane.forget_written(changelogs)
+        fresh = self._made_again(task, task.role, counts)
+        # Positions in the topic before say nothing about the new one, which may be longer by now. All of it is read.
+        for place in replaced:
+            fresh.applied.pop(place, None)
+        self.tasks = {**self.tasks, task.task_id: fresh}
 
     def _made_again(self, task: OwnedTask, role: TaskRole, counts: Mapping[str, int]) -> OwnedTask:
         """Make a task again over what its stores have committed."""
@@ -430,7 +438,7 @@ class TaskManager:
         self._parts.restoration.stop(task, role)
         await self._parts.restoration.end(task)
         await self._parts.consuming.stop(task)
-        self._parts.plane.forget_written(task.task.changelog_partitions)
+        self._parts.plane.forget_logs(task.task.changelog_partitions)
         if role is not None:
             # Now, and not when it begins in its other role: somebody else may be the active one as soon as this is
             # confirmed.

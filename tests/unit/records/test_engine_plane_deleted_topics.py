@@ -104,6 +104,27 @@ def test_a_topic_that_is_made_again_in_another_size_is_counted_anew(transactiona
     simulated(scene, transactional_id=transactional_id)
 
 
+@pytest.mark.parametrize("transactional_id", [None, "id"])
+def test_a_topic_that_is_made_again_right_before_a_renewal_is_told(transactional_id: str | None) -> None:
+    async def scene(world: RecordsWorld, plane: EnginePlane) -> None:
+        await plane.prepare()
+        plane.write_tracked("sink", b"k", b"before", 5, (), 0)
+        await plane.flush(PATIENCE_MS)
+        world.cluster.delete_topic("sink")
+        world.cluster.create_topic("sink", 1, configs=KEPT)
+        await plane.renew()
+        await plane.prepare()
+        plane.write_tracked("sink", b"k", b"after", 5, (), 0)
+        await plane.flush(PATIENCE_MS)
+        assert plane.replaced == {SINK}
+        await plane.renew()
+        assert plane.replaced == {SINK}
+        plane.forget_logs([SINK])
+        assert plane.replaced == set()
+
+    simulated(scene, transactional_id=transactional_id)
+
+
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("is_noticed", [False, True])
 def test_an_offset_that_was_stored_before_its_source_was_deleted_does_not_count(level: int, is_noticed: bool) -> None:

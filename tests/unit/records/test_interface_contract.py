@@ -232,6 +232,11 @@ def test_the_offsets_of_tracked_records_are_known_after_a_flush(run: Run) -> Non
         assert plane.written[CHANGELOG] == 4
         plane.forget_written([CHANGELOG])
         assert CHANGELOG not in plane.written
+        plane.write_tracked("changelog", b"k", b"more", 5, (), 0)
+        await plane.flush(PATIENCE_MS)
+        assert plane.written[CHANGELOG] == 5
+        plane.forget_logs([CHANGELOG])
+        assert CHANGELOG not in plane.written
 
     run(scene, None)
 

@@ -1,5 +1,7 @@
 """Topics that vanish, and topics that were made again."""
 
+import pytest
+
 from kafka_groups.errors import TopicAuthorizationFailedError, UnknownTopicOrPartitionError
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.types import TopicPartition
@@ -71,6 +73,55 @@ def test_numbers_begin_anew_in_a_topic_that_was_made_again() -> None:
     assert world.produce.replaced == {TopicPartition(TOPIC, 0)}
     assert world.told_counts == {TOPIC: len(world.logs)}
     world.produce.renew()
+    assert world.produce.replaced == {TopicPartition(TOPIC, 0)}, "the next producer writes to another topic, too"
+
+
+@pytest.mark.parametrize("is_known", [False, True])
+def test_a_topic_that_is_made_again_around_a_renewal_is_told_by_the_next_producer(is_known: bool) -> None:
+    world = ready()
+    world.make_again()
+    world.produce.renew()
+    if is_known:
+        world.topics.learn()
+    assert world.produce.replaced == set(), "nobody has looked"
+    world.write(0, values(1))
+    check(world)
+    assert world.produce.replaced == {TopicPartition(TOPIC, 0)}
+
+
+def test_a_topic_that_is_made_again_after_its_records_were_refused_is_told() -> None:
+    world = ready()
+    world.topics.exists = False
+    world.write(0, values(1))
+    for _ in range(65):
+        world.pass_time(1_000)
+        world.answer_all()
+    assert len(refused(world)) == 1
+    world.topics.exists = True
+    world.make_again()
+    world.topics.learn()
+    world.write(0, values(1, start=1))
+    lingered(world)
+    world.answer_all()
+    assert world.produce.replaced == {TopicPartition(TOPIC, 0)}
+
+
+@pytest.mark.parametrize("is_renewed", [False, True])
+def test_a_topic_that_is_made_again_after_its_task_has_ended_is_not_told(is_renewed: bool) -> None:
+    world = ready()
+    place = TopicPartition(TOPIC, 0)
+    world.produce.forget_logs([place])
+    world.make_again()
+    if is_renewed:
+        world.produce.renew()
+    world.write(0, values(1))
+    check(world)
+    assert world.produce.replaced == set()
+    world.make_again()
+    world.write(0, values(1, start=1))
+    check(world)
+    assert world.produce.replaced == {place}, "another task has written to it"
+    world.produce.forget_logs([place])
     assert world.produce.replaced == set()
 
 

@@ -8,6 +8,7 @@ import pytest
 from kafka_groups.config.clients.admin import admin_config
 from kafka_groups.config.records.record_producer import ProducerConfig
 from kafka_groups.config.records.record_reader import ReaderConfig
+from kafka_groups.errors import DeliveryFailedError
 from kafka_groups.protocol.record_builder import NewRecord
 from kafka_groups.records.engine_plane import EnginePlane, EnginePlaneConfig
 from kafka_groups.streams.runtime.assigned import TaskRole
@@ -92,6 +93,40 @@ async def test_a_changelog_that_is_made_again_under_a_running_task_is_told_with_
     assert told.startswith(f"Changelog {CHANGELOG}-0 was deleted and made again while the application ran.")
     assert "those rows of store 'counts' that changed since then. Task 0_0 still has the others" in told
     assert "with another application_id" in told
+
+
+async def test_a_changelog_that_is_made_again_right_before_tasks_begin_again_is_told_and_read_from_its_begin(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kafka = with_words()
+    process = await counted(kafka)
+    plane, kept = process.plane, process.worker.tasks[TASK].engine
+    flush, is_failing = plane.flush, True
+
+    async def failing(timeout_ms: int) -> None:
+        nonlocal is_failing
+        await flush(timeout_ms)
+        if is_failing:
+            is_failing = False
+            raise DeliveryFailedError("another record was not written", failed=1, unanswered=0, retriable=True)
+
+    monkeypatch.setattr(plane, "flush", failing)
+    kafka.logs[LOGGED].clear()
+    plane.replaced.add(LOGGED)
+    for number in range(6):  # so that the new changelog is longer than what the store had of the old one
+        kafka.produce("words", f"new {number}", "")
+    await process.turn_until(lambda: not is_failing)
+    first = len(kafka.logs[LOGGED])
+    assert first > 4
+    task = process.worker.tasks[TASK]
+    assert task.engine is kept
+    assert LOGGED not in task.applied
+    loaded: list[int] = []
+    monkeypatch.setattr(task.task, "apply", lambda _place, records, _reached: loaded.append(len(records)))
+    await process.turn_until(lambda: task.is_running)
+    assert sum(loaded) == first, "it has rows that the store lacks, also before where the old one ended"
+    (told,) = [each.getMessage() for each in caplog.records if each.getMessage().startswith("Changelog")]
+    assert told.startswith(f"Changelog {CHANGELOG}-0 was deleted and made again while the application ran.")
 
 
 # ------------------------------------------------------------------------------ on our own engine, made again
