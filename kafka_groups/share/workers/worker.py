@@ -4,7 +4,7 @@ import asyncio
 import logging
 import signal
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, nullcontext, suppress
+from contextlib import AsyncExitStack, suppress
 from functools import partial
 from os import PathLike
 from types import TracebackType
@@ -25,11 +25,11 @@ from kafka_groups.share.workers.handlers import (
     HandlerSpec,
     checked_batch,
     checked_handler,
-    name_of,
 )
 from kafka_groups.share.workers.health import Health
 from kafka_groups.share.workers.keywords import WorkerKeywords, check_declaration, check_worker_keys
-from kafka_groups.share.workers.running.attempts import Middleware, entered_before
+from kafka_groups.share.workers.lifespans import enter_lifespan
+from kafka_groups.share.workers.running.attempts import Middleware
 from kafka_groups.share.workers.running.own_threads import HandlerExecutor, in_own_thread
 from kafka_groups.share.workers.running.runtime_settings import RuntimeSettings
 from kafka_groups.share.workers.surroundings import (
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from kafka_groups.share.workers.running.handler_checks import HandlerCheck
     from kafka_groups.share.workers.running.stop_signals import StopSignals
 
-__all__ = ["DeclaredWorker", "Lifespan", "Worker", "enter_lifespan", "has_handled", "parts_of"]
+__all__ = ["DeclaredWorker", "Lifespan", "Worker", "has_handled", "parts_of"]
 
 V = TypeVar("V")
 
@@ -541,30 +541,6 @@ class DeclaredWorker:
 def parts_of(worker: Worker) -> DeclaredWorker:
     """Return the parts of a worker. For other parts of this package only."""
     return DeclaredWorker(worker._settings, worker.handlers, worker._lifespan)
-
-
-async def enter_lifespan(
-    stack: AsyncExitStack, lifespan: Lifespan | None, signals: "StopSignals | None" = None
-) -> None:
-    """Enter a worker's lifespan, to be left with a stack of context managers. For other parts of this package only.
-
-    Raises:
-        ConfigurationError: It returned no context manager, or one of an earlier run that serves only once.
-        StartInterrupted: One of the signals has come.
-    """
-    if lifespan is None:
-        return
-    with nullcontext() if signals is None else signals.interrupting_code():
-        manager: Any = lifespan()
-        if (problem := entered_before(manager)) is not None:
-            raise ConfigurationError(f"lifespan={name_of(lifespan)} {problem} for each run")
-        if not hasattr(manager, "__aenter__"):
-            if not hasattr(manager, "__enter__"):
-                raise ConfigurationError(f"lifespan={name_of(lifespan)} returned {manager!r}: return a context manager")
-            stack.enter_context(manager)
-            return
-    with nullcontext() if signals is None else signals.interrupting_awaits():
-        await stack.enter_async_context(manager)
 
 
 def has_handled(worker: Worker) -> bool:

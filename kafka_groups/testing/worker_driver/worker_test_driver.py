@@ -14,9 +14,10 @@ from kafka_groups.errors import ConfigurationError, IllegalStateError
 from kafka_groups.errors.texts import counted
 from kafka_groups.share.delivery.records import AnyRecord
 from kafka_groups.share.workers.health import HAS_STOPPED, Health, stopped_health
+from kafka_groups.share.workers.lifespans import enter_lifespan
 from kafka_groups.share.workers.rules.process_gate import ProcessGate
 from kafka_groups.share.workers.running.preflight import HandlerGroup, check_group_dead_letters
-from kafka_groups.share.workers.worker import Worker, enter_lifespan, parts_of
+from kafka_groups.share.workers.worker import Worker, parts_of
 from kafka_groups.testing.clock import VirtualClock
 from kafka_groups.testing.worker_driver.captured_dead_letters import CapturedDeadLetter, CapturedDeadLetters
 from kafka_groups.testing.worker_driver.deliveries import Outcome, WorkerDelivery

@@ -1,4 +1,4 @@
-"""Middleware, lifespans and methods are checked when they are given, and what they return when they are called."""
+"""Middleware, lifespans and methods are checked when they are given, and what middleware returns when it is called."""
 
 import functools
 import sys
@@ -179,13 +179,6 @@ def test_middleware_that_returns_something_else_is_named(
         raise delivered.errors[0]
 
 
-def test_a_lifespan_that_returns_something_else_is_named() -> None:
-    worker = Worker("g", bootstrap_servers=SERVERS, lifespan=lambda: 5)  # type: ignore[arg-type, return-value]
-    worker.handler("orders")(handle)
-    with pytest.raises(ConfigurationError, match=r"lifespan=.*<lambda> returned 5: return a context manager"), worker:
-        pass
-
-
 @contextmanager
 def shared() -> Iterator[None]:
     yield
@@ -221,18 +214,6 @@ def test_middleware_that_returns_one_manager_that_serves_once_stops_the_worker(
         assert test.deliver("orders", b"1").outcome is Outcome.ACCEPTED
         with pytest.raises(HandlerResultError, match=message):
             test.deliver("orders", b"2")
-
-
-@pytest.mark.parametrize("make", [shared, async_shared])
-def test_a_lifespan_that_returns_one_manager_that_serves_once_is_refused(make: Callable[[], Any]) -> None:
-    manager = make()
-    worker = Worker("g", bootstrap_servers=SERVERS, lifespan=lambda: manager)
-    worker.handler("orders")(handle)
-    with WorkerTestDriver(worker):
-        pass
-    message = r"^lifespan=.*<lambda> returned the same context manager again.* for each run$"
-    with pytest.raises(ConfigurationError, match=message), WorkerTestDriver(worker):
-        pass
 
 
 class Tracker:
