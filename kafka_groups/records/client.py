@@ -3,29 +3,23 @@
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import TypeVar
 
 from kafka_groups.client.assembly import Assembly, Environment
 from kafka_groups.client.background import BackgroundErrors
 from kafka_groups.client.backoff import BackoffTimer
-from kafka_groups.client.calls.call import Call, CallSettings
-from kafka_groups.client.calls.manager import CallManager
-from kafka_groups.client.calls.questions import Asking, Question
-from kafka_groups.client.calls.results import Results
+from kafka_groups.client.calls.asker import QuestionAsker
+from kafka_groups.client.calls.questions import Asking
 from kafka_groups.client.engine import ClientEngine
 from kafka_groups.client.event_loop import check_loop
 from kafka_groups.client.loggers import write_event
 from kafka_groups.client.metadata import Metadata, topic_refusals
 from kafka_groups.client.requests import RequestManager
 from kafka_groups.config.clients.connection import ClientConfig
-from kafka_groups.errors import BootstrapError, ClosedError, IllegalStateError, KafkaGroupsError
+from kafka_groups.errors import ClosedError, IllegalStateError, KafkaGroupsError
 from kafka_groups.net.clock import Clock
 from kafka_groups.protocol.error_codes import ErrorCode
 
 __all__ = ["RecordsClient"]
-
-K = TypeVar("K")
-V = TypeVar("V")
 
 _CLOSED = "The client of the records was closed."
 
@@ -46,13 +40,12 @@ class RecordsClient:
         self, config: ClientConfig, environment: Environment | None = None, *, metadata_max_age_ms: int = 300_000
     ) -> None:
         environment = environment or Environment()
-        self._config = config
         self._steady_clock = environment.clock
         self._assembly = Assembly(config, environment, BackgroundErrors(), for_records=True)
         self._topics = self._assembly.metadata_manager(max_age_ms=metadata_max_age_ms, allow_auto_create=False)
         self._topics.refusals = self._refusals
-        self._calls = CallManager()
-        self._managers: list[RequestManager] = [self._topics, self._calls]
+        self._asker = QuestionAsker(self._assembly, config.request_timeout_ms, self._started)
+        self._managers: list[RequestManager] = [self._topics, self._asker.manager]
         self._wanted: dict[str, frozenset[str]] = {}
         self._denied: dict[str, Callable[[str], KafkaGroupsError]] = {}
         self._engine: ClientEngine | None = None
@@ -60,7 +53,9 @@ class RecordsClient:
         self._waiting: dict[asyncio.Future[None], Callable[[], bool]] = {}
 
     def __repr__(self) -> str:
-        return f"<RecordsClient {self._assembly!r}: {len(self._topics.topics)} topics, {len(self._calls)} calls>"
+        return (
+            f"<RecordsClient {self._assembly!r}: {len(self._topics.topics)} topics, {len(self._asker.manager)} calls>"
+        )
 
     @property
     def clock(self) -> Clock:
@@ -150,33 +145,7 @@ class RecordsClient:
 
     def within(self, timeout_ms: int) -> Asking:
         """Return a function that asks questions, all of them together for at most this long."""
-        deadline_ms = self.clock.now_ms() + timeout_ms
-
-        async def ask(question: Question[K, V]) -> Results[K, V]:
-            return await self._ask(question, CallSettings(deadline_ms, timeout_ms, self._config.request_timeout_ms))
-
-        return ask
-
-    async def _ask(self, question: Question[K, V], settings: CallSettings) -> Results[K, V]:
-        engine = self._started()
-        done = asyncio.Event()
-        call = Call(question, self.metadata, self.backoff(), settings, done.set)
-        self._calls.begin(call)
-        try:
-            engine.turn()
-            await done.wait()
-        finally:
-            self._calls.drop(call)
-        return self._result_of(call, settings)
-
-    def _result_of(self, call: Call[K, V], settings: CallSettings) -> Results[K, V]:
-        if call.failure is not None:
-            raise call.failure
-        reachability = self._assembly.reachability
-        # If no broker has ever answered, that is the reason for all timeouts, and the caller should hear of it.
-        if call.has_timed_out and reachability.last_answer_ms is None:
-            raise BootstrapError(f"No broker has answered for {settings.timeout_ms} ms. {reachability.summary()}")
-        return call.results
+        return self._asker.within(timeout_ms)
 
     # ----------------------------------------------------------------------------------------- driving
 
@@ -201,7 +170,7 @@ class RecordsClient:
     async def close(self) -> None:
         """Close all connections. Calls that are under way fail."""
         self._is_closed = True
-        self._calls.fail(ClosedError(_CLOSED))
+        self._asker.manager.fail(ClosedError(_CLOSED))
         if self._engine is not None:
             await self._engine.stop()
         self._write_log()
@@ -218,7 +187,7 @@ class RecordsClient:
     def _after_turn(self) -> None:
         self._write_log()
         if self.errors.fatal is not None:
-            self._calls.fail(self.errors.fatal)
+            self._asker.manager.fail(self.errors.fatal)
         for waiter, until in self._waiting.items():
             if not waiter.done() and (until() or self.errors):
                 waiter.set_result(None)
