@@ -153,13 +153,23 @@ class RecordsClient:
         """Send what the managers have to send now. Call it after any change; it does not wait."""
         self._started().turn()
 
-    async def wait(self, timeout_ms: int, until: Callable[[], bool]) -> None:
-        """Let the engine work until a condition holds after a turn, an error has to be raised, or the time is up."""
+    async def wait(self, timeout_ms: int, until: Callable[[], bool], *, heeds_errors: bool = True) -> None:
+        """Let the engine work until a condition holds after a turn, or the time is up.
+
+        Args:
+            timeout_ms: The longest wait.
+            until: The condition.
+            heeds_errors: Whether it also ends when an error has to be raised.
+        """
         self._started().turn()
-        if until() or self.errors:
+
+        def is_over() -> bool:
+            return until() or (heeds_errors and bool(self.errors))
+
+        if is_over():
             return
         waiter = asyncio.get_running_loop().create_future()
-        self._waiting[waiter] = until
+        self._waiting[waiter] = is_over
         try:
             with suppress(TimeoutError):
                 async with asyncio.timeout(timeout_ms / 1_000):
@@ -188,8 +198,8 @@ class RecordsClient:
         self._write_log()
         if self.errors.fatal is not None:
             self._asker.manager.fail(self.errors.fatal)
-        for waiter, until in self._waiting.items():
-            if not waiter.done() and (until() or self.errors):
+        for waiter, is_over in self._waiting.items():
+            if not waiter.done() and is_over():
                 waiter.set_result(None)
 
     def _write_log(self) -> None:

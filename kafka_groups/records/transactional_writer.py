@@ -193,23 +193,26 @@ class TransactionalEngineWriter(EngineWriter):
     @override
     async def renew(self) -> None:
         """Drop what is queued, and the transaction. Call `prepare` before the next record."""
-        await self._abort()
+        self._produce.drop()
+        self._transactions.abort()
+        if self._client.errors.fatal is None:
+            await self._wait_for_abort()
         await super().renew()
 
     @override
     async def close(self) -> None:
-        """Abort an open transaction, if the coordinator answers soon, and drop what is queued."""
-        await self._abort()
+        """Abort an open transaction, if the coordinator answers soon, and drop what is queued. Also after an error."""
+        self._produce.drop()
+        self._transactions.close()
+        await self._wait_for_abort()
         await super().close()
 
-    async def _abort(self) -> None:
+    async def _wait_for_abort(self) -> None:
         transactions = self._transactions
-        self._produce.drop()
-        transactions.abort()
         # Readers of committed records need not wait for the timeout of the transaction then.
-        if transactions.is_aborting and self._client.errors.fatal is None:
+        if transactions.is_aborting:
             with self.sensors.abort:
-                await self._client.wait(_ABORT_MS, lambda: not transactions.is_aborting)
+                await self._client.wait(_ABORT_MS, lambda: not transactions.is_aborting, heeds_errors=False)
         if transactions.is_aborting:
             _log.info(
                 "The transaction of %s is open until the next producer begins, or it times out: the coordinator has not"

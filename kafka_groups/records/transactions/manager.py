@@ -100,7 +100,8 @@ class TransactionManager:
 
     Call `attach` before the first request. A transaction begins with the first batch or with `send_offsets`. To end it,
     call `commit` when all records have been given, wait while `is_committing`, and call `conclude`. After an error of
-    `check`, call `abort`, wait while `is_aborting`, call `renew`, and prepare it again.
+    `check`, call `abort`, wait while `is_aborting`, call `renew`, and prepare it again. At the end of the worker, call
+    `close`, and wait while `is_aborting`.
 
     Args:
         options: The settings of the producer.
@@ -265,14 +266,26 @@ class TransactionManager:
 
     def abort(self) -> None:
         """Begin to abort the transaction if there is one, and this producer may. Otherwise forget the producer."""
-        cause = None if self._failure is None else (self._failure.__cause__ or self._failure)
-        is_fenced = isinstance(cause, ProducerFencedError | InvalidProducerEpochError)
         is_over = self.state in (WriterState.COMMITTED, WriterState.ABORTING)
-        if self._begun_ms is None or is_fenced or is_over:
+        if self._begun_ms is None or self._is_fenced or is_over:
             self.renew()
             return
         self._give_up_requests()
         self._step(_E.ABORT)
+
+    def close(self) -> None:
+        """As `abort`, also if the producer cannot be used any more: its transaction would be open until its timeout."""
+        is_unusable = self.state is WriterState.UNUSABLE
+        if is_unusable and self._begun_ms is not None and not self._is_fenced:
+            self._give_up_requests()
+            self._step(_E.CLOSE)
+        else:
+            self.abort()
+
+    @property
+    def _is_fenced(self) -> bool:
+        cause = None if self._failure is None else (self._failure.__cause__ or self._failure)
+        return isinstance(cause, ProducerFencedError | InvalidProducerEpochError)
 
     def renew(self) -> None:
         """Forget the producer. It has to be prepared before the next batch."""

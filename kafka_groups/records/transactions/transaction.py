@@ -48,6 +48,7 @@ class WriterEvent(enum.Enum):
     ENDED = "ended"
     CONCLUDE = "conclude"
     ABORT = "abort"
+    CLOSE = "close"
     LOSE = "lose"
     FAIL = "fail"
     DROP = "drop"
@@ -100,6 +101,8 @@ _NAMED: Mapping[tuple[WriterState, WriterEvent], WriterState] = MappingProxyType
     (_S.LOST, _E.ENDED): _S.LOST,
     (_S.LOST, _E.ABORT): _S.ABORTING,
     **{(_S.UNUSABLE, event): _S.UNUSABLE for event in _E if event is not _E.CONCLUDE},
+    # What denies the next transaction need not deny the end of this one. Nothing but that may follow.
+    (_S.UNUSABLE, _E.CLOSE): _S.ABORTING,
 })  # fmt: skip
 
 WRITER_TRANSITIONS: Mapping[tuple[WriterState, WriterEvent], WriterState] = MappingProxyType({

@@ -9,7 +9,9 @@ import pytest
 from kafka_groups.broker.faults import DROP_CONNECTION, DROP_RESPONSE, LOSE_RESPONSE, answer, delay
 from kafka_groups.client.membership.group_metadata import NOBODY, GroupMetadata
 from kafka_groups.errors import (
+    ClusterAuthorizationFailedError,
     DeliveryFailedError,
+    GroupAuthorizationFailedError,
     InvalidProducerEpochError,
     InvalidTransactionTimeoutError,
     KafkaGroupsError,
@@ -22,6 +24,12 @@ from kafka_groups.errors import (
 )
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.protocol.messages.produce import PartitionProduceResponse, ProduceResponse, TopicProduceResponse
+from kafka_groups.protocol.messages.txn_offset_commit import (
+    TxnOffsetCommitResponse,
+    TxnOffsetCommitResponsePartition,
+    TxnOffsetCommitResponseTopic,
+)
 from kafka_groups.protocol.messages.update_features import UPGRADE
 from kafka_groups.records.transactional_writer import TransactionalEngineWriter, TransactionSettings
 from kafka_groups.testing.simulation import Simulation, run_simulated
@@ -322,6 +330,69 @@ def test_the_transaction_of_a_writer_that_is_closed_is_aborted_at_once(level: in
         assert await bench.seen([b"next"])
 
     simulated(scene, level)
+
+
+GROUP_IS_DENIED = TxnOffsetCommitResponse(
+    topics=(
+        TxnOffsetCommitResponseTopic(
+            name=SOURCE.topic,
+            partitions=(
+                TxnOffsetCommitResponsePartition(partition_index=0, error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED),
+            ),
+        ),
+    )
+)
+
+
+def writing_is_denied(bench: Bench, level: int) -> ProduceResponse:
+    told = PartitionProduceResponse(index=0, error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED, base_offset=-1)
+    topic: dict[str, Any] = {"name": TOPIC} if level == 1 else {"topic_id": bench.world.topic.topic_id}
+    return ProduceResponse(responses=(TopicProduceResponse(partition_responses=(told,), **topic),))
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("is_of_client", [False, True])
+def test_the_transaction_of_a_writer_that_a_final_error_ends_is_aborted_at_once(
+    level: int, *, is_of_client: bool
+) -> None:
+    async def scene(bench: Bench) -> None:
+        await bench.writer.prepare(COMMIT_MS)
+        bench.write(b"open")
+        await bench.writer.flush(FLUSH_MS)
+        faults = bench.world.cluster.faults
+        if is_of_client:
+            faults.on(ApiKey.PRODUCE, answer(writing_is_denied(bench, level)), times=1)
+        else:
+            faults.on(ApiKey.TXN_OFFSET_COMMIT, answer(GROUP_IS_DENIED), times=1)
+        bench.write(b"more")
+        with pytest.raises(ClusterAuthorizationFailedError if is_of_client else GroupAuthorizationFailedError):
+            await bench.commit(1)
+        faults.on(ApiKey.END_TXN, answer(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS), times=1)
+        started_ms = bench.world.simulation.clock.now_ms()
+        await bench.writer.close()
+        assert bench.world.simulation.clock.now_ms() - started_ms < 1_000
+        await bench.writer._client.close()
+        await bench.world.produce([b"next"])
+        assert await bench.values() == [b"next"], "readers wait for no timeout"
+
+    simulated(scene, level)
+
+
+def test_a_writer_that_a_final_error_ends_waits_for_a_coordinator_for_a_second() -> None:
+    async def scene(bench: Bench) -> None:
+        await bench.writer.prepare(COMMIT_MS)
+        bench.write(b"open")
+        await bench.writer.flush(FLUSH_MS)
+        faults = bench.world.cluster.faults
+        faults.on(ApiKey.TXN_OFFSET_COMMIT, answer(GROUP_IS_DENIED), times=1)
+        faults.on(ApiKey.END_TXN, DROP_RESPONSE)
+        with pytest.raises(GroupAuthorizationFailedError):
+            await bench.commit(1)
+        started_ms = bench.world.simulation.clock.now_ms()
+        await bench.writer.close()
+        assert bench.world.simulation.clock.now_ms() - started_ms == 1_000
+
+    simulated(scene)
 
 
 def test_renewing_waits_for_a_second_at_most() -> None:

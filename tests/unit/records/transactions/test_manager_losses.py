@@ -2,6 +2,7 @@
 
 from kafka_groups.client.requests import ClientResponse
 from kafka_groups.errors import (
+    GroupAuthorizationFailedError,
     InvalidProducerEpochError,
     ProducerFencedError,
     TransactionExpiredError,
@@ -60,6 +61,42 @@ def test_nothing_is_aborted_without_a_transaction_or_by_a_producer_that_was_fenc
     transactions.manager.lose(InvalidProducerEpochError("older"))
     transactions.manager.abort()
     assert transactions.turn() == []
+
+
+def test_a_producer_that_cannot_be_used_any_more_aborts_its_transaction_when_it_is_closed() -> None:
+    transactions = Transactions().prepare()
+    transactions.write()
+    transactions.manager.lose(GroupAuthorizationFailedError("denied"))
+    transactions.manager.abort()
+    assert transactions.turn() == []
+    assert isinstance(transactions.failure(), GroupAuthorizationFailedError)
+    transactions.manager.close()
+    assert transactions.turn() == ["END_TXN"]
+    assert transactions.asked().committed is False
+    transactions.answer(ended(1))
+    assert not transactions.manager.is_aborting
+
+
+def test_a_producer_that_cannot_be_used_any_more_and_has_no_transaction_is_closed_at_once() -> None:
+    transactions = Transactions().prepare()
+    transactions.manager.lose(GroupAuthorizationFailedError("denied"))
+    transactions.manager.close()
+    assert transactions.turn() == []
+    assert not transactions.manager.is_aborting
+
+
+def test_a_producer_that_was_fenced_too_often_aborts_nothing_when_it_is_closed() -> None:
+    transactions = Transactions()
+    for number in range(3):
+        transactions.manager.abort()
+        transactions.manager.renew()
+        transactions.prepare(epoch=number)
+        transactions.write()
+        transactions.manager.lose(ProducerFencedError("a later one"))
+    assert isinstance(transactions.failure(), ProducerFencedError)
+    transactions.manager.close()
+    assert transactions.turn() == []
+    assert not transactions.manager.is_aborting
 
 
 def test_batches_of_a_dropped_producer_lose_nothing() -> None:

@@ -24,6 +24,7 @@ IMPOSSIBLE = {
         _E.ENDED: {_S.UNPREPARED, _S.PREPARING, _S.READY, _S.OPEN, _S.COMMITTED},
         _E.CONCLUDE: set(_S) - {_S.COMMITTED},
         _E.ABORT: {_S.UNPREPARED, _S.PREPARING, _S.READY, _S.COMMITTED},
+        _E.CLOSE: set(_S) - {_S.UNUSABLE},
     }.items()
     for state in states
 }
@@ -68,7 +69,9 @@ def test_a_lost_transaction_is_left_by_a_new_beginning_alone() -> None:
 
 
 def test_an_unusable_producer_stays_unusable() -> None:
-    assert {after for (state, _), after in WRITER_TRANSITIONS.items() if state is _S.UNUSABLE} == {_S.UNUSABLE}
+    out = {(event, after) for (state, event), after in WRITER_TRANSITIONS.items() if state is _S.UNUSABLE != after}
+    assert out == {(_E.CLOSE, _S.ABORTING)}
+    assert {state for state, event in WRITER_TRANSITIONS if event is _E.CLOSE} == {_S.UNUSABLE}
 
 
 def test_every_state_can_be_reached() -> None:
