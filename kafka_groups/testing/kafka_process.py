@@ -3,6 +3,7 @@
 import contextlib
 import os
 import random
+import re
 import shutil
 import signal
 import socket
@@ -14,7 +15,7 @@ from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import IO, Self
 
-from kafka_groups.errors import ProtocolError
+from kafka_groups.errors import ConfigurationError, ProtocolError
 from kafka_groups.net.clock import SystemClock
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.codec import decode_response, encode_request
@@ -45,6 +46,7 @@ SINGLE_NODE_PROPERTIES: Mapping[str, str] = MappingProxyType({
     "group.consumer.min.session.timeout.ms": "1000",
     "group.consumer.min.heartbeat.interval.ms": "500",
     "group.initial.rebalance.delay.ms": "0",
+    "group.min.session.timeout.ms": "1000",
     "group.share.initialize.retry.interval.ms": "1000",
     "group.share.min.record.lock.duration.ms": "1000",
     "group.share.min.session.timeout.ms": "1000",
@@ -58,6 +60,8 @@ SINGLE_NODE_PROPERTIES: Mapping[str, str] = MappingProxyType({
 QUICK_START: tuple[str, ...] = ("-Xmx1g", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 """Options of a JVM that starts Kafka quickly, and takes little of a machine that tests share with it."""
 
+_OLDEST_RELEASE = (3, 7)
+_FIRST_WITH_DYNAMIC_QUORUMS = (3, 9)  # KIP-853: before, each node is told who the controllers are
 _HOST = "127.0.0.1"
 _FIRST_PORT, _LAST_PORT = 20_000, 31_999  # below the ports that Linux gives to outgoing connections
 _START_ATTEMPTS = 3
@@ -76,24 +80,31 @@ class KafkaProcess:
     Use it as a context manager, or call `start` and `close`. Data and logs live in a temporary directory that
     `close` removes; Kafka also ends when this process dies. Nothing here is thread-safe.
 
+    The project's tests start 3.7.2, 3.9.1 and the releases from 4.2 on. It does not start clusters of several nodes,
+    nodes with ZooKeeper, releases before 3.7, or versions that Maven Central does not have.
+
     ```python
     with KafkaProcess("4.4.0", {"group.share.max.size": "2"}) as kafka:
         consumer = KafkaShareConsumer(bootstrap_servers=kafka.bootstrap_servers, group_id="g")
     ```
 
     Args:
-        version: A release of Kafka.
+        version: A release of Kafka, 3.7 or newer. Streams and share groups need 4.2 or newer; what an older release
+            does not have, such as the settings of these groups, is ignored.
         properties: Entries of `server.properties`, over those of `SINGLE_NODE_PROPERTIES`. None removes one of those,
             so that Kafka's default applies.
         listeners: Security protocols of more listeners, by name, such as `{"SECURE": "SASL_SSL"}`; `address` tells
             their ports. Configure them with properties that begin with `listener.name.secure.`. The listener
             PLAINTEXT is always there.
         features: Levels of features to format the storage with, such as `{"share.version": 1}`; the release's
-            own defaults otherwise.
+            own defaults otherwise. Releases before 3.9 take none.
         java_options: Options for the JVM, before the class path. With the default, Kafka starts quickly and needs
             little while it is idle, but is slower under load: measure with `("-Xmx1g",)`.
         keep_log_in: Directory into which `close` copies the broker's log; without one, the log is kept only
             when Kafka does not start, and the error says where.
+
+    Raises:
+        ConfigurationError: The version is not a release, it is older than 3.7, or it takes no features.
     """
 
     def __init__(
@@ -107,12 +118,15 @@ class KafkaProcess:
         keep_log_in: Path | None = None,
     ) -> None:
         self.version = version
+        self._has_dynamic_quorum = _release(version) >= _FIRST_WITH_DYNAMIC_QUORUMS
         self.host = _HOST
         self.port = 0
         self._properties = {**SINGLE_NODE_PROPERTIES, **(properties or {})}
         self._listeners = dict(listeners or {})
         self._ports: dict[str, int] = {}
         self._features = dict(features or {})
+        if self._features and not self._has_dynamic_quorum:
+            raise ConfigurationError(f"Kafka {version} formats storages without features: leave out {self._features}.")
         self._java_options = tuple(java_options)
         self._keep_log_in = keep_log_in
         self._directory: Path | None = None
@@ -253,7 +267,7 @@ class KafkaProcess:
         properties = {
             "process.roles": "broker,controller",
             "node.id": "1",
-            "controller.quorum.bootstrap.servers": f"{_HOST}:{controller_port}",
+            **self._controller(f"{_HOST}:{controller_port}"),
             "listeners": f"{clients},CONTROLLER://{_HOST}:{controller_port}",
             "advertised.listeners": clients,
             "listener.security.protocol.map": ",".join(f"{name}:{protocol}" for name, protocol in protocols.items()),
@@ -265,10 +279,16 @@ class KafkaProcess:
         text = "".join(f"{name}={value}\n" for name, value in properties.items() if value is not None)
         (self._home / "server.properties").write_text(text, encoding="utf-8")
 
+    def _controller(self, address: str) -> dict[str, str]:
+        if self._has_dynamic_quorum:
+            return {"controller.quorum.bootstrap.servers": address}
+        return {"controller.quorum.voters": f"1@{address}"}
+
     def _format_storage(self, jars: Path) -> None:
         features = [part for name, level in self._features.items() for part in ("--feature", f"{name}={level}")]
         command = self._java(
-            jars, "kafka.tools.StorageTool", "format", "--cluster-id", self._cluster_id(), "--standalone",
+            jars, "kafka.tools.StorageTool", "format", "--cluster-id", self._cluster_id(),
+            *(("--standalone",) if self._has_dynamic_quorum else ()),
             "--config", str(self._home / "server.properties"), *features, options=("-XX:TieredStopAtLevel=1",),
         )  # fmt: skip
         try:
@@ -334,6 +354,24 @@ class KafkaProcess:
         kept = directory / f"kafka-{self.version}-{self.port}.log"
         shutil.copyfile(self._log, kept)
         return kept
+
+
+def _release(version: str) -> tuple[int, int]:
+    """Return the first two numbers of a version.
+
+    Raises:
+        ConfigurationError: It is not a version that can be started.
+    """
+    found = re.match(r"(\d+)\.(\d+)\.", version)
+    if found is None:
+        raise ConfigurationError(
+            f"Invalid version of Kafka {version!r}: name a release, such as {DEFAULT_KAFKA_VERSION}."
+        )
+    release = int(found[1]), int(found[2])
+    if release < _OLDEST_RELEASE:
+        oldest = ".".join(map(str, _OLDEST_RELEASE))
+        raise ConfigurationError(f"KafkaProcess cannot start Kafka {version}: name a release from {oldest} on.")
+    return release
 
 
 def _java() -> str:

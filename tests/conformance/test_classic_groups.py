@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from kafka_groups.protocol.messages.leave_group import LeaveGroupRequestMember
+from kafka_groups.testing.kafka_process import SINGLE_NODE_PROPERTIES
 from tests.support.kafka.real_kafka import unique
 from tests.support.members.classic_group import BOTH, Group, generations
 from tests.support.members.classic_member import MEMBER_ID_REQUIRED, NONE, ClassicMember, subscription
@@ -13,6 +14,7 @@ from tests.support.members.listed_groups import listed_groups
 from tests.support.targets import Target, everywhere, everywhere_with
 
 FENCED, UNKNOWN, REBALANCING = "FENCED_INSTANCE_ID", "UNKNOWN_MEMBER_ID", "REBALANCE_IN_PROGRESS"
+LEAST_SESSION_MS = int(SINGLE_NODE_PROPERTIES["group.min.session.timeout.ms"])
 
 
 async def new_group(target: Target) -> Group:
@@ -272,10 +274,10 @@ async def test_k_leaving_a_group_that_is_none(target: Target) -> None:
 @everywhere
 async def test_p_the_session_timeout_has_bounds(target: Target) -> None:
     group = await new_group(target)
-    for timeout_ms in (5_999, 1_800_001):
+    for timeout_ms in (LEAST_SESSION_MS - 1, 1_800_001):
         refused = await group.member("one").ask_to_join(session_timeout_ms=timeout_ms)
         assert refused.error_code.name == "INVALID_SESSION_TIMEOUT"
-    for timeout_ms in (6_000, 1_800_000):
+    for timeout_ms in (LEAST_SESSION_MS, 1_800_000):
         member = (await new_group(target)).member("one")
         assert (await member.ask_to_join(session_timeout_ms=timeout_ms)).error_code.name == NONE
     assert (await ClassicMember(target.client(), "").ask_to_join()).error_code.name == "INVALID_GROUP_ID"

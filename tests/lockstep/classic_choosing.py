@@ -4,6 +4,7 @@ import random
 from collections.abc import Callable
 from typing import Any
 
+from kafka_groups.testing.kafka_process import SINGLE_NODE_PROPERTIES
 from tests.lockstep.classic_members import NOBODY, ClassicState
 from tests.lockstep.classic_steps import (
     NAMELESS,
@@ -27,6 +28,7 @@ PLACES: tuple[Place, ...] = (("t", 0), ("u", 0), ("u", 1))
 _ODD_PLACES: tuple[Place, ...] = (("t", 7), ("nothing", 0), ("u", -1))
 _STEPS = 60
 _ADMIN = "admin"
+_TOO_SHORT_MS = int(SINGLE_NODE_PROPERTIES["group.min.session.timeout.ms"]) - 1
 
 _PROTOCOLS: tuple[Protocols, ...] = (
     (("range", ("t",)),),
@@ -149,7 +151,7 @@ class ClassicChoice(Source):
             lambda: JoinGroup(by=name, of=NOBODY, protocols=self._protocols[name]),
             lambda: JoinGroup(by=name, protocols=rng.choice(_WITHOUT_COMMON), protocol_type=self._type),
             lambda: JoinGroup(by=name, protocols=self._protocols[name], protocol_type=rng.choice(("connect", ""))),
-            lambda: JoinGroup(by=name, session_timeout_ms=5_999, protocols=self._protocols[name]),
+            lambda: JoinGroup(by=name, session_timeout_ms=_TOO_SHORT_MS, protocols=self._protocols[name]),
             lambda: SyncGroup(by=name, instance=self._wrong_instance()),
             lambda: SyncGroup(by=name, of=rng.choice((other, NOBODY))),
             lambda: SyncGroup(by=name, shift=shift),
