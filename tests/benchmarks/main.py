@@ -17,6 +17,7 @@ from tests.benchmarks.classic import CLASSIC
 from tests.benchmarks.consumers import MODES
 from tests.benchmarks.coordination import COORDINATION
 from tests.benchmarks.guard.command import guard
+from tests.benchmarks.interruption import ending_at_sigterm
 from tests.benchmarks.kept_state.command import kept_state
 from tests.benchmarks.output import console, finish, say
 from tests.benchmarks.spark_command import spark
@@ -52,6 +53,7 @@ _json = click.option("--json", "json_file", type=click.Path(path_type=Path, dir_
 @click.group()
 def main() -> None:
     """Measure the share consumer and the embedded broker; every figure is a ratio or a median of interleaved runs."""
+    click.get_current_context().with_resource(ending_at_sigterm())
 
 
 main.add_command(applications)

@@ -1,12 +1,10 @@
 """The command `guard`: all headlines, now against then, and an exit status."""
 
-import signal
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import NoReturn
 
 import click
 
@@ -97,7 +95,6 @@ def guard(
     began = time.monotonic()
     pace, extent = Pace(least, rounds, _MORE_S), Extent(fraction)
     compared: dict[str, list[Compared]] = {}
-    before = signal.signal(signal.SIGTERM, _interrupt)
     try:
         for named, parts in _by_commit(repository, commit, _chosen(names, without_java=without_java)).items():
             compared[named] = []
@@ -105,7 +102,6 @@ def guard(
                 compared[named] += found
                 say(f"after {time.monotonic() - began:.0f} s")
     finally:  # also if it was interrupted
-        signal.signal(signal.SIGTERM, before)
         _report(compared, least, time.monotonic() - began)
         rows = [row for each in compared.values() for row in each]
         finish({"guard": as_json(rows)}, json_file)
@@ -139,11 +135,6 @@ def _compared_parts(
             if part.name in parts:
                 say(f"{part.name} against {named}")
                 yield compare_part(part, pace, say)
-
-
-def _interrupt(number: int, _frame: object) -> NoReturn:
-    """End with what has been measured so far, its brokers and the other checkout's directory removed."""
-    sys.exit(128 + number)
 
 
 def _report(by_commit: Mapping[str, Sequence[Compared]], least: float, seconds: float) -> None:
