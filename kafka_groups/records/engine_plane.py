@@ -156,6 +156,10 @@ class EnginePlane(DataPlane):
         return self._sources.changed(partitions)
 
     @override
+    def missing(self, partitions: Iterable[TopicPartition]) -> frozenset[TopicPartition]:
+        return self._sources.missing(partitions)
+
+    @override
     async def assign_restoring(self, starts: Mapping[TopicPartition, int]) -> None:
         self._restorer.assign(starts)
 

@@ -193,6 +193,9 @@ class DataPlane(Protocol):
     def changed(self, partitions: Iterable[TopicPartition]) -> frozenset[TopicPartition]:
         """Return those source partitions whose log is another one now, also if `poll` has not told it yet."""
 
+    def missing(self, partitions: Iterable[TopicPartition]) -> frozenset[TopicPartition]:
+        """Return those source partitions whose topics did not exist when a broker was asked last."""
+
     async def assign_restoring(self, starts: Mapping[TopicPartition, int]) -> None:
         """Read changelogs and global topics from these offsets."""
 

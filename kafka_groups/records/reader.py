@@ -65,6 +65,10 @@ class RecordReader:
         """Return those partitions whose log is another one now, although nobody has polled that yet."""
         return self._manager.changed(partitions)
 
+    def missing(self, partitions: Iterable[TopicPartition]) -> frozenset[TopicPartition]:
+        """Return those partitions whose topics did not exist when a broker was asked last."""
+        return frozenset(place for place in partitions if self._client.metadata.is_missing(place.topic))
+
     @property
     def has_news(self) -> bool:
         """True if `poll` has something to return or to raise."""

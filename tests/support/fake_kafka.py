@@ -172,6 +172,9 @@ class FakePlane:
     def changed(self, partitions: Iterable[TopicPartition]) -> frozenset[TopicPartition]:
         return frozenset(self.kafka.changes.keys() & set(partitions))
 
+    def missing(self, partitions: Iterable[TopicPartition]) -> frozenset[TopicPartition]:
+        return frozenset(place for place in partitions if place.topic not in self.kafka.counts)
+
     async def assign_restoring(self, starts: Mapping[TopicPartition, int]) -> None:
         self.faults.call()
         self.changelogs.assign(starts)

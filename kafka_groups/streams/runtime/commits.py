@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Set as AbstractSet
 
 from attrs import evolve
 
@@ -11,6 +12,8 @@ from kafka_groups.errors import (
     OperationTimeoutError,
     TasksLostError,
     TransactionFailedError,
+    UnknownTopicIdError,
+    UnknownTopicOrPartitionError,
 )
 from kafka_groups.net.clock import Clock
 from kafka_groups.records.interface import DataPlane
@@ -34,6 +37,9 @@ _QUIET_MS = 5_000
 
 _PAUSE_MS = 100
 """The time between two looks at what the last commit waits for."""
+
+_DELETED_MS = 2_000
+"""The time in which a source that was deleted may be made again. Offsets of one that stays away are not committed."""
 
 _FLUSH_SLICE_MS = 500
 """The time in which a worker waits for the producer and does nothing else."""
@@ -71,6 +77,7 @@ class Commits:
         self._gate = CommitGate(member)
         self._flushes = TaskTimeout(clock, task_timeout_ms, _QUIET_MS)
         self._retries, self._timeout = (TaskTimeout(clock, task_timeout_ms) for _ in range(2))
+        self._deleted_since_ms: int | None = None  # since when the group has refused offsets of unknown topics
 
     @property
     def is_pending(self) -> bool:
@@ -243,7 +250,7 @@ class Commits:
 
     async def _commit_offsets(self, tasks: Collection[OwnedTask]) -> bool:
         offsets = self._offsets(tasks)
-        for place in self._plane.changed(offsets):
+        for place in self._plane.changed(offsets) | self._deleted(offsets):
             del offsets[place]
         try:
             await self._member.commit(offsets, self._plane.topic_ids(offsets))
@@ -260,12 +267,35 @@ class Commits:
         except KafkaGroupsError as error:
             # Or the group does not answer. The records are flushed, so only the offsets are committed again
             # (`task.timeout.ms`).
+            self._note_deleted(error)
             self._timeout.note("The commit is repeated", error)
             return False
         self._timeout.end()
+        self._deleted_since_ms = None
         for task in tasks:
             self._committed(task, offsets)
         return True
+
+    def _note_deleted(self, error: KafkaGroupsError) -> None:
+        if not isinstance(error, UnknownTopicIdError | UnknownTopicOrPartitionError):
+            self._deleted_since_ms = None
+        elif self._deleted_since_ms is None:
+            self._deleted_since_ms = self._clock.now_ms()
+
+    def _deleted(self, offsets: Iterable[TopicPartition]) -> AbstractSet[TopicPartition]:
+        """Return the partitions whose topics were deleted and not made again.
+
+        No group takes their offsets, and closing or giving up a task must not wait for that. Java's consumer repeats
+        the commit until its time is up.
+        """
+        since_ms = self._deleted_since_ms
+        if since_ms is None or self._clock.now_ms() - since_ms < _DELETED_MS:
+            return frozenset()
+        missing = self._plane.missing(offsets)
+        if missing:
+            places = ", ".join(map(str, sorted(missing)))
+            _log.warning("The offsets of %s are not committed, because their topics were deleted.", places)
+        return missing
 
     def _offsets(self, tasks: Iterable[OwnedTask]) -> dict[TopicPartition, OffsetAndMetadata]:
         """Return the offsets to commit, with the leader epochs of the records before them (KIP-320)."""

@@ -1,10 +1,18 @@
 """Commits at least once of a worker whose records our own engine reads, on the embedded cluster in virtual time."""
 
+import asyncio
+
 import pytest
 
 from kafka_groups.broker.faults import answer
 from kafka_groups.protocol.apis import ApiKey
-from kafka_groups.protocol.messages.metadata import MetadataResponse
+from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.protocol.messages.metadata import MetadataResponse, MetadataResponseTopic
+from kafka_groups.protocol.messages.offset_commit import (
+    OffsetCommitResponse,
+    OffsetCommitResponsePartition,
+    OffsetCommitResponseTopic,
+)
 from tests.support.cluster_client import Topic
 from tests.unit.records.clusters import KEPT, TOPIC
 from tests.unit.streams.runtime.engine_application import GROUP, SOURCE, TASK, Application, simulated
@@ -52,6 +60,63 @@ def test_a_worker_that_closes_does_not_wait_for_the_offsets_of_a_topic_that_is_g
         await application.worker.close(timeout_s=30)
         assert application.clock.now_ms() - begun_ms < 10_000
         assert await application.offset() is None
+
+    simulated(scene, is_exactly_once=False)
+
+
+@pytest.mark.parametrize("is_exactly_once", [False, True])
+def test_a_worker_that_closes_does_not_wait_for_a_source_that_was_deleted_for_good(is_exactly_once: bool) -> None:
+    async def scene(application: Application) -> None:
+        await application.process(*OLD)
+        application.world.cluster.delete_topic(TOPIC)
+        begun_ms = application.clock.now_ms()
+        await application.worker.close(timeout_s=60)
+        assert application.clock.now_ms() - begun_ms < 10_000
+        assert await application.offset() is None
+        application.is_clean = False  # it is closed
+
+    simulated(scene, is_exactly_once=is_exactly_once)
+
+
+def test_a_task_whose_source_was_deleted_for_good_is_given_up_soon(caplog: pytest.LogCaptureFixture) -> None:
+    async def scene(application: Application) -> None:
+        await application.process(*OLD)
+        application.world.cluster.delete_topic(TOPIC)
+        application.member.revoke(TASK)
+        begun_ms = application.clock.now_ms()
+        await application.until(lambda: application.member.confirmed)
+        assert application.clock.now_ms() - begun_ms < 10_000
+        assert await application.written() == OLD
+
+    simulated(scene, is_exactly_once=False)
+    told = "The offsets of orders-0 are not committed, because their topics were deleted."
+    assert [each.getMessage() for each in caplog.records].count(told) == 1
+
+
+@pytest.mark.parametrize(("refused_s", "brokers_lag"), [(20, False), (1, True)])
+def test_offsets_that_a_group_refuses_are_offered_again_if_the_topic_is_there_or_away_for_a_moment(
+    refused_s: float, brokers_lag: bool
+) -> None:
+    async def scene(application: Application) -> None:
+        cluster, topic = application.world.cluster, application.world.topic
+        await application.process(*OLD)
+        unknown = OffsetCommitResponsePartition(partition_index=0, error_code=ErrorCode.UNKNOWN_TOPIC_ID)
+        refused = OffsetCommitResponseTopic(topic_id=topic.topic_id, partitions=(unknown,))
+        missing = MetadataResponseTopic(name=TOPIC, error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        rules = [cluster.faults.on(ApiKey.OFFSET_COMMIT, answer(OffsetCommitResponse(topics=(refused,))))]
+        if brokers_lag:
+            lagging = MetadataResponse(brokers=(), controller_id=-1, topics=(missing,))
+            rules.append(cluster.faults.on(ApiKey.METADATA, answer(lagging)))
+            application.plane._client.refresh_metadata()
+        for rule in rules:
+            asyncio.get_running_loop().call_later(refused_s, cluster.faults.remove, rule)
+
+        def is_committed() -> bool:
+            application.request_commit()  # again and again, as the interval does
+            return not any(each.is_dirty for each in application.worker.tasks.values())
+
+        await application.until(is_committed)
+        assert await application.offset() == len(OLD)
 
     simulated(scene, is_exactly_once=False)
 
