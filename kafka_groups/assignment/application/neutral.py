@@ -29,6 +29,8 @@ class MemberInput:
         task_offsets: How far its state of each task is that it has reported, dormant tasks included: sums over the
             partitions of the changelogs.
         task_end_offsets: The ends of the changelogs that it has reported, as such sums.
+        previous_tasks: The tasks of which it gets its share first when those of its process are spread over threads;
+            None for all that it has.
         topics: The topics that it reads.
         owned_partitions: The source partitions that it has.
         instance_id: The id of a static member, or None.
@@ -44,6 +46,7 @@ class MemberInput:
     standby_tasks: frozenset[TaskId] = frozenset()
     task_offsets: Mapping[TaskId, int] = field(factory=dict)
     task_end_offsets: Mapping[TaskId, int] = field(factory=dict)
+    previous_tasks: frozenset[TaskId] | None = None
     topics: frozenset[str] = frozenset()
     owned_partitions: frozenset[TopicPartition] = frozenset()
     instance_id: str | None = None
@@ -120,7 +123,7 @@ def _process(
     # All members of a process share these values by their configuration. If they do not, Kafka takes those of the
     # member that it meets first, which depends on a hash table; here it is the first by id.
     first = members[0]
-    had = {id_: each.active_tasks | _copies(each, given) for id_, each in zip(member_ids, members, strict=True)}
+    had = {id_: _previous(each, given) for id_, each in zip(member_ids, members, strict=True)}
     active = frozenset().union(*(each.active_tasks for each in members))
     return KafkaStreamsState(
         process_id=process_id,
@@ -135,6 +138,12 @@ def _process(
         previous_by_consumer=had,
         lags=lags,
     )
+
+
+def _previous(member: MemberInput, given: ApplicationInput) -> frozenset[TaskId]:
+    if member.previous_tasks is not None:
+        return member.previous_tasks
+    return member.active_tasks | _copies(member, given)
 
 
 def _copies(member: MemberInput, given: ApplicationInput) -> frozenset[TaskId]:

@@ -1,0 +1,102 @@
+"""A round of a classic group: what its leader is given, and what it hands back."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from attrs import field, frozen
+
+from kafka_groups.admin.rules.group_topology.group_topology import GroupTopology
+from kafka_groups.assignment import AssignmentConfigs, Registered
+from kafka_groups.errors import KafkaGroupsError
+
+__all__ = ["MOST_BYTES", "ErrorForAll", "GroupRound", "LeaderSettings", "LeadingError", "LedRound"]
+
+MOST_BYTES: Final = 900_000
+"""More bytes of assignments are worth a warning. Brokers refuse a record of their log above `message.max.bytes`, which
+is 1,048,588 unless it is set: SyncGroup answers UNKNOWN_SERVER_ERROR then."""
+
+
+class LeadingError(KafkaGroupsError):
+    """A group cannot be led, and another try would not help. The message says what to change."""
+
+
+@frozen(kw_only=True)
+class LeaderSettings:
+    """The configuration of the application that its leader needs.
+
+    Attributes:
+        application_id: The application, which is the group.
+        assignment: What concerns assignments.
+        replication_factor: That of internal topics; -1 for the brokers' default.
+        assignor: The task assignor; None for the default, `HighAvailabilityTaskAssignor`.
+    """
+
+    application_id: str
+    assignment: AssignmentConfigs = field(factory=AssignmentConfigs)
+    replication_factor: int = -1
+    assignor: Registered | None = None
+
+
+@frozen(kw_only=True)
+class GroupRound:
+    """A round that a member leads.
+
+    Attributes:
+        generation: Its generation.
+        member_id: The leader, which is one of the members.
+        members: The subscriptions of all members as JoinGroup has them, by member id.
+        instance_ids: The instance ids of static members, by member id.
+        topology: The topology of the application.
+        settings: Its configuration.
+    """
+
+    generation: int
+    member_id: str
+    members: Mapping[str, bytes] = field(repr=False)
+    instance_ids: Mapping[str, str] = field(factory=dict, repr=False)
+    topology: GroupTopology = field(repr=False)
+    settings: LeaderSettings
+
+
+@frozen
+class ErrorForAll:
+    """An error that every member gets instead of tasks.
+
+    Attributes:
+        code: The code in the assignments: `INCOMPLETE_SOURCE_TOPICS`, `ASSIGNMENT_FAILED` or `SHUTDOWN_REQUESTED`.
+        cause: The reason, for the leader's own application.
+    """
+
+    code: int
+    cause: KafkaGroupsError
+
+
+@frozen(kw_only=True)
+class LedRound:
+    """The result of a round.
+
+    Attributes:
+        generation: Its generation. A result for an older generation than the group's is worthless.
+        assignments: The assignments as SyncGroup has them, by member id.
+        error: The error that all members get, or None.
+        warnings: Sentences for the log.
+        created_topics: The internal topics that were created for it.
+        watched: The numbers of partitions of the topics that tasks read. If they change, the leader joins again.
+    """
+
+    generation: int
+    assignments: Mapping[str, bytes] = field(repr=False)
+    error: ErrorForAll | None = None
+    warnings: tuple[str, ...] = ()
+    created_topics: tuple[str, ...] = ()
+    watched: Mapping[str, int] = field(factory=dict)
+
+    @property
+    def size_bytes(self) -> int:
+        """The size of all assignments together."""
+        return sum(map(len, self.assignments.values()))
+
+    @property
+    def is_large(self) -> bool:
+        """True if brokers may refuse so many bytes."""
+        return self.size_bytes > MOST_BYTES
