@@ -382,10 +382,10 @@ class FakeMembership:
         self.events.append(event)
         return event
 
-    def tell(self, status: StreamsStatus | None, detail: str = "") -> None:
+    def tell(self, status: StreamsStatus | None, detail: str = "", *, is_final: bool = False) -> None:
         """Let the group have a status, or none any more."""
         told = () if status is None else (StreamsGroupHeartbeatStatus(status_code=status, status_detail=detail),)
-        self.events.append(StatusesChanged(told))
+        self.events.append(StatusesChanged(told, is_final=is_final))
 
     async def join(self) -> None: ...
 

@@ -63,11 +63,16 @@ class GroupStatuses:
         """The statuses that keep the group from working, with remedies."""
         return [f"the streams group says {self._told(each)} {_remedy(each)}".rstrip() for each in self._known]
 
-    def changed(self, statuses: Sequence[StreamsGroupHeartbeatStatus], now_ms: int) -> None:
+    def changed(self, statuses: Sequence[StreamsGroupHeartbeatStatus], now_ms: int, *, is_final: bool = False) -> None:
         """Note the statuses that the group has now.
 
+        Args:
+            statuses: The statuses.
+            now_ms: The time.
+            is_final: Whether missing topics are not waited for.
+
         Raises:
-            StreamsError: Topics have numbers of partitions that the topology cannot work with.
+            StreamsError: Topics have numbers of partitions that the topology cannot work with, or are missing for good.
         """
         self._known = statuses
         # The group works again. If it stops later on, everything is logged anew.
@@ -87,6 +92,9 @@ class GroupStatuses:
         if missing is not None and self._missing is None:
             self._missing_since_ms = now_ms
         self._missing = missing
+        # In a classic group the leader has looked for them, and Java's thread ends with a MissingSourceTopicException.
+        if is_final:
+            self._end_if_missing()
 
     def check(self, now_ms: int) -> None:
         """Raise an error if source topics have been missing for too long.
@@ -96,7 +104,11 @@ class GroupStatuses:
         """
         # StreamThread.handleMissingSourceTopicsWithTimeout waits for two heartbeat intervals: a topic may just be being
         # created.
-        if self._missing is not None and now_ms - self._missing_since_ms >= _MISSING_MS:
+        if now_ms - self._missing_since_ms >= _MISSING_MS:
+            self._end_if_missing()
+
+    def _end_if_missing(self) -> None:
+        if self._missing is not None:
             raise StreamsError(f"{self._told(self._missing)} Create the topics, and start the application again.")
 
     def _say(self, status: StreamsGroupHeartbeatStatus) -> None:

@@ -272,7 +272,7 @@ class TaskManager:
             await self._parts.member.confirm(event)
         elif isinstance(event, StatusesChanged):
             # A status ends the worker or is logged (StreamThread.handleStreamsRebalanceData in Java).
-            self._statuses.changed(event.statuses, self._parts.clock.now_ms())
+            self._statuses.changed(event.statuses, self._parts.clock.now_ms(), is_final=event.is_final)
             if is_shutdown(event):
                 self._events.extend(await self._parts.member.poll())  # leaves the group and raises an error
 

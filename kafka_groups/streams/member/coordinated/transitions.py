@@ -4,7 +4,7 @@ import enum
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from kafka_groups.streams.member.rules.states import IN_GROUP, MembershipState
+from kafka_groups.streams.member.rules.states import MembershipState
 
 __all__ = ["TRANSITIONS", "MembershipEvent"]
 
@@ -28,6 +28,7 @@ class MembershipEvent(enum.Enum):
 
 _S, _E = MembershipState, MembershipEvent
 
+_MEMBER = frozenset({_S.JOINING, _S.RECONCILING, _S.ACKNOWLEDGING, _S.STABLE})
 _OUT_OF_GROUP = {_E.FENCED: _S.FENCED, _E.OVERDUE: _S.STALE, _E.REFUSED: _S.FATAL, _E.LEAVE: _S.LEAVING}
 
 # These are Java's MemberState without PREPARE_LEAVING, which waits for callbacks that our application has made before
@@ -35,7 +36,7 @@ _OUT_OF_GROUP = {_E.FENCED: _S.FENCED, _E.OVERDUE: _S.STALE, _E.REFUSED: _S.FATA
 # (StreamsMembershipManager.onHeartbeatRequestGenerated). Here its answer does it, so that a lost request does not pass
 # for an acknowledgement.
 TRANSITIONS: Mapping[tuple[MembershipState, MembershipEvent], MembershipState] = MappingProxyType({
-    **{(state, event): after for state in _S if state in IN_GROUP for event, after in _OUT_OF_GROUP.items()},
+    **{(state, event): after for state in _S if state in _MEMBER for event, after in _OUT_OF_GROUP.items()},
     (_S.UNJOINED, _E.JOIN): _S.JOINING,
     (_S.UNJOINED, _E.LEAVE): _S.UNJOINED,
     (_S.JOINING, _E.ACCEPTED): _S.STABLE,

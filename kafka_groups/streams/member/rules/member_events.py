@@ -1,23 +1,29 @@
 """Events that a member of a streams group reports to its application, and the ways to leave the group."""
 
 import enum
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
-from attrs import frozen
+from attrs import field, frozen
 
 from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatStatus, StreamsStatus
 from kafka_groups.streams.member.rules.member_tasks import NO_TASKS, MemberTasks
+from kafka_groups.types import TaskId, TopicPartition
 
 __all__ = [
     "GroupMembershipOperation",
     "StatusesChanged",
     "StreamsMembershipEvent",
+    "TaskInputs",
     "TasksAssigned",
     "TasksLost",
     "TasksRevoked",
     "asks_for_shutdown",
     "is_shutdown",
 ]
+
+
+TaskInputs = Mapping[TaskId, frozenset[TopicPartition]]
+"""The partitions that tasks read."""
 
 
 @frozen(eq=False)
@@ -29,10 +35,12 @@ class TasksAssigned:
         epoch: The member's epoch. It is higher for each owner of a task than for the owner before, so you can use it to
             recognize what an owner that was paused writes too late. Only a static member that was closed and returns
             gets its tasks back in the same epoch.
+        inputs: The partitions that each active task reads. Empty in streams groups, whose coordinator names only tasks.
     """
 
     tasks: MemberTasks
     epoch: int
+    inputs: TaskInputs = field(factory=dict)
 
 
 @frozen(eq=False)
@@ -63,9 +71,16 @@ class TasksLost:
 
 @frozen(eq=False)
 class StatusesChanged:
-    """The statuses of the group have changed; there are none if nothing keeps it from working."""
+    """The statuses of the group have changed; there are none if nothing keeps it from working.
+
+    Attributes:
+        statuses: The statuses.
+        is_final: Whether the group asks for no patience: nobody waits until missing topics are there. Only in classic
+            groups.
+    """
 
     statuses: tuple[StreamsGroupHeartbeatStatus, ...]
+    is_final: bool = False
 
 
 StreamsMembershipEvent = TasksAssigned | TasksRevoked | TasksLost | StatusesChanged

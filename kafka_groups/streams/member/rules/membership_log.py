@@ -19,11 +19,13 @@ class MembershipLog:
     Args:
         events: The events.
         member: The member, with its group.
+        group: The kind of its group.
     """
 
-    def __init__(self, events: Events, member: str) -> None:
+    def __init__(self, events: Events, member: str, group: str = "streams group") -> None:
         self._events = events
         self._member = member
+        self._group = group
 
     def joined(self, epoch: int) -> None:
         """The coordinator accepted the member."""
@@ -58,14 +60,14 @@ class MembershipLog:
 
     def left(self) -> None:
         """The coordinator answered the heartbeat that leaves."""
-        self._events.note(Area.GROUP, f"Member {self._member} left the streams group.")
+        self._events.note(Area.GROUP, f"Member {self._member} left the {self._group}.")
 
     def not_told(self) -> None:
         """The client is closed before the coordinator answered."""
         self._events.warn(
             Area.GROUP,
             "not told",
-            f"Could not notify the coordinator that member {self._member} is leaving the streams group. It will remove"
+            f"Could not notify the coordinator that member {self._member} is leaving the {self._group}. It will remove"
             " the member when its session times out.",
         )
 
@@ -74,7 +76,7 @@ class MembershipLog:
         self._events.warn(
             Area.GROUP,
             "overdue",
-            f"Member {self._member} is leaving the streams group: the program did not poll for {limit_ms} ms"
+            f"Member {self._member} is leaving the {self._group}: the program did not poll for {limit_ms} ms"
             " (max.poll.interval.ms). Its tasks are lost. Process fewer records at a time, or raise"
             " max.poll.interval.ms.",
         )
@@ -101,7 +103,7 @@ class MembershipLog:
         self._events.warn(
             Area.GROUP,
             "fenced",
-            f"The coordinator does not know member {self._member} with epoch {epoch} in the streams group ({error})."
+            f"The coordinator does not know member {self._member} with epoch {epoch} in the {self._group} ({error})."
             " Its tasks are lost, and it rejoins.",
         )
 

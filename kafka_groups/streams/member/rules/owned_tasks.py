@@ -1,6 +1,7 @@
 """Reconciliation on the member's side: which tasks it owns, which it should own, and what has to happen first."""
 
 from collections.abc import Iterable
+from types import MappingProxyType
 
 from attrs import evolve
 
@@ -9,6 +10,7 @@ from kafka_groups.streams.member.rules.inbox import MemberInbox
 from kafka_groups.streams.member.rules.member_events import (
     StatusesChanged,
     StreamsMembershipEvent,
+    TaskInputs,
     TasksAssigned,
     TasksLost,
     TasksRevoked,
@@ -16,6 +18,9 @@ from kafka_groups.streams.member.rules.member_events import (
 from kafka_groups.streams.member.rules.member_tasks import NO_TASKS, MemberTasks
 
 __all__ = ["ConfirmationReminder", "TaskOwnership"]
+
+NO_INPUTS: TaskInputs = MappingProxyType({})
+"""The group names only tasks."""
 
 _FIRST_MS, _LONGEST_MS = 30_000, 300_000
 """The time until the first reminder, and the longest time between two."""
@@ -83,11 +88,12 @@ class TaskOwnership:
         """Note that the coordinator has heard that the member owns these tasks."""
         self._told = tasks
 
-    def advance(self, epoch: int, *, lost: bool = False) -> None:
+    def advance(self, epoch: int, *, lost: bool = False, inputs: TaskInputs = NO_INPUTS) -> None:
         """Take the next step towards the target.
 
         Args:
             epoch: The member's epoch.
+            inputs: The partitions that active tasks of the target read, if the group names them.
             lost: Whether tasks that are not in the target may already be another member's.
         """
         # One step at a time: the next one is computed when the application has confirmed this one, from the target that
@@ -110,7 +116,8 @@ class TaskOwnership:
         # has heard of it.
         if missing:
             self.owned = self.target
-            self.inbox.put(TasksAssigned(missing, epoch))
+            its = {task: inputs[task] for task in missing.active if task in inputs}
+            self.inbox.put(TasksAssigned(missing, epoch, its))
 
     def _take_back(self) -> None:
         """Give up tasks of earlier targets that the application has not heard of: there is nothing to close."""

@@ -11,7 +11,7 @@ class MembershipState(enum.Enum):
     UNJOINED = "unjoined"
     """Not in the group, and not joining."""
     JOINING = "joining"
-    """The next heartbeat has epoch 0, or is waiting for its response."""
+    """The request that joins was not sent or answered yet."""
     RECONCILING = "reconciling"
     """The application has to give up tasks before the member can take those that the coordinator assigned."""
     ACKNOWLEDGING = "acknowledging"
@@ -28,11 +28,16 @@ class MembershipState(enum.Enum):
     """The coordinator refused the member permanently."""
     UNREACHABLE = "unreachable"
     """No broker answers. The member keeps its tasks and keeps trying. Shown by `member.state` only."""
+    # The numbers of the states are a metric, so new ones come last.
+    LEADING = "leading"
+    """In a classic group: the member leads the group, and computes the assignments of all members."""
+    SYNCING = "syncing"
+    """In a classic group: the member waits for its assignment."""
 
 
 _S = MembershipState
 
 # A stale or leaving member is not among them, although the coordinator may still have it: its tasks are given up, and
 # nothing that it hears gives them back.
-IN_GROUP = frozenset({_S.JOINING, _S.RECONCILING, _S.ACKNOWLEDGING, _S.STABLE})
+IN_GROUP = frozenset({_S.JOINING, _S.LEADING, _S.SYNCING, _S.RECONCILING, _S.ACKNOWLEDGING, _S.STABLE})
 """States in which the member is in the group, or on its way into it."""

@@ -43,6 +43,13 @@ async def test_source_topics_that_come_in_time_are_waited_for() -> None:
     assert not process.member.events
 
 
+async def test_source_topics_that_the_leader_of_a_classic_group_misses_are_not_waited_for() -> None:
+    process = await started()
+    process.member.tell(StreamsStatus.MISSING_SOURCE_TOPICS, "words is missing", is_final=True)
+    with pytest.raises(StreamsError, match=r"MISSING_SOURCE_TOPICS: words is missing\. Create the topics"):
+        await process.worker.turn()
+
+
 async def test_wrong_numbers_of_partitions_end_the_worker_at_once() -> None:
     process = await started()
     process.member.tell(StreamsStatus.INCORRECTLY_PARTITIONED_TOPICS, "words has 3")

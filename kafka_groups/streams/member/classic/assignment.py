@@ -1,0 +1,123 @@
+"""The assignment that a member of a classic group gets from its leader."""
+
+import enum
+from collections.abc import Iterator, Mapping
+
+from attrs import frozen
+
+from kafka_groups.admin.rules.group_topology.group_topology import GroupTopology
+from kafka_groups.errors import MemberDataError
+from kafka_groups.errors.texts import counted, sentences
+from kafka_groups.protocol.consumer_protocol import ConsumerProtocolAssignment, PartitionsByName
+from kafka_groups.protocol.messages.streams_group_parts import UserEndpoint
+from kafka_groups.protocol.streams_user_data.assignment_info import AssignmentInfo, decode_assignment
+from kafka_groups.protocol.streams_user_data.host_maps import HostMaps
+from kafka_groups.streams.errors import StreamsError
+from kafka_groups.streams.member.rules.endpoints import EndpointPartitions
+from kafka_groups.streams.member.rules.member_tasks import MemberTasks
+from kafka_groups.types import TaskId, TopicPartition
+
+__all__ = ["AssignmentCode", "ClassicAssignment"]
+
+
+class AssignmentCode(enum.IntEnum):
+    """The errors of an assignment (AssignorError in Kafka Streams)."""
+
+    NONE = 0
+    INCOMPLETE_SOURCE_TOPIC_METADATA = 1
+    VERSION_PROBING = 2
+    ASSIGNMENT_ERROR = 3
+    SHUTDOWN_REQUESTED = 4
+
+
+@frozen
+class ClassicAssignment:
+    """An assignment as the member uses it.
+
+    Attributes:
+        info: What the leader has sent.
+        tasks: The tasks.
+        inputs: The input partitions of each active task.
+    """
+
+    info: AssignmentInfo
+    tasks: MemberTasks
+    inputs: Mapping[TaskId, frozenset[TopicPartition]]
+
+    @classmethod
+    def decode(cls, data: bytes, topology: GroupTopology, leader: str) -> "ClassicAssignment":
+        """Read an assignment.
+
+        Args:
+            data: The bytes.
+            topology: The member's topology.
+            leader: The leader of the group, for errors.
+
+        Raises:
+            StreamsError: There is no user data, or it cannot be read, or does not fit the partitions or the topology.
+        """
+        try:
+            assignment = ConsumerProtocolAssignment.decode(data)
+            info = decode_assignment(assignment.user_data)
+        except MemberDataError as error:
+            # Also without any user data. Nothing in it says that there are no tasks, so it is no empty assignment: the
+            # leader is not a Kafka Streams application.
+            raise StreamsError(
+                sentences(
+                    f"The leader of the group, {leader}, has sent an assignment that cannot be read",
+                    str(error),
+                    "Members of one group must all run the same application",
+                )
+            ) from error
+        inputs = _inputs(info, assignment.assigned_partitions, leader)
+        tasks = MemberTasks(active=inputs, standby=(task for task, _ in info.standby_tasks))
+        _check_known(tasks, topology, leader)
+        return cls(info, tasks, inputs)
+
+    @property
+    def endpoints(self) -> Mapping[UserEndpoint, EndpointPartitions]:
+        """The partitions of each `application.server`. They show the target: a task may still be on its way."""
+        return endpoints_of(self.info.host_maps)
+
+
+def _inputs(
+    info: AssignmentInfo, assigned: PartitionsByName, leader: str
+) -> Mapping[TaskId, frozenset[TopicPartition]]:
+    # The n-th partition in this order belongs to the n-th task (StreamsPartitionAssignor.processActiveTasks in Java,
+    # which also refuses another number of partitions than of tasks).
+    partitions = sorted(TopicPartition(topic, number) for topic, numbers in assigned.items() for number in numbers)
+    if len(partitions) != len(info.active_tasks):
+        raise StreamsError(
+            f"The leader of the group, {leader}, has assigned {counted(len(partitions), 'partition')}, and named the"
+            f" tasks of {len(info.active_tasks)}."
+        )
+    found: dict[TaskId, set[TopicPartition]] = {}
+    for task, partition in zip(info.active_tasks, partitions, strict=True):
+        found.setdefault(task, set()).add(partition)
+    return {task: frozenset(its) for task, its in found.items()}
+
+
+def _check_known(tasks: MemberTasks, topology: GroupTopology, leader: str) -> None:
+    known = {each.subtopology_id for each in topology.subtopologies}
+    unknown = sorted(task for task in tasks.ids if task.subtopology_id not in known)
+    if unknown:
+        raise StreamsError(
+            f"The leader of the group, {leader}, has assigned the task {unknown[0]}, which the topology of this"
+            " application does not have. All members of the group must run the same topology: stop those that run"
+            " another one, or give one of the applications another application.id."
+        )
+
+
+def endpoints_of(host_maps: HostMaps) -> Mapping[UserEndpoint, EndpointPartitions]:
+    """Return the partitions by endpoint. A process may be listed more than once."""
+    found: dict[UserEndpoint, EndpointPartitions] = {}
+    for endpoint, its in _listed(host_maps):
+        found[endpoint] = found.get(endpoint, EndpointPartitions()) | its
+    return found
+
+
+def _listed(host_maps: HostMaps) -> Iterator[tuple[UserEndpoint, EndpointPartitions]]:
+    for (host, port), partitions in host_maps.active:
+        yield UserEndpoint(host=host, port=port), EndpointPartitions(active=frozenset(partitions))
+    for (host, port), partitions in host_maps.standby:
+        yield UserEndpoint(host=host, port=port), EndpointPartitions(standby=frozenset(partitions))

@@ -1,0 +1,59 @@
+"""A member's session in a classic group: when the next heartbeat is due."""
+
+from kafka_groups.client.backoff import BackoffTimer
+from kafka_groups.client.requests import NEVER_MS, OutgoingRequest
+
+__all__ = ["ClassicSession"]
+
+
+class ClassicSession:
+    """The time of the next heartbeat. At most one heartbeat is in flight.
+
+    Args:
+        interval_ms: The time between two heartbeats (`heartbeat.interval.ms`).
+        backoff: Delays heartbeats after failures.
+
+    Attributes:
+        in_flight: The heartbeat that is waiting for its response.
+    """
+
+    def __init__(self, interval_ms: int, backoff: BackoffTimer) -> None:
+        self._interval_ms = interval_ms
+        self._backoff = backoff
+        self._next_ms = NEVER_MS
+        self.in_flight: OutgoingRequest | None = None
+
+    def heard(self, now_ms: int) -> None:
+        """Note that the coordinator has heard of the member, which restarts its session."""
+        self._next_ms = now_ms + self._interval_ms
+
+    def now(self) -> None:
+        """Heartbeat as soon as the back-off allows."""
+        self._next_ms = 0
+
+    def sent(self, request: OutgoingRequest, now_ms: int) -> None:
+        """Note that a heartbeat was sent."""
+        self.in_flight = request
+        self.heard(now_ms)
+
+    def answered(self, throttle_time_ms: int, now_ms: int) -> None:
+        """Note a response without an error."""
+        self.in_flight = None
+        self._backoff.succeeded()
+        self._backoff.wait(throttle_time_ms, now_ms)
+
+    def refused(self) -> None:
+        """Note a response with an error."""
+        self.in_flight = None
+
+    def failed(self, now_ms: int) -> None:
+        """Note that the heartbeat is to be repeated after the back-off."""
+        self.in_flight = None
+        self._next_ms = 0
+        self._backoff.failed(now_ms)
+
+    def remaining_ms(self, now_ms: int) -> int:
+        """Return how long until the next heartbeat is due; never while one is in flight."""
+        if self.in_flight is not None:
+            return NEVER_MS
+        return max(0, self._next_ms - now_ms, self._backoff.remaining_ms(now_ms))

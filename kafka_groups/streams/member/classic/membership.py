@@ -1,0 +1,650 @@
+"""The protocol of a member of a classic group: rounds of JoinGroup and SyncGroup, heartbeats, leaving."""
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from kafka_groups.client.background import BackgroundErrors
+from kafka_groups.client.coordinators import CoordinatorManager
+from kafka_groups.client.membership.transitions import next_member_state
+from kafka_groups.client.requests import NEVER_MS, ClientResponse, OutgoingRequest, PollResult
+from kafka_groups.errors import KafkaGroupsError, UnsupportedVersionError
+from kafka_groups.protocol.apis import ApiKey
+from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.protocol.messages.heartbeat import HeartbeatResponse
+from kafka_groups.protocol.messages.join_group import JoinGroupResponse
+from kafka_groups.protocol.messages.leave_group import LeaveGroupResponse
+from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatStatus
+from kafka_groups.protocol.messages.streams_group_parts import UserEndpoint
+from kafka_groups.protocol.messages.sync_group import SyncGroupResponse
+from kafka_groups.streams.errors import StreamsError
+from kafka_groups.streams.member.classic.answers import ErrorReaction, RoundStep, reaction_to
+from kafka_groups.streams.member.classic.assignment import AssignmentCode, ClassicAssignment
+from kafka_groups.streams.member.classic.classic_session import ClassicSession
+from kafka_groups.streams.member.classic.classic_settings import ClassicSettings, ClassicSurroundings
+from kafka_groups.streams.member.classic.departure import ClassicDeparture
+from kafka_groups.streams.member.classic.follow_ups import FollowUps
+from kafka_groups.streams.member.classic.known_group import KnownClassicGroup
+from kafka_groups.streams.member.classic.leading import LedGeneration
+from kafka_groups.streams.member.classic.member_refusals import (
+    LARGEST_BYTES,
+    no_leader,
+    refusal,
+    too_large,
+)
+from kafka_groups.streams.member.classic.member_subscription import ClassicSubscription
+from kafka_groups.streams.member.classic.reconciliation import InputReconciliation
+from kafka_groups.streams.member.classic.round import ClassicRound
+from kafka_groups.streams.member.classic.round_log import RoundLog
+from kafka_groups.streams.member.classic.round_requests import ClassicIdentity, ClassicRequests
+from kafka_groups.streams.member.classic.transitions import TRANSITIONS, ClassicMembershipEvent
+from kafka_groups.streams.member.classic.versions import UserDataVersion
+from kafka_groups.streams.member.rules.endpoints import EndpointPartitions
+from kafka_groups.streams.member.rules.inbox import ApplicationCalls
+from kafka_groups.streams.member.rules.member_description import MemberDescription
+from kafka_groups.streams.member.rules.member_events import (
+    GroupMembershipOperation,
+    StreamsMembershipEvent,
+    TasksLost,
+    TasksRevoked,
+)
+from kafka_groups.streams.member.rules.member_tasks import MemberTasks
+from kafka_groups.streams.member.rules.membership_log import MembershipLog
+from kafka_groups.streams.member.rules.owned_tasks import ConfirmationReminder
+from kafka_groups.streams.member.rules.states import IN_GROUP, MembershipState
+from kafka_groups.streams.member.rules.streams_sensors import StreamsSensors
+
+__all__ = ["ClassicMembership"]
+
+_HEARTBEATING: Final = frozenset(
+    {MembershipState.LEADING, MembershipState.SYNCING, MembershipState.RECONCILING, MembershipState.STABLE}
+)
+_COMMITTING: Final = frozenset({MembershipState.JOINING, MembershipState.RECONCILING, MembershipState.STABLE})
+
+
+class ClassicMembership:
+    """The request manager that sends JoinGroup, SyncGroup, Heartbeat and LeaveGroup.
+
+    Args:
+        description: What the member tells its group about itself.
+        settings: Its configuration.
+        coordinator: Finds the broker that coordinates the group.
+        errors: Receives errors and events for the log.
+        surroundings: Positions, time, and timers.
+
+    Attributes:
+        description: What the member tells its group about itself.
+        member_id: The id that the coordinator gave it; empty before that.
+        state: The member's state.
+        epoch: The generation that it knows, by which commits are fenced; 0 if it has none.
+        to_lead: The generation that it leads, or None. In the state LEADING, the group waits for `assign`.
+        calls: Checks whether the application polls often enough.
+        unconfirmed_since: Since when the application has events that it has not confirmed.
+        life: How often the member has lost its tasks, or left. What it did before then may be outdated.
+        heard: How many heartbeats the coordinator has accepted.
+        sensors: Counts and times for the metrics.
+    """
+
+    def __init__(
+        self,
+        description: MemberDescription,
+        *,
+        settings: ClassicSettings,
+        coordinator: CoordinatorManager,
+        errors: BackgroundErrors,
+        surroundings: ClassicSurroundings,
+    ) -> None:
+        self.description = description
+        self._settings = settings
+        self._requests = ClassicRequests(description, settings)
+        self._coordinator = coordinator
+        self._errors = errors
+        self._surroundings = surroundings
+        self._session = ClassicSession(settings.heartbeat_ms, surroundings.backoff())
+        self._round = ClassicRound(surroundings.backoff())
+        self._departure = ClassicDeparture(surroundings.backoff())
+        self._rounds = RoundLog(errors.events, description.group_id)
+        self._follow_ups = FollowUps(settings, surroundings.wall_ms, self._rounds)
+        self._version = UserDataVersion()
+        self._reconciliation = InputReconciliation()
+        self._tasks = self._reconciliation.tasks
+        self._group = KnownClassicGroup(self._tasks)
+        self._asked_ms: int | None = None
+        self._parting_error: KafkaGroupsError | None = None
+        self.member_id = ""
+        self.unconfirmed_since = ConfirmationReminder()
+        self.calls = ApplicationCalls(description.rebalance_timeout_ms)
+        self.state = MembershipState.UNJOINED
+        self.epoch = self.life = self.heard = 0
+        self.to_lead: LedGeneration | None = None
+        self.sensors = StreamsSensors()
+
+    def __repr__(self) -> str:
+        return f"<ClassicMembership {self._name} {self.state.value} generation {self.epoch}>"
+
+    @property
+    def _name(self) -> str:
+        return f"{self.description.group_id}/{self.member_id or self.description.instance_id or '(new)'}"
+
+    @property
+    def _log(self) -> MembershipLog:
+        return MembershipLog(self._errors.events, self._name, "group")
+
+    @property
+    def _identity(self) -> ClassicIdentity:
+        return ClassicIdentity(self.member_id, self.epoch)
+
+    @property
+    def owned(self) -> MemberTasks:
+        """The tasks that the member owns, with those that it still has to give up."""
+        return self._tasks.owned
+
+    @property
+    def lost(self) -> MemberTasks:
+        """Tasks that may be another member's by now, and that the application has not closed."""
+        return self._tasks.lost
+
+    @property
+    def unconfirmed(self) -> MemberTasks:
+        """Tasks of events that the application has not confirmed."""
+        return self._tasks.unconfirmed
+
+    @property
+    def statuses(self) -> tuple[StreamsGroupHeartbeatStatus, ...]:
+        """The reasons why the group does not work; empty if it works."""
+        return self._group.statuses
+
+    @property
+    def endpoints(self) -> Mapping[UserEndpoint, EndpointPartitions]:
+        """The partitions by the endpoints that answer interactive queries for them."""
+        return self._group.endpoints
+
+    @property
+    def has_events(self) -> bool:
+        """True if there are events for the application. Any thread may ask."""
+        return bool(self._tasks.inbox)
+
+    @property
+    def has_left(self) -> bool:
+        """True if the member is not in the group, and waits for no answer about that."""
+        return self.state is MembershipState.UNJOINED and self._departure.who is None
+
+    # ----------------------------------------------------------------------------- the commit gate
+
+    @property
+    def may_commit(self) -> bool:
+        """True if a commit may begin: not from building JoinGroup until the assignment is known."""
+        # A commit that meets the end of a round is refused: when all have joined, a transaction needs the new
+        # generation, and other commits are answered REBALANCE_IN_PROGRESS.
+        return self.state in _COMMITTING and self.epoch > 0 and not self._round.is_gated
+
+    def hold(self) -> bool:
+        """Hold JoinGroup back for a commit, and return True; or return False if none may begin."""
+        if may_commit := self.may_commit:
+            self._round.hold()
+        return may_commit
+
+    def release(self) -> None:
+        """Note that a commit that held JoinGroup back has ended."""
+        self._round.release()
+
+    # ------------------------------------------------------------------------------------ leading
+
+    def assign(self, led: LedGeneration, assignments: Mapping[str, bytes], error: str = "") -> None:
+        """Send the assignments of a generation that the member leads, by the ids of members.
+
+        Args:
+            led: The generation. If it is over, nothing happens.
+            assignments: The assignments.
+            error: Why all members get an error instead of tasks.
+        """
+        if led is not self.to_lead or self.state is not MembershipState.LEADING:
+            return
+        self._round.assignments, self._round.error = assignments, error
+        if (size := self._round.assigned_bytes) > LARGEST_BYTES:
+            self._rounds.large(size)
+        self._handle(ClassicMembershipEvent.LED)
+
+    def could_not_lead(self, led: LedGeneration, error: KafkaGroupsError, now_ms: int, *, is_final: bool) -> None:
+        """Leave the group, because the member leads it and cannot assign tasks. It joins again if that may pass."""
+        if led is not self.to_lead or self.state is not MembershipState.LEADING:
+            return
+        if is_final:
+            self._leave_because_of(error, now_ms)
+            return
+        # Another member leads then. Java's thread ends in this case, and the group waits for its session.
+        self._rounds.not_led(error)
+        self._depart("it could not assign the tasks of the group")
+        self._fence(now_ms)
+
+    def request_round(self, reason: str) -> None:
+        """Join again as soon as the member has what it was assigned, for example because topics have grown."""
+        self._follow_ups.want(reason)
+
+    # ------------------------------------------------------------------ what the application does
+
+    def join(self, now_ms: int) -> None:
+        """Join the group.
+
+        Raises:
+            IllegalStateError: The member has joined already.
+        """
+        self._handle(ClassicMembershipEvent.JOIN)
+        self._coordinator.wanted = True
+        self.calls.called(now_ms)
+        self._follow_ups.want("it starts")
+
+    def leave(self, operation: GroupMembershipOperation = GroupMembershipOperation.DEFAULT) -> None:
+        """Leave the group. Commit and close the tasks first: they are given up at once, without an event."""
+        self._handle(ClassicMembershipEvent.LEAVE)
+        # Static members stay by default, so that they can return to their tasks (KIP-345).
+        stays = GroupMembershipOperation.REMAIN_IN_GROUP, GroupMembershipOperation.DEFAULT
+        if operation not in (stays if self.description.instance_id is not None else stays[:1]):
+            self._depart("the member was closed")
+        self._reconciliation.drop()
+        self._end_life()
+        if self.state is MembershipState.LEAVING and self._departure.who is None:
+            self._handle(ClassicMembershipEvent.LEFT)
+
+    def _depart(self, reason: str) -> None:
+        """Send LeaveGroup if the group may have the member. If it joins again, it is another member."""
+        if self.member_id:
+            self._departure.begin(self._identity, reason)
+        self.member_id = ""
+
+    def give_up_leaving(self) -> None:
+        """Stop trying to notify the coordinator. It removes the member when its session times out."""
+        if self.state is MembershipState.LEAVING:
+            self._log.not_told()
+            self._departed()
+        self._departure.end()
+
+    def request_shutdown(self) -> None:
+        """Ask all members of the group to shut down. The next JoinGroup says so."""
+        self._group.request_shutdown()
+        self._follow_ups.want("all members have to shut down")
+
+    def ask_again(self) -> int:
+        """Heartbeat as soon as possible. Return how many will have been accepted when this one is."""
+        self._session.now()
+        return self.heard + (2 if self._session.in_flight is not None else 1)
+
+    def application_called(self, now_ms: int) -> None:
+        """Note that the application is alive, which restarts `max.poll.interval.ms`. A stale member rejoins."""
+        self.calls.called(now_ms)
+        if self.state is MembershipState.STALE and not self._tasks.awaits_confirmation:
+            self._rejoin("the program polls again")
+
+    def confirm(self, event: TasksRevoked | TasksLost, now_ms: int) -> None:
+        """Note that the application has closed the tasks of an event. A second time, nothing happens."""
+        if not self._tasks.confirm(event) or self._tasks.awaits_confirmation:
+            return
+        # A fenced member rejoins only now that its tasks are closed, and a reconciling one takes what it was assigned.
+        # A stale member waits for the application's next call.
+        if self.state is MembershipState.FENCED:
+            self._rejoin("it has lost its tasks")
+        elif self.state is MembershipState.RECONCILING:
+            self._advance(now_ms)
+
+    def take_events(self) -> tuple[StreamsMembershipEvent, ...]:
+        """Remove and return the events for the application, on its thread."""
+        return self._tasks.inbox.take()
+
+    # ----------------------------------------------------------------------------------- requests
+
+    def poll(self, now_ms: int) -> PollResult:
+        """Return the requests that are due: LeaveGroup, JoinGroup or SyncGroup, and Heartbeat."""
+        self._remind(now_ms)
+        self._check_calls(now_ms)
+        if self.state is MembershipState.STABLE and self._follow_ups.remaining_ms(now_ms) == 0:
+            self._begin_round()
+        node_id = self._coordinator.node_id
+        requests = () if node_id is None else tuple(self._due(node_id, now_ms))
+        return PollResult(requests, self._wait_ms(now_ms))
+
+    def _due(self, node_id: int, now_ms: int) -> Iterator[OutgoingRequest]:
+        if self._departure.who is not None and self._departure.remaining_ms(now_ms) == 0:
+            leaving = self._requests.leave(node_id, self._departure.who, self._departure.reason)
+            self._departure.in_flight = leaving
+            yield leaving
+        # Before JoinGroup, which stops heartbeats.
+        if self._heartbeat_in_ms(now_ms) == 0:
+            yield self._heartbeat(node_id, now_ms)
+        if self._round_in_ms(now_ms) == 0:
+            yield self._join_group(node_id, now_ms) if self.state is MembershipState.JOINING else self._sync(node_id)
+
+    def _wait_ms(self, now_ms: int) -> int:
+        waits = [self.unconfirmed_since.remaining_ms(now_ms), self._round.watch.remaining_ms(now_ms)]
+        if self.state in IN_GROUP:
+            waits.append(self.calls.remaining_ms(now_ms))
+        if self.state is MembershipState.STABLE:
+            waits.append(self._follow_ups.remaining_ms(now_ms))
+        if self.state is MembershipState.RECONCILING and self._asked_ms is not None:
+            waits.append(max(0, self._holds_up_ms - now_ms))
+        if self._coordinator.node_id is not None:
+            waits += [
+                self._departure.remaining_ms(now_ms),
+                self._heartbeat_in_ms(now_ms),
+                self._round_in_ms(now_ms),
+            ]
+        return min(waits)
+
+    def _round_in_ms(self, now_ms: int) -> int:
+        """Return how long until JoinGroup or SyncGroup is due."""
+        is_joining = self.state is MembershipState.JOINING
+        # Commits that have begun end first. A member that has to leave under its old id joins after that.
+        is_held = is_joining and (self._round.is_held or self._departure.who is not None)
+        if is_held or not (is_joining or self.state is MembershipState.SYNCING):
+            return NEVER_MS
+        return self._round.remaining_ms(now_ms)
+
+    def _heartbeat_in_ms(self, now_ms: int) -> int:
+        return self._session.remaining_ms(now_ms) if self._heartbeats else NEVER_MS
+
+    @property
+    def _heartbeats(self) -> bool:
+        """True if the member heartbeats: a commit, the leader or tasks that close must not cost its membership."""
+        is_held = self.state is MembershipState.JOINING and self.epoch > 0 and not self._round.join_sent
+        return self.state in _HEARTBEATING or is_held
+
+    def _heartbeat(self, node_id: int, now_ms: int) -> OutgoingRequest:
+        request = self._requests.heartbeat(node_id, self._identity)
+        self._session.sent(request, now_ms)
+        self.sensors.member.sent_ms = now_ms
+        return request
+
+    def _join_group(self, node_id: int, now_ms: int) -> OutgoingRequest:
+        self._round.building(self._follow_ups.begin())
+        metadata = ClassicSubscription(
+            version=self._version.used,
+            generation=self.epoch,
+            owned=self._reconciliation.partitions,
+            positions=self._surroundings.positions(),
+            unique_field=self._round.joins,
+            error_code=self._group.error_code,
+        ).encode(self.description)
+        self._round.watch.sent(now_ms)
+        self.sensors.rebalances.begun(now_ms)
+        return self._round.sent(self._requests.join(node_id, self._identity, metadata, self._round.reason))
+
+    def _sync(self, node_id: int) -> OutgoingRequest:
+        return self._round.sent(self._requests.sync(node_id, self._identity, self._round.assignments))
+
+    # ---------------------------------------------------------------------------------- reminders
+
+    def _remind(self, now_ms: int) -> None:
+        awaits = self._tasks.awaits_confirmation and self.state is not MembershipState.FATAL
+        if self.unconfirmed_since.is_due(now_ms, awaits_confirmation=awaits):
+            self._log.unconfirmed(self.unconfirmed, self.state, now_ms - (self.unconfirmed_since.since_ms or 0))
+        if (waited_ms := self._round.watch.due(now_ms)) is not None:
+            self._rounds.waits(self.member_id, waited_ms)
+        if self._asked_ms is not None and now_ms >= self._holds_up_ms:
+            self._rounds.holds_up(self.member_id, self.unconfirmed, now_ms - self._asked_ms)
+            self._asked_ms = None
+
+    @property
+    def _holds_up_ms(self) -> int:
+        """The time at which half of the rebalance timeout is over for which others wait for this member."""
+        return (self._asked_ms or 0) + self.description.rebalance_timeout_ms // 2
+
+    def _check_calls(self, now_ms: int) -> None:
+        if self.state not in IN_GROUP or self.calls.remaining_ms(now_ms) > 0:
+            return
+        self._log.overdue(self.calls.limit_ms)
+        # A static member stays silent, and the group waits for its return until its session ends, as in Java.
+        if self.description.instance_id is None:
+            self._depart("the program did not poll for max.poll.interval.ms")
+        self._handle(ClassicMembershipEvent.OVERDUE)
+        self._lose_tasks(now_ms)
+
+    # ---------------------------------------------------------------------------------- responses
+
+    def on_response(self, request: OutgoingRequest, answer: ClientResponse, now_ms: int) -> None:
+        """Apply the coordinator's response, or react to the error. Outdated ones have no effect."""
+        if request is self._departure.in_flight:
+            self._leave_answered(answer.message, now_ms)
+        elif request is self._session.in_flight:
+            self.sensors.member.answered(answer.latency_ms, now_ms)
+            self._heartbeat_answered(request, answer.message, now_ms)
+        elif request is self._round.in_flight:
+            self._round.answered(answer.message.throttle_time_ms, now_ms)
+            if request.api is ApiKey.JOIN_GROUP:
+                self._join_answered(answer.message, now_ms)
+            else:
+                self._sync_answered(answer.message, now_ms)
+
+    def on_failure(self, request: OutgoingRequest, error: Exception, now_ms: int) -> None:
+        """Look the coordinator up again, and retry."""
+        if request is self._departure.in_flight:
+            self._departure.failed(now_ms)
+            self._part()
+        elif request is self._session.in_flight:
+            self._session.failed(now_ms)
+        elif request is self._round.in_flight:
+            self._round.answered(0, now_ms)
+            self._round_failed(error, now_ms)
+        else:
+            return
+        if request.node_id == self._coordinator.node_id:
+            self._coordinator.mark_unknown()
+
+    def _round_failed(self, error: Exception, now_ms: int) -> None:
+        if isinstance(error, UnsupportedVersionError):
+            self._refuse(error, now_ms)
+            return
+        self._round.failed(now_ms)
+        # The member keeps its id and its tasks: the coordinator tells whether it still has both.
+        if self.state is MembershipState.SYNCING:
+            self._begin_round()
+
+    def _leave_answered(self, response: LeaveGroupResponse, now_ms: int) -> None:
+        # An error for the member alone, such as UNKNOWN_MEMBER_ID, says that it is not in the group.
+        if self._departure.is_answered_by(response.error_code) or self._parting_error is not None:
+            self._departure.end()
+            self._part()
+            return
+        self._coordinator.mark_unknown()
+        self._departure.failed(now_ms)
+
+    def _part(self) -> None:
+        """End the membership, if LeaveGroup was answered or is no longer waited for."""
+        if self.state is not MembershipState.LEAVING:
+            return
+        if self._departure.who is None or self._parting_error is not None:
+            self._log.left()
+            self._departed()
+
+    def _departed(self) -> None:
+        if self._parting_error is None:
+            self._handle(ClassicMembershipEvent.LEFT)
+            return
+        self._departure.end()
+        self._errors.report_fatal(self._parting_error)
+        self._handle(ClassicMembershipEvent.REFUSED)
+
+    def _heartbeat_answered(self, request: OutgoingRequest, response: HeartbeatResponse, now_ms: int) -> None:
+        if response.error_code is ErrorCode.NONE:
+            self._session.answered(response.throttle_time_ms, now_ms)
+            self.heard += 1
+            return
+        self._session.refused()
+        # The answer to a heartbeat of an earlier generation says nothing about this one, and while a JoinGroup is on
+        # its way, that is what counts.
+        if request.context == self._identity and self._heartbeats:
+            self._react(RoundStep.HEARTBEAT, response.error_code, now_ms)
+
+    def _join_answered(self, response: JoinGroupResponse, now_ms: int) -> None:
+        if response.error_code is ErrorCode.NONE:
+            self._joined(response, now_ms)
+            return
+        if reaction_to(RoundStep.JOIN, response.error_code) is ErrorReaction.KEEP_ID:
+            self.member_id = response.member_id
+            return
+        self._react(RoundStep.JOIN, response.error_code, now_ms)
+
+    def _joined(self, response: JoinGroupResponse, now_ms: int) -> None:
+        self.member_id, self.epoch = response.member_id, response.generation_id
+        self._round.joined(response.leader)
+        self._session.heard(now_ms)
+        if not response.leader:
+            self._leave_because_of(no_leader(self.description), now_ms)
+            return
+        leads = response.leader == response.member_id
+        skips = response.skip_assignment
+        self.to_lead = LedGeneration(response.generation_id, response.members, skips) if leads else None
+        self._handle(ClassicMembershipEvent.LEAD if leads and not skips else ClassicMembershipEvent.FOLLOW)
+
+    def _sync_answered(self, response: SyncGroupResponse, now_ms: int) -> None:
+        if response.error_code is ErrorCode.NONE:
+            self._take(response.assignment, now_ms)
+        elif response.error_code is ErrorCode.UNKNOWN_SERVER_ERROR and self._round.assigned_bytes > LARGEST_BYTES:
+            self._leave_because_of(too_large(self._round.assigned_bytes, self.description), now_ms)
+        else:
+            self._react(RoundStep.SYNC, response.error_code, now_ms)
+
+    # -------------------------------------------------------------------------------- assignments
+
+    def _take(self, data: bytes, now_ms: int) -> None:
+        try:
+            heard = ClassicAssignment.decode(data, self.description.topology, self._round.leader)
+            is_error = heard.info.error_code != AssignmentCode.NONE
+            has_new_version = not is_error and self._version.heard(heard.info)
+        except StreamsError as error:
+            self._leave_because_of(error, now_ms)
+            return
+        self._round.over()
+        self._session.heard(now_ms)
+        self._handle(ClassicMembershipEvent.ASSIGNED)
+        if is_error:
+            self._note_error(heard.info.error_code, now_ms)
+        else:
+            self._assigned(heard, now_ms, has_new_version=has_new_version)
+
+    def _assigned(self, heard: ClassicAssignment, now_ms: int, *, has_new_version: bool) -> None:
+        owned, tasks = self.owned, heard.tasks
+        self._rounds.assigned(
+            self.epoch,
+            self.member_id,
+            self._round.reason,
+            leads=self.to_lead is not None,
+            taken=tasks - owned,
+            given_up=owned - tasks,
+        )
+        self._group.endpoints = heard.endpoints
+        if owned.active - tasks.active:
+            self._follow_ups.want("it has given up active tasks, which others wait for")
+        if has_new_version:
+            self._follow_ups.want(f"its subscription has version {self._version.used} now")
+        self._follow_ups.assigned(heard, self.description.user_endpoint, now_ms)
+        if self._group.has_to_ask:
+            self._ask_for_shutdown(now_ms)
+        self._reconciliation.assign(tasks, heard.inputs)
+        self._advance(now_ms)
+
+    def _ask_for_shutdown(self, now_ms: int) -> None:
+        """Ask for the shutdown again, as this round did not bring it. Old members cannot be asked."""
+        if self._group.shut_down_alone(self._version.used):
+            self._rounds.cannot_shut_down(self._version.used)
+        else:
+            self._follow_ups.want("all members have to shut down", now_ms + self._settings.pause_ms)
+
+    def _advance(self, now_ms: int) -> None:
+        self._reconciliation.advance(self.epoch)
+        if self._tasks.awaits_confirmation:
+            if self.state is MembershipState.STABLE:
+                self._handle(ClassicMembershipEvent.REVOKE)
+            return
+        if self.state is MembershipState.RECONCILING:
+            self._handle(ClassicMembershipEvent.OWN)
+        self._asked_ms = None
+        self.sensors.rebalanced(now_ms)
+
+    def _note_error(self, code: int, now_ms: int) -> None:
+        """React to an assignment that is an error. The member keeps its tasks until its application ends."""
+        leader = f"this member ({self.member_id})" if self.to_lead is not None else self._round.leader
+        self._rounds.refused(self.epoch, self.member_id, code, leader)
+        error = self._group.refused(code, leader, self._round.error)
+        if error is not None:
+            self._leave_because_of(error, now_ms)
+
+    # ------------------------------------------------------------------------------------- errors
+
+    def _react(self, step: RoundStep, code: ErrorCode, now_ms: int) -> None:
+        reaction = reaction_to(step, code)
+        if reaction is ErrorReaction.END:
+            self._refuse(refusal(code, self.description, self._settings), now_ms)
+        elif reaction in (ErrorReaction.LOSE_ID, ErrorReaction.LOSE_TASKS):
+            self._log.fenced(self.epoch, code.name)
+            self.member_id = self.member_id if reaction is ErrorReaction.LOSE_TASKS else ""
+            self._round.failed(now_ms)
+            self._fence(now_ms)
+        else:
+            self._try_again(step, reaction, now_ms)
+
+    def _try_again(self, step: RoundStep, reaction: ErrorReaction, now_ms: int) -> None:
+        if reaction in (ErrorReaction.FIND, ErrorReaction.FIND_AND_JOIN):
+            self._coordinator.mark_unknown()
+        if reaction is ErrorReaction.JOIN and step is RoundStep.HEARTBEAT:
+            self._rebalance(now_ms)
+        elif step is RoundStep.HEARTBEAT:
+            self._session.failed(now_ms)
+        else:
+            if reaction is not ErrorReaction.JOIN:
+                self._round.failed(now_ms)
+            if step is RoundStep.SYNC:
+                self._begin_round()
+
+    def _rebalance(self, now_ms: int) -> None:
+        """Join the round that the coordinator has begun."""
+        # There are four cases. A member that waits for its assignment hears the same from SyncGroup, and one whose
+        # JoinGroup is held back is about to join.
+        if self.state in (MembershipState.SYNCING, MembershipState.JOINING):
+            return
+        self._follow_ups.want("the coordinator asks for it")
+        # One that still has to close tasks joins when it has closed them. A leader stops computing.
+        if self.state is MembershipState.RECONCILING:
+            self._asked_ms = now_ms if self._asked_ms is None else self._asked_ms
+        else:
+            self._begin_round()
+
+    def _begin_round(self) -> None:
+        self._handle(ClassicMembershipEvent.REBALANCE)
+        self._round.again()
+        self.to_lead = None
+
+    def _fence(self, now_ms: int) -> None:
+        self._handle(ClassicMembershipEvent.FENCED)
+        self._lose_tasks(now_ms)
+        if not self._tasks.awaits_confirmation:
+            self._rejoin("it has lost its tasks")
+
+    def _rejoin(self, reason: str) -> None:
+        self._handle(ClassicMembershipEvent.REJOIN)
+        self._follow_ups.want(reason)
+
+    def _refuse(self, error: KafkaGroupsError, now_ms: int) -> None:
+        self._errors.report_fatal(error)
+        self._handle(ClassicMembershipEvent.REFUSED)
+        self.member_id = ""
+        self._lose_tasks(now_ms)
+
+    def _leave_because_of(self, error: KafkaGroupsError, now_ms: int) -> None:
+        """Leave the group, also as a static member, and end with an error: others need not wait for the session."""
+        self._parting_error = error
+        self._depart("an error has ended it")
+        self._handle(ClassicMembershipEvent.LEAVE)
+        self._lose_tasks(now_ms)
+
+    def _lose_tasks(self, now_ms: int) -> None:
+        self._reconciliation.lose()
+        self.sensors.rebalances.lost(now_ms)
+        self._end_life()
+
+    def _end_life(self) -> None:
+        """Forget the round and the generation, whose answers mean nothing any more."""
+        self.life += 1
+        self.epoch = 0
+        self.to_lead = self._asked_ms = None
+        self._round.forget()
+
+    def _handle(self, event: ClassicMembershipEvent) -> None:
+        self.state = next_member_state(TRANSITIONS, self.state, event)
