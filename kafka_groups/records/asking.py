@@ -1,6 +1,7 @@
 """The questions of the data plane that are rare: how many partitions topics have, and the deletion of records."""
 
 from collections.abc import Mapping, Sequence
+from uuid import UUID
 
 from kafka_groups.client.calls.partition_offsets import by_topic
 from kafka_groups.client.calls.questions import LEADERS, Answer, Question, told
@@ -15,7 +16,7 @@ from kafka_groups.protocol.messages.delete_records import (
 from kafka_groups.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from kafka_groups.types import TopicPartition
 
-__all__ = ["counting_partitions", "deleting", "describing"]
+__all__ = ["counting_partitions", "deleting", "describing", "identifying"]
 
 _TIMEOUT_MS = 10_000
 
@@ -69,3 +70,19 @@ def describing(topic: str) -> Question[str, None]:
         return {key: told(codes.get(key, ErrorCode.NONE), None, None) for key in keys}
 
     return Question("describe a topic", ApiKey.METADATA, (topic,), lambda _keys, _version: request, read)
+
+
+def identifying(topics: tuple[str, ...]) -> Question[str, UUID | None]:
+    """Ask any broker for the ids of topics. Brokers before Kafka 2.8 have none."""
+
+    def build(keys: Sequence[str], _version: int) -> MetadataRequest:
+        asked = tuple(MetadataRequestTopic(name=key) for key in keys)
+        return MetadataRequest(topics=asked, allow_auto_topic_creation=False)
+
+    def read(_keys: Sequence[str], response: MetadataResponse) -> Mapping[str, Answer[UUID | None]]:
+        return {
+            topic.name or "": told(topic.error_code, f"{topic.error_code.name}: {topic.name}", topic.topic_id)
+            for topic in response.topics
+        }
+
+    return Question("ask for the ids of topics", ApiKey.METADATA, topics, build, read)

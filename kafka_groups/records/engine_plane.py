@@ -19,7 +19,7 @@ from kafka_groups.config.clients.connection import ClientConfig
 from kafka_groups.config.records.record_producer import ProducerConfig
 from kafka_groups.config.records.record_reader import ReaderConfig
 from kafka_groups.errors import IllegalStateError, TopicAuthorizationFailedError, UnknownTopicOrPartitionError
-from kafka_groups.records.asking import counting_partitions, deleting
+from kafka_groups.records.asking import counting_partitions, deleting, identifying
 from kafka_groups.records.client import RecordsClient
 from kafka_groups.records.fetching.fetch import FetchOptions
 from kafka_groups.records.fetching.limits import ReadingLimits
@@ -296,6 +296,16 @@ class EnginePlane(DataPlane):
         counts = (await self._client.within(_COUNTING_MS)(counting_partitions())).checked()[""]
         self._counts.update(counts)
         return counts
+
+    @override
+    async def ask_topic_ids(self, topics: Iterable[str]) -> Mapping[str, UUID]:
+        asked = tuple(topics)
+        if not asked:
+            return {}
+        found = await self._ask()(identifying(asked))
+        # A question that needs the topic's records tells better which right is missing.
+        denied = {topic for topic, error in found.errors.items() if isinstance(error, TopicAuthorizationFailedError)}
+        return {topic: id_ for topic in asked if topic not in denied and (id_ := found[topic]) is not None}
 
     @override
     async def bounds(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, tuple[int, int]]:

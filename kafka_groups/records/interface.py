@@ -305,6 +305,13 @@ class DataPlane(Protocol):
     async def partition_counts(self) -> Mapping[str, int]:
         """Return the number of partitions of all topics that there are now."""
 
+    async def ask_topic_ids(self, topics: Iterable[str]) -> Mapping[str, UUID]:
+        """Ask a broker for the ids that topics have now. A topic without an id, or without the right, is left out.
+
+        Raises:
+            KafkaGroupsError: No broker answered soon, or one does not know a topic.
+        """
+
     async def bounds(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, tuple[int, int]]:
         """Return where logs begin, and where they end with the records of open transactions.
 

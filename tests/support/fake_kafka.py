@@ -46,6 +46,7 @@ class FakeKafka:
         self.counts = dict(counts)
         self.logs: defaultdict[TopicPartition, list[LogEntry]] = defaultdict(list)
         self.begins: defaultdict[TopicPartition, int] = defaultdict(int)
+        self.ids: dict[str, UUID] = {topic: UUID(int=number) for number, topic in enumerate(counts, start=1)}
         self.committed: dict[TopicPartition, OffsetAndMetadata] = {}
         self.leaderless: set[TopicPartition] = set()
         self.stable: dict[TopicPartition, int] = {}
@@ -301,6 +302,10 @@ class FakePlane:
     async def partition_counts(self) -> Mapping[str, int]:
         self.faults.call()
         return self.kafka.counts
+
+    async def ask_topic_ids(self, topics: Iterable[str]) -> Mapping[str, UUID]:
+        self.faults.call()
+        return {topic: self.kafka.ids[topic] for topic in topics if topic in self.kafka.ids}
 
     async def bounds(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, tuple[int, int]]:
         self.faults.call()

@@ -24,6 +24,7 @@ from kafka_groups.streams.runtime.lost_changelogs import warn_of_replaced
 from kafka_groups.streams.runtime.output import WorkerOutput
 from kafka_groups.streams.runtime.task_timeout import TaskTimeout
 from kafka_groups.streams.runtime.worker_membership import WorkerMembership
+from kafka_groups.streams.state.topic_ids import forgotten_ids
 from kafka_groups.streams.tasks.commit_metadata import bounded_metadata
 from kafka_groups.streams.tasks.queues import PartitionQueue
 from kafka_groups.types import OffsetAndMetadata, TopicPartition
@@ -306,16 +307,26 @@ class Commits:
     def _committed(self, task: OwnedTask, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
         # Last, when the offsets are committed: stores that were ahead of them would apply the same records twice.
         task.committed.update({place: offsets[place].offset for place in task.inputs if place in offsets})
+        replaced = self._replaced(task)
         reached = self._reached(task)
         task.is_dirty = False
         try:
             with noting_failure(task):
-                task.task.commit_states(reached)
+                # Stores that outlived their changelog have more than the new one, and keep it: a position of the new
+                # one is noted, and no id, so that nothing is thrown away at the next start.
+                task.task.commit_states(reached, forgotten_ids(replaced))
         except StateFilesError:
             # The group has the offsets, and the changelogs have the changes. So the task begins again from what its
             # stores have, and reads the rest from there. The other tasks are not concerned.
             return
         task.applied.update(reached)
+
+    def _replaced(self, task: OwnedTask) -> set[str]:
+        """Return the changelogs of a task that were made again while it wrote to them, and warn about them."""
+        replaced = self._plane.replaced & self._plane.written.keys()
+        places = [place for place in task.task.changelog_partitions if place in replaced]
+        warn_of_replaced(task, places)
+        return {place.topic for place in places}
 
     def _reached(self, task: OwnedTask) -> dict[TopicPartition, int]:
         """Return the positions of the task's stores in the changelogs that this commit has moved."""
@@ -323,7 +334,6 @@ class Commits:
         own = {place: written[place] for place in places if place in written}
         # An offset says nothing about a later commit that writes nothing to the changelog, which may have been emptied
         # since.
-        warn_of_replaced(task, own.keys() & self._plane.replaced)
         self._plane.forget_written(own)
         # A source that serves as changelog has the changes already, as far as its records are processed.
         return {**own, **{place: task.committed[place] for place in places if place in task.committed}}

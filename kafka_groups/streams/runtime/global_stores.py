@@ -8,6 +8,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from typing import Final
+from uuid import UUID
 
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.errors.texts import sentences, text_of
@@ -24,6 +25,7 @@ from kafka_groups.streams.runtime.settings import WorkerSettings
 from kafka_groups.streams.runtime.task_timeout import TaskTimeout
 from kafka_groups.streams.state.engine import NO_POSITIONS, EngineStatus, Positions
 from kafka_groups.streams.state.state_store import StateStore
+from kafka_groups.streams.state.topic_ids import ids_in, replaced_topics, topic_id_notes
 from kafka_groups.streams.tasks.stream_task import StreamTask
 from kafka_groups.streams.topology.subtopologies import NodeGroup
 from kafka_groups.types import RecordRow, TaskId, TopicPartition
@@ -73,6 +75,7 @@ class GlobalStores:
         self._engine: TaskEngine | None = None
         self._kept: set[str] = set()  # the topics whose positions outlast the worker
         self._unsaved: dict[TopicPartition, int] = {}  # what the engine does not have yet of that
+        self._unsaved_ids: dict[str, UUID] = {}  # which topics the first of those positions belong to
         self._missing: dict[TopicPartition, int] = {}
         self._gained: dict[TopicPartition, int] = {}
         self._lost: set[TopicPartition] = set()
@@ -146,13 +149,20 @@ class GlobalStores:
             counts = await self._plane.partition_counts()
             places = {group.number: _partitions(group, counts) for group in self._groups}
             # Others write these topics: a transaction of theirs may stay open, and what follows it is not readable yet.
+            # Ids before bounds, as for tasks.
+            ids = await self._plane.ask_topic_ids(self._kept)
             bounds = await self._plane.stable_bounds([place for found in places.values() for place in found])
         except KafkaGroupsError as error:
             self._starts.note("Global stores cannot be loaded yet", error)
             return
         self._starts.end()
         known = self._positions()
-        lost = [place for place, (begin, end) in bounds.items() if not begin <= known.get(place, begin) <= end]
+        replaced = replaced_topics(engine.notes, ids)
+        lost = [
+            place
+            for place, (begin, end) in bounds.items()
+            if place.topic in replaced or not begin <= known.get(place, begin) <= end
+        ]
         if lost:
             _log.warning(
                 "%s: the records after those that the global stores have were deleted, or the topic was created again. "
@@ -166,6 +176,7 @@ class GlobalStores:
         except StateDiskError as error:
             self._openings.note("Global stores cannot be opened yet", error)
             return
+        self._unsaved_ids = {topic: id_ for topic, id_ in ids.items() if topic not in ids_in(engine.notes)}
         for group in self._groups:
             self._open(group, engine, places[group.number])
         await self._load(self._left_of(bounds), wall_ms)
@@ -211,7 +222,7 @@ class GlobalStores:
             self._progress.stop(name)
         tasks, self._all, self._tasks = self._all, [], {}
         self._applied, self._unsaved, self._missing, self._gained, self._lost = {}, {}, {}, {}, set()
-        self._changes = {}
+        self._changes, self._unsaved_ids = {}, {}
         self._writes.end()
         self.is_open = False
         self._wipe(engine)
@@ -359,13 +370,16 @@ class GlobalStores:
         for task in self._all:
             # Each topic is that of one task, so that its rows and its positions are together.
             positions = {place: at for place, at in self._unsaved.items() if self._tasks[place.topic] is task}
+            topics = self._unsaved_ids.keys() & {place.topic for place in positions}
             try:
-                task.commit_states(positions)
+                task.commit_states(positions, topic_id_notes({topic: self._unsaved_ids[topic] for topic in topics}))
             except StateDiskError as error:
                 self._writes.note("What is new in global stores is not on disk yet", error)
                 return
             for place in positions:
                 del self._unsaved[place]
+            for topic in topics:
+                del self._unsaved_ids[topic]
         self._writes.end()
 
     def _reached(self, place: TopicPartition, offset: int, count: int = 0) -> None:

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Mapping
+from uuid import UUID
 
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.net.clock import Clock
@@ -15,6 +16,7 @@ from kafka_groups.streams.runtime.restore_progress import RestoreProgress
 from kafka_groups.streams.runtime.task_timeout import TaskTimeout
 from kafka_groups.streams.runtime.worker_membership import WorkerMembership
 from kafka_groups.streams.state.engine import EngineStatus
+from kafka_groups.streams.state.topic_ids import ids_in, replaced_topics, topic_id_notes
 from kafka_groups.streams.tasks.commit_metadata import read_commit_metadata
 from kafka_groups.types import OffsetAndMetadata, TopicPartition
 
@@ -55,10 +57,11 @@ class Restoration:
     def __repr__(self) -> str:
         return f"<Restoration of {len(set(map(id, self._readers.values())))} tasks>"
 
-    async def begin(self, task: OwnedTask) -> bool:
-        """Begin to restore a task. Return False if its stores and its changelog do not fit together.
+    async def begin(self, task: OwnedTask) -> str | None:
+        """Begin to restore a task. Return a reason if its stores and its changelog do not fit together, otherwise None.
 
-        That is so if the changelog has lost records that the stores do not have, or ends before what they have.
+        They do not if the changelog has lost records that the stores do not have, ends before what they have, or was
+        deleted and created again.
 
         Raises:
             TasksLostError: The member has lost the task.
@@ -72,12 +75,19 @@ class Restoration:
                 if each is not None:
                     _committed(task, place, each)
         places = self._followed(task)
+        # Ids before bounds: if a topic is created again between the two questions, the older id costs a restoration the
+        # next time. The newer one would hide that the position is that of the older topic.
+        ids = await self._plane.ask_topic_ids({place.topic for place in task.task.saved(dict.fromkeys(places, 0))})
         bounds = await self._bounds(task, places)
         # There are two cases in which the stores do not fit: the changelog has deleted records that they lack, or it
         # ends before what they have, because it was made anew. Kafka Streams calls both a corrupted task
-        # (TaskCorruptedException).
+        # (TaskCorruptedException). It does not notice a new changelog that has grown past the position, as its
+        # checkpoint files have no ids.
         if not all(begin <= task.applied.get(place, begin) <= end for place, (begin, end) in bounds.items()):
-            return False
+            return _lost_records(task)
+        if replaced := replaced_topics(task.engine.notes, ids):
+            return f"{', '.join(replaced)} was deleted and created again since task {task.task_id} has stored its rows."
+        _note_ids(task, ids)
         self._losses.check(task, bounds)
         fresh = {place: begin for place, (begin, end) in bounds.items() if place not in task.applied and begin < end}
         kept = await self._first_kept(task, fresh)
@@ -90,7 +100,7 @@ class Restoration:
             starts = {place: start for place, start in starts.items() if start < task.ends[place]}
         self._tell_begin(task)
         await self._read(task, starts)
-        return True
+        return None
 
     async def _bounds(self, task: OwnedTask, places: list[TopicPartition]) -> Mapping[TopicPartition, tuple[int, int]]:
         """Return the bounds of changelogs: to restore a store, its own transactions that are open must have ended.
@@ -222,12 +232,13 @@ class Restoration:
         for place, (_begin, end) in bounds.items():
             self._readers[place].ends[place] = end
 
-    def lost(self, polled: PolledRecords) -> list[OwnedTask]:
-        """Return the tasks whose changelogs do not have the next record any more."""
+    def lost(self, polled: PolledRecords) -> list[tuple[OwnedTask, str]]:
+        """Return the tasks whose changelogs do not have the next record any more, each with the reason to wipe it."""
         for place, change in polled.changes.items():
             if place in self._readers:
                 _log.warning("%s", change.described(place))
-        return [self._readers[place] for place in polled.out_of_range if place in self._readers]
+        lost = [self._readers[place] for place in polled.out_of_range if place in self._readers]
+        return [(task, _lost_records(task)) for task in lost]
 
     def stop(self, task: OwnedTask, then: TaskRole | None) -> None:
         """Tell the listeners that a task ends in its role, unless standby becomes warm-up or the other way round."""
@@ -312,6 +323,23 @@ class Restoration:
         task.task.apply(place, records, reached)
         task.applied[place] = reached
         return len(records)
+
+
+def _lost_records(task: OwnedTask) -> str:
+    """Return the reason why the stores of a task do not fit to changelogs that have lost records."""
+    return f"The changelogs of task {task.task_id} do not have the next records any more."
+
+
+def _note_ids(task: OwnedTask, ids: Mapping[str, UUID]) -> None:
+    """Note which changelogs the positions belong to. If the files cannot be written, the task begins again."""
+    known = ids_in(task.engine.notes)
+    if all(topic in known for topic in ids):
+        return
+    try:
+        with noting_failure(task):
+            task.engine.commit({}, notes=topic_id_notes(ids))
+    except StateFilesError:
+        return
 
 
 def _name(task: OwnedTask) -> str:

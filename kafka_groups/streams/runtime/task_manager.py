@@ -127,14 +127,10 @@ class TaskManager:
             return {}
         return {task_id: TaskPosition(offset) for task_id, offset in left.items()}
 
-    async def wipe(self, task: OwnedTask) -> None:
-        """Forget the stores of a task whose changelog has lost records that they need."""
-        _log.warning(
-            "The changelogs of task %s do not have the next records any more. Its stores (%s) are emptied and "
-            "restored from what there is.",
-            task.task_id,
-            ", ".join(sorted(task.task.states)),
-        )
+    async def wipe(self, task: OwnedTask, reason: str) -> None:
+        """Forget the stores of a task that do not fit to its changelogs, for a reason in a sentence."""
+        names = ", ".join(sorted(task.task.states))
+        _log.warning("%s Its stores (%s) are emptied and restored from what there is.", reason, names)
         # As TaskManager.handleCorruption in Kafka Streams: the stores are of no use without the records that are
         # missing, so they are filled again from the beginning of what there is.
         self._parts.restoration.stop(task, None)

@@ -355,8 +355,8 @@ class StreamsWorker:
         await self._restoration.follow_ends()
         if polled:
             self._globals.take(polled, wall_ms)
-            for task in self._restoration.lost(polled):
-                await self._manager.wipe(task)
+            for task, reason in self._restoration.lost(polled):
+                await self._manager.wipe(task, reason)
         for task in self._waiting(TaskPhase.RESTORING):
             # A restored active task runs when the global stores are loaded and the producer has fenced the one before
             # it. Standby and warm-up tasks are never restored: they follow their changelogs.
@@ -388,8 +388,8 @@ class StreamsWorker:
             if not task.beginning.may_try:
                 continue
             try:
-                if not await self._restoration.begin(task):
-                    await self._manager.wipe(task)
+                if (reason := await self._restoration.begin(task)) is not None:
+                    await self._manager.wipe(task, reason)
             except TasksLostError:
                 return  # the next event says so
             except KafkaGroupsError as error:

@@ -11,7 +11,7 @@ from kafka_groups.records.changelog_batch import ChangelogBatch
 from kafka_groups.streams.errors import StreamsError
 from kafka_groups.streams.processors.compile import compile_group
 from kafka_groups.streams.processors.surroundings import Collector, Surroundings
-from kafka_groups.streams.state.engine import NO_POSITIONS, Engine, Positions
+from kafka_groups.streams.state.engine import NO_NOTES, NO_POSITIONS, Engine, Notes, Positions
 from kafka_groups.streams.state.opened_state import open_state
 from kafka_groups.streams.state.position import input_notes
 from kafka_groups.streams.state.state_store import (
@@ -394,15 +394,15 @@ class StreamTask:
             if state.is_changed:
                 changelogs.log(topic, self.task_id.partition, state.changelog())
 
-    def commit_states(self, positions: Positions = NO_POSITIONS) -> None:
+    def commit_states(self, positions: Positions = NO_POSITIONS, more: Notes = NO_NOTES) -> None:
         """Move the changes into the committed state, when the changelogs have them and the offsets are committed.
 
         All stores move together, and with them the positions of the changelogs that have the changes, and the offsets
-        of the inputs, which are those of the commit.
+        of the inputs, which are those of the commit, and more notes about the task.
         """
         changed = [state for state in self.states.values() if state.is_changed]
         changes: dict[str, Mapping[bytes, bytes | None] | None] = {}
-        notes: dict[str, bytes] = {}
+        notes = dict(more)
         for state in changed:
             changes.update(state.changes())
             notes.update(state.notes())

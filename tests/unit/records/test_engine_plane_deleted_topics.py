@@ -5,9 +5,10 @@ import pytest
 from kafka_groups.broker.faults import answer
 from kafka_groups.errors import TransactionFailedError, UnknownTopicOrPartitionError
 from kafka_groups.protocol.apis import ApiKey
-from kafka_groups.protocol.messages.metadata import MetadataResponse
+from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.protocol.messages.metadata import MetadataResponse, MetadataResponseTopic
 from kafka_groups.records.engine_plane import EnginePlane
-from tests.unit.records.clusters import KEPT, RecordsWorld
+from tests.unit.records.clusters import KEPT, TOPIC, RecordsWorld
 from tests.unit.records.deleted_source import LEVELS, DeletedSource
 from tests.unit.records.planes import PATIENCE_MS, SINK, simulated, written
 
@@ -147,3 +148,30 @@ def test_an_offset_that_was_stored_before_its_source_was_deleted_does_not_count(
             assert await client.offsets("group") == {}
 
     simulated(scene, transactional_id="id")
+
+
+def test_a_topic_that_is_made_again_has_another_id() -> None:
+    async def scene(world: RecordsWorld, plane: EnginePlane) -> None:
+        before = await plane.ask_topic_ids(["sink"])
+        world.cluster.delete_topic("sink")
+        with pytest.raises(UnknownTopicOrPartitionError, match="sink"):
+            await plane.ask_topic_ids(["sink"])
+        created = world.cluster.create_topic("sink", 1, configs=KEPT)
+        assert await plane.ask_topic_ids(["sink"]) == {"sink": created.topic_id} != before
+
+    simulated(scene)
+
+
+@pytest.mark.parametrize("error", [ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.NONE])
+def test_a_topic_whose_id_may_not_be_asked_for_or_that_has_none_is_left_out(error: ErrorCode) -> None:
+    async def scene(world: RecordsWorld, plane: EnginePlane) -> None:
+        known = await plane.ask_topic_ids([TOPIC])
+        topics = (
+            MetadataResponseTopic(error_code=error, name="sink"),
+            MetadataResponseTopic(error_code=ErrorCode.NONE, name=TOPIC, topic_id=known[TOPIC]),
+        )
+        given = MetadataResponse(brokers=(), controller_id=-1, topics=topics)
+        world.cluster.faults.on(ApiKey.METADATA, answer(given))
+        assert await plane.ask_topic_ids([TOPIC, "sink"]) == known
+
+    simulated(scene)

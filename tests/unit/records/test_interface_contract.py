@@ -128,6 +128,18 @@ async def nothing_comes(brokers: Brokers) -> bool:
 
 
 @PLANES
+def test_a_topic_has_one_id(run: Run) -> None:
+    async def scene(brokers: Brokers) -> None:
+        ids = await brokers.plane.ask_topic_ids(["source", "many"])
+        assert ids.keys() == {"source", "many"}
+        assert len(set(ids.values())) == 2
+        assert await brokers.plane.ask_topic_ids(iter(["many", "source"])) == ids
+        assert await brokers.plane.ask_topic_ids([]) == {}
+
+    run(scene, None)
+
+
+@PLANES
 def test_records_come_in_order_and_the_end_is_told_behind_them(run: Run) -> None:
     async def scene(brokers: Brokers) -> None:
         plane = brokers.plane

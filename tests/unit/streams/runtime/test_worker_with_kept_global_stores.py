@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
+from uuid import UUID
 
 import lmdb
 import pytest
@@ -142,6 +143,43 @@ async def test_a_restart_reads_only_what_is_new(disk: Disk) -> None:
     third = await loaded(disk.process(kafka))
     assert third.worker.sensors.restored.total == 0
     assert disk.files() == ["global/1/1"]
+
+
+async def test_a_topic_that_was_made_again_in_the_meantime_and_has_grown_past_the_position_fills_them_anew(
+    disk: Disk, caplog: pytest.LogCaptureFixture
+) -> None:
+    kafka = with_names()
+    await (await loaded(disk.process(kafka))).worker.close()
+    kafka.logs.clear()
+    kafka.ids["names"] = UUID(int=100)
+    new = {f"new{number}": "name" for number in range(len(NAMES) + 1)}
+    for key, name in new.items():
+        kafka.produce("names", key, name)
+    for _ in range(2):  # the second time its id is known
+        again = await loaded(disk.process(kafka))
+        assert rows(again) == new
+        await again.worker.close()
+    (told,) = [each for each in caplog.messages if "emptied" in each]
+    assert told.startswith(
+        f"{TOPIC}: the records after those that the global stores have were deleted, or the topic was"
+    )
+
+
+async def test_files_without_an_id_are_read_as_they_are_and_get_one(
+    disk: Disk, caplog: pytest.LogCaptureFixture
+) -> None:
+    kafka = with_names()
+    id_ = kafka.ids.pop("names")
+    await (await loaded(disk.process(kafka))).worker.close()
+    kafka.ids["names"] = id_
+    kafka.produce("names", "e", "eve")
+    second = await loaded(disk.process(kafka))
+    assert second.worker.sensors.restored.total == 1
+    await second.worker.close()
+    assert "emptied" not in caplog.text
+    kafka.ids["names"] = UUID(int=100)
+    third = await loaded(disk.process(kafka))
+    assert third.worker.sensors.restored.total == len(NAMES) + 1
 
 
 async def test_tasks_read_what_a_restart_has_found(disk: Disk) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
+from uuid import UUID
 
 import lmdb
 import pytest
@@ -19,7 +20,7 @@ from kafka_groups.streams.engines.owned_engine import DiskEngine
 from kafka_groups.streams.runtime.assigned import TaskRole
 from kafka_groups.testing.clock import ManualClock
 from kafka_groups.types import TaskId, TopicPartition
-from tests.support.fake_kafka import FakeKafka, Faults, Killed
+from tests.support.fake_kafka import FakeKafka, Faults, Killed, LogEntry
 from tests.unit.streams.runtime.counting import CHANGELOG, INPUT, Process, brokers, restored
 
 WORDS = ("to", "be", "or", "not", "to", "be")
@@ -251,6 +252,81 @@ async def test_files_that_were_open_when_the_machine_stopped_are_restored_and_no
     assert kept(again) == Counter(WORDS)
     (warning,) = [each for each in caplog.records if each.levelno == logging.WARNING and "deleted" in each.message]
     assert "they were open when the machine stopped" in warning.message
+
+
+# ------------------------------------------------------------------------------------------------ changelogs made again
+
+
+def made_again(kafka: FakeKafka, word: str) -> None:
+    """Let the changelog be another topic, with as many records as the one before and one more."""
+    count = len(kafka.logs.pop(LOGGED))
+    kafka.ids[CHANGELOG] = UUID(int=kafka.ids.get(CHANGELOG, UUID(int=99)).int + 100)
+    for number in range(count + 1):
+        kafka.logs[LOGGED].append(LogEntry(f"{word}{number}".encode(), number.to_bytes(8, "big"), 0))
+
+
+@BOTH_GUARANTEES
+async def test_a_changelog_that_was_made_again_in_the_meantime_and_has_grown_past_the_position_is_restored(
+    disk: Disk, caplog: pytest.LogCaptureFixture, is_exactly_once: bool
+) -> None:
+    kafka = with_words()
+    await (await counted(disk.process(kafka, is_exactly_once=is_exactly_once))).worker.close()
+    made_again(kafka, "new")
+    for _ in range(2):  # the second time its id is known
+        again = await counted(disk.process(kafka, is_exactly_once=is_exactly_once))
+        assert kept(again) == restored(kafka)
+        assert "to" not in kept(again)
+        await again.worker.close()
+    (told,) = [each.getMessage() for each in caplog.records if each.levelno >= logging.WARNING]
+    assert told == (
+        f"{CHANGELOG} was deleted and created again since task 0_0 has stored its rows. "
+        "Its stores (counts) are emptied and restored from what there is."
+    )
+
+
+async def test_a_standby_whose_changelog_was_made_again_begins_without_its_rows(disk: Disk) -> None:
+    kafka = with_words()
+    await (await counted(disk.process(kafka))).worker.close()
+    made_again(kafka, "new")
+    standby = disk.process(kafka)
+    standby.member.assign(standby=["0_0"])
+    await standby.worker.start()
+    await standby.turn_until(
+        lambda: (task := standby.worker.tasks.get(TASK)) and task.applied.get(LOGGED) == len(kafka.logs[LOGGED])
+    )
+    assert kept(standby) == restored(kafka)
+
+
+async def test_files_without_an_id_are_read_as_they_are_and_get_one(
+    disk: Disk, caplog: pytest.LogCaptureFixture
+) -> None:
+    kafka = with_words()
+    id_ = kafka.ids.pop(CHANGELOG)
+    await (await counted(disk.process(kafka))).worker.close()
+    kafka.ids[CHANGELOG] = id_
+    second = await counted(disk.process(kafka))
+    assert second.worker.sensors.restored.total == 0
+    assert kept(second) == Counter(WORDS)
+    await second.worker.close()
+    assert not [each for each in caplog.records if each.levelno >= logging.WARNING]
+    made_again(kafka, "new")
+    assert kept(await counted(disk.process(kafka))) == restored(kafka)
+
+
+async def test_a_store_that_outlived_its_changelog_keeps_its_rows(disk: Disk) -> None:
+    kafka = with_words()
+    first = await counted(disk.process(kafka))
+    kafka.logs[LOGGED].clear()
+    kafka.ids[CHANGELOG] = UUID(int=200)
+    first.plane.replaced.add(LOGGED)
+    kafka.produce("words", "be", "")
+    await first.turn_until(lambda: first.has_committed(len(WORDS) + 1) and not first.plane.replaced)
+    await first.worker.close()
+    again = await counted(disk.process(kafka))
+    assert kept(again) == Counter((*WORDS, "be")) != restored(kafka)
+    await again.worker.close()
+    made_again(kafka, "newer")
+    assert kept(await counted(disk.process(kafka))) == restored(kafka)
 
 
 # --------------------------------------------------------------------------------------------------------- other owners
