@@ -19,6 +19,7 @@ from tests.benchmarks.coordination import COORDINATION
 from tests.benchmarks.guard.command import guard
 from tests.benchmarks.interruption import ending_at_sigterm
 from tests.benchmarks.kept_state.command import kept_state
+from tests.benchmarks.leading_command import leading
 from tests.benchmarks.output import console, finish, say
 from tests.benchmarks.spark_command import spark
 from tests.benchmarks.state_command import state
@@ -62,6 +63,7 @@ main.add_command(assignors)
 main.add_command(guard)
 main.add_command(spark)
 main.add_command(kept_state)
+main.add_command(leading)
 main.add_command(state)
 main.add_command(streams)
 main.add_command(topologies)

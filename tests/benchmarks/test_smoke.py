@@ -87,6 +87,22 @@ def test_the_task_assignor_is_measured_with_groups_that_double(tmp_path: Path) -
     assert all(seconds > 0 for each in measured for seconds in each["seconds"].values())
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(60)
+def test_rounds_of_a_leader_are_measured(tmp_path: Path) -> None:
+    written = tmp_path / "figures.json"
+    arguments = ["leading", "--members=20", "--tasks=100", "--rounds=2", f"--json={written}"]
+    result = CliRunner().invoke(main, arguments, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    measured = json.loads(written.read_text())["leading"]
+    assert [(each["has_hosts"], each["standbys"]) for each in measured] == [
+        (False, 0), (False, 1), (True, 0), (True, 1)
+    ]  # fmt: skip
+    assert all(each["ratio"] > 0 and len(each["round_s"]) == 2 for each in measured)
+    sizes = [each["assignment_bytes"] for each in measured]
+    assert sizes[2] > sizes[0] > 0 < sizes[1] < sizes[3]
+
+
 @pytest.mark.long
 @pytest.mark.timeout(60)
 def test_rebalances_and_heartbeats_of_streams_groups_are_measured(tmp_path: Path) -> None:
