@@ -25,8 +25,10 @@ from kafka_groups.protocol.streams_user_data.versions import FIRST_WITH_NEXT_REB
 from kafka_groups.types import TaskId, TopicPartition
 from tests.support.assignors.answered_questions import AnsweringTopics
 from tests.support.assignors.leader_cases import FUTURE_VERSION, LeaderCase, ToldMember, random_group
+from tests.support.assignors.leader_defects import LEADER_DEFECTS
 from tests.support.kafka.kafka_classic_leader import KafkaClassicLeader
 from tests.support.kafka.kafka_classpath import streams_classpath_or_skip
+from tests.support.planted_defects import Plant
 
 pytestmark = [pytest.mark.real_kafka, pytest.mark.slow, pytest.mark.xdist_group("classic_leader")]
 
@@ -82,6 +84,21 @@ def test_both_send_the_same(kafka: KafkaClassicLeader, seeds: range) -> None:
             id_: decoded(data) for id_, data in theirs.assignments.items()
         }, seed
         assert {topic.name: topic.num_partitions for topic in topics.created} == theirs.created, seed
+
+
+@pytest.fixture(scope="module")
+def expected(kafka: KafkaClassicLeader) -> list[tuple[LeaderCase, dict[str, dict[str, Any]]]]:
+    """The groups that are always compared, with what Java's leader sends."""
+    cases = [random_group(seed) for seed in range(FEW_SEEDS)]
+    return [(case, {id_: decoded(data) for id_, data in kafka.lead(case).assignments.items()}) for case in cases]
+
+
+@pytest.mark.parametrize("plant", LEADER_DEFECTS.values(), ids=LEADER_DEFECTS)
+def test_a_planted_defect_is_found(
+    plant: Plant, expected: list[tuple[LeaderCase, dict[str, dict[str, Any]]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plant(monkeypatch)
+    assert any({id_: decoded(data) for id_, data in led(case).assignments.items()} != it for case, it in expected)
 
 
 def test_without_ends_of_changelogs_tasks_stay_with_their_owners(kafka: KafkaClassicLeader, seeds: range) -> None:
