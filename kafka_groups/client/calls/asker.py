@@ -10,6 +10,7 @@ from kafka_groups.client.calls.manager import CallManager
 from kafka_groups.client.calls.questions import Asking, Question
 from kafka_groups.client.calls.results import Results
 from kafka_groups.client.engine import ClientEngine
+from kafka_groups.client.requests import Lane
 from kafka_groups.errors import BootstrapError
 
 __all__ = ["QuestionAsker"]
@@ -39,12 +40,12 @@ class QuestionAsker:
     def __repr__(self) -> str:
         return f"<QuestionAsker: {len(self.manager)} calls>"
 
-    def within(self, timeout_ms: int) -> Asking:
+    def within(self, timeout_ms: int, lane: Lane = Lane.CONTROL) -> Asking:
         """Return a function that asks questions, all of them together for at most this long."""
         deadline_ms = self._assembly.clock.now_ms() + timeout_ms
 
         async def ask(question: Question[K, V]) -> Results[K, V]:
-            return await self._ask(question, CallSettings(deadline_ms, timeout_ms, self._request_timeout_ms))
+            return await self._ask(question, CallSettings(deadline_ms, timeout_ms, self._request_timeout_ms, lane))
 
         return ask
 

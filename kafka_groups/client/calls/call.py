@@ -13,7 +13,7 @@ from kafka_groups.client.calls.questions import Answer, Question, Unfinished, ma
 from kafka_groups.client.calls.results import Results
 from kafka_groups.client.features import if_switched_off
 from kafka_groups.client.metadata import Metadata
-from kafka_groups.client.requests import ClientResponse, OutgoingRequest, PollResult
+from kafka_groups.client.requests import ClientResponse, Lane, OutgoingRequest, PollResult
 from kafka_groups.errors import (
     ClientFailureError,
     ConfigurationError,
@@ -52,17 +52,19 @@ _ANOTHER_BROKER = (
 
 @frozen
 class CallSettings:
-    """The times of a call.
+    """The times of a call, and its connections.
 
     Attributes:
         deadline_ms: When it ends, whether or not all keys have an answer.
         timeout_ms: How long that is from its start, for messages.
         request_timeout_ms: How long a request waits for its response.
+        lane: The connection that its requests use.
     """
 
     deadline_ms: int
     timeout_ms: int
     request_timeout_ms: int
+    lane: Lane = Lane.CONTROL
 
 
 @frozen(eq=False)
@@ -183,6 +185,7 @@ class Call(Generic[K, V]):
             node_id=place,
             timeout_ms=self._settings.request_timeout_ms,
             context=sent,
+            lane=self._settings.lane,
             newest_version=newest_version,
         )
 

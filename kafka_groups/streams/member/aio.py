@@ -275,6 +275,19 @@ class AsyncStreamsGroupMember(_MemberView):
         """
         await self._commit_of(offsets, {}, timeout)
 
+    @property
+    def _has_gate(self) -> bool:
+        """True if there are times at which no commit may begin."""
+        return self._client.membership.has_gate
+
+    def _hold(self) -> bool:
+        """Keep the member in its epoch for a commit. Return False if none may begin now."""
+        return self._client.hold()
+
+    def _release(self) -> None:
+        """End what `_hold` has begun."""
+        self._client.release()
+
     async def _commit_of(
         self,
         offsets: Mapping[TopicPartition, OffsetAndMetadata | int],

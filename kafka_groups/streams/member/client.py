@@ -93,9 +93,12 @@ class StreamsClient:
         self.shutdown_told = False
         coordinator = assembly.coordinator(config.application_id)
         made = membership_of(
-            MembershipParts(config, description, assembly, coordinator, self._positions_of_application)
+            MembershipParts(
+                config, description, assembly, coordinator, self._positions_of_application, lambda: self._engine
+            )
         )
         self.membership = made.membership
+        self._leader = made.leader
         self._calls = CallManager()
         metadata = assembly.metadata_manager(max_age_ms=config.metadata_max_age_ms, allow_auto_create=False)
         metadata.set_topics(description.topology.source_topics)
@@ -186,6 +189,8 @@ class StreamsClient:
     async def abort(self) -> None:
         """Close all connections without telling the coordinator, which removes the member when its session ends."""
         self._calls.fail(ClosedError("The member was closed."))
+        if self._leader is not None:
+            await self._leader.stop()
         await self._engine.stop()
 
     # ------------------------------------------- the application's side of the hand-over, on any thread
@@ -226,6 +231,15 @@ class StreamsClient:
         return events
 
     # ------------------------------------------------------------------------------------- offsets
+
+    def hold(self) -> bool:
+        """Keep the member in its epoch for a commit; see `GroupMembership.hold`."""
+        return self.membership.hold()
+
+    def release(self) -> None:
+        """End what `hold` has begun."""
+        self.membership.release()
+        self._engine.turn()
 
     def as_member(self) -> AsMember:
         """Return who the member is now, for offsets of any of its tasks.
@@ -346,6 +360,8 @@ class StreamsClient:
         return self._known_positions
 
     def _after_turn(self) -> None:
+        if self._leader is not None:
+            self._leader.look()
         self._write_log()
         # A refused member has no epoch to commit with, so calls must not wait for their timeouts.
         if self._errors.fatal is not None:

@@ -125,6 +125,16 @@ class _MemberThread(_MemberView):
             client.waited()
             self._thread.call_soon(client.attend)  # from now on the loop needs a timer for the next call
 
+    @property
+    def _has_gate(self) -> bool:
+        return self._member._has_gate
+
+    def _hold(self) -> bool:
+        return self._call(self._member._hold)
+
+    def _release(self) -> None:
+        self._call(self._member._release)
+
     def _commit_of(
         self,
         offsets: Mapping[TopicPartition, OffsetAndMetadata],

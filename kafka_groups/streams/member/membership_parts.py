@@ -1,11 +1,13 @@
 """The parts of a member's client from which its membership is made."""
 
 from collections.abc import Callable, Mapping
+from typing import Protocol
 
 from attrs import frozen
 
 from kafka_groups.client.assembly import Assembly
 from kafka_groups.client.coordinators import CoordinatorManager
+from kafka_groups.client.engine import ClientEngine
 from kafka_groups.client.requests import RequestManager
 from kafka_groups.config.clients.streams_member import StreamsMemberConfig
 from kafka_groups.streams.member.rules.group_membership import GroupMembership
@@ -13,7 +15,7 @@ from kafka_groups.streams.member.rules.member_description import MemberDescripti
 from kafka_groups.streams.member.rules.task_position import TaskPosition
 from kafka_groups.types import TaskId
 
-__all__ = ["MadeMembership", "MembershipOf", "MembershipParts", "TaskPositions"]
+__all__ = ["LeadingPart", "MadeMembership", "MembershipOf", "MembershipParts", "TaskPositions"]
 
 TaskPositions = Callable[[], Mapping[TaskId, TaskPosition]]
 """Returns the positions of all tasks that have state in this process, dormant ones included."""
@@ -29,6 +31,7 @@ class MembershipParts:
         assembly: What all clients are made of.
         coordinator: Finds the broker that coordinates the group.
         positions: Returns the positions of tasks.
+        engine: Returns the engine of the client, once it runs.
     """
 
     config: StreamsMemberConfig
@@ -36,19 +39,34 @@ class MembershipParts:
     assembly: Assembly
     coordinator: CoordinatorManager
     positions: TaskPositions
+    engine: Callable[[], ClientEngine]
+
+
+class LeadingPart(Protocol):
+    """The part of a client that leads its group, if the members of the group do that."""
+
+    def look(self) -> None:
+        """Look at the membership after a turn of the engine."""
+        ...
+
+    async def stop(self) -> None:
+        """Lead no more."""
+        ...
 
 
 @frozen
 class MadeMembership:
-    """A membership, and the request managers that it needs besides those of every client.
+    """A membership, and what it needs besides the parts of every client.
 
     Attributes:
         membership: The membership.
         managers: The other request managers.
+        leader: What leads the group if it falls to the member, or None.
     """
 
     membership: GroupMembership
     managers: tuple[RequestManager, ...] = ()
+    leader: LeadingPart | None = None
 
 
 MembershipOf = Callable[[MembershipParts], MadeMembership]

@@ -1,7 +1,7 @@
 """A worker's place in its group in production: the blocking member, whose heartbeats come from a thread of its own."""
 
-from collections.abc import Iterable, Mapping
-from contextlib import AbstractAsyncContextManager, nullcontext
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from uuid import UUID
 
 from kafka_groups.client.membership.group_metadata import GroupMetadata
@@ -72,8 +72,20 @@ class BlockingMembership:
         self._member.confirm(event)
 
     def committing(self, *, is_urgent: bool = False) -> AbstractAsyncContextManager[bool]:
-        """Return at once: the coordinator of a streams group takes the offsets of owned tasks at any time."""
-        return nullcontext(enter_result=True)
+        """Hold the member in its generation. In a streams group, a commit may begin at any time, without a wait.
+
+        Entering and leaving block, in spite of `async with`, until the member knows.
+        """
+        return self._holding() if self._member._has_gate and not is_urgent else nullcontext(enter_result=True)
+
+    @asynccontextmanager
+    async def _holding(self) -> AsyncIterator[bool]:
+        may_commit = self._member._hold()
+        try:
+            yield may_commit
+        finally:
+            if may_commit:
+                self._member._release()
 
     async def commit(
         self, offsets: Mapping[TopicPartition, OffsetAndMetadata], topic_ids: Mapping[TopicPartition, UUID] = NO_IDS

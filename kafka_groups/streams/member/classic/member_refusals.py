@@ -12,10 +12,7 @@ from kafka_groups.streams.member.classic.assignment import AssignmentCode
 from kafka_groups.streams.member.classic.classic_settings import ClassicSettings
 from kafka_groups.streams.member.rules.member_description import MemberDescription
 
-__all__ = ["LARGEST_BYTES", "assignment_error", "no_leader", "refusal", "too_large"]
-
-LARGEST_BYTES = 900_000
-"""The size of a round's assignments from which brokers may refuse them: their log has `message.max.bytes`."""
+__all__ = ["assignment_error", "no_leader", "refusal", "too_large"]
 
 
 def refusal(code: ErrorCode, description: MemberDescription, settings: ClassicSettings) -> KafkaGroupsError:

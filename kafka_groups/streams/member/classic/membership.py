@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from kafka_groups.admin.rules.streams_leader.group_round import MOST_BYTES
 from kafka_groups.client.background import BackgroundErrors
 from kafka_groups.client.coordinators import CoordinatorManager
 from kafka_groups.client.membership.transitions import next_member_state
@@ -26,7 +27,6 @@ from kafka_groups.streams.member.classic.follow_ups import FollowUps
 from kafka_groups.streams.member.classic.known_group import KnownClassicGroup
 from kafka_groups.streams.member.classic.leading import LedGeneration
 from kafka_groups.streams.member.classic.member_refusals import (
-    LARGEST_BYTES,
     no_leader,
     refusal,
     too_large,
@@ -171,6 +171,16 @@ class ClassicMembership:
     # ----------------------------------------------------------------------------- the commit gate
 
     @property
+    def knows_epoch(self) -> bool:
+        """True: until a round has ended, the coordinator takes offsets with the generation before."""
+        return True
+
+    @property
+    def has_gate(self) -> bool:
+        """True: no commit may begin during a round."""
+        return True
+
+    @property
     def may_commit(self) -> bool:
         """True if a commit may begin: not from building JoinGroup until the assignment is known."""
         # A commit that meets the end of a round is refused: when all have joined, a transaction needs the new
@@ -200,8 +210,6 @@ class ClassicMembership:
         if led is not self.to_lead or self.state is not MembershipState.LEADING:
             return
         self._round.assignments, self._round.error = assignments, error
-        if (size := self._round.assigned_bytes) > LARGEST_BYTES:
-            self._rounds.large(size)
         self._handle(ClassicMembershipEvent.LED)
 
     def could_not_lead(self, led: LedGeneration, error: KafkaGroupsError, now_ms: int, *, is_final: bool) -> None:
@@ -496,7 +504,7 @@ class ClassicMembership:
     def _sync_answered(self, response: SyncGroupResponse, now_ms: int) -> None:
         if response.error_code is ErrorCode.NONE:
             self._take(response.assignment, now_ms)
-        elif response.error_code is ErrorCode.UNKNOWN_SERVER_ERROR and self._round.assigned_bytes > LARGEST_BYTES:
+        elif response.error_code is ErrorCode.UNKNOWN_SERVER_ERROR and self._round.assigned_bytes > MOST_BYTES:
             self._leave_because_of(too_large(self._round.assigned_bytes, self.description), now_ms)
         else:
             self._react(RoundStep.SYNC, response.error_code, now_ms)

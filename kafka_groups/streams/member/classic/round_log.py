@@ -74,16 +74,6 @@ class RoundLog:
             f"this member. The member joins again in {pause_ms} ms. Queries for its keys fail meanwhile.",
         )
 
-    def large(self, size: int) -> None:
-        """The assignments come near the limit of the brokers."""
-        self.events.warn(
-            Area.GROUP,
-            "large",
-            f"The assignments of group {self.group_id} have {size} bytes. Brokers refuse those above message.max.bytes "
-            "(1,048,588 by default). Most of it tells the application.server of each process to each member: leave it "
-            "out, run fewer members, or raise that limit.",
-        )
-
     def far_ahead(self, ahead_ms: int) -> None:
         """The leader asks for a round in the far future."""
         self.events.warn(

@@ -147,6 +147,23 @@ class StreamsMembership:
         return self.group.endpoints
 
     @property
+    def knows_epoch(self) -> bool:
+        """True if offsets can be committed with its epoch. It is not while it joins with its tasks."""
+        return self.state is not MembershipState.JOINING
+
+    @property
+    def has_gate(self) -> bool:
+        """False: the coordinator takes offsets of owned tasks at any time."""
+        return False
+
+    def hold(self) -> bool:
+        """Return True: a commit may begin."""
+        return True
+
+    def release(self) -> None:
+        """Do nothing: no commit holds the member."""
+
+    @property
     def has_events(self) -> bool:
         """True if there are events for the application. Any thread may ask."""
         return bool(self._tasks.inbox)

@@ -67,7 +67,7 @@ class CommittingMember:
             raise TasksLostError(f"The member lost its tasks while the call was waiting. {REMEDY}")
         # It is joining with its tasks, because a response was lost. The epoch that it will get is good for these tasks,
         # so the request waits for it.
-        if self._membership.state is MembershipState.JOINING:
+        if not self._membership.knows_epoch:
             raise _JoiningError("The member is joining its group.")
         # Otherwise the coordinator decides by the epoch (StreamsGroup.validateOffsetCommit in Kafka).
         now = member_now(self._membership)

@@ -92,6 +92,16 @@ class GroupMembership(RequestManager, Protocol):
         ...
 
     @property
+    def knows_epoch(self) -> bool:
+        """True if offsets of its tasks can be committed with its epoch, or it is not in the group."""
+        ...
+
+    @property
+    def has_gate(self) -> bool:
+        """True if there are times at which no commit may begin."""
+        ...
+
+    @property
     def has_events(self) -> bool:
         """True if there are events for the application. Any thread may ask."""
         ...
@@ -99,6 +109,14 @@ class GroupMembership(RequestManager, Protocol):
     @property
     def has_left(self) -> bool:
         """True if the member is not in the group, and waits for no answer about that."""
+        ...
+
+    def hold(self) -> bool:
+        """Keep the member in its epoch for a commit, and return True; or return False if none may begin now."""
+        ...
+
+    def release(self) -> None:
+        """Note that a commit that held the member has ended."""
         ...
 
     def join(self, now_ms: int) -> None:

@@ -1,7 +1,7 @@
 """A worker's place in the group in virtual time: the asynchronous member, on the worker's own event loop."""
 
-from collections.abc import Iterable, Mapping
-from contextlib import AbstractAsyncContextManager, nullcontext
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from uuid import UUID
 
 from typing_extensions import override
@@ -70,7 +70,16 @@ class AsyncMembership(WorkerMembership):
 
     @override
     def committing(self, *, is_urgent: bool = False) -> AbstractAsyncContextManager[bool]:
-        return nullcontext(enter_result=True)
+        return self._holding() if self._member._has_gate and not is_urgent else nullcontext(enter_result=True)
+
+    @asynccontextmanager
+    async def _holding(self) -> AsyncIterator[bool]:
+        may_commit = self._member._hold()
+        try:
+            yield may_commit
+        finally:
+            if may_commit:
+                self._member._release()
 
     @override
     async def commit(

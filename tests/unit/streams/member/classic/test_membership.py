@@ -343,12 +343,11 @@ def test_a_final_error_of_a_leader_ends_it_after_it_has_left() -> None:
     assert str(member.fatal()) == "wrong counts"
 
 
-def test_large_assignments_are_mentioned_and_explain_a_refusal() -> None:
+def test_large_assignments_explain_a_refusal() -> None:
     member = leading()
     generation = member.membership.to_lead
     assert generation is not None
     member.membership.assign(generation, {"me-1": bytes(900_001)})
-    assert any("900001 bytes" in line and "application.server" in line for line in member.log())
     member.refuse(member.send(ApiKey.SYNC_GROUP), ErrorCode.UNKNOWN_SERVER_ERROR)
     member.answer(member.send(ApiKey.LEAVE_GROUP), LeaveGroupResponse())
     assert isinstance(member.fatal(), UnknownServerError)
@@ -360,7 +359,6 @@ def test_a_small_assignment_that_is_refused_is_sent_again_in_another_round() -> 
     generation = member.membership.to_lead
     assert generation is not None
     member.membership.assign(generation, {"me-1": bytes(900_000)})
-    assert not any("bytes" in line for line in member.log())
     member.refuse(member.send(ApiKey.SYNC_GROUP), ErrorCode.UNKNOWN_SERVER_ERROR)
     assert (member.state, member.membership.owned) == (_S.JOINING, tasks(A))
 

@@ -1,0 +1,68 @@
+"""Makes the membership of a classic group, whose leader is one of its members."""
+
+import asyncio
+from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
+
+from kafka_groups.admin.rules.streams_leader.group_round import LeaderSettings
+from kafka_groups.client.calls.asker import QuestionAsker
+from kafka_groups.streams.member.classic.classic_settings import ClassicSettings, ClassicSurroundings
+from kafka_groups.streams.member.classic.membership import ClassicMembership
+from kafka_groups.streams.member.group_leader import Elsewhere, GroupLeader, LeaderParts, LeadingTimes
+from kafka_groups.streams.member.membership_parts import MadeMembership, MembershipOf, MembershipParts
+
+__all__ = ["classic_membership"]
+
+T = TypeVar("T")
+
+
+async def _in_thread(function: Callable[[], T]) -> T:
+    return await asyncio.to_thread(function)
+
+
+def classic_membership(
+    settings: ClassicSettings, leading: LeaderSettings, give_up_ms: int, elsewhere: Elsewhere = _in_thread
+) -> MembershipOf:
+    """Return what makes the membership of a classic group.
+
+    Args:
+        settings: The member's configuration.
+        leading: What it needs if it leads.
+        give_up_ms: How long it tries to lead after failures (`task.timeout.ms`).
+        elsewhere: Runs the leader's computations, on another thread by default.
+    """
+    return partial(_made, settings, leading, give_up_ms, elsewhere)
+
+
+def _made(
+    settings: ClassicSettings, leading: LeaderSettings, give_up_ms: int, elsewhere: Elsewhere, parts: MembershipParts
+) -> MadeMembership:
+    assembly, config = parts.assembly, parts.config
+    membership = ClassicMembership(
+        parts.description,
+        settings=settings,
+        coordinator=parts.coordinator,
+        errors=assembly.errors,
+        surroundings=ClassicSurroundings(parts.positions, assembly.clock.wall_ms, assembly.backoff),
+    )
+    asker = QuestionAsker(assembly, config.request_timeout_ms, parts.engine)
+    times = LeadingTimes(
+        round_ms=config.max_poll_interval_ms // 2,
+        offsets_ms=config.default_api_timeout_ms,
+        watch_ms=config.metadata_max_age_ms,
+        give_up_ms=give_up_ms,
+    )
+    leader = GroupLeader(
+        membership,
+        leading,
+        times,
+        LeaderParts(
+            within=asker.within,
+            elsewhere=elsewhere,
+            clock=assembly.clock,
+            errors=assembly.errors,
+            turn=lambda: parts.engine().turn(),
+        ),
+    )
+    return MadeMembership(membership, (asker.manager,), leader)

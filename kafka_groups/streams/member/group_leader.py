@@ -1,0 +1,185 @@
+"""Leads a classic group while its member is the leader: asks the brokers, computes, and watches the topics."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from typing import Protocol, TypeVar
+
+from attrs import frozen
+
+from kafka_groups.admin.rules.streams_leader.group_round import GroupRound, LeaderSettings, LeadingError, LedRound
+from kafka_groups.admin.rules.streams_leader.leading import ask_for_round, led_round
+from kafka_groups.admin.rules.streams_leader.watched_topics import changed_topics, counts_to_watch
+from kafka_groups.client.background import BackgroundErrors
+from kafka_groups.client.calls.questions import Asking
+from kafka_groups.client.events import Area, listed
+from kafka_groups.client.requests import Lane
+from kafka_groups.errors import KafkaGroupsError
+from kafka_groups.errors.texts import named, text_of
+from kafka_groups.net.clock import Clock
+from kafka_groups.streams.errors import StreamsError
+from kafka_groups.streams.member.classic.leading import LedGeneration
+from kafka_groups.streams.member.classic.membership import ClassicMembership
+
+__all__ = ["GroupLeader", "LeaderParts", "LeadingTimes"]
+
+T = TypeVar("T")
+
+_log = logging.getLogger(__name__)
+
+
+class Elsewhere(Protocol):
+    """Runs a function where it does not hold up the member, such as `asyncio.to_thread`."""
+
+    async def __call__(self, function: Callable[[], T]) -> T:
+        """Run a function, and return its result."""
+        ...
+
+
+@frozen(kw_only=True)
+class LeadingTimes:
+    """The times of a leader, in milliseconds.
+
+    Attributes:
+        round_ms: How long the questions of a round may take (half of `max.poll.interval.ms`).
+        offsets_ms: How long those about offsets may take (`default.api.timeout.ms`).
+        watch_ms: The time between two looks at the topics (`metadata.max.age.ms`).
+        give_up_ms: How long the member tries again to lead after failures (`task.timeout.ms`).
+    """
+
+    round_ms: int
+    offsets_ms: int
+    watch_ms: int
+    give_up_ms: int
+
+
+@frozen(kw_only=True)
+class LeaderParts:
+    """The parts of a leader that come from its client.
+
+    Attributes:
+        within: Returns a function that asks questions for at most so many milliseconds, on a lane.
+        elsewhere: Runs computations that may take seconds.
+        clock: Time.
+        errors: Receives warnings.
+        turn: Lets the engine look at its managers.
+    """
+
+    within: Callable[[int, Lane], Asking]
+    elsewhere: Elsewhere
+    clock: Clock
+    errors: BackgroundErrors
+    turn: Callable[[], None]
+
+
+class GroupLeader:
+    """The task of the leader, which runs beside the member's heartbeats.
+
+    Args:
+        membership: The membership.
+        settings: The configuration of the application that its leader needs.
+        times: How long it tries.
+        parts: What it has from its client.
+    """
+
+    def __init__(
+        self, membership: ClassicMembership, settings: LeaderSettings, times: LeadingTimes, parts: LeaderParts
+    ) -> None:
+        self._membership = membership
+        self._settings = settings
+        self._times = times
+        self._parts = parts
+        self._led: LedGeneration | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._failing_since_ms: int | None = None
+
+    def __repr__(self) -> str:
+        return f"<GroupLeader of {self._led}>"
+
+    def look(self) -> None:
+        """Begin to lead a generation, or stop leading one that is over."""
+        if self._membership.to_lead is self._led:
+            return
+        self._led = self._membership.to_lead
+        if self._task is not None:
+            self._task.cancel()
+        self._task = None if self._led is None else asyncio.create_task(self._lead(self._led))
+
+    async def stop(self) -> None:
+        """Stop leading, and wait until the task has ended."""
+        task, self._task = self._task, None
+        if task is not None:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    async def _lead(self, led: LedGeneration) -> None:
+        # A static leader that was restarted has nothing to assign (KIP-814).
+        watched: Mapping[str, int] | None = None
+        if not led.skip_assignment:
+            try:
+                watched = await self._assign(led)
+            except Exception as error:  # of a broker, or of whatever computes
+                self._failed(led, error)
+                return
+            self._failing_since_ms = None
+        await self._watch(watched)
+
+    async def _assign(self, led: LedGeneration) -> Mapping[str, int]:
+        # CreateTopics may wait in the broker for long, which must not hold up heartbeats. In the lane of the group,
+        # nothing waits meanwhile.
+        ask, ask_for_offsets = (
+            self._parts.within(time_ms, Lane.GROUP) for time_ms in (self._times.round_ms, self._times.offsets_ms)
+        )
+        asked = await ask_for_round(ask, ask_for_offsets, self._round_of(led))
+        done = await self._parts.elsewhere(lambda: led_round(asked, self._parts.clock.wall_ms()))
+        self._warn(done)
+        self._membership.assign(led, done.assignments, "" if done.error is None else text_of(done.error.cause))
+        self._parts.turn()
+        return done.watched
+
+    def _round_of(self, led: LedGeneration) -> GroupRound:
+        return GroupRound(
+            generation=led.generation,
+            member_id=self._membership.member_id,
+            members={each.member_id: each.metadata for each in led.members},
+            instance_ids={
+                each.member_id: each.group_instance_id for each in led.members if each.group_instance_id is not None
+            },
+            topology=self._membership.description.topology,
+            settings=self._settings,
+        )
+
+    def _warn(self, done: LedRound) -> None:
+        for text in done.warnings:
+            self._parts.errors.events.warn(Area.GROUP, text, text)
+
+    def _failed(self, led: LedGeneration, error: Exception) -> None:
+        """Let another member lead. What does not pass, or lasts for long, ends this one."""
+        now_ms = self._parts.clock.now_ms()
+        if self._failing_since_ms is None:
+            self._failing_since_ms = now_ms
+        is_passing = isinstance(error, KafkaGroupsError) and not isinstance(error, LeadingError)
+        is_final = not is_passing or now_ms - self._failing_since_ms >= self._times.give_up_ms
+        told = StreamsError(text_of(error) if isinstance(error, KafkaGroupsError) else named(error))
+        told.__cause__ = error
+        self._membership.could_not_lead(led, told, now_ms, is_final=is_final)
+        self._parts.turn()
+
+    async def _watch(self, watched: Mapping[str, int] | None) -> None:
+        """Join again when the topics have other numbers of partitions than they had, or than were assigned."""
+        while True:
+            now = await self._counts()
+            watched = now if watched is None else watched
+            if now is not None and watched and (changed := changed_topics(watched, now)):
+                self._membership.request_round(f"the partitions of {listed(changed)} have changed")
+                self._parts.turn()
+                return
+            await asyncio.sleep(self._times.watch_ms / 1000)
+
+    async def _counts(self) -> Mapping[str, int] | None:
+        ask = self._parts.within(self._times.watch_ms, Lane.CONTROL)
+        try:
+            return await counts_to_watch(ask, self._membership.description.topology)
+        except KafkaGroupsError as error:
+            _log.debug("The leader does not know the partitions of the topics now: %s", error)
+            return None

@@ -1,0 +1,230 @@
+"""Members of a classic group with a leader of their own, against an embedded cluster in virtual time."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+import pytest
+
+from kafka_groups.admin.rules.group_topology.group_topology import ChangelogTopic, RepartitionTopic
+from kafka_groups.admin.rules.group_topology.topology_builder import GroupTopologyBuilder
+from kafka_groups.admin.rules.streams_leader.group_round import LeaderSettings
+from kafka_groups.errors import BrokerError, KafkaGroupsError
+from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.streams import AsyncStreamsGroupMember, MembershipState, StatusesChanged, TasksAssigned
+from kafka_groups.streams.errors import StreamsError
+from kafka_groups.streams.member.classic.classic_settings import ClassicSettings
+from kafka_groups.streams.member.classic_membership import classic_membership
+from kafka_groups.streams.member.rules.member_events import GroupMembershipOperation
+from kafka_groups.testing.simulation import Simulation, run_simulated
+from kafka_groups.types import OffsetAndMetadata, TaskId, TopicPartition
+from tests.unit.streams.member.clusters import TOPIC, World
+
+T = TypeVar("T")
+Program = Callable[[World], Awaitable[None]]
+SETTINGS = ClassicSettings(session_ms=6_000, heartbeat_ms=1_000)
+COUNTING = (
+    GroupTopologyBuilder()
+    .add_subtopology("0", sources=[TOPIC], sinks=["app-words-repartition"])
+    .add_subtopology(
+        "1",
+        repartition_sources=[RepartitionTopic("app-words-repartition")],
+        changelogs=[ChangelogTopic("app-counts-changelog", {"cleanup.policy": "compact"})],
+    )
+    .build()
+)
+ALL = {TaskId(each, number) for each in "01" for number in range(2)}
+
+
+async def at_once(function: Callable[[], T]) -> T:
+    """A simulation has no threads."""
+    await asyncio.sleep(0)
+    return function()
+
+
+MEMBERSHIP = classic_membership(SETTINGS, LeaderSettings(application_id="app"), 60_000, at_once)
+
+
+def member(world: World, **config: Any) -> AsyncStreamsGroupMember:
+    return world.member(topology=COUNTING, _membership_of=MEMBERSHIP, **config)
+
+
+def simulate(program: Program, seed: int = 1) -> None:
+    async def run(simulation: Simulation) -> None:
+        async with World(simulation) as made:
+            await program(made)
+        tasks = asyncio.all_tasks() - {asyncio.current_task()}
+        assert not tasks, tasks
+        await asyncio.sleep(0)
+        assert made.network.open_connections == 0
+
+    run_simulated(run, seed, limit_s=7200)
+
+
+async def poll(*members: AsyncStreamsGroupMember) -> None:
+    """Take and confirm the events of members."""
+    for each in members:
+        for event in await each.poll(0):
+            if not isinstance(event, TasksAssigned | StatusesChanged):
+                each.confirm(event)
+    await asyncio.sleep(0.1)
+
+
+async def until(found: Callable[[], bool], *members: AsyncStreamsGroupMember) -> None:
+    async with asyncio.timeout(120):
+        while not found():
+            await poll(*members)
+
+
+def owned(*members: AsyncStreamsGroupMember) -> list[set[TaskId]]:
+    return [set(each.tasks.active) for each in members]
+
+
+def shared(*members: AsyncStreamsGroupMember) -> bool:
+    """Whether the members are stable and have all tasks, each of them some."""
+    its = owned(*members)
+    stable = all(each.state is MembershipState.STABLE for each in members)
+    return stable and all(its) and set().union(*its) == ALL and sum(map(len, its)) == len(ALL)
+
+
+def test_a_member_leads_creates_topics_and_shares_tasks_with_those_that_come_and_go() -> None:
+    async def program(world: World) -> None:
+        async with member(world) as first:
+            await first.join()
+            await until(lambda: shared(first), first)
+            assert world.cluster.leader_of("app-words-repartition", 1) == world.cluster.leader_of(
+                "app-counts-changelog", 1
+            )
+            assert first.member_id
+            async with member(world) as second:
+                await second.join()
+                await until(lambda: shared(first, second), first, second)
+                assert second.epoch == first.epoch > 1
+            await until(lambda: shared(first), first)
+
+    simulate(program)
+
+
+def test_offsets_are_committed_with_the_generation_and_not_while_a_commit_is_kept_out() -> None:
+    async def program(world: World) -> None:
+        place = TopicPartition(TOPIC, 0)
+        async with member(world) as first, member(world) as second:
+            await first.join()
+            await until(lambda: shared(first), first)
+            await first.commit({place: OffsetAndMetadata(7)})
+            assert (await first.committed([place]))[place] == OffsetAndMetadata(7)
+            assert first._has_gate
+            assert first._hold()
+            await second.join()
+            await until(lambda: first.state is MembershipState.JOINING, first, second)
+            for _ in range(50):  # the session would have ended
+                await poll(first, second)
+            await first.commit({place: OffsetAndMetadata(8)})
+            first._release()
+            await asyncio.sleep(0)
+            assert not first._hold()
+            await until(lambda: shared(first, second), first, second)
+            assert first._hold()
+            first._release()
+
+    simulate(program)
+
+
+def test_a_follower_leads_when_the_leader_is_gone() -> None:
+    async def program(world: World) -> None:
+        async with member(world) as first, member(world) as second:
+            await first.join()
+            await until(lambda: shared(first), first)
+            await second.join()
+            await until(lambda: shared(first, second), first, second)
+            await first.close(operation=GroupMembershipOperation.REMAIN_IN_GROUP)
+            await until(lambda: shared(second), second)
+
+    simulate(program)
+
+
+def test_the_leader_joins_again_when_a_topic_has_grown() -> None:
+    async def program(world: World) -> None:
+        topology = GroupTopologyBuilder().add_subtopology("0", sources=[TOPIC]).build()
+        config: dict[str, Any] = {"topology": topology, "_membership_of": MEMBERSHIP, "metadata_max_age_ms": 10_000}
+        async with world.member(**config) as first:
+            await first.join()
+            await until(lambda: len(first.tasks.active) == 2, first)
+            world.cluster.metadata.create_partitions(TOPIC, 3)
+            await until(lambda: len(first.tasks.active) == 3, first)
+
+    simulate(program)
+
+
+@pytest.mark.parametrize("leads", [True, False])
+def test_a_static_member_that_is_restarted_gets_its_tasks_and_nobody_notices(*, leads: bool) -> None:
+    async def program(world: World) -> None:
+        config = [{"group_instance_id": f"w{number}", "process_id": f"p{number}"} for number in range(2)]
+        members = [member(world, **each) for each in config]
+        for each in members:
+            await each.join()
+        await until(lambda: shared(*members), *members)
+        before, generation = owned(*members), members[0].epoch
+        number = 0 if leads else 1
+        await members[number].close()
+        members[number] = member(world, **config[number])
+        await members[number].join()
+        await until(lambda: shared(*members), *members)
+        assert owned(*members) == before
+        assert {each.epoch for each in members} == {generation}
+        for each in members:
+            await each.close(operation=GroupMembershipOperation.LEAVE_GROUP)
+
+    simulate(program)
+
+
+def test_a_source_that_is_missing_is_told_at_once_with_its_name() -> None:
+    async def program(world: World) -> None:
+        topology = GroupTopologyBuilder().add_subtopology("0", sources=["nowhere"]).build()
+        async with world.member(topology=topology, _membership_of=MEMBERSHIP) as first:
+            await first.join()
+            told: list[StatusesChanged] = []
+            while not told:
+                told += [event for event in await first.poll(1) if isinstance(event, StatusesChanged)]
+            assert told[0].is_final
+            assert "nowhere" in (told[0].statuses[0].status_detail or "")
+
+    simulate(program)
+
+
+def test_a_wrong_count_ends_the_leader_after_it_has_left() -> None:
+    async def program(world: World) -> None:
+        world.cluster.create_topic("app-counts-changelog", 5)
+        async with member(world) as first:
+            await first.join()
+            with pytest.raises(StreamsError, match="app-counts-changelog"):
+                await until(lambda: False, first)
+
+    simulate(program)
+
+
+def test_a_group_of_the_other_kind_refuses_the_member() -> None:
+    async def program(world: World) -> None:
+        async with world.member(topology=COUNTING) as coordinated, member(world) as classic:
+            await coordinated.join()
+            await until(lambda: coordinated.state is MembershipState.STABLE, coordinated)
+            await classic.join()
+            with pytest.raises(BrokerError) as raised:
+                await until(lambda: False, classic)
+            assert raised.value.code == ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+
+    simulate(program)
+
+
+def test_all_members_shut_down_when_one_asks_for_it() -> None:
+    async def program(world: World) -> None:
+        async with member(world) as first, member(world) as second:
+            for each in (first, second):
+                await each.join()
+            await until(lambda: shared(first, second), first, second)
+            second.request_shutdown()
+            for each in (first, second):
+                with pytest.raises(KafkaGroupsError, match="asked all members to shut down"):
+                    await until(lambda: False, first, second) if each is first else await until(lambda: False, each)
+
+    simulate(program)
