@@ -369,6 +369,11 @@ class FakeMembership:
         active, kept, warmed = (frozenset(map(TaskId.parse, each)) for each in (tasks, standby, warmup))
         self.events.append(TasksAssigned(MemberTasks(active=active, standby=kept, warmup=warmed), 1))
 
+    def assign_inputs(self, inputs: Mapping[str, Iterable[TopicPartition]]) -> None:
+        """Assign active tasks with the partitions that they read, as classic groups do."""
+        its = {TaskId.parse(task): frozenset(places) for task, places in inputs.items()}
+        self.events.append(TasksAssigned(MemberTasks(active=its), 1, its))
+
     def revoke(self, *tasks: str) -> TasksRevoked:
         event = TasksRevoked(MemberTasks(active=map(TaskId.parse, tasks)))
         self.events.append(event)

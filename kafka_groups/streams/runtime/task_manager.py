@@ -74,6 +74,7 @@ class TaskManager:
         self._absence = TaskTimeout(parts.clock, parts.settings.task_timeout_ms, parts.settings.task_timeout_ms)
         self._watch = TopicWatch(parts.plane, parts.member, parts.clock)
         self._grown_to: Mapping[str, int] = {}
+        self._assigned_inputs: dict[TaskId, frozenset[TopicPartition]] = {}
         self._has_assignment = False
         self._has_lost_work = False
 
@@ -225,7 +226,7 @@ class TaskManager:
             event = self._events[0]
             # Tasks can be made only when the brokers know all topics of their sub-topologies.
             if isinstance(event, TasksAssigned):
-                counts = await self._partition_counts(event.tasks)
+                counts = await self._partition_counts(event)
             # A revocation commits before its tasks end, as TaskManager.handleRevocation does. If that times out, Java
             # revives the tasks and goes on with the revocation. Here the event waits, and with it the confirmation, so
             # that the next owner does not process the records again.
@@ -253,7 +254,7 @@ class TaskManager:
         # There are four kinds of events. The first three are DefaultStreamsRebalanceListener's callbacks in Java:
         # onTasksAssigned, onTasksRevoked and onAllTasksLost.
         if isinstance(event, TasksAssigned):
-            self._add(event.tasks, counts)
+            self._add(event, counts)
         elif isinstance(event, TasksRevoked):
             await self._drop(event.tasks, event.then)
             await self._parts.member.confirm(event)
@@ -272,7 +273,7 @@ class TaskManager:
             if is_shutdown(event):
                 self._events.extend(await self._parts.member.poll())  # leaves the group and raises an error
 
-    async def _partition_counts(self, tasks: MemberTasks) -> Mapping[str, int] | None:
+    async def _partition_counts(self, event: TasksAssigned) -> Mapping[str, int] | None:
         """Return the numbers of partitions, or None if the brokers do not know all topics yet, global ones included.
 
         Raises:
@@ -283,7 +284,7 @@ class TaskManager:
             return None
         try:
             counts = await self._parts.plane.partition_counts()
-            self._check_known(tasks, counts)
+            self._check_known(event, counts)
         except KafkaGroupsError as error:
             self._counting.note("Tasks cannot begin yet", error)
             return None
@@ -295,10 +296,13 @@ class TaskManager:
         )
         return counts
 
-    def _check_known(self, tasks: MemberTasks, counts: Mapping[str, int]) -> None:
-        groups = [self._groups[number] for number in {task_id.subtopology_id for task_id in tasks.ids}]
-        # The coordinator has checked that the topics exist, but another broker may not have heard of new ones yet.
+    def _check_known(self, event: TasksAssigned, counts: Mapping[str, int]) -> None:
+        groups = [self._groups[number] for number in {task_id.subtopology_id for task_id in event.tasks.ids}]
+        # Whoever assigns has checked that the topics exist, but another broker may not have heard of new ones yet, nor
+        # of partitions that they have gained.
         unknown = sorted({topic for group in groups for topic in self._topics(group)} - counts.keys())
+        inputs = sorted(place for its in event.inputs.values() for place in its)
+        unknown += [str(place) for place in inputs if place.partition >= counts.get(place.topic, 0)]
         if unknown:
             raise UnknownTopicOrPartitionError(f"the brokers do not know {', '.join(unknown)} yet")
 
@@ -337,10 +341,11 @@ class TaskManager:
 
     # ------------------------------------------------------------------------------------ tasks
 
-    def _add(self, tasks: MemberTasks, counts: Mapping[str, int]) -> None:
+    def _add(self, event: TasksAssigned, counts: Mapping[str, int]) -> None:
         self._has_assignment = self.has_had_tasks = True
         self._statuses.has_worked = True
-        for ids, role in _roles(tasks):
+        self._assigned_inputs |= event.inputs
+        for ids, role in _roles(event.tasks):
             self._waiting.update(dict.fromkeys(sorted(ids), (role, counts)))
         self._open_waiting()
         # Stores that were kept open are for the assignment that follows their revocation. After that, nobody comes for
@@ -368,7 +373,7 @@ class TaskManager:
             return None if engine is None else self._made(task_id, role, counts, engine)
         # The processors of an active task are closed, and only its stores go on (TaskManager.convertActiveToStandby). A
         # task that followed its changelogs may have done so since before its sources grew.
-        if known.role is TaskRole.ACTIVE or self._gains(known, counts):
+        if known.role is TaskRole.ACTIVE or self._has_others(known, counts):
             return self._made_again(known, role, _largest(counts, _counts_of(known)))
         known.role, known.phase = role, TaskPhase.CREATED
         return known
@@ -407,10 +412,23 @@ class TaskManager:
         return assigned
 
     def _inputs(self, task_id: TaskId, counts: Mapping[str, int]) -> tuple[TopicPartition, ...]:
-        """Return a task's partition of each topic that has one. Topics that are merged may have fewer than others."""
+        """Return a task's partition of each topic that has one. Topics that are merged may have fewer than others.
+
+        In a classic group, the leader has named the partitions of active tasks. Others may not be read yet: only the
+        next assignment says who reads them.
+        """
         topics = self._topics(self._groups[task_id.subtopology_id])
         places = (TopicPartition(topic, task_id.partition) for topic in topics)
+        assigned = self._assigned_inputs.get(task_id)
+        if assigned is not None:
+            return tuple(place for place in places if place in assigned)
         return tuple(place for place in places if place.partition < counts.get(place.topic, 0))
+
+    def _has_others(self, known: OwnedTask, counts: Mapping[str, int]) -> bool:
+        """Return whether a task that followed its changelogs reads other partitions now than it would have then."""
+        is_assigned = known.task_id in self._assigned_inputs
+        others = set(self._inputs(known.task_id, counts)).symmetric_difference(known.inputs)
+        return bool(others if is_assigned else self._gains(known, counts))
 
     def _topics(self, group: NodeGroup) -> list[str]:
         tasks = self._parts.settings.tasks
@@ -418,6 +436,8 @@ class TaskManager:
         return [topic_name(tasks.topology, tasks.application_id, topic) for topic in names]
 
     async def _drop(self, tasks: MemberTasks, then: MemberTasks = NO_TASKS) -> None:
+        for task_id in tasks.active:
+            self._assigned_inputs.pop(task_id, None)
         for task_id in tasks.ids & self._waiting.keys():
             del self._waiting[task_id]
             self._openings.give_up(task_id)
@@ -468,7 +488,8 @@ def _without(event: StreamsMembershipEvent, lost: MemberTasks) -> StreamsMembers
     if not isinstance(event, TasksAssigned) or not event.tasks.ids & lost.ids:
         return event
     rest = event.tasks.only(event.tasks.ids - lost.ids)
-    return evolve(event, tasks=rest) if rest else None
+    inputs = {task_id: event.inputs[task_id] for task_id in rest.active & event.inputs.keys()}
+    return evolve(event, tasks=rest, inputs=inputs) if rest else None
 
 
 def _ends_tasks(event: StreamsMembershipEvent) -> bool:

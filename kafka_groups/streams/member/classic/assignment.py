@@ -14,6 +14,7 @@ from kafka_groups.protocol.streams_user_data.assignment_info import AssignmentIn
 from kafka_groups.protocol.streams_user_data.host_maps import HostMaps
 from kafka_groups.streams.errors import StreamsError
 from kafka_groups.streams.member.rules.endpoints import EndpointPartitions
+from kafka_groups.streams.member.rules.member_events import TaskInputs
 from kafka_groups.streams.member.rules.member_tasks import MemberTasks
 from kafka_groups.types import TaskId, TopicPartition
 
@@ -42,7 +43,7 @@ class ClassicAssignment:
 
     info: AssignmentInfo
     tasks: MemberTasks
-    inputs: Mapping[TaskId, frozenset[TopicPartition]]
+    inputs: TaskInputs
 
     @classmethod
     def decode(cls, data: bytes, topology: GroupTopology, leader: str) -> "ClassicAssignment":
@@ -71,7 +72,7 @@ class ClassicAssignment:
             ) from error
         inputs = _inputs(info, assignment.assigned_partitions, leader)
         tasks = MemberTasks(active=inputs, standby=(task for task, _ in info.standby_tasks))
-        _check_known(tasks, topology, leader)
+        _check_known(tasks, inputs, topology, leader)
         return cls(info, tasks, inputs)
 
     @property
@@ -80,9 +81,7 @@ class ClassicAssignment:
         return endpoints_of(self.info.host_maps)
 
 
-def _inputs(
-    info: AssignmentInfo, assigned: PartitionsByName, leader: str
-) -> Mapping[TaskId, frozenset[TopicPartition]]:
+def _inputs(info: AssignmentInfo, assigned: PartitionsByName, leader: str) -> TaskInputs:
     # The n-th partition in this order belongs to the n-th task (StreamsPartitionAssignor.processActiveTasks in Java,
     # which also refuses another number of partitions than of tasks).
     partitions = sorted(TopicPartition(topic, number) for topic, numbers in assigned.items() for number in numbers)
@@ -97,14 +96,20 @@ def _inputs(
     return {task: frozenset(its) for task, its in found.items()}
 
 
-def _check_known(tasks: MemberTasks, topology: GroupTopology, leader: str) -> None:
-    known = {each.subtopology_id for each in topology.subtopologies}
-    unknown = sorted(task for task in tasks.ids if task.subtopology_id not in known)
+def _check_known(tasks: MemberTasks, inputs: TaskInputs, topology: GroupTopology, leader: str) -> None:
+    read = {each.subtopology_id: each.read_topics for each in topology.subtopologies}
+    unknown = [f"the task {task}" for task in sorted(tasks.ids) if task.subtopology_id not in read]
+    unknown += [
+        f"the partition {partition} for task {task}"
+        for task in sorted(inputs)
+        for partition in sorted(inputs[task])
+        if partition.topic not in read.get(task.subtopology_id, ())
+    ]
     if unknown:
         raise StreamsError(
-            f"The leader of the group, {leader}, has assigned the task {unknown[0]}, which the topology of this"
-            " application does not have. All members of the group must run the same topology: stop those that run"
-            " another one, or give one of the applications another application.id."
+            f"The leader of the group, {leader}, has assigned {unknown[0]}, which the topology of this application does"
+            " not have. All members of the group must run the same topology: stop those that run another one, or give"
+            " one of the applications another application.id."
         )
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from kafka_groups.errors import ClusterAuthorizationFailedError, DeliveryFailedError, NetworkError
-from kafka_groups.streams import Optimization, StreamsBuilder, Topology, serdes, stores
+from kafka_groups.streams import MemberTasks, Optimization, StreamsBuilder, TasksRevoked, Topology, serdes, stores
 from kafka_groups.streams.runtime.assigned import TaskRole
 from kafka_groups.streams.runtime.topic_watch import TopicWatch
 from kafka_groups.testing.clock import ManualClock
@@ -225,3 +225,57 @@ async def test_the_watch_ends_the_worker_if_the_brokers_refuse() -> None:
     asking.plane.partition_counts = refuse  # type: ignore[assignment, method-assign]
     with pytest.raises(ClusterAuthorizationFailedError, match="not yours"):
         await asking.watch.counts()
+
+
+# ---------------------------------------------------------------------------------------------- classic groups
+
+
+def inputs(few: bool = False) -> dict[str, list[TopicPartition]]:
+    return {"0_1": [TopicPartition("many", 1), *([GAINED] if few else [])]}
+
+
+async def test_a_partition_that_the_leader_of_a_classic_group_has_not_assigned_is_not_read() -> None:
+    kafka = kafka_with_few()
+    process = Process(kafka, topology=counting_merged())
+    process.member.assign_inputs(inputs())
+    await process.worker.start()
+    await process.turn_until(lambda: process.worker.is_running)
+    task = process.worker.tasks[TaskId("0", 1)]
+    kafka.counts["few"] = 2
+    kafka.produce("few", "a", "2", partition=1)
+    await wait(process)
+    assert process.worker.tasks[TaskId("0", 1)] is task
+    assert task.inputs == (TopicPartition("many", 1),)
+    event = process.member.revoke("0_1")
+    process.member.assign_inputs(inputs(few=True))
+    await process.turn_until(lambda: process.has_committed(1, GAINED))
+    assert process.member.confirmed == [event]
+    assert logged(kafka) == {b"a": 1}
+
+
+async def test_a_task_begins_when_the_brokers_know_all_its_partitions() -> None:
+    kafka = kafka_with_few()
+    process = Process(kafka, topology=counting_merged())
+    process.member.assign_inputs(inputs(few=True))
+    await process.worker.start()
+    await wait(process)
+    assert not process.worker.tasks
+    kafka.counts["few"] = 2
+    await process.turn_until(lambda: process.worker.is_running)
+    assert set(process.worker.tasks[TaskId("0", 1)].inputs) == {TopicPartition("many", 1), GAINED}
+
+
+@pytest.mark.parametrize("few", [False, True])
+async def test_a_standby_that_is_promoted_reads_what_was_assigned(*, few: bool) -> None:
+    kafka = kafka_with_few(2 if few else 1)
+    process = await started(Process(kafka, topology=counting_merged()), standby=("0_1",))
+    kafka.counts["few"] = 2
+    kafka.produce("few", "a", "2", partition=1)
+    process.member.events.append(
+        TasksRevoked(MemberTasks(standby=[TaskId("0", 1)]), MemberTasks(active=[TaskId("0", 1)]))
+    )
+    process.member.assign_inputs(inputs(few=not few))
+    await process.turn_until(lambda: process.worker.is_running)
+    await wait(process)
+    assert (GAINED in process.worker.tasks[TaskId("0", 1)].inputs) is not few
+    assert process.has_committed(1, GAINED) is not few

@@ -35,7 +35,7 @@ from kafka_groups.types import TaskId, TopicPartition
 PROCESS = UUID(int=7)
 TOPOLOGY = GroupTopology(
     (
-        Subtopology(subtopology_id="0", source_topics=("in",), repartition_sinks=("r",)),
+        Subtopology(subtopology_id="0", source_topics=("in", "in2"), repartition_sinks=("r",)),
         Subtopology(subtopology_id="1", repartition_sources=(RepartitionTopic("r"),)),
     )
 )

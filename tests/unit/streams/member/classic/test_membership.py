@@ -101,7 +101,7 @@ def test_a_subscription_tells_what_the_member_owns_and_how_far_its_state_is() ->
     member.positions = {A: TaskPosition(5)}
     first = member.joining()
     said, info = subscription_in(first), user_data_in(first)
-    assert (said.topics, said.owned_partitions, said.generation_id, said.rack_id) == (("in", "r"), {}, -1, "r1")
+    assert (said.topics, said.owned_partitions, said.generation_id, said.rack_id) == (("in", "in2", "r"), {}, -1, "r1")
     assert (info.version, info.latest_supported_version, info.unique_field, info.error_code) == (11, 11, 2, 0)
     assert (info.user_endpoint, info.client_tags) == ("h:80", (("zone", "z1"),))
     assert info.task_offset_sums == ((A, 5),)
@@ -216,9 +216,10 @@ def test_tasks_of_which_the_program_never_heard_go_without_an_event() -> None:
         (ConsumerProtocolAssignment({"in": (0,)}, b"\x00\x00\x00\x02\x00").encode(), "2.3"),
         (assignment(inputs_of(A), active_tasks=()), "1 partition, and named the tasks of 0"),
         (assignment({**inputs_of(A)}, active_tasks=(C._replace(subtopology_id="7"),)), "the task 7_0"),
+        (assignment({A: (TopicPartition("elsewhere", 0),)}), "the partition elsewhere-0 for task 0_0"),
         (assignment({}, standby=(), version=3, commonly_supported_version=12), "12 as the version"),
     ],
-    ids=["no bytes", "no user data", "cut", "old", "unequal", "unknown task", "future"],
+    ids=["no bytes", "no user data", "cut", "old", "unequal", "unknown task", "unknown topic", "future"],
 )
 def test_an_assignment_that_cannot_be_used_ends_the_member_and_is_never_an_empty_one(data: bytes, text: str) -> None:
     member = Member().joined(A)
