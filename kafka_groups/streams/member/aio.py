@@ -260,6 +260,9 @@ class AsyncStreamsGroupMember(_MemberView):
     ) -> None:
         """Commit offsets of the group, with the member's epoch: the coordinator refuses members that lost their tasks.
 
+        It also refuses offsets of a topic that was deleted, even if there is another one of its name: the member
+        commits with the id that the topic had at the first commit of the partition.
+
         Args:
             offsets: For each partition the offset of the next record to process.
             timeout: Longest wait, in seconds; None is `default.api.timeout.ms`.
@@ -269,11 +272,13 @@ class AsyncStreamsGroupMember(_MemberView):
             TasksLostError: Another member owns the tasks, or owned them in between. Their new owner starts from the
                 offsets that were committed before. Continue to poll: it returns `TasksLost`, unless the tasks were
                 revoked before.
+            UnknownTopicIdError: A topic was deleted and created again since the offsets of a partition were committed
+                last. Call `committed`, and read the partition from where one without an offset begins.
             IllegalStateError: `join` was not called.
             OperationTimeoutError: The coordinator did not respond in time. The offsets may have been committed.
             KafkaGroupsError: Another error of the group or of a partition. Other partitions may have been committed.
         """
-        await self._commit_of(offsets, {}, timeout)
+        await self._commit_of(offsets, None, timeout)
 
     @property
     def _has_gate(self) -> bool:
@@ -291,16 +296,19 @@ class AsyncStreamsGroupMember(_MemberView):
     async def _commit_of(
         self,
         offsets: Mapping[TopicPartition, OffsetAndMetadata | int],
-        topic_ids: Mapping[TopicPartition, UUID],
+        topic_ids: Mapping[TopicPartition, UUID] | None,
         timeout: float | None,  # noqa: ASYNC109
     ) -> None:
-        """Commit offsets that are from the topics with these ids, as far as they are known."""
+        """Commit offsets that are from the topics with these ids, as far as they are known. None: the member's own."""
         given = checked_commit(offsets)
         if not given:
             return
         timeout_ms = self._api_timeout_ms(timeout)
         self._check_call()
-        await self._client.commit(given, timeout_ms, topic_ids)
+        if topic_ids is None:
+            await self._client.commit_as_known(given, timeout_ms)
+        else:
+            await self._client.commit(given, timeout_ms, topic_ids)
 
     async def committed(
         self,

@@ -28,9 +28,11 @@ from kafka_groups.errors import (
     StaleMemberEpochError,
     TasksLostError,
     UnknownMemberIdError,
+    UnknownTopicIdError,
 )
 from kafka_groups.errors.texts import named
 from kafka_groups.streams.member.membership_parts import MembershipOf, MembershipParts, TaskPositions
+from kafka_groups.streams.member.rules.committed_topics import CommittedTopics, identifying
 from kafka_groups.streams.member.rules.committing_member import REMEDY, CommittingMember, member_of_all_tasks
 from kafka_groups.streams.member.rules.member_description import MemberDescription
 from kafka_groups.streams.member.rules.member_events import (
@@ -99,6 +101,8 @@ class StreamsClient:
         )
         self.membership = made.membership
         self._leader = made.leader
+        self._topology = description.topology
+        self._topics = CommittedTopics(assembly.metadata.id_of)
         self._calls = CallManager()
         metadata = assembly.metadata_manager(max_age_ms=config.metadata_max_age_ms, allow_auto_create=False)
         metadata.set_topics(description.topology.source_topics)
@@ -157,6 +161,7 @@ class StreamsClient:
     def confirm(self, event: TasksRevoked | TasksLost) -> None:
         """Note that the application has closed the tasks of an event."""
         now_ms = self._clock.now_ms()
+        self._topics.end(event.tasks, self._topology)
         self.membership.sensors.confirmed(event, now_ms)
         self.membership.confirm(event, now_ms)
         self._engine.turn()
@@ -270,6 +275,28 @@ class StreamsClient:
         now_ms = self._clock.now_ms()
         self.membership.sensors.committed(now_ms - begun_ms, now_ms)
 
+    async def commit_as_known(self, offsets: Mapping[TopicPartition, OffsetAndMetadata], timeout_ms: int) -> None:
+        """Commit offsets of the topics that have these names, or had them at the first commit of each partition.
+
+        Raises:
+            UnknownTopicIdError: A topic was deleted and made again since then.
+            TasksLostError: The member lost the tasks.
+            KafkaGroupsError: Another error of the group or of a partition.
+        """
+        deadline_ms = self._clock.now_ms() + timeout_ms
+        ids = self._topics.ids(offsets)
+        try:
+            await self.commit(offsets, timeout_ms, ids)
+        except UnknownTopicIdError as error:
+            topics = {place.topic for place in offsets}
+            self._topics.learn(topics, await self.ask(identifying(topics), "", deadline_ms))
+            if (refusal := self._topics.refusal(offsets)) is not None:
+                raise refusal from error
+            # The member's metadata were behind.
+            ids = self._topics.ids(offsets)
+            await self.commit(offsets, max(deadline_ms - self._clock.now_ms(), 0), ids)
+        self._topics.note(ids)
+
     async def committed(
         self, partitions: Sequence[TopicPartition], timeout_ms: int
     ) -> Mapping[TopicPartition, OffsetAndMetadata | None]:
@@ -279,6 +306,7 @@ class StreamsClient:
             TasksLostError: The member lost its tasks.
             KafkaGroupsError: Another error of the group or of a partition.
         """
+        self._topics.begin(partitions)
         who = CommittingMember(self.membership)
         question = fetch_question(self._config.application_id, partitions, who)
         return dict((await self._ask_as(who, question, timeout_ms)).values)

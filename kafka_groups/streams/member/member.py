@@ -125,6 +125,9 @@ class StreamsGroupMember(_MemberThread):
     def commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata | int], timeout: float | None = None) -> None:
         """Commit offsets of the group, with the member's epoch: the coordinator refuses members that lost their tasks.
 
+        It also refuses offsets of a topic that was deleted, even if there is another one of its name: the member
+        commits with the id that the topic had at the first commit of the partition.
+
         Args:
             offsets: For each partition the offset of the next record to process.
             timeout: Longest wait, in seconds; None is `default.api.timeout.ms`.
@@ -134,6 +137,8 @@ class StreamsGroupMember(_MemberThread):
             TasksLostError: Another member owns the tasks, or owned them in between. Their new owner starts from the
                 offsets that were committed before. Continue to poll: it returns `TasksLost`, unless the tasks were
                 revoked before.
+            UnknownTopicIdError: A topic was deleted and created again since the offsets of a partition were committed
+                last. Call `committed`, and read the partition from where one without an offset begins.
             IllegalStateError: `join` was not called.
             OperationTimeoutError: The coordinator did not respond in time. The offsets may have been committed.
             KafkaGroupsError: Another error of the group or of a partition. Other partitions may have been committed.

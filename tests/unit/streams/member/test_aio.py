@@ -17,6 +17,7 @@ from kafka_groups.errors import (
     ConfigurationError,
     IllegalStateError,
     OperationTimeoutError,
+    UnknownTopicIdError,
     UnknownTopicOrPartitionError,
 )
 from kafka_groups.protocol.apis import ApiKey
@@ -181,6 +182,76 @@ def test_a_commit_is_repeated_when_its_response_is_lost() -> None:
             world.cluster.faults.on(ApiKey.OFFSET_COMMIT, LOSE_RESPONSE, times=1)
             await member.commit({FIRST: 4})
             assert (await member.committed([FIRST]))[FIRST] == OffsetAndMetadata(4)
+
+    simulate(program)
+
+
+def test_the_offset_of_a_topic_that_was_made_again_is_refused_until_the_program_asks_where_to_begin() -> None:
+    async def program(world: World) -> None:
+        async with world.member() as member:
+            await member.join()
+            await assigned(member)
+            await member.commit({FIRST: 20})
+            world.cluster.delete_topic(TOPIC)
+            world.cluster.create_topic(TOPIC, world.partitions)
+            for _ in range(2):
+                with pytest.raises(
+                    UnknownTopicIdError, match=r"deleted and created again .* Call `committed`"
+                ) as raised:
+                    await member.commit({FIRST: 21})
+                assert not raised.value.retriable
+            assert await member.committed([FIRST]) == {FIRST: None}
+            await member.commit({FIRST: 3})
+            assert (await member.committed([FIRST]))[FIRST] == OffsetAndMetadata(3)
+
+    simulate(program)
+
+
+def test_a_task_that_is_given_up_and_comes_back_commits_offsets_of_the_topic_of_then() -> None:
+    async def program(world: World) -> None:
+        async with world.member() as member, world.member() as other:
+            await member.join()
+            await assigned(member)
+            places = {TopicPartition(TOPIC, each.partition): 20 for each in member.tasks.active}
+            await member.commit(places)
+            await other.join()
+            await assigned(member, 1)
+            kept = {TopicPartition(TOPIC, each.partition) for each in member.tasks.active}
+            world.cluster.delete_topic(TOPIC)
+            world.cluster.create_topic(TOPIC, world.partitions)
+            await other.close()
+            await assigned(member)
+            (returned,) = places.keys() - kept
+            await member.commit({returned: 3})
+            assert (await member.committed([returned]))[returned] == OffsetAndMetadata(3)
+            with pytest.raises(UnknownTopicIdError):
+                await member.commit(dict.fromkeys(kept, 21))
+
+    simulate(program)
+
+
+def test_metadata_that_are_behind_cost_a_request() -> None:
+    async def program(world: World) -> None:
+        async with world.member() as member:
+            await member.join()
+            await assigned(member)
+            world.cluster.delete_topic(TOPIC)
+            world.cluster.create_topic(TOPIC, world.partitions)
+            await member.commit({FIRST: 3})
+            assert (await member.committed([FIRST]))[FIRST] == OffsetAndMetadata(3)
+
+    simulate(program)
+
+
+def test_a_topic_that_was_deleted_takes_no_offset() -> None:
+    async def program(world: World) -> None:
+        async with world.member() as member:
+            await member.join()
+            await assigned(member)
+            await member.commit({FIRST: 20})
+            world.cluster.delete_topic(TOPIC)
+            with pytest.raises(UnknownTopicIdError):
+                await member.commit({FIRST: 21})
 
     simulate(program)
 
