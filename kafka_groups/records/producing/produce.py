@@ -27,6 +27,7 @@ from kafka_groups.records.producing.identity import ProducerIdentity
 from kafka_groups.records.producing.outcomes import IN_DOUBT, MISSING_TOPIC, NEW_LEADER, ProducerOutcome, outcome_of
 from kafka_groups.records.producing.partition_batches import SentBatch
 from kafka_groups.records.producing.produce_requests import (
+    FIRST_WITH_IDS,
     ProducedPartition,
     SentProduceRequest,
     answers_in,
@@ -113,6 +114,8 @@ class ProduceManager:
         # Those of partitions that are not written to now, so that `renew` does not hide that a topic was made again.
         self._topic_ids: dict[TopicPartition, UUID] = {}
         self._left: set[TopicPartition] = set()  # their task has ended, and no record was confirmed since
+        self._written_to: set[TopicPartition] = set()  # some record was confirmed, perhaps before `renew`
+        self._is_by_name = False  # whether the request whose response is handled had names of topics
         self._in_flight: dict[int, int] = {}
         self._throttles: dict[int, FailureDelay] = {}
         self._generation = 0
@@ -291,7 +294,7 @@ class ProduceManager:
         self._note_topic(self._partitions.pop(each.name))
 
     def _note_topic(self, each: ProducedPartition) -> None:
-        if each.topic_id is not None and each.name not in self._left:
+        if each.topic_id is not None and each.name not in self._left and not each.has_begun_anew:
             self._topic_ids[each.name] = each.topic_id
 
     def _has_moved(self, each: ProducedPartition, topic_id: UUID) -> bool:
@@ -300,26 +303,39 @@ class ProduceManager:
             return False
         former, each.topic_id = each.topic_id, topic_id
         each.missing_since_ms = None
+        if each.has_begun_anew:
+            # The broker knows the numbers that the first records of this topic had.
+            each.has_begun_anew = False
+            self._tell_count(each.name.topic)
+            return True
         return former is None or self._continues(each)
+
+    def _tell_count(self, topic: str) -> int | None:
+        count = self._cluster.topics.partition_count(topic)
+        if count is not None:
+            self._cluster.made_again({topic: count})
+        return count
 
     def _continues(self, each: ProducedPartition) -> bool:
         """Continue in a topic that was made again. Return False if it does not have the partition."""
-        topic, count = each.name.topic, self._cluster.topics.partition_count(each.name.topic)
-        if count is not None:
-            self._cluster.made_again({topic: count})
+        topic, count = each.name.topic, self._tell_count(each.name.topic)
         if count is not None and each.name.partition >= count:
             text = f"{topic} was deleted and created again with {counted(count, 'partition')}: it has no {each.name}."
             self._refuse_all(each, with_remedy(UnknownTopicOrPartitionError(text)))
             return False
         each.batches.restart()
-        if each.name not in self._left:
-            self.replaced.add(each.name)
-        self._warn(
-            f"made again {each.name}",
-            f"Topic {topic} was deleted and created again while records were written to it. Records of"
-            f" {each.name} that were not confirmed are written to the new topic; those before are gone.",
-        )
+        self._written_to.discard(each.name)
+        self._tell_made_again(each.name)
         return True
+
+    def _tell_made_again(self, place: TopicPartition) -> None:
+        if place not in self._left:
+            self.replaced.add(place)
+        self._warn(
+            f"made again {place}",
+            f"Topic {place.topic} was deleted and created again while records were written to it. Records of"
+            f" {place} that were not confirmed are written to the new topic; those before are gone.",
+        )
 
     def _gives_up(self, each: ProducedPartition, now_ms: int) -> bool:
         """Refuse the batches of a partition that has been missing for too long. Return whether it has."""
@@ -360,6 +376,7 @@ class ProduceManager:
         """Handle the answer about each batch of a request."""
         sent: SentProduceRequest = request.context
         response: ProduceResponse = answer.message
+        self._is_by_name = answer.version < FIRST_WITH_IDS
         self._sensors.answered(now_ms - sent.sent_ms, response.throttle_time_ms)
         if response.throttle_time_ms:
             self._throttles.setdefault(sent.node_id, FailureDelay()).wait(response.throttle_time_ms, now_ms)
@@ -419,6 +436,13 @@ class ProduceManager:
         each.batches.confirm(sent)
         each.backoff.succeeded()
         each.missing_since_ms = None
+        # Without ids in requests, a topic that was made again takes records as if nothing had happened. But nobody
+        # writes the first record of a log in which this producer has written before.
+        if self._is_by_name and base_offset == 0 and each.name in self._written_to:
+            each.has_begun_anew = True
+            self._cluster.refresh()
+            self._tell_made_again(each.name)
+        self._written_to.add(each.name)
         self._left.discard(each.name)
         self._accumulator.release(batch)
         self.confirmed += batch.count

@@ -18,9 +18,16 @@ from kafka_groups.protocol.messages.produce import (
 from kafka_groups.records.producing.partition_batches import PartitionBatches, SentBatch
 from kafka_groups.types import TopicIdPartition, TopicPartition
 
-__all__ = ["ProducedPartition", "SentProduceRequest", "answers_in", "data_by_topic", "produce_message"]
+__all__ = [
+    "FIRST_WITH_IDS",
+    "ProducedPartition",
+    "SentProduceRequest",
+    "answers_in",
+    "data_by_topic",
+    "produce_message",
+]
 
-_FIRST_WITH_IDS = 13
+FIRST_WITH_IDS = 13
 _NO_ID = UUID(int=0)
 _DataByTopic = Mapping[tuple[str, UUID | None], Sequence[PartitionProduceData]]
 
@@ -36,6 +43,7 @@ class ProducedPartition:
         batches: Its batches.
         topic_id: The id of the topic that its numbers are for, or None before the first batch.
         missing_since_ms: Since when the topic may be missing, or None.
+        has_begun_anew: Whether an answer has told that the topic was made again, before the metadata did.
     """
 
     name: TopicPartition
@@ -44,6 +52,7 @@ class ProducedPartition:
     batches: PartitionBatches = field(factory=PartitionBatches)
     topic_id: UUID | None = None
     missing_since_ms: int | None = None
+    has_begun_anew: bool = False
 
     def hold_back(self, now_ms: int) -> None:
         """Delay the next attempt. Several batches that fail together count as one failure."""
@@ -87,7 +96,7 @@ def produce_message(
     topics: _DataByTopic, transactional_id: str | None, timeout_ms: int, version: int
 ) -> ProduceRequest:
     """Return a request that the leaders answer when all replicas in sync have the batches."""
-    by_id = version >= _FIRST_WITH_IDS
+    by_id = version >= FIRST_WITH_IDS
     data = (
         TopicProduceData(topic_id=topic_id, partition_data=tuple(partitions))
         if by_id

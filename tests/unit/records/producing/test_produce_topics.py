@@ -4,7 +4,9 @@ import pytest
 
 from kafka_groups.errors import TopicAuthorizationFailedError, UnknownTopicOrPartitionError
 from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.records.producing.produce_requests import FIRST_WITH_IDS
 from kafka_groups.types import TopicPartition
+from tests.support.producing.partition_of_producers import NaivePartition
 from tests.support.producing.producer_world import TOPIC
 from tests.unit.records.producing.worlds import check, lingered, numbers, ready, refused, values
 
@@ -122,6 +124,78 @@ def test_a_topic_that_is_made_again_after_its_task_has_ended_is_not_told(is_rene
     check(world)
     assert world.produce.replaced == {place}, "another task has written to it"
     world.produce.forget_logs([place])
+    assert world.produce.replaced == set()
+
+
+@pytest.mark.parametrize("is_renewed", [False, True])
+def test_a_topic_that_is_made_again_is_told_by_its_first_offset_if_requests_have_names_of_topics(
+    is_renewed: bool,
+) -> None:
+    world = ready()
+    world.version = FIRST_WITH_IDS - 1
+    place = TopicPartition(TOPIC, 0)
+    world.write(0, values(1))
+    check(world)
+    assert world.produce.replaced == set()
+    world.make_again()
+    if is_renewed:
+        world.produce.renew()
+    world.write(0, values(2, start=1))
+    lingered(world)
+    world.answer_all()
+    assert world.logs[0].values == values(2, start=1), "the broker takes them"
+    assert world.produce.replaced == {place}
+    assert any("was deleted and created again" in text for text in world.warnings)
+    world.produce.replaced.clear()
+    world.pass_time(1_000)  # the metadata say it, too
+    world.write(0, values(2, start=3))
+    check(world)
+    assert world.logs[0].values == values(4, start=1)
+    assert world.told_counts == {TOPIC: len(world.logs)}
+    assert world.produce.replaced == set(), "that is known"
+    world.make_again()
+    world.write(0, values(1, start=9))
+    check(world)
+    assert world.produce.replaced == {place}
+
+
+def test_a_topic_that_was_told_by_its_first_offset_is_not_told_again_by_the_next_producer() -> None:
+    world = ready()
+    world.version = FIRST_WITH_IDS - 1
+    world.make_again()
+    world.write(0, values(1))
+    lingered(world)
+    world.answer_all()
+    assert world.produce.replaced == {TopicPartition(TOPIC, 0)}
+    world.produce.renew()
+    world.produce.replaced.clear()
+    world.topics.learn()
+    world.write(0, values(1, start=1))
+    lingered(world)
+    world.answer_all()
+    assert world.produce.replaced == set()
+
+
+def test_a_log_that_has_lost_all_is_not_taken_for_another_topic_if_requests_have_ids() -> None:
+    world = ready()
+    world.logs[0] = NaivePartition(has_forgotten=True)
+    world.write(0, values(1))
+    lingered(world)
+    world.answer_all()
+    assert world.logs[0].values == values(1)
+    assert world.produce.replaced == set()
+
+
+def test_metadata_that_tell_of_a_topic_that_was_made_again_are_not_told_twice_by_its_first_offset() -> None:
+    world = ready()
+    world.version = FIRST_WITH_IDS - 1
+    world.make_again()
+    world.topics.learn()
+    world.write(0, values(1))
+    lingered(world)
+    assert world.produce.replaced == {TopicPartition(TOPIC, 0)}
+    world.produce.replaced.clear()
+    check(world)
     assert world.produce.replaced == set()
 
 
