@@ -17,6 +17,7 @@ from kafka_groups.testing.fault_proxy import Fault, FaultAction, FaultProxy
 from kafka_groups.testing.kafka_process import KafkaProcess
 from tests.support.cluster_client import ClusterClient
 from tests.support.kafka.kafka_trio import TrioNode, kafka_trio
+from tests.support.kafka.older_kafkas import OLDER_KAFKAS
 from tests.support.leaping_clock import LeapingClock
 from tests.support.members.raw_member import accept
 from tests.support.targets import (
@@ -52,11 +53,13 @@ class SharedKafkas:
             container: str = self._request.getfixturevalue("kafka_container").bootstrap_servers
             return container
         shared: KafkaProcess = self._request.getfixturevalue("real_kafka")
+        if spec.kind in OLDER_KAFKAS:
+            return self._process(spec, OLDER_KAFKAS[spec.kind]).bootstrap_servers
         return self._process(spec, shared.version).bootstrap_servers if spec.properties else shared.bootstrap_servers
 
     async def warm_up(self, target: Target) -> None:
         """Have a real Kafka do once what it does slowly the first time, as tests look at its deadlines."""
-        if target.bootstrap_servers in self._warm:
+        if target.bootstrap_servers in self._warm or not target.has_streams_groups:
             return
         self._warm.add(target.bootstrap_servers)
         topic = await target.cluster.create_topic()
@@ -130,7 +133,8 @@ def _target(
     clock: LeapingClock | None = None,
 ) -> Target:
     host, _, port = address.rpartition(":")
-    return Target(spec.kind, host, int(port), network, cutting, ClusterClient(network, host, int(port)), clock)
+    cluster = ClusterClient(network, host, int(port), negotiates=spec.kind in OLDER_KAFKAS)
+    return Target(spec.kind, host, int(port), network, cutting, cluster, clock)
 
 
 @contextmanager

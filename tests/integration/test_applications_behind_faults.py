@@ -62,7 +62,7 @@ def broker(request: pytest.FixtureRequest, seed: int) -> Iterator[Broker]:
         return
     settings = {**SETTINGS, "default.replication.factor": choose.choice((1, 3))}
     with EmbeddedCluster(3, settings=settings) as cluster:
-        restart = partial(_lose_one, choose, cluster.kill_broker, cluster.start_broker)
+        restart = partial(lose_one, choose, cluster.kill_broker, cluster.start_broker)
         yield Broker(cluster.bootstrap_servers, restart)
         assert cluster.unexpected_errors == ()
 
@@ -75,13 +75,14 @@ def kafka_nodes(real_kafka: object) -> Iterator[Broker]:
         choose = random.Random(0)
 
         def restart() -> None:
-            _lose_one(choose, lambda node: nodes[node].kill(), lambda node: nodes[node].restart())
-            wait_until(lambda: _is_replicated(servers), 2 * PATIENCE_S)
+            lose_one(choose, lambda node: nodes[node].kill(), lambda node: nodes[node].restart())
+            wait_until(lambda: is_replicated(servers), 2 * PATIENCE_S)
 
         yield Broker(servers, restart, lambda: "\n".join(node.log_tail() for node in nodes.values()))
 
 
-def _lose_one(choose: random.Random, kill: Callable[[int], None], start: Callable[[int], None]) -> None:
+def lose_one(choose: random.Random, kill: Callable[[int], None], start: Callable[[int], None]) -> None:
+    """Take one of three nodes away for a while."""
     node, clock = choose.choice(NODES), SystemClock()
     kill(node)
     killed_ms = clock.now_ms()
@@ -89,7 +90,8 @@ def _lose_one(choose: random.Random, kill: Callable[[int], None], start: Callabl
     start(node)
 
 
-def _is_replicated(servers: str) -> bool:
+def is_replicated(servers: str) -> bool:
+    """Return whether every replica is in sync."""
     topics = AdminClient({"bootstrap.servers": servers}).list_topics(timeout=PATIENCE_S).topics
     partitions = [partition for topic in topics.values() for partition in topic.partitions.values()]
     return all(len(partition.isrs) == len(partition.replicas) for partition in partitions)

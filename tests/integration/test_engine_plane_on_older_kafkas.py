@@ -15,6 +15,7 @@ from kafka_groups.records.engine_plane import EnginePlane, EnginePlaneConfig
 from kafka_groups.testing.kafka_process import KafkaProcess
 from kafka_groups.types import OffsetAndMetadata, TopicPartition
 from tests.support.conditions import until
+from tests.support.kafka.older_kafkas import OLDER_KAFKAS
 from tests.support.kafka.real_kafka import unique
 from tests.support.members.negotiated_cluster import NegotiatedCluster
 
@@ -24,9 +25,9 @@ PATIENCE_MS, NOW_MS = 20_000, 1_700_000_000_000
 METADATA = "AgAAAAAAAAE="
 
 
-@pytest.fixture(scope="module")
-def servers() -> Iterator[str]:
-    with KafkaProcess("3.9.1") as started:
+@pytest.fixture(scope="module", params=OLDER_KAFKAS.values())
+def servers(request: pytest.FixtureRequest) -> Iterator[str]:
+    with KafkaProcess(request.param) as started:
         yield started.bootstrap_servers
 
 

@@ -1,6 +1,6 @@
 """Transactions on our own engine: on the embedded broker and on real ones, at every level of the feature.
 
-Kafka 3.9 knows levels 0 and 1, and begins at 0.
+Kafka 3.9 knows levels 0 and 1, and begins at 0. Kafka 3.7 does not have the feature.
 """
 
 import random
@@ -36,12 +36,14 @@ from tests.support.targets import EMBEDDED_PROPERTIES
 
 FEATURE = "transaction.version"
 EMBEDDED = "embedded"
+NEWEST_PRODUCE = {"3.7.2": 10}
 LAST_EPOCH, PATIENCE_MS = 32_766, 20_000
 REAL = [pytest.mark.real_kafka, pytest.mark.slow]
 BROKERS = [
     *((EMBEDDED, level) for level in (0, 1, 2)),
     *(pytest.param((version, level), marks=REAL) for version in ("4.4.0", "4.2.1") for level in (0, 1, 2)),
     pytest.param(("3.9.1", None), marks=REAL),
+    pytest.param(("3.7.2", None), marks=[*REAL, pytest.mark.long]),
 ]
 
 
@@ -50,9 +52,11 @@ class Place:
     """A broker, and a topic on it.
 
     Attributes:
+        version: The release, or `EMBEDDED`.
         level: The level of the feature, or None if the release begins at 0.
     """
 
+    version: str
     servers: str
     network: Network | None
     level: int | None
@@ -71,6 +75,11 @@ class Place:
         return self.level == 2
 
     @property
+    def produce_version(self) -> int:
+        """The newest version of Produce that broker and transactions have."""
+        return 12 if self.is_v2 else NEWEST_PRODUCE.get(self.version, 11)
+
+    @property
     def outputs(self) -> tuple[TopicPartition, TopicPartition]:
         return TopicPartition(self.topic, 0), TopicPartition(self.topic, 1)
 
@@ -87,19 +96,19 @@ class Place:
 
 
 @pytest.fixture(scope="module", params=BROKERS, ids=str)
-def broker(request: pytest.FixtureRequest) -> Iterator[tuple[int | None, str | None]]:
-    """The level of a broker, and the address of a real one. One after the other is started."""
+def broker(request: pytest.FixtureRequest) -> Iterator[tuple[str, int | None, str | None]]:
+    """The release and the level of a broker, and the address of a real one. One after the other is started."""
     version, level = request.param
     if version == EMBEDDED:
-        yield level, None
+        yield version, level, None
         return
     with KafkaProcess(version, features={} if level is None else {FEATURE: level}) as kafka:
-        yield level, kafka.bootstrap_servers
+        yield version, level, kafka.bootstrap_servers
 
 
 @pytest.fixture
-async def place(broker: tuple[int | None, str | None]) -> AsyncIterator[Place]:
-    level, servers = broker
+async def place(broker: tuple[str, int | None, str | None]) -> AsyncIterator[Place]:
+    version, level, servers = broker
     async with AsyncExitStack() as stack:
         network: Network | None = None
         if servers is None:
@@ -109,7 +118,7 @@ async def place(broker: tuple[int | None, str | None]) -> AsyncIterator[Place]:
         cluster = await stack.enter_async_context(NegotiatedCluster(servers, Environment(network)))
         if network is not None and level is not None:
             await cluster.finalise(FEATURE, level)
-        found = Place(servers, network, level, cluster, unique("out"), unique("in"))
+        found = Place(version, servers, network, level, cluster, unique("out"), unique("in"))
         await cluster.create_topic(found.topic, partitions=2)
         await cluster.create_topic(found.source)
         yield found
@@ -124,7 +133,7 @@ async def test_records_and_offsets_are_committed_together(place: Place) -> None:
             await client.flush(records, place.offset(number + 1), place.nobody)
             await client.commit()
         ended = client.producer
-    assert client.batches.versions == {12 if place.is_v2 else 11}
+    assert client.batches.versions == {place.produce_version}
     assert ended.producer_id == begun.producer_id
     assert ended.epoch - begun.epoch == (3 if place.is_v2 else 0)
     await place.until_seen(b"a0", b"a1", b"a2", b"b0", b"b1", b"b2")
@@ -244,7 +253,7 @@ async def test_a_writer_commits_many_records_and_drops_some(place: Place) -> Non
 
 async def test_a_feature_that_is_raised_counts_from_the_next_transaction_at_a_new_connection_on(place: Place) -> None:
     if place.level not in (0, 1):
-        pytest.skip("level 2 is the last one, and Kafka 3.9 has no such level")
+        pytest.skip("level 2 is the last one, and older releases do not have it")
     first, _ = place.outputs
     async with place.client() as client:
         await client.prepare()

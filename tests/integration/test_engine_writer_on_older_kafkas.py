@@ -16,9 +16,9 @@ pytestmark = [pytest.mark.real_kafka, pytest.mark.slow]
 PARTITIONS = 2
 
 
-@pytest.fixture(scope="module")
-def servers() -> Iterator[str]:
-    with KafkaProcess("3.9.1") as started:
+@pytest.fixture(scope="module", params=["3.9.1", pytest.param("3.7.2", marks=pytest.mark.long)])
+def servers(request: pytest.FixtureRequest) -> Iterator[str]:
+    with KafkaProcess(request.param) as started:
         yield started.bootstrap_servers
 
 

@@ -167,9 +167,14 @@ class Struck:
         """Restart its broker."""
         self.broker.restart()
 
-    def strike_all(self, choose: random.Random, more: Sequence[Callable[["Struck"], None]] = ()) -> None:
-        """Strike it with each blow and with more, in an order by chance, while lines are written."""
-        blows = [*BLOWS, *more]
+    def strike_all(
+        self,
+        choose: random.Random,
+        more: Sequence[Callable[["Struck"], None]] = (),
+        usual: Sequence[Callable[["Struck"], None]] | None = None,
+    ) -> None:
+        """Strike it with each of the usual blows and with more, in an order by chance, while lines are written."""
+        blows = [*(BLOWS if usual is None else usual), *more]
         with ExitStack() as stack:
             stack.callback(self.end)
             stack.enter_context(self.app.flow())

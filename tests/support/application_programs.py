@@ -20,8 +20,9 @@ from kafka_groups.streams.aio import AsyncKafkaStreams
 from tests.support.cluster_client import Topic
 from tests.support.conditions import until
 from tests.support.kafka.real_kafka import unique
+from tests.support.members.hand_assigned import HandAssignedStreams
 from tests.support.requests.raw_client import RawClient
-from tests.support.targets import Target, over_tcp_with
+from tests.support.targets import Target, over_tcp_also_on_older_with, over_tcp_with
 from tests.support.topic_reader import Log, TopicReader, topic_reader
 
 __all__ = [
@@ -30,28 +31,35 @@ __all__ = [
     "Names",
     "Program",
     "Step",
+    "also_on_older_kafkas",
     "at_once",
     "batches_of",
     "compacted",
     "guarantees",
     "logs_of_run",
     "new_names",
+    "streams_class",
 ]
 
 Guarantee = Literal["at_least_once", "exactly_once_v2"]
 GUARANTEES: tuple[Guarantee, ...] = ("at_least_once", "exactly_once_v2")
 
-at_once = over_tcp_with({
+_AT_ONCE_SETTINGS: Mapping[str, str] = MappingProxyType({
     "group.streams.initial.rebalance.delay.ms": "0",
     "group.streams.assignment.interval.ms": "0",
     "group.streams.min.heartbeat.interval.ms": "100",
     "group.streams.heartbeat.interval.ms": "200",
 })  # fmt: skip
+
+at_once = over_tcp_with(_AT_ONCE_SETTINGS)
 """On an embedded broker over TCP and on a real Kafka, where groups assign tasks at once."""
+
+also_on_older_kafkas = over_tcp_also_on_older_with(_AT_ONCE_SETTINGS)
+"""As `at_once`, and on releases without streams groups, where one process has all tasks (`HandAssignedStreams`)."""
 
 guarantees = pytest.mark.parametrize("guarantee", GUARANTEES)
 
-_AT_ONCE = 100  # records in a batch of the input
+_IN_A_BATCH = 100  # of the input
 _LARGE = 50_000_000
 _PATIENCE_S = 30.0
 _STEADY: Mapping[str, object] = MappingProxyType({
@@ -172,13 +180,18 @@ async def _run(target: Target, program: Program, names: Names, guarantee: Guaran
 
 
 def _application(target: Target, program: Program, names: Names, guarantee: Guarantee) -> AsyncKafkaStreams:
-    return AsyncKafkaStreams(
+    return streams_class(target)(
         program.topology(names),
         {**_STEADY, **program.config},
         application_id=names.application_id,
         bootstrap_servers=target.bootstrap_servers,
         processing_guarantee=guarantee,
     )
+
+
+def streams_class(target: Target) -> type[AsyncKafkaStreams]:
+    """Return the class of applications that the brokers can run."""
+    return AsyncKafkaStreams if target.has_streams_groups else HandAssignedStreams
 
 
 async def _create_topics(target: Target, program: Program, names: Names) -> None:
@@ -193,8 +206,8 @@ async def _give(target: Target, program: Program, names: Names, step: Step) -> N
         topic = await _topic(target, names.input(name))
         for partition in range(program.inputs[name]):
             dealt = [each for each in records if program.partition(name, each.key) == partition]
-            for start in range(0, len(dealt), _AT_ONCE):
-                await target.cluster.produce(topic, dealt[start : start + _AT_ONCE], partition)
+            for start in range(0, len(dealt), _IN_A_BATCH):
+                await target.cluster.produce(topic, dealt[start : start + _IN_A_BATCH], partition)
 
 
 async def _topic(target: Target, name: str) -> Topic:
@@ -225,7 +238,8 @@ async def _headers(client: RawClient, topic: Topic, partition: int) -> list[Batc
         start = found[-1].next_offset if found else 0
         part = FetchPartition(partition=partition, fetch_offset=start, partition_max_bytes=_LARGE)
         asked = FetchTopic(topic_id=topic.topic_id, partitions=(part,))
-        response = await client.ask(FetchRequest(max_wait_ms=0, min_bytes=1, max_bytes=_LARGE, topics=(asked,)), 17)
+        request = FetchRequest(max_wait_ms=0, min_bytes=1, max_bytes=_LARGE, topics=(asked,))
+        response = await client.ask(request, min(await client.newest(FetchRequest), 17))
         data = response.responses[0].partitions[0]
         assert data.error_code is ErrorCode.NONE, (topic, partition, data.error_code)
         if start == data.high_watermark:

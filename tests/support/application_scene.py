@@ -11,7 +11,7 @@ from kafka_groups.protocol.record_builder import NewRecord
 from kafka_groups.records.partitioning import partition_of
 from kafka_groups.streams import StreamsBuilder, StreamsState, serdes
 from kafka_groups.streams.aio import AsyncKafkaStreams
-from tests.support.application_programs import Guarantee
+from tests.support.application_programs import Guarantee, streams_class
 from tests.support.cluster_client import Topic
 from tests.support.conditions import until
 from tests.support.kafka.real_kafka import unique
@@ -42,7 +42,7 @@ class ApplicationScene:
     ) -> AsyncKafkaStreams:
         builder = StreamsBuilder()
         build(builder, self)
-        return AsyncKafkaStreams(
+        return streams_class(self.target)(
             builder.build(),
             {"commit.interval.ms": 100},
             application_id=self.name,

@@ -42,6 +42,7 @@ from tests.support.requests.raw_client import RawClient
 GROUP_RESOURCE = 32
 _SET, _DELETE = 0, 1
 _NOT_YET = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.UNKNOWN_TOPIC_ID)
+_FIRST_WITH_IDS = 13
 _TIMEOUT_MS = 15_000
 _NO_CONFIGS: Mapping[str, str] = MappingProxyType({})
 
@@ -69,11 +70,13 @@ class ClusterClient:
         network: The way to the brokers.
         host: Host of one of them.
         port: Its port.
+        negotiates: Whether they may be older than we are.
     """
 
-    def __init__(self, network: Network, host: str, port: int) -> None:
+    def __init__(self, network: Network, host: str, port: int, *, negotiates: bool = False) -> None:
         self._network = network
-        self._any = RawClient(network, host, port)
+        self._negotiates = negotiates
+        self._any = RawClient(network, host, port, negotiates=negotiates)
         self._by_address: dict[tuple[str, int], RawClient] = {}
 
     async def close(self) -> None:
@@ -197,7 +200,7 @@ class ClusterClient:
 
     def _client_of(self, host: str, port: int) -> RawClient:
         if (host, port) not in self._by_address:
-            self._by_address[host, port] = RawClient(self._network, host, port)
+            self._by_address[host, port] = RawClient(self._network, host, port, negotiates=self._negotiates)
         return self._by_address[host, port]
 
     # ------------------------------------------------------------------------------------------ groups
@@ -284,8 +287,12 @@ class ClusterClient:
 
 
 async def _append(leader: RawClient, topic: Topic, batch: bytes, partition: int) -> int:
-    data = TopicProduceData(
-        topic_id=topic.topic_id, partition_data=(PartitionProduceData(index=partition, records=batch),)
+    part = PartitionProduceData(index=partition, records=batch)
+    by_id = await leader.newest(ProduceRequest) >= _FIRST_WITH_IDS
+    data = (
+        TopicProduceData(topic_id=topic.topic_id, partition_data=(part,))
+        if by_id
+        else TopicProduceData(name=topic.name, partition_data=(part,))
     )
     request = ProduceRequest(acks=-1, timeout_ms=_TIMEOUT_MS, topic_data=(data,))
     # The metadata of a real Kafka may name the leader of a new partition before that broker knows of it.

@@ -16,6 +16,8 @@ from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 from xdist.workermanage import WorkerController
 
+from tests.support.kafka.older_kafkas import OLDER_KAFKAS
+
 __all__ = ["GroupScheduling", "OneFirst", "groups_of", "longest_first"]
 
 _LONG_FIRST = ("integration", "docs", "conformance", "simulation", "properties")
@@ -101,6 +103,8 @@ def _groups(item: pytest.Item) -> Iterator[str]:
         yield "Spark programs" if "docs" in item.path.parts else "Spark"
     if item.get_closest_marker("container"):
         yield "container"
+    if kafka and (kind := _target(item, "kind")) in OLDER_KAFKAS:
+        yield kind
     if kafka:
         yield (
             "Kafka" if not _is_slow_run(item.config) or "conformance" in item.path.parts else "Kafka, but for scenarios"
@@ -125,6 +129,12 @@ def _urgency(item: pytest.Item) -> tuple[float, int, str, tuple[str, ...]]:
 
 def _settings(item: pytest.Item) -> str:
     """The settings of the Kafka that a test wants; the next one may use the same if it wants the same."""
+    kind = _target(item, "kind")
+    return _target(item, "properties") + (kind if kind in OLDER_KAFKAS else "")
+
+
+def _target(item: pytest.Item, attribute: str) -> str:
+    """What a test wants of its cluster, as text; empty if it does not want one of those."""
     callspec: Any = getattr(item, "callspec", None)
     target = callspec.params.get("target") if callspec is not None else None
-    return str(getattr(target, "properties", ""))
+    return str(getattr(target, attribute, ""))

@@ -20,6 +20,7 @@ from kafka_groups.share.parts import Environment
 from kafka_groups.testing.kafka_process import SINGLE_NODE_PROPERTIES
 from tests.support.cluster_client import ClusterClient, Topic
 from tests.support.conditions import until
+from tests.support.kafka.older_kafkas import OLDER_KAFKAS
 from tests.support.kafka.real_kafka import unique
 from tests.support.leaping_clock import LeapingClock
 from tests.support.members.raw_member import RawMember
@@ -95,6 +96,11 @@ class Target:
         return f"{self.host}:{self.port}"
 
     @property
+    def has_streams_groups(self) -> bool:
+        """Whether the brokers have streams groups."""
+        return self.kind not in OLDER_KAFKAS
+
+    @property
     def speaks_tcp(self) -> bool:
         """Whether other programs and blocking consumers can reach it."""
         return self.kind != EMBEDDED_MEMORY
@@ -115,7 +121,7 @@ class Target:
 
     def client(self) -> RawClient:
         """A connection of its own to the broker; closed when the test ends."""
-        client = RawClient(self.network, self.host, self.port)
+        client = RawClient(self.network, self.host, self.port, negotiates=not self.has_streams_groups)
         self._clients.append(client)
         return client
 
@@ -180,14 +186,22 @@ class CutFetches:
 def _on(
     *kinds: str, properties: Mapping[str, str] = MappingProxyType({}), has_own_clock: bool = False
 ) -> pytest.MarkDecorator:
-    marks = {REAL_KAFKA: [pytest.mark.real_kafka], CONTAINER: [pytest.mark.container]}
+    marks = {
+        REAL_KAFKA: [pytest.mark.real_kafka],
+        CONTAINER: [pytest.mark.container],
+        **{kind: [pytest.mark.real_kafka, pytest.mark.long] for kind in OLDER_KAFKAS},
+    }
     given = tuple(sorted(properties.items()))
     slow = {EMBEDDED_TCP} if EMBEDDED_MEMORY in kinds else set()  # the same broker by another network
     if properties:
         slow.add(REAL_KAFKA)  # a process of its own takes seconds to start
     parameters = [
         pytest.param(
-            TargetSpec(kind, given, has_own_clock and kind in (EMBEDDED_MEMORY, EMBEDDED_TCP)),
+            TargetSpec(
+                kind,
+                () if kind in OLDER_KAFKAS else given,  # which would not know most of them
+                has_own_clock and kind in (EMBEDDED_MEMORY, EMBEDDED_TCP),
+            ),
             marks=[*marks.get(kind, ()), *([pytest.mark.slow] if kind in slow else [])],
             id=kind,
         )
@@ -227,3 +241,8 @@ def everywhere_in_own_time_with(properties: Mapping[str, str]) -> pytest.MarkDec
 def over_tcp_with(properties: Mapping[str, str]) -> pytest.MarkDecorator:
     """As `over_tcp`, on brokers with settings of their own."""
     return _on(EMBEDDED_TCP, REAL_KAFKA, properties=properties)
+
+
+def over_tcp_also_on_older_with(properties: Mapping[str, str]) -> pytest.MarkDecorator:
+    """As `over_tcp_with`, and in the long tests on releases that are older than streams groups, with their defaults."""
+    return _on(EMBEDDED_TCP, REAL_KAFKA, *OLDER_KAFKAS, properties=properties)

@@ -6,7 +6,7 @@ import pytest
 
 from kafka_groups.protocol.record_builder import NewRecord
 from kafka_groups.streams import SessionWindows, StreamsBuilder, TimeWindows, serdes
-from tests.support.application_programs import Guarantee, Names, Program, Step, at_once, guarantees
+from tests.support.application_programs import Guarantee, Names, Program, Step, also_on_older_kafkas, guarantees
 from tests.support.compared_programs import START_MS, UNLIMITED, assert_right, lines
 from tests.support.targets import Target
 
@@ -22,7 +22,7 @@ def counting(builder: StreamsBuilder, names: Names) -> None:
     )
 
 
-@at_once
+@also_on_older_kafkas
 @guarantees
 @pytest.mark.parametrize("partitions", [1, 2])
 async def test_windowed_counts(target: Target, guarantee: Guarantee, partitions: int) -> None:
@@ -43,7 +43,7 @@ def sessions(builder: StreamsBuilder, names: Names) -> None:
     counts.to_stream().to(names.output("out"), key=serdes.session_windowed(serdes.string), value=serdes.int64)
 
 
-@at_once
+@also_on_older_kafkas
 @guarantees
 async def test_counts_of_sessions(target: Target, guarantee: Guarantee) -> None:
     """With 7 keys, sessions grow: each record is one deleted session and a longer one."""
@@ -61,7 +61,7 @@ def regrouping(builder: StreamsBuilder, names: Names) -> None:
     counts.to_stream().to(names.output("out"), key=serdes.string, value=serdes.int64)
 
 
-@at_once
+@also_on_older_kafkas
 @guarantees
 async def test_repartitioned_records(target: Target, guarantee: Guarantee) -> None:
     awaited = {"out": 300, "last-repartition": 300}
@@ -76,7 +76,7 @@ def as_table(builder: StreamsBuilder, names: Names) -> None:
     )
 
 
-@at_once
+@also_on_older_kafkas
 @guarantees
 async def test_tombstones(target: Target, guarantee: Guarantee) -> None:
     given = [
@@ -95,7 +95,7 @@ def copying_and_counting(builder: StreamsBuilder, names: Names) -> None:
     counts.to(names.output("out"), key=serdes.time_windowed(serdes.string, timedelta(minutes=30)), value=serdes.int64)
 
 
-@at_once
+@also_on_older_kafkas
 @guarantees
 async def test_the_time_0(target: Target, guarantee: Guarantee) -> None:
     """It stays 0, in repartition topics and changelogs, too, and windows begin at 0."""

@@ -6,7 +6,7 @@ import pytest
 
 from kafka_groups.protocol.record_builder import NewRecord
 from kafka_groups.streams import JoinWindows, StreamsBuilder, serdes
-from tests.support.application_programs import Guarantee, Names, Program, Step, at_once, guarantees
+from tests.support.application_programs import Guarantee, Names, Program, Step, also_on_older_kafkas, guarantees
 from tests.support.compared_programs import START_MS, UNLIMITED, assert_right, lines
 from tests.support.targets import Target
 
@@ -22,7 +22,7 @@ def joined_streams(builder: StreamsBuilder, names: Names) -> None:
     pairs.to(names.output("out"), value=serdes.string)
 
 
-@at_once
+@also_on_older_kafkas
 @guarantees
 async def test_joined_streams(target: Target, guarantee: Guarantee) -> None:
     """Records of the same key are 2 minutes apart, and joined if they are at most 3 minutes apart."""
@@ -37,7 +37,7 @@ def enriched(builder: StreamsBuilder, names: Names) -> None:
     read.left_join(rows, lambda text, row: f"{text}+{row}").to(names.output("out"), value=serdes.string)
 
 
-@at_once
+@also_on_older_kafkas
 @guarantees
 async def test_a_stream_joined_with_a_table(target: Target, guarantee: Guarantee) -> None:
     rows = [
@@ -58,7 +58,7 @@ def globally_enriched(builder: StreamsBuilder, names: Names) -> None:
     joined.to(names.output("out"), value=serdes.string)
 
 
-@at_once
+@also_on_older_kafkas
 @guarantees
 async def test_a_stream_joined_with_a_global_table(target: Target, guarantee: Guarantee) -> None:
     """The table is read whole before the first record of the stream."""
@@ -83,7 +83,7 @@ def joined_by_foreign_key(builder: StreamsBuilder, names: Names) -> None:
     joined.to_stream().to(names.output("out"), key=serdes.string, value=serdes.string)
 
 
-@at_once
+@also_on_older_kafkas
 @guarantees
 async def test_tables_joined_by_a_foreign_key(target: Target, guarantee: Guarantee) -> None:
     """The sides come one after the other, as nothing orders subscriptions and rows that arrive at the same time."""

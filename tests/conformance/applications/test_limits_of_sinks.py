@@ -8,7 +8,7 @@ import pytest
 from kafka_groups.errors import InvalidRecordError, InvalidTimestampError, MessageTooLargeError
 from kafka_groups.protocol.record_builder import NewRecord
 from kafka_groups.streams import ErrorContext, ErrorResponse, Record
-from tests.support.application_programs import Guarantee, at_once, guarantees
+from tests.support.application_programs import Guarantee, also_on_older_kafkas, guarantees
 from tests.support.application_scene import NOW_MS, PATIENCE_S, ApplicationScene, copying
 from tests.support.conditions import until
 from tests.support.targets import Target
@@ -41,7 +41,7 @@ def texts(count: int) -> list[bytes]:
     return [b"%d" % number for number in range(count)]
 
 
-@at_once
+@also_on_older_kafkas
 @guarantees
 async def test_all_records_reach_a_sink_with_small_batches(target: Target, guarantee: Guarantee) -> None:
     """Java's producer divides batches, too. None of 1,000 was written with librdkafka."""
@@ -56,7 +56,7 @@ async def test_all_records_reach_a_sink_with_small_batches(target: Target, guara
         assert refusals.seen == []
 
 
-@at_once
+@also_on_older_kafkas
 @guarantees
 async def test_a_limit_that_is_lowered_while_the_application_runs(target: Target, guarantee: Guarantee) -> None:
     """Batches are divided, and a record that is too large for itself is the handler's."""
@@ -82,7 +82,7 @@ async def test_a_limit_that_is_lowered_while_the_application_runs(target: Target
         assert [each[1:] for each in refusals.seen] == [(b"L" * 6_000, MessageTooLargeError)] * 2
 
 
-@at_once
+@also_on_older_kafkas
 @guarantees
 async def test_one_record_without_a_key_for_a_compacted_sink(target: Target, guarantee: Guarantee) -> None:
     """Java drops all records of the batch."""
@@ -99,7 +99,7 @@ async def test_one_record_without_a_key_for_a_compacted_sink(target: Target, gua
         assert refusals.seen == [(40, given[40], InvalidRecordError)]
 
 
-@at_once
+@also_on_older_kafkas
 @guarantees
 async def test_one_record_of_the_future(target: Target, guarantee: Guarantee) -> None:
     async with topic_reader(target) as reader:

@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from kafka_groups.streams import StreamsBuilder, serdes
-from tests.support.application_programs import Guarantee, at_once, guarantees
+from tests.support.application_programs import Guarantee, also_on_older_kafkas, guarantees
 from tests.support.application_scene import ApplicationScene, numbered
 from tests.support.conditions import until
 from tests.support.targets import Target
@@ -39,7 +39,7 @@ def lost_connections(records: list[logging.LogRecord]) -> list[str]:
     return [text for text in texts if "Lost the connection" in text or " failed: " in text]
 
 
-@at_once
+@also_on_older_kafkas
 @guarantees
 @pytest.mark.timeout(180)
 async def test_a_block_of_40_s(target: Target, guarantee: Guarantee, caplog: pytest.LogCaptureFixture) -> None:

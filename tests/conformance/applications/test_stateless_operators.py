@@ -13,7 +13,7 @@ from tests.support.application_programs import (
     Names,
     Program,
     Step,
-    at_once,
+    also_on_older_kafkas,
     guarantees,
     logs_of_run,
     new_names,
@@ -33,7 +33,7 @@ def changing(builder: StreamsBuilder, names: Names) -> None:
     )
 
 
-@at_once
+@also_on_older_kafkas
 @guarantees
 @pytest.mark.parametrize("partitions", [1, 2])
 async def test_mapped_records(target: Target, guarantee: Guarantee, partitions: int) -> None:
@@ -59,7 +59,7 @@ def changed(given: list[NewRecord], count: int) -> list[list[bytes | None]]:
     return rows
 
 
-@at_once
+@also_on_older_kafkas
 @guarantees
 async def test_unique_keys(target: Target, guarantee: Guarantee) -> None:
     given = lines(5_000, 5_000)
@@ -87,7 +87,7 @@ def adding_headers(builder: StreamsBuilder, names: Names) -> None:
     read.process(with_more_headers).to(names.output("out"), key=serdes.bytes_, value=serdes.bytes_)
 
 
-@at_once
+@also_on_older_kafkas
 @guarantees
 async def test_headers(target: Target, guarantee: Guarantee) -> None:
     given = [NewRecord(b"v", b"k", START_MS + at, headers) for at, headers in enumerate(HEADERS)]
@@ -101,7 +101,7 @@ def copying(builder: StreamsBuilder, names: Names) -> None:
     read.to(names.output("out"))
 
 
-@at_once
+@also_on_older_kafkas
 @guarantees
 async def test_records_without_keys(target: Target, guarantee: Guarantee) -> None:
     """Into one partition in order; of several, each record goes to any."""

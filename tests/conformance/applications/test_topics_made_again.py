@@ -17,7 +17,7 @@ from kafka_groups.protocol.record_builder import NewRecord
 from kafka_groups.records.partitioning import partition_of
 from kafka_groups.streams import InvalidStateStoreError, StreamsBuilder, serdes
 from kafka_groups.streams.aio import AsyncKafkaStreams
-from tests.support.application_programs import Guarantee, at_once, compacted, guarantees
+from tests.support.application_programs import Guarantee, also_on_older_kafkas, at_once, compacted, guarantees
 from tests.support.application_scene import NOW_MS, PATIENCE_S, ApplicationScene, copying, numbered
 from tests.support.conditions import until
 from tests.support.targets import Target
@@ -29,7 +29,7 @@ pauses = pytest.mark.parametrize("pause_s", [0.0, pytest.param(0.5, marks=pytest
 """The time without the topic."""
 
 
-@at_once
+@also_on_older_kafkas
 @guarantees
 @pauses
 async def test_a_source(target: Target, guarantee: Guarantee, pause_s: float) -> None:
@@ -53,7 +53,7 @@ def repartitioning(builder: StreamsBuilder, scene: ApplicationScene) -> None:
     read.repartition(name="again", partitions=1).to(scene.topic("out"), key=serdes.bytes_, value=serdes.bytes_)
 
 
-@at_once
+@also_on_older_kafkas
 @guarantees
 @pauses
 async def test_a_repartition_topic(target: Target, guarantee: Guarantee, pause_s: float) -> None:
@@ -73,7 +73,7 @@ async def test_a_repartition_topic(target: Target, guarantee: Guarantee, pause_s
             await scene.until_written(*old, *away, *new, app=app)
 
 
-@at_once
+@also_on_older_kafkas
 @guarantees
 @pauses
 async def test_a_sink(target: Target, guarantee: Guarantee, pause_s: float) -> None:
@@ -124,7 +124,7 @@ async def rows_in_changelog(scene: ApplicationScene) -> dict[str, object]:
     return {str(key, "ascii"): int.from_bytes(value or b"", "big") for rows in log for key, value, *_ in rows if key}
 
 
-@at_once
+@also_on_older_kafkas
 @guarantees
 @pauses
 async def test_a_changelog(
@@ -191,7 +191,7 @@ def enriching(builder: StreamsBuilder, scene: ApplicationScene) -> None:
     joined.to(scene.topic("out"), value=serdes.string)
 
 
-@at_once
+@also_on_older_kafkas
 @guarantees
 @pauses
 async def test_a_global_topic(

@@ -9,7 +9,7 @@ from tests.support.application_programs import (
     Names,
     Program,
     Step,
-    at_once,
+    also_on_older_kafkas,
     batches_of,
     guarantees,
     new_names,
@@ -26,7 +26,7 @@ def regrouped(builder: StreamsBuilder, names: Names) -> None:
     rows.to_stream().to(names.output("out"), key=serdes.string, value=serdes.string)
 
 
-@at_once
+@also_on_older_kafkas
 @guarantees
 @pytest.mark.parametrize("compression", ["none", "gzip", "snappy", "lz4", "zstd"])
 async def test_compressed_records(target: Target, guarantee: Guarantee, compression: str) -> None:
@@ -59,7 +59,7 @@ SMALL_ROWS = Program(
 """Batches of up to 128 KiB are divided."""
 
 
-@at_once
+@also_on_older_kafkas
 @guarantees
 async def test_changelog_batches_larger_than_the_topic_takes(target: Target, guarantee: Guarantee) -> None:
     await assert_right(target, SMALL_ROWS, guarantee)
@@ -71,7 +71,7 @@ def copied_and_kept(builder: StreamsBuilder, names: Names) -> None:
     rows.to(names.output("copies"), key=serdes.string, value=serdes.string)
 
 
-@at_once
+@also_on_older_kafkas
 async def test_what_a_transaction_holds(target: Target) -> None:
     """One transaction holds the records of all sinks and of the changelog; it ends when the application closes."""
     program = Program(

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
 
-from kafka_groups.testing.kafka_jars import RealKafkaUnavailableError
+from kafka_groups.testing.kafka_jars import DEFAULT_KAFKA_VERSION, RealKafkaUnavailableError
 from kafka_groups.testing.kafka_process import QUICK_START, KafkaProcess, free_ports
 
 TRIO_PROPERTIES: Mapping[str, str] = MappingProxyType({
@@ -41,12 +41,18 @@ class TrioNode(KafkaProcess):
         node_id: 1, 2 or 3.
         ports: The ports of all three: clients' and controllers'.
         properties: Entries of `server.properties`, over those of `TRIO_PROPERTIES`.
+        version: A release of Kafka.
     """
 
     def __init__(
-        self, node_id: int, ports: Mapping[int, tuple[int, int]], properties: Mapping[str, str] | None = None
+        self,
+        node_id: int,
+        ports: Mapping[int, tuple[int, int]],
+        properties: Mapping[str, str] | None = None,
+        version: str = DEFAULT_KAFKA_VERSION,
     ) -> None:
-        super().__init__(properties={**TRIO_PROPERTIES, **(properties or {})}, java_options=(*QUICK_START, "-Xmx512m"))
+        given = {**TRIO_PROPERTIES, **(properties or {})}
+        super().__init__(version, given, java_options=(*QUICK_START, "-Xmx512m"))
         self.node_id = node_id
         self._all_ports = ports
 
@@ -83,12 +89,14 @@ class TrioNode(KafkaProcess):
 
 
 @contextmanager
-def kafka_trio(properties: Mapping[str, str] | None = None) -> Iterator[dict[int, TrioNode]]:
+def kafka_trio(
+    properties: Mapping[str, str] | None = None, version: str = DEFAULT_KAFKA_VERSION
+) -> Iterator[dict[int, TrioNode]]:
     """Start three nodes, with properties of their own if there are any, and stop them at the end."""
     first = TrioNode(0, {})
     ports = free_ports(first._rng, 6)
     by_node = {node_id: (ports[2 * node_id - 2], ports[2 * node_id - 1]) for node_id in (1, 2, 3)}
-    nodes = {node_id: TrioNode(node_id, by_node, properties) for node_id in by_node}
+    nodes = {node_id: TrioNode(node_id, by_node, properties, version) for node_id in by_node}
     try:
         with ThreadPoolExecutor(3) as threads:
             list(threads.map(TrioNode.start, nodes.values()))

@@ -15,6 +15,7 @@ from kafka_groups.types import TopicPartition
 from tests.support.kafka.mixed_application import PARTITIONS, Guarantee, MixedApplication
 from tests.support.kafka.real_kafka import unique
 from tests.support.members.confluent_reader import PATIENCE_S
+from tests.support.members.hand_assigned import BlockingHandAssignedStreams
 
 __all__ = ["CountedApplication", "CountedInstance"]
 
@@ -47,6 +48,7 @@ class CountedInstance:
         zone: Its client tag `zone`, if it has one.
         directory: Where its state is; the default of the package if it is empty.
         default_store: Where its counts are kept: `in_memory` or `lmdb`.
+        is_alone: Whether it needs no group: it has all tasks, and one worker.
     """
 
     servers: str
@@ -58,11 +60,13 @@ class CountedInstance:
     zone: str | None = None
     directory: str = ""
     default_store: DefaultStore = "in_memory"
+    is_alone: bool = False
 
     def made(self) -> KafkaStreams:
         """Return the instance."""
         place: dict[str, Any] = {"state_dir": self.directory} if self.directory else {}
-        return KafkaStreams(
+        streams = BlockingHandAssignedStreams if self.is_alone else KafkaStreams
+        return streams(
             partial(counted, self.source, self.sink),
             application_id=self.application_id,
             bootstrap_servers=self.servers,

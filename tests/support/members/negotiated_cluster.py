@@ -11,6 +11,7 @@ from kafka_groups.config.clients.admin import admin_config
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from kafka_groups.protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic, PartitionData
+from kafka_groups.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from kafka_groups.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchResponse
 from kafka_groups.protocol.messages.update_features import UNSAFE_DOWNGRADE, FeatureUpdateKey, UpdateFeaturesRequest
 from kafka_groups.protocol.record_batch import iter_batches
@@ -42,10 +43,12 @@ class NegotiatedCluster:
         await self._client.close()
 
     async def create_topic(self, name: str, partitions: int = 1) -> None:
-        """Create a topic."""
+        """Create a topic, and wait until a broker knows it: the controller answers before that."""
         topic = CreatableTopic(name=name, num_partitions=partitions, replication_factor=1)
         request = CreateTopicsRequest(topics=(topic,), timeout_ms=_TIMEOUT_MS)
         await self._ask("create a topic", ApiKey.CREATE_TOPICS, request, lambda it: it.topics[0].error_code)
+        looked_for = MetadataRequest(topics=(MetadataRequestTopic(name=name),), allow_auto_topic_creation=False)
+        await self._ask("find a topic", ApiKey.METADATA, looked_for, lambda it: it.topics[0].error_code)
 
     async def finalise(self, feature: str, level: int, kind: int = UNSAFE_DOWNGRADE) -> None:
         """Set the level of a feature."""

@@ -7,9 +7,11 @@ from typing import Any, Self
 from kafka_groups.net.connection import ClientConnection
 from kafka_groups.net.network import Network
 from kafka_groups.protocol.apis import api_of
+from kafka_groups.protocol.messages.api_versions import ApiVersionsRequest
 
 CLIENT_ID = "conformance"
 PATIENCE_S = 30.0
+_VERSIONS_OF_ALL = 3  # a version of ApiVersions that all releases have
 
 
 class RawClient:
@@ -21,15 +23,25 @@ class RawClient:
         port: Its port.
         client_id: The client id of its requests.
         patience_s: How long to wait for a response.
+        negotiates: Whether the broker may be older than we are: its newest versions are asked for first.
     """
 
     def __init__(
-        self, network: Network, host: str, port: int, client_id: str = CLIENT_ID, patience_s: float = PATIENCE_S
+        self,
+        network: Network,
+        host: str,
+        port: int,
+        client_id: str = CLIENT_ID,
+        patience_s: float = PATIENCE_S,
+        *,
+        negotiates: bool = False,
     ) -> None:
         self._network = network
         self._address = (host, port)
         self._client_id = client_id
         self._patience_s = patience_s
+        self._negotiates = negotiates
+        self._newest: dict[int, int] = {}
         self._connection: ClientConnection | None = None
         self._lost = asyncio.Event()
         self._opening = asyncio.Lock()
@@ -44,13 +56,31 @@ class RawClient:
 
     async def ask(self, request: object, version: int | None = None) -> Any:
         """The response to a request, in the newest version that we speak unless the test wants another."""
+        connection = await self._opened()
+        version = await self.newest(type(request)) if version is None else version
+        return await connection.request(request, version, self._deadline_ms())
+
+    async def newest(self, request: type[Any]) -> int:
+        """The newest version of a request that we speak, and the broker, if it is asked."""
+        await self._opened()
+        api = api_of(request)
+        return min(api.versions.high, self._newest[api.key]) if self._negotiates else api.versions.high
+
+    async def _opened(self) -> ClientConnection:
         async with self._opening:
             if self._connection is None:
                 self._connection = await self._open()
-            connection = self._connection
-        version = api_of(type(request)).versions.high if version is None else version
-        deadline_ms = (asyncio.get_running_loop().time() + self._patience_s) * 1000
-        return await connection.request(request, version, deadline_ms)
+                if self._negotiates:
+                    await self._negotiate(self._connection)
+            return self._connection
+
+    async def _negotiate(self, connection: ClientConnection) -> None:
+        asked = ApiVersionsRequest(client_software_name=self._client_id, client_software_version="0")
+        told = await connection.request(asked, _VERSIONS_OF_ALL, self._deadline_ms())
+        self._newest = {each.api_key: each.max_version for each in told.api_keys}
+
+    def _deadline_ms(self) -> float:
+        return (asyncio.get_running_loop().time() + self._patience_s) * 1000
 
     async def disconnect(self) -> None:
         """Break the connection, if there is one, and wait until it is gone; the next request opens another."""
