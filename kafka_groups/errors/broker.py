@@ -125,6 +125,10 @@ class UnknownMemberIdError(BrokerError, code=25):
     """The coordinator does not know the member."""
 
 
+class RebalanceInProgressError(BrokerError, code=27):
+    """The group rebalances: a member has to join again, and offsets are not taken before that."""
+
+
 class InvalidSessionTimeoutError(BrokerError, code=26):
     """The session timeout is outside the range that the broker allows."""
 

@@ -4,8 +4,9 @@ With the option `--classic`, `--consumer` or `--streams`, the world is that of a
 that of a streams group whose task assignor changes, with `--transactional` that of transactional producers, with
 `--application` that of a streams application, with `--at-least-once` that of one without transactions, with
 `--truncated` that of one whose source loses records, with `--queries` that of one whose stores are read, with
-`--workers` that of handler workers. With `--trace`, every event is written to the error stream. If two runs of a seed
-have different digests, the first line in which their traces differ shows where.
+`--classic-application` that of one in a classic group, `--workers` that of handler workers. With `--trace`, every event
+is written to the error stream. If two runs of a seed have different digests, the first line in which their traces
+differ shows where.
 """
 
 import argparse
@@ -13,7 +14,11 @@ import sys
 from collections.abc import Callable
 
 from kafka_groups.testing.simulation import SimulationReport
-from tests.simulation.applications.counting import run_counting_world, run_counting_world_at_least_once
+from tests.simulation.applications.counting import (
+    run_classic_application,
+    run_counting_world,
+    run_counting_world_at_least_once,
+)
 from tests.simulation.applications.queries import run_queried_world
 from tests.simulation.applications.truncated import run_truncated_world
 from tests.simulation.classic.world import run_classic_world
@@ -30,6 +35,7 @@ _OTHERS = {
     "assignors": ("a streams group whose assignor changes", run_assignor_world),
     "at-least-once": ("a streams application that runs at least once", run_counting_world_at_least_once),
     "classic": ("a classic group", run_classic_world),
+    "classic-application": ("a streams application in a classic group", run_classic_application),
     "consumer": ("a consumer group", run_consumer_world),
     "queries": ("a streams application whose stores are read", run_queried_world),
     "streams": ("a streams group", run_streams_world),

@@ -9,6 +9,7 @@ from typing import Any
 
 from attrs import fields, frozen
 
+from kafka_groups.config.clients.classic_member import CLASSIC_KEYS, ClassicMemberConfig, is_classic
 from kafka_groups.config.clients.prefixed import ISOLATION_LEVEL, gathered_by_prefix, overrides
 from kafka_groups.config.clients.streams_member import StreamsMemberConfig
 from kafka_groups.config.clients.streams_refusals import streams_advice
@@ -29,6 +30,9 @@ from kafka_groups.errors import ConfigurationError
 from kafka_groups.types import is_topic_name
 
 __all__ = ["StreamsConfig", "streams_config", "streams_keys"]
+
+
+_PROTOCOLS = ("streams", "classic")
 
 
 def _number(name: str, default: int, doc: str, **options: Any) -> Any:
@@ -52,9 +56,9 @@ def _read_function(value: object) -> object:
 
 
 def _read_protocol(value: object) -> str:
-    if read_text(value).lower() != "streams":
-        raise UnfitError("only the rebalance protocol of KIP-1071 is supported, which needs brokers from Kafka 4.2 on")
-    return "streams"
+    if (protocol := read_text(value).strip().lower()) not in _PROTOCOLS:
+        raise UnfitError("it is neither KIP-1071's protocol of streams groups nor the one of classic groups")
+    return protocol
 
 
 def _read_topic(value: object) -> str:
@@ -73,7 +77,7 @@ def _optional(name: str, doc: str, form: str, **options: Any) -> Any:
 
 
 @frozen(kw_only=True)
-class StreamsConfig(StreamsMemberConfig):
+class StreamsConfig(ClassicMemberConfig):
     """The configuration of a streams application; `streams_config` builds it."""
 
     whose = "a streams application"
@@ -251,9 +255,10 @@ class StreamsConfig(StreamsMemberConfig):
             type=KeyType.STRING,
             default="streams",
             reader=_read_protocol,
-            form="streams",
-            annotation='Literal["streams"]',
-            doc="The rebalance protocol. There is one, so that you may keep this key of a configuration for Java.",
+            form="streams or classic",
+            annotation='Literal["streams", "classic"]',
+            doc="How tasks are assigned. streams: by the brokers, from Kafka 4.2 on. classic: by a member, which may "
+            "be one of Kafka Streams; from Kafka 3.7 on. All instances have the same one.",
         )
     )
     producer: tuple[tuple[str, object], ...] = overrides("producer")
@@ -275,9 +280,19 @@ class StreamsConfig(StreamsMemberConfig):
         return str(given or ("read_committed" if self.is_exactly_once else "read_uncommitted"))
 
     @property
+    def is_classic(self) -> bool:
+        """True if the group is a classic one, whose members assign the tasks."""
+        return self.group_protocol == "classic"
+
+    @property
     def member(self) -> StreamsMemberConfig:
         """The configuration of the application's members of its group."""
         return StreamsMemberConfig(**{each.name: getattr(self, each.name) for each in fields(StreamsMemberConfig)})
+
+    @property
+    def classic_member(self) -> ClassicMemberConfig:
+        """The configuration of the application's members of a classic group."""
+        return ClassicMemberConfig(**{each.name: getattr(self, each.name) for each in fields(ClassicMemberConfig)})
 
     @property
     def topic_configs(self) -> dict[str, str]:
@@ -326,7 +341,11 @@ def streams_config(mapping: Mapping[str, object] | None = None, **keywords: obje
     """
     given = security.from_java(gathered_by_prefix([*(mapping or {}).items(), *keywords.items()]))
     table, whose = KeyTable(StreamsConfig), StreamsConfig.whose
-    found = gather(table, given)
-    refused = [refused_key(table, name, value, whose, streams_advice(name)) for name, value in found.unknown]
+    classic = is_classic(table, given)
+    # These keys would have no effect in a streams group, as Kafka Streams ignores them there without a word.
+    others = [] if classic else [(name, value) for name, value in given if table.attribute(name) in CLASSIC_KEYS]
+    found = gather(table, [pair for pair in given if pair not in others])
+    unknown = [*others, *found.unknown]
+    refused = [refused_key(table, *pair, whose, streams_advice(pair[0], is_classic=classic)) for pair in unknown]
     raise_together([*refused, *found.problems, *missing_keys(table, given)], whose)
     return StreamsConfig(**found.values)

@@ -104,6 +104,24 @@ REFUSED_BY_STREAMS: Final[Mapping[str, Advice]] = {
 }
 """Keys of Kafka Streams that have no meaning here."""
 
+_NOT_YET: Advice = ("an application cannot have it in a classic group yet", _REMOVE)
+_IN_CLASSIC_GROUPS: Final[Mapping[str, Advice]] = {
+    name.replace(".", "_"): told
+    for told, names in {
+        _NOT_YET: "task.assignor.class rack.aware.assignment.non_overlap_cost rack.aware.assignment.strategy "
+        "rack.aware.assignment.tags rack.aware.assignment.traffic_cost",
+        (
+            "members of Kafka Streams 2.5 and later can be in the group without it, and those of 2.3 and older cannot",
+            _REMOVE,
+        ): "upgrade.from",
+        ("tasks are assigned as Kafka Streams assigns them by default", _REMOVE): (
+            "group.remote.assignor partition.assignment.strategy"
+        ),
+    }.items()
+    for name in names.split()
+}
+"""Keys for which the reason and the remedy are others in a classic group."""
+
 _OF_PRODUCERS: Final = (
     "acks batch.size buffer.memory compression.codec compression.gzip.level compression.level compression.lz4.level "
     "compression.type compression.zstd.level enable.idempotence linger.ms "
@@ -116,14 +134,18 @@ _OF_CONSUMERS: Final = (
 )
 
 
-def streams_advice(name: str) -> Advice | None:
+def streams_advice(name: str, *, is_classic: bool = False) -> Advice | None:
     """Return why an application does not have a key, and what to do; None for a key that no client has.
 
     Args:
         name: The key, with dots or underscores.
+        is_classic: Whether its group is a classic one.
     """
     if name.startswith("admin."):
-        return "an application has no admin client, as the group coordinator creates its internal topics", _REMOVE
+        who = "a member of the group" if is_classic else "the group coordinator"
+        return f"an application has no admin client: {who} creates its internal topics", _REMOVE
+    if is_classic and (told := _IN_CLASSIC_GROUPS.get(name.replace(".", "_"))) is not None:
+        return told
     dotted = _DOTTED.get(name.replace(".", "_"))
     for kind, names in (("producer", _OF_PRODUCERS), ("consumer", _OF_CONSUMERS)):
         if dotted in names.split():

@@ -29,7 +29,12 @@ from tests.simulation.reporting import report_of
 Guarantee = Literal["at_least_once", "exactly_once_v2"]
 DefaultStore = Literal["in_memory", "lmdb"]
 
-__all__ = ["missing_results", "run_counting_world", "run_counting_world_at_least_once"]
+__all__ = [
+    "missing_results",
+    "run_classic_application",
+    "run_counting_world",
+    "run_counting_world_at_least_once",
+]
 
 PARTITIONS = 2
 FAULTS = SeededFaults(
@@ -41,6 +46,17 @@ _KEYS = ("x", "y", "z")
 _LINES = 100
 _BEGIN_MS, _STEP_MS = WALL_START_MS, 700
 _SIZE, _GRACE = timedelta(seconds=10), timedelta(seconds=5)
+_GROUPS: Mapping[str, Mapping[str, object]] = {
+    "streams": {},
+    "classic": {
+        "group.protocol": "classic",
+        "session.timeout.ms": 6_000,
+        "heartbeat.interval.ms": 1_000,
+        # A JoinGroup whose answer was lost waits as long as that.
+        "max.poll.interval.ms": 30_000,
+    },
+}
+_SETTINGS = {"group.min.session.timeout.ms": 1_000, "group.initial.rebalance.delay.ms": 100}
 ENDLESS_MS, PURGE_MS = 1 << 40, 30_000
 _REPARTITIONED = "counting-words-repartition"
 _OF_LINES = ("by-time", "final", "on-close", "by-session")
@@ -86,6 +102,7 @@ def run_counting_world(
     guarantee: Guarantee = "exactly_once_v2",
     default_store: DefaultStore | None = None,
     promised: Guarantee | None = None,
+    protocol: Literal["streams", "classic"] = "streams",
 ) -> SimulationReport:
     """Run one seed; each event is also written as a line.
 
@@ -95,6 +112,7 @@ def run_counting_world(
         guarantee: The guarantee of the application.
         default_store: Where it keeps its stores. None: odd seeds on disk, even ones in memory.
         promised: The guarantee that its results are held against. None: its own.
+        protocol: The protocol of its group.
     """
     store: DefaultStore = default_store or ("lmdb" if seed % 2 else "in_memory")
     lines = lines_of(seed)
@@ -108,7 +126,8 @@ def run_counting_world(
         left = simulate_streams(
             build, {"lines": lines}, seed, faults=FAULTS, partitions=PARTITIONS, write_event=write_event,
             application_id="counting", commit_interval_ms=400, poll_ms=400, processing_guarantee=guarantee,
-            default_dsl_store=store, config=drawn_config(seed), watch=watch,
+            default_dsl_store=store, config={**drawn_config(seed), **_GROUPS[protocol]}, watch=watch,
+            settings=_SETTINGS,
             repartition_purge_interval_ms=ENDLESS_MS if guarantee == "at_least_once" else PURGE_MS,
         )  # fmt: skip
         found.extend(_wrong_lines(left, lines))
@@ -121,6 +140,12 @@ def run_counting_world(
 
 
 run_counting_world_at_least_once = partial(run_counting_world, guarantee="at_least_once")
+
+
+def run_classic_application(seed: int, write_event: Callable[[str], object] = lambda _line: None) -> SimulationReport:
+    """Run one seed in a classic group: exactly once if it is odd."""
+    guarantee: Guarantee = "exactly_once_v2" if seed % 2 else "at_least_once"
+    return run_counting_world(seed, write_event, guarantee, protocol="classic")
 
 
 def _wrong_lines(left: StreamsSimulation, lines: list[tuple[str, str, int]]) -> Iterator[str]:

@@ -12,7 +12,12 @@ import pytest
 
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.testing import simulate_streams
-from tests.simulation.applications.counting import build, run_counting_world, run_counting_world_at_least_once
+from tests.simulation.applications.counting import (
+    build,
+    run_classic_application,
+    run_counting_world,
+    run_counting_world_at_least_once,
+)
 from tests.simulation.applications.mutants import CAUGHT_BY, KEPT_MUTANTS, MUTANTS, SLOW_MUTANTS
 from tests.simulation.applications.plane_mutants import CAUGHT_AT_LEAST_ONCE, OF_PRODUCERS, OF_TRUNCATED_LOGS
 from tests.simulation.applications.truncated import run_truncated_world, run_truncated_world_at_least_once
@@ -59,6 +64,14 @@ def test_what_a_truncated_source_has_left_is_counted(truncated_seed: int, applic
 
     applications_struck.update(report.faults)
     assert not report.violations, explained(report, "--truncated")
+
+
+@pytest.mark.slow
+def test_results_of_an_application_in_a_classic_group(classic_seed: int, applications_struck: Counter[str]) -> None:
+    report = run_classic_application(classic_seed)
+
+    applications_struck.update(report.faults)
+    assert not report.violations, explained(report, "--classic-application")
 
 
 def test_every_class_of_fault_struck(

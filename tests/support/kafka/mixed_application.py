@@ -10,8 +10,9 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer
+from confluent_kafka import Consumer, ConsumerGroupState, KafkaError, KafkaException, Message, Producer
 from confluent_kafka import TopicPartition as Position
+from confluent_kafka.admin import AdminClient
 
 from kafka_groups.admin import KafkaAdmin, StreamsGroupDescription
 from kafka_groups.admin.rules.group_offsets import fetch_question
@@ -39,7 +40,7 @@ from tests.support.kafka.mixed_topologies import (
 from tests.support.kafka.real_kafka import unique
 from tests.support.members.confluent_reader import PATIENCE_S
 
-__all__ = ["MixedApplication", "python_instance"]
+__all__ = ["MixedApplication", "keys_of", "python_instance"]
 
 PARTITIONS = 2
 WORDS = ("early", "bird", "worm", "mouse", "cheese", "bush", "trap")
@@ -59,8 +60,16 @@ _PASSING = {
 _ASK_S = 5.0
 _FIRST = 0
 Guarantee = Literal["at_least_once", "exactly_once_v2"]
+Protocol = Literal["streams", "classic"]
+CLASSIC_TIMES = {"session.timeout.ms": "3000", "heartbeat.interval.ms": "300"}
+"""Short ones: an instance in Java that closes stays in a classic group until its session ends."""
 AT_LEAST_ONCE: Guarantee = "at_least_once"
 EXACTLY_ONCE: Guarantee = "exactly_once_v2"
+
+
+def keys_of(protocol: Protocol) -> dict[str, str]:
+    """Return the keys of an application whose group has a protocol."""
+    return {"group.protocol": "classic", **CLASSIC_TIMES} if protocol == "classic" else {}
 
 
 def python_instance(  # noqa: PLR0917 - what a process is told
@@ -72,11 +81,13 @@ def python_instance(  # noqa: PLR0917 - what a process is told
     num_workers: int = 1,
     guarantee: Guarantee = AT_LEAST_ONCE,
     state_dir: Path | None = None,
+    protocol: Protocol = "streams",
 ) -> KafkaStreams:
     """Return an instance in Python; for other processes. With a directory, its stores are on disk."""
+    on_disk = {} if state_dir is None else {"state.dir": state_dir, "default.dsl.store": "lmdb"}
     return KafkaStreams(
         partial(mixed_topology, kind, source, sink),
-        {} if state_dir is None else {"state.dir": state_dir, "default.dsl.store": "lmdb"},
+        {**on_disk, **keys_of(protocol)},
         application_id=application_id,
         bootstrap_servers=servers,
         commit_interval_ms=100,
@@ -86,9 +97,17 @@ def python_instance(  # noqa: PLR0917 - what a process is told
 
 
 def _run(  # noqa: PLR0917 - what a process is told
-    kind: str, servers: str, application_id: str, source: str, sink: str, guarantee: Guarantee, state_dir: Path | None
+    kind: str,
+    servers: str,
+    application_id: str,
+    source: str,
+    sink: str,
+    guarantee: Guarantee,
+    state_dir: Path | None,
+    protocol: Protocol,
 ) -> None:
-    python_instance(kind, servers, application_id, source, sink, guarantee=guarantee, state_dir=state_dir).run()
+    names = (kind, servers, application_id, source, sink)
+    python_instance(*names, guarantee=guarantee, state_dir=state_dir, protocol=protocol).run()
 
 
 class MixedApplication:
@@ -103,6 +122,7 @@ class MixedApplication:
         directory: For programs and state.
         guarantee: What it promises.
         on_disk: Whether stores in Python are on disk.
+        protocol: The protocol of its group.
     """
 
     def __init__(
@@ -113,7 +133,9 @@ class MixedApplication:
         guarantee: Guarantee = AT_LEAST_ONCE,
         *,
         on_disk: bool = False,
+        protocol: Protocol = "streams",
     ) -> None:
+        self.protocol = protocol
         self.kind, self.servers, self._directory = kind, bootstrap_servers, directory
         self.guarantee = guarantee
         self._state_dir = directory / unique("python-state") if on_disk else None
@@ -146,11 +168,13 @@ class MixedApplication:
         self._command = self._command or java_command("MixedInstance", self._directory, streams_classpath_or_skip())
         self._java = LineProgram(self._command)
         properties = {
-            "bootstrap_servers": self.servers, "application_id": self.application_id, "group_protocol": "streams",
+            "bootstrap_servers": self.servers, "application_id": self.application_id, "group_protocol": self.protocol,
             "state_dir": str(self._directory / unique("state")), "commit_interval_ms": "100",
             "default_key_serde": _SERDE, "default_value_serde": _SERDE, "auto_offset_reset": "earliest",
             "dsl_store_suppliers_class": _IN_MEMORY, "processing_guarantee": self.guarantee,
         }  # fmt: skip
+        if self.protocol == "classic":
+            properties |= {name.replace(".", "_"): value for name, value in CLASSIC_TIMES.items()}
         self._java.say("open", self.kind, self.source, self.sink, *pairs(properties))
 
     def close_java(self) -> None:
@@ -163,7 +187,12 @@ class MixedApplication:
         """Start the instance in Python."""
         names = (self.application_id, self.source, self.sink)
         self._python = python_instance(
-            self.kind, self.servers, *names, guarantee=self.guarantee, state_dir=self._state_dir
+            self.kind,
+            self.servers,
+            *names,
+            guarantee=self.guarantee,
+            state_dir=self._state_dir,
+            protocol=self.protocol,
         )
         self._python.start()
 
@@ -177,7 +206,7 @@ class MixedApplication:
     def start_child(self) -> None:
         """Start an instance in Python that is a process of its own, instead of the one in this process."""
         names = (self.kind, self.servers, self.application_id, self.source, self.sink)
-        run = partial(_run, *names, self.guarantee, self._state_dir)
+        run = partial(_run, *names, self.guarantee, self._state_dir, self.protocol)
         self._child = multiprocessing.get_context("spawn").Process(target=run)
         self._child.start()
 
@@ -218,6 +247,8 @@ class MixedApplication:
             assert self._python.error is None
             if self._python.state is not StreamsState.RUNNING:
                 return False
+        if self.protocol == "classic":
+            return self._is_shared_classic()
         group = self._group()
         instances = sum(each is not None for each in (self._java, self._python, self._child))
         return (
@@ -225,6 +256,12 @@ class MixedApplication:
             and len(group.members) == instances
             and all(any(member.assignment.active.values()) for member in group.members)
         )
+
+    def _is_shared_classic(self) -> bool:
+        instances = sum(each is not None for each in (self._java, self._python, self._child))
+        admin = AdminClient({"bootstrap.servers": self.servers})
+        group = admin.describe_consumer_groups([self.application_id])[self.application_id].result(PATIENCE_S)
+        return group.state is ConsumerGroupState.STABLE and len(group.members) == instances
 
     def wait_until_each_has_a_standby(self) -> None:
         """Wait until each instance has a copy of a task of the other one."""

@@ -12,7 +12,7 @@ from confluent_kafka import TopicPartition as Position
 
 from kafka_groups.streams import KafkaStreams, StreamsBuilder, Topology, serdes
 from kafka_groups.types import TopicPartition
-from tests.support.kafka.mixed_application import PARTITIONS, Guarantee, MixedApplication
+from tests.support.kafka.mixed_application import PARTITIONS, Guarantee, MixedApplication, Protocol, keys_of
 from tests.support.kafka.real_kafka import unique
 from tests.support.members.confluent_reader import PATIENCE_S
 from tests.support.members.hand_assigned import BlockingHandAssignedStreams
@@ -49,6 +49,7 @@ class CountedInstance:
         directory: Where its state is; the default of the package if it is empty.
         default_store: Where its counts are kept: `in_memory` or `lmdb`.
         is_alone: Whether it needs no group: it has all tasks, and one worker.
+        protocol: The protocol of its group.
     """
 
     servers: str
@@ -61,6 +62,7 @@ class CountedInstance:
     directory: str = ""
     default_store: DefaultStore = "in_memory"
     is_alone: bool = False
+    protocol: Protocol = "streams"
 
     def made(self) -> KafkaStreams:
         """Return the instance."""
@@ -68,6 +70,7 @@ class CountedInstance:
         streams = BlockingHandAssignedStreams if self.is_alone else KafkaStreams
         return streams(
             partial(counted, self.source, self.sink),
+            keys_of(self.protocol),
             application_id=self.application_id,
             bootstrap_servers=self.servers,
             processing_guarantee=self.guarantee,
@@ -86,8 +89,14 @@ class CountedInstance:
 class CountedApplication(MixedApplication):
     """The topics of such an application, and its results."""
 
-    def __init__(self, bootstrap_servers: str, directory: Path, guarantee: Guarantee = "exactly_once_v2") -> None:
-        super().__init__("words", bootstrap_servers, directory, guarantee)
+    def __init__(
+        self,
+        bootstrap_servers: str,
+        directory: Path,
+        guarantee: Guarantee = "exactly_once_v2",
+        protocol: Protocol = "streams",
+    ) -> None:
+        super().__init__("words", bootstrap_servers, directory, guarantee, protocol=protocol)
 
     def instance(
         self, workers: int = 1, zone: str | None = None, default_store: DefaultStore = "in_memory"
@@ -96,7 +105,7 @@ class CountedApplication(MixedApplication):
         place = "" if zone is None else str(self._directory / zone)
         return CountedInstance(
             self.servers, self.application_id, self.source, self.sink, self.guarantee, workers, zone, place,
-            default_store,
+            default_store, self.protocol,
         )  # fmt: skip
 
     def totals(self) -> Counter[str]:

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Collection
 
 from kafka_groups.admin.aio import AsyncKafkaAdmin
+from kafka_groups.admin.rules.group_offsets import fetch_all_question
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.testing.simulation.checks.visible import visible_offsets
 from kafka_groups.testing.simulation.world import SimulatedWorld
@@ -52,9 +53,10 @@ class ApplicationProgress:
     async def _committed(self) -> dict[TopicPartition, int]:
         servers = self._world.cluster.bootstrap_servers
         async with AsyncKafkaAdmin(bootstrap_servers=servers, environment=self._world.environment()) as admin:
-            found = await admin.describe_streams_group_offsets([self._group_id], timeout=_ASK_S)
+            # A streams group or a classic one, so nothing is asked that only one of them has.
+            found = await admin._within(_ASK_S)(fetch_all_question([self._group_id]))
         known = found[self._group_id].checked().values
-        return {place: each.offset for place, each in known.items() if each.offset is not None}
+        return {place: each.offset for place, each in known.items() if each is not None}
 
     def _behind(self, topic: str, committed: dict[TopicPartition, int]) -> list[str]:
         known = self._world.cluster.metadata.topic(topic)

@@ -1,0 +1,107 @@
+"""The keys of an application in a classic group, where members decide what a coordinator decides in a streams group."""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from attrs import fields, frozen
+from typing_extensions import override
+
+from kafka_groups.config.clients.streams_member import StreamsMemberConfig
+from kafka_groups.config.keys import INT_MAX, LONG_MAX, Key, KeyType
+from kafka_groups.config.settings import KeyTable, setting
+from kafka_groups.errors import ConfigurationError
+
+__all__ = ["CLASSIC_KEYS", "ClassicMemberConfig", "is_classic"]
+
+_ONLY = " Only with group.protocol=classic."
+_HEARTBEATS = 3
+"""The least number of heartbeats in a session: the coordinator may miss two of them."""
+
+
+def _number(name: str, default: int, doc: str, **options: Any) -> Any:
+    limits: dict[str, Any] = {"type": KeyType.INT, "minimum": 0, "maximum": INT_MAX} | options
+    return setting(Key(name=name, default=default, doc=doc + _ONLY, **limits))
+
+
+@frozen(kw_only=True)
+class ClassicMemberConfig(StreamsMemberConfig):
+    """The configuration of a member of a classic group; `streams_config` builds it."""
+
+    session_timeout_ms: int = _number(
+        "session.timeout.ms",
+        45_000,
+        "The group gives the tasks of a member to others when it has heard nothing of it for this long. Brokers limit "
+        "it by group.min.session.timeout.ms and group.max.session.timeout.ms.",
+        unit="ms",
+        minimum=1,
+    )
+    heartbeat_interval_ms: int = _number(
+        "heartbeat.interval.ms",
+        3_000,
+        "How often a member tells the group that it is there, and hears of changes; at most a third of the session.",
+        unit="ms",
+        minimum=1,
+    )
+    num_standby_replicas: int = _number(
+        "num.standby.replicas", 0, "How many other processes keep a copy of the stores of each task."
+    )
+    max_warmup_replicas: int = _number(
+        "max.warmup.replicas",
+        2,
+        "How many copies of stores are made at a time beyond the standby tasks, for tasks that are to move.",
+        minimum=1,
+    )
+    acceptable_recovery_lag: int = _number(
+        "acceptable.recovery.lag",
+        10_000,
+        "How many records of its changelogs a process may lack to get a task at once.",
+        type=KeyType.LONG,
+        maximum=LONG_MAX,
+    )
+    probing_rebalance_interval_ms: int = _number(
+        "probing.rebalance.interval.ms",
+        600_000,
+        "How often the group looks whether copies have caught up, while there are some for tasks that are to move.",
+        type=KeyType.LONG,
+        unit="ms",
+        minimum=60_000,
+        maximum=LONG_MAX,
+    )
+    replication_factor: int = _number(
+        "replication.factor",
+        -1,
+        "The replication factor of internal topics. -1: that of the brokers.",
+        minimum=-1,
+        maximum=2**15 - 1,
+    )
+
+    @override
+    def _checks(self) -> Iterator[Callable[[], object]]:
+        yield from super()._checks()
+        yield self._check_heartbeats
+        yield self._check_replication_factor
+
+    def _check_heartbeats(self) -> None:
+        most_ms = self.session_timeout_ms // _HEARTBEATS
+        if self.heartbeat_interval_ms > most_ms:
+            raise ConfigurationError(
+                f"heartbeat.interval.ms={self.heartbeat_interval_ms} is more than a third of "
+                f"session.timeout.ms={self.session_timeout_ms}, so two lost heartbeats would cost a member its tasks. "
+                f"Use at most {most_ms}, or a longer session."
+            )
+
+    def _check_replication_factor(self) -> None:
+        if self.replication_factor == 0:
+            raise ConfigurationError("replication.factor=0 is no number of replicas. Use -1, or 1 or more.")
+
+
+CLASSIC_KEYS = frozenset(each.name for each in fields(ClassicMemberConfig)) - {
+    each.name for each in fields(StreamsMemberConfig)
+}
+"""The attributes of keys that only an application in a classic group has."""
+
+
+def is_classic(table: KeyTable, given: Iterable[tuple[str, object]]) -> bool:
+    """Return whether keys, as a user gave them, choose a classic group."""
+    named = (value for name, value in given if table.attribute(name) == "group_protocol")
+    return any(str(value).strip().lower() == "classic" for value in named)

@@ -1,0 +1,65 @@
+"""Instances in Java (Kafka Streams 4.3.1) and in Python in one classic group, with either as leader."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from kafka_groups.broker.cluster import EmbeddedCluster
+from kafka_groups.testing.kafka_process import KafkaProcess
+from tests.support.kafka.mixed_application import AT_LEAST_ONCE, EXACTLY_ONCE, Guarantee, MixedApplication
+from tests.support.kafka.mixed_topologies import expected
+
+pytestmark = [pytest.mark.real_kafka, pytest.mark.slow]
+
+SETTINGS = {"group.initial.rebalance.delay.ms": 100, "group.min.session.timeout.ms": 1_000}
+Make = Callable[..., MixedApplication]
+
+
+@pytest.fixture(scope="module", params=["embedded", "4.4.0", "3.9.1"])
+def servers(request: pytest.FixtureRequest) -> Iterator[str]:
+    """A broker that allows short sessions."""
+    if request.param == "embedded":
+        with EmbeddedCluster(settings=SETTINGS) as cluster:
+            yield cluster.bootstrap_servers
+            assert cluster.unexpected_errors == ()
+    else:
+        with KafkaProcess(request.param, {name: str(value) for name, value in SETTINGS.items()}) as kafka:
+            yield kafka.bootstrap_servers
+
+
+@pytest.fixture
+def make(servers: str, tmp_path: Path) -> Iterator[Make]:
+    """Make an application."""
+    with ExitStack() as stack:
+
+        def made(kind: str, guarantee: Guarantee = AT_LEAST_ONCE) -> MixedApplication:
+            app = MixedApplication(kind, servers, tmp_path, guarantee, protocol="classic")
+            stack.callback(app.end)
+            return app
+
+        yield made
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("guarantee", [pytest.param(AT_LEAST_ONCE, marks=pytest.mark.long), EXACTLY_ONCE])
+def test_each_leads_the_other_and_continues_its_work(make: Make, guarantee: Guarantee) -> None:
+    app = make("words", guarantee)
+    app.write(40)
+    app.start_python()
+    app.wait_until_shared()
+    for start, close, check in (
+        (app.start_java, app.close_python, app.wait_for_java_store),
+        (app.start_python, app.close_java, app.wait_for_python_store),
+    ):
+        with app.flow():
+            start()
+            app.wait_until_shared()
+            close()
+            app.wait_until_shared()
+        check()
+    app.wait_for_output()
+    app.close_python()
+    app.check_committed()
+    assert app.changelog() == expected("words", app.lines)
