@@ -12,17 +12,18 @@ from kafka_groups.streams.member.classic.membership import ClassicMembership
 from kafka_groups.streams.member.group_leader import Elsewhere, GroupLeader, LeaderParts, LeadingTimes
 from kafka_groups.streams.member.membership_parts import MadeMembership, MembershipOf, MembershipParts
 
-__all__ = ["classic_membership"]
+__all__ = ["classic_membership", "in_thread"]
 
 T = TypeVar("T")
 
 
-async def _in_thread(function: Callable[[], T]) -> T:
+async def in_thread(function: Callable[[], T]) -> T:
+    """Run a function on another thread, and return its result."""
     return await asyncio.to_thread(function)
 
 
 def classic_membership(
-    settings: ClassicSettings, leading: LeaderSettings, give_up_ms: int, elsewhere: Elsewhere = _in_thread
+    settings: ClassicSettings, leading: LeaderSettings, give_up_ms: int, elsewhere: Elsewhere = in_thread
 ) -> MembershipOf:
     """Return what makes the membership of a classic group.
 

@@ -25,6 +25,7 @@ from kafka_groups.errors import (
     IllegalGenerationError,
     IllegalStateError,
     OperationTimeoutError,
+    RebalanceInProgressError,
     StaleMemberEpochError,
     TasksLostError,
     UnknownMemberIdError,
@@ -183,13 +184,12 @@ class StreamsClient:
         """Leave the group, and close all connections."""
         if not self._engine.is_running:
             return
+        member_id = self.membership.member_id  # one of a classic group has none any more when it has left
         # One heartbeat has request.timeout.ms to be answered. A longer wait would only repeat what did not arrive.
         await self.leave(operation, min(timeout_ms, self._config.request_timeout_ms))
         await self.abort()
         self._write_log()
-        GROUP_LOG.info(
-            "Closed member %s of the streams group %s.", self.membership.member_id, self._config.application_id
-        )
+        GROUP_LOG.info("Closed member %s of the group %s.", member_id, self._config.application_id)
 
     async def abort(self) -> None:
         """Close all connections without telling the coordinator, which removes the member when its session ends."""
@@ -320,10 +320,17 @@ class StreamsClient:
             try:
                 return (await self.ask(question, question.keys[0], deadline_ms)).checked()
             except _REMOVED as error:
-                # There are two cases. The coordinator does not know the member any more. The next heartbeat gets the
+                # There are three cases. The coordinator does not know the member any more. The next heartbeat gets the
                 # same answer, and its tasks are reported as lost without waiting for the interval.
                 self._heartbeat_again()
                 raise TasksLostError(f"The coordinator has removed the member from the group. {REMEDY}") from error
+            except RebalanceInProgressError as error:
+                # A classic group takes no offsets from the time when all have joined until they have their tasks. Only
+                # a commit that could not wait comes then: see the gate before commits.
+                raise TasksLostError(
+                    "The group rebalances, so it does not take offsets now. The records since the last commit are"
+                    " processed again."
+                ) from error
             except StaleMemberEpochError as error:
                 # Or the epoch was not the coordinator's. A request may cross with the response that raises the epoch,
                 # so the member asks for its epoch with a heartbeat, and sends the request again if it has another one.

@@ -132,7 +132,7 @@ class GroupLeader:
         )
         asked = await ask_for_round(ask, ask_for_offsets, self._round_of(led))
         done = await self._parts.elsewhere(lambda: led_round(asked, self._parts.clock.wall_ms()))
-        self._warn(done)
+        self._note(done)
         self._membership.assign(led, done.assignments, "" if done.error is None else text_of(done.error.cause))
         self._parts.turn()
         return done.watched
@@ -149,9 +149,12 @@ class GroupLeader:
             settings=self._settings,
         )
 
-    def _warn(self, done: LedRound) -> None:
+    def _note(self, done: LedRound) -> None:
+        events = self._parts.errors.events
         for text in done.warnings:
-            self._parts.errors.events.warn(Area.GROUP, text, text)
+            events.warn(Area.GROUP, text, text)
+        if done.created_topics:
+            events.note(Area.GROUP, f"Created the internal topics {listed(done.created_topics)}.")
 
     def _failed(self, led: LedGeneration, error: Exception) -> None:
         """Let another member lead. What does not pass, or lasts for long, ends this one."""

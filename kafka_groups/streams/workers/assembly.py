@@ -10,13 +10,13 @@ from kafka_groups.streams.engines.interface import EngineFactory
 from kafka_groups.streams.engines.machine import boot_id
 from kafka_groups.streams.engines.opening import DiskEngines
 from kafka_groups.streams.engines.shared_memory import MemoryEngines
-from kafka_groups.streams.member.coordinated_membership import coordinated_membership
 from kafka_groups.streams.member.member import StreamsGroupMember
 from kafka_groups.streams.member.rules.task_position import TaskPosition
 from kafka_groups.streams.runtime.blocking_membership import BlockingMembership
 from kafka_groups.streams.runtime.worker import StreamsWorker
 from kafka_groups.streams.topology.internal_topics import group_topology
 from kafka_groups.streams.workers.configured import ConfiguredApplication
+from kafka_groups.streams.workers.group_protocol import membership_of
 from kafka_groups.streams.workers.state_directory import application_folder
 from kafka_groups.streams.workers.worker_thread import RunningWorker
 from kafka_groups.types import TaskId
@@ -49,7 +49,7 @@ def assembled_worker(
         process_id=application.static_process_id or process_id,
         number=number,
         task_offsets=positions,
-        _membership_of=coordinated_membership,
+        _membership_of=membership_of(config),
     )
     plane = _plane(application, process_id, number)
     membership = BlockingMembership(member, application.rights)

@@ -1,17 +1,50 @@
 """The membership of an application's members, by the protocol of its group."""
 
+from typing import TYPE_CHECKING
+
+from kafka_groups.config.clients.classic_member import ClassicMemberConfig
 from kafka_groups.config.clients.streams import StreamsConfig
 from kafka_groups.streams.member.coordinated_membership import coordinated_membership
 from kafka_groups.streams.member.membership_parts import MembershipOf
 
+if TYPE_CHECKING:  # a streams group needs neither a leader nor assignors
+    from kafka_groups.streams.member.group_leader import Elsewhere
+
 __all__ = ["membership_of"]
 
 
-def membership_of(config: StreamsConfig) -> MembershipOf:
-    """Return what makes the memberships of an application."""
+def membership_of(config: StreamsConfig, elsewhere: "Elsewhere | None" = None) -> MembershipOf:
+    """Return what makes the memberships of an application.
+
+    Args:
+        config: The configuration of the application.
+        elsewhere: Runs what a leader computes. None: on another thread.
+    """
     if not config.is_classic:
         return coordinated_membership
-    # Imported only now, as streams groups need neither a leader nor assignors.
-    from kafka_groups.streams.member.classic_membership import classic_membership  # noqa: PLC0415
+    return _classic(config.classic_member, config.task_timeout_ms, elsewhere)
 
-    return classic_membership(config.classic_member, config.task_timeout_ms)
+
+def _classic(config: ClassicMemberConfig, give_up_ms: int, elsewhere: "Elsewhere | None") -> MembershipOf:
+    from kafka_groups.admin.rules.streams_leader.group_round import LeaderSettings  # noqa: PLC0415 - see above
+    from kafka_groups.assignment import AssignmentConfigs  # noqa: PLC0415
+    from kafka_groups.streams.member.classic.classic_settings import ClassicSettings  # noqa: PLC0415
+    from kafka_groups.streams.member.classic_membership import classic_membership, in_thread  # noqa: PLC0415
+
+    settings = ClassicSettings(
+        session_ms=config.session_timeout_ms,
+        heartbeat_ms=config.heartbeat_interval_ms,
+        request_timeout_ms=config.request_timeout_ms,
+        pause_ms=config.retry_backoff_max_ms,
+        probing_interval_ms=config.probing_rebalance_interval_ms,
+    )
+    assignment = AssignmentConfigs(
+        acceptable_recovery_lag=config.acceptable_recovery_lag,
+        max_warmup_replicas=config.max_warmup_replicas,
+        num_standby_replicas=config.num_standby_replicas,
+        probing_rebalance_interval_ms=config.probing_rebalance_interval_ms,
+    )
+    leading = LeaderSettings(
+        application_id=config.application_id, assignment=assignment, replication_factor=config.replication_factor
+    )
+    return classic_membership(settings, leading, give_up_ms, elsewhere or in_thread)

@@ -105,7 +105,7 @@ class CountedApplication(MixedApplication):
         place = "" if zone is None else str(self._directory / zone)
         return CountedInstance(
             self.servers, self.application_id, self.source, self.sink, self.guarantee, workers, zone, place,
-            default_store, self.protocol,
+            default_store, protocol=self.protocol,
         )  # fmt: skip
 
     def totals(self) -> Counter[str]:

@@ -110,7 +110,7 @@ class ClassicMembership:
         self._group = KnownClassicGroup(self._tasks)
         self._asked_ms: int | None = None
         self._parting_error: KafkaGroupsError | None = None
-        self.member_id = ""
+        self.member_id = self._former_id = ""
         self.unconfirmed_since = ConfirmationReminder()
         self.calls = ApplicationCalls(description.rebalance_timeout_ms)
         self.state = MembershipState.UNJOINED
@@ -123,7 +123,8 @@ class ClassicMembership:
 
     @property
     def _name(self) -> str:
-        return f"{self.description.group_id}/{self.member_id or self.description.instance_id or '(new)'}"
+        known = self.member_id or self._former_id or self.description.instance_id
+        return f"{self.description.group_id}/{known or '(new)'}"
 
     @property
     def _log(self) -> MembershipLog:
@@ -257,6 +258,7 @@ class ClassicMembership:
         """Send LeaveGroup if the group may have the member. If it joins again, it is another member."""
         if self.member_id:
             self._departure.begin(self._identity, reason)
+            self._former_id = self.member_id  # for the log
         self.member_id = ""
 
     def give_up_leaving(self) -> None:

@@ -4,7 +4,7 @@ import asyncio
 import random
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from attrs import define, evolve, field, frozen
 
@@ -21,6 +21,7 @@ from kafka_groups.streams.runtime.worker import StreamsWorker
 from kafka_groups.streams.topology.internal_topics import changelog_topic, group_topology
 from kafka_groups.streams.topology.topology import Topology
 from kafka_groups.streams.workers.configured import ConfiguredApplication, configured_application
+from kafka_groups.streams.workers.group_protocol import membership_of
 from kafka_groups.testing.simulation.streams.kept_engines import KeptEngines, SimulatedDisk
 from kafka_groups.testing.simulation.streams.simulated_membership import AsyncMembership
 from kafka_groups.testing.simulation.world import SimulatedWorld
@@ -28,7 +29,11 @@ from kafka_groups.types import TaskId, random_uuid
 
 __all__ = ["Deployment", "Instance", "partitions_in"]
 
+T = TypeVar("T")
+
 _LONGEST_WAIT_MS = 1_000
+_LONGEST_COMPUTING_S = 0.5
+"""The longest time that something takes that a member computes on another thread."""
 _CLOSE_S = 20.0
 _LOOK_S = 1.0
 
@@ -186,11 +191,17 @@ class Instance:
             number=number,
             task_offsets=positions,
             environment=world.environment(),
+            _membership_of=membership_of(config, self._in_turn),
         )
         plane = self._plane(application, application.transactional_id(process_id, number))
         worker = StreamsWorker(settings, plane, AsyncMembership(member), world.clock, KeptEngines(self.disk, number))
         made.append(worker)
         return worker, plane
+
+    async def _in_turn(self, function: Callable[[], T]) -> T:
+        """Compute after a while: there are no threads here."""
+        await asyncio.sleep(self.rng.uniform(0, _LONGEST_COMPUTING_S))
+        return function()
 
     def _plane(self, application: ConfiguredApplication, transactional_id: str) -> DataPlane:
         """Return the plane that the application has in a real process, in this world."""
