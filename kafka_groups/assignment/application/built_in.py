@@ -1,7 +1,7 @@
 """The assignors of Kafka Streams, as classes."""
 
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from kafka_groups.assignment.application.algorithms.highly_available import highly_available
 from kafka_groups.assignment.application.assignments import KafkaStreamsAssignment, TaskAssignment
@@ -105,7 +105,14 @@ class FallbackPriorTaskAssignor(TaskAssignor):
 
 def _asking_again(assignments: Sequence[KafkaStreamsAssignment], state: ApplicationState) -> TaskAssignment:
     """Return an assignment after which the group rebalances again when the probing interval has passed."""
-    later = state.now + timedelta(milliseconds=state.assignment_configs.probing_rebalance_interval_ms)
+    later = _later(state)
     # One deadline is enough: the group rebalances for all. Kafka gives it to one process, too.
     first = [each.with_followup_rebalance(later) for each in assignments[:1]]
     return TaskAssignment([*first, *assignments[1:]])
+
+
+def _later(state: ApplicationState) -> datetime:
+    try:
+        return state.now + timedelta(milliseconds=state.assignment_configs.probing_rebalance_interval_ms)
+    except OverflowError:  # the interval may be as long as 64 bits allow, which is a way to say never
+        return datetime.max.replace(tzinfo=state.now.tzinfo)

@@ -7,7 +7,7 @@ import pytest
 
 from kafka_groups.assignment.application.assignments import TaskAssignment
 from kafka_groups.assignment.application.built_in import HighAvailabilityTaskAssignor
-from kafka_groups.assignment.application.configs import AssignmentConfigs
+from kafka_groups.assignment.application.configs import LONGEST_LAG, AssignmentConfigs
 from kafka_groups.assignment.application.process_ids import ProcessId
 from kafka_groups.assignment.application.states import ACTIVE_LAG, UNKNOWN_LAG, ApplicationState, KafkaStreamsState
 from kafka_groups.assignment.application.task_assignment_validation import validate_task_assignment
@@ -64,6 +64,13 @@ def test_a_copy_of_unknown_lag_takes_its_task_at_once_as_in_java() -> None:
     result = HighAvailabilityTaskAssignor().assign(application(lags))
     assert [assigned(result, each) for each in (A, B)] == [([TASKS[0], TASKS[2]], []), ([TASKS[1], TASKS[3]], [])]
     assert not any(each.followup_rebalance_deadline for each in result.assignment)
+
+
+def test_a_probing_interval_may_last_for_ever() -> None:
+    lags = {A: dict.fromkeys(TASKS, ACTIVE_LAG), B: dict.fromkeys(TASKS, 1_000_000)}
+    state = application(lags, probing_rebalance_interval_ms=LONGEST_LAG)
+    deadlines = [each.followup_rebalance_deadline for each in HighAvailabilityTaskAssignor().assign(state).assignment]
+    assert deadlines == [datetime.max.replace(tzinfo=UTC), None]
 
 
 @pytest.mark.parametrize("first", range(0, 200, 50))
