@@ -238,7 +238,9 @@ def test_applications_are_measured(tmp_path: Path) -> None:
         "--rounds=1",
     ]
     arguments += ["--commit-ms=50", "--memory-records=20000", f"--json={written}"]
-    arguments += [f"--part={part}" for part in ("rates", "exactly-once", "delay", "idle", "start", "memory", "java")]
+    arguments += [
+        f"--part={part}" for part in ("rates", "exactly-once", "delay", "idle", "start", "memory", "java", "classic")
+    ]
     result = CliRunner().invoke(main, arguments, catch_exceptions=False)
     assert result.exit_code == 0, result.output
     measured = json.loads(written.read_text())["applications"]
@@ -248,6 +250,7 @@ def test_applications_are_measured(tmp_path: Path) -> None:
     assert measured["idle"]["ours"] >= 0
     assert measured["start"][0] > 0
     assert measured["memory"]["at_end"] > 0
+    assert set(measured["classic"]["from its start until both have tasks"]) == {"now", "before"}
     assert len(measured["java"]) == 8
     assert all(rate > 0 for each in measured["java"].values() for rate in each["ours"]["per_cpu_second"])
 

@@ -36,6 +36,7 @@ class Measured:
         before: Those of the earlier commit.
         limit: The least ratio, or the highest if it is a cost. None: it is only reported.
         is_cost: Whether less is better.
+        than: What it is compared with.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Measured:
     before: Sequence[float]
     limit: float | None = 1.0
     is_cost: bool = False
+    than: str = "before"
 
     @property
     def ratio(self) -> float:
@@ -57,7 +59,7 @@ class Measured:
 
     def aim(self) -> Aim:
         """Return the ratio beside what it should be."""
-        return Aim(f"{self.name}, of before", self.ratio, self.limit, is_least=not self.is_cost)
+        return Aim(f"{self.name}, of {self.than}", self.ratio, self.limit, is_least=not self.is_cost)
 
 
 @frozen

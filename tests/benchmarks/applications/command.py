@@ -15,6 +15,7 @@ from tests.benchmarks.applications.beside_before import beside_before, figures
 from tests.benchmarks.applications.beside_java import BEFORE, beside_java, earlier_checkout
 from tests.benchmarks.applications.costs import delays, growth, idle_share, start_seconds
 from tests.benchmarks.applications.environments import OTHERS, interpreter
+from tests.benchmarks.applications.kinds_of_groups import beside_streams_groups
 from tests.benchmarks.applications.rates import EXACTLY_ONCE, Contest, Entry, Extent, Rate, contest
 from tests.benchmarks.applications.running import JAVA, OURS
 from tests.benchmarks.applications.works import MAP, WINDOWS
@@ -26,11 +27,13 @@ _CLIENTS: Final = (OURS, JAVA, *OTHERS)
 _PARTS: Final = ("rates", "exactly-once", "delay", "idle", "start", "memory")
 _JAVA_PART: Final = "java"
 _BEFORE_PART: Final = "before"
+_CLASSIC_PART: Final = "classic"
+_OTHER_PARTS: Final = (_JAVA_PART, _BEFORE_PART, _CLASSIC_PART)
 _PER_SECOND, _WORKERS = 100, 4
 
 
 @click.command()
-@click.option("--part", "parts", type=click.Choice((*_PARTS, _JAVA_PART, _BEFORE_PART)), multiple=True, default=_PARTS,
+@click.option("--part", "parts", type=click.Choice((*_PARTS, *_OTHER_PARTS)), multiple=True, default=_PARTS,
               show_default=True, help="May be given more than once.")  # fmt: skip
 @click.option("--against", "commit", help="A commit that takes part in the parts `java` and `before`.")
 @click.option("--client", "clients", type=click.Choice(_CLIENTS), multiple=True, default=_CLIENTS, show_default=True,
@@ -63,6 +66,9 @@ def applications(
 
     The part `before` compares TLS, compression, stores on disk, delay, idle time and memory with an earlier commit. It
     takes some 10 minutes more, too.
+
+    The part `classic` compares classic groups with streams groups: rates, for which each run needs records for 20 s
+    (`--seconds 20 --records 8000000`), and how long it takes until a second instance runs.
     """
     if _BEFORE_PART in parts and commit is None:
         raise click.UsageError(f"--part {_BEFORE_PART} compares with an earlier commit: name one with --against.")
@@ -80,6 +86,9 @@ def applications(
             aims += found
         if _BEFORE_PART in parts:
             measured[_BEFORE_PART], found = _beside_before(servers, extent, commit)
+            aims += found
+        if _CLASSIC_PART in parts:
+            measured[_CLASSIC_PART], found = _classic(target, servers, extent)
             aims += found
     console().print(table("Aims", ("measure", "figure", "aim", "met"), [aim.row() for aim in aims]))
     finish({"applications": measured}, json_file)
@@ -126,6 +135,13 @@ def _beside_before(servers: str, extent: Extent, commit: str | None) -> tuple[An
         measured = beside_before(servers, extent, say, earlier)
     console().print(table("Beside an earlier commit", ("what", "unit", BEFORE, "now", "now / before"),
                           [each.row() for each in measured]))  # fmt: skip
+    return figures(measured), [each.aim() for each in measured]
+
+
+def _classic(target: str, servers: str, extent: Extent) -> tuple[Any, list[Aim]]:
+    measured = beside_streams_groups(target, servers, extent, say)
+    columns = ("what", "unit", "streams group", "classic group", "classic / streams")
+    console().print(table("Classic groups", columns, [each.row() for each in measured]))
     return figures(measured), [each.aim() for each in measured]
 
 
