@@ -106,6 +106,18 @@ def test_an_application_runs_until_a_signal(cluster: EmbeddedCluster, start: Sta
     assert (process.returncode, "Traceback" in errors) == (0, False)
 
 
+@pytest.mark.slow
+def test_an_application_runs_in_a_classic_group(cluster: EmbeddedCluster, start: Start) -> None:
+    process = start("shop:build", "--group-protocol", "classic", "-c", "application.id=shop")
+    wait_for("RUNNING", process)
+    cluster.produce("posts", ["a"])
+    assert written(cluster, 1) == {b"A"}
+    process.send_signal(signal.SIGTERM)
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode == 0
+    assert "Generation 1 of group shop: member " in errors
+
+
 def workers_of(process: "subprocess.Popen[str]") -> list[int]:
     """The process ids of the workers, as the command logs them."""
     assert process.stderr is not None
@@ -179,6 +191,10 @@ def test_an_error_of_the_topology_is_the_exit_status(cluster: EmbeddedCluster, s
         (["shop:build", "-c", "commit.interval.ms=soon"], "commit.interval.ms"),
         (["shop:build", "-c", "soon"], "'soon' is not of the form KEY=VALUE"),
         (["shop:build", "--workers", "0"], "--workers"),
+        (
+            ["shop:build", "--group-protocol", "classic", "-c", "session.timeout.ms=6000"],
+            "heartbeat.interval.ms=3000 is more than a third of session.timeout.ms=6000",
+        ),
         (["shop:build", "--probe-address", "8080"], "Invalid value '8080' for probe.address"),
         (["shop:build", "--state-address", "8080"], "address='8080': '8080' is not in the form host:port"),
     ],

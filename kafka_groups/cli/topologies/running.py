@@ -39,6 +39,12 @@ _LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
     metavar="KEY=VALUE",
     help="A key of the configuration, such as application.id=shop. Overrides the file. Can be repeated.",
 )
+@click.option(
+    "--group-protocol",
+    type=click.Choice(["streams", "classic"]),
+    help="How tasks are assigned: streams (by the brokers, from Kafka 4.2 on) or classic (by a member, from Kafka 3.7 "
+    "on). The same as --set group.protocol=NAME. Default: streams.",
+)
 @click.option("--workers", type=click.IntRange(1), help="The same as --set num.workers=N. Default: 1.")
 @click.option(
     "--probe-address",
@@ -57,6 +63,7 @@ def run_application(  # noqa: PLR0913 - the command's options
     bootstrap_servers: str | None,
     config: Path | None,
     pairs: tuple[str, ...],
+    group_protocol: str | None,
     workers: int | None,
     probe_address: str | None,
     state_address: str | None,
@@ -70,7 +77,7 @@ def run_application(  # noqa: PLR0913 - the command's options
     The exit status is 0 after a signal to stop, 1 if an error ended it, and 2 if the configuration is invalid.
     """
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format=_LOG_FORMAT)
-    options = {"num.workers": workers, "probe.address": probe_address}
+    options = {"group.protocol": group_protocol, "num.workers": workers, "probe.address": probe_address}
     chosen = {name: value for name, value in options.items() if value is not None}
     given = keys_and_values(pairs)
     refuse_repeated([*given, *chosen], "--set")

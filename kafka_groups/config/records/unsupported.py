@@ -16,7 +16,8 @@ from kafka_groups.config.keys import INT_MAX
 __all__ = ["FixedKey", "advice_of_clients", "fixed_key", "own_advice"]
 
 _REMOVE: Final = "remove it"
-_GROUP: Advice = ("the application's member of the group does that, and a consumer only reads", _REMOVE)
+_ONLY_READS: Final = "the application's member of the group does that, and a consumer only reads"
+_GROUP: Advice = (_ONLY_READS, _REMOVE)
 _WITHOUT_PREFIX: Final = "write it without prefix"
 _OWN_KEY: Advice = ("it is a key of the application", _WITHOUT_PREFIX)
 _SERDES: Advice = (
@@ -56,9 +57,13 @@ _OF_BOTH: Final[Mapping[Advice, str]] = {
 }
 _OF_READERS: Final[Mapping[Advice, str]] = {
     **ABSENT_OF_CONSUMERS,
-    _GROUP: "group.id group.instance.id group.protocol group.protocol.type group.remote.assignor "
-    "partition.assignment.strategy session.timeout.ms heartbeat.interval.ms coordinator.query.interval.ms rebalance_cb "
-    "on_assign on_revoke on_lost",
+    _GROUP: "group.id group.protocol.type group.remote.assignor partition.assignment.strategy "
+    "coordinator.query.interval.ms rebalance_cb on_assign on_revoke on_lost",
+    **{(_ONLY_READS, f"{_WITHOUT_PREFIX}: {name}"): name for name in ("group.instance.id", "group.protocol")},
+    **{
+        (_ONLY_READS, f"{_WITHOUT_PREFIX}: {name}, with group.protocol=classic"): name
+        for name in ("session.timeout.ms", "heartbeat.interval.ms")
+    },
     _OWN_KEY: "auto.offset.reset max.poll.records max.poll.interval.ms",
     _COMMITS: "enable.auto.commit auto.commit.enable auto.commit.interval.ms enable.auto.offset.store offset_commit_cb "
     "on_commit offset.store.method offset.store.path offset.store.sync.interval.ms",

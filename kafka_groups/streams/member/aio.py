@@ -9,7 +9,7 @@ from typing import Self, Unpack
 from uuid import UUID
 
 from kafka_groups.admin.rules.group_topology.group_topology import GroupTopology
-from kafka_groups.admin.rules.groups import type_of_group
+from kafka_groups.admin.rules.groups import GroupKind, kind_of_group
 from kafka_groups.client.assembly import Assembly, Environment
 from kafka_groups.client.background import BackgroundErrors
 from kafka_groups.client.call_guard import CallGuard
@@ -30,13 +30,12 @@ from kafka_groups.config.clients.timeouts import (
 from kafka_groups.config.places import checked_partitions
 from kafka_groups.errors import (
     ApplicationShutdownError,
+    BrokerError,
     ConfigurationError,
-    GroupIdNotFoundError,
     IllegalStateError,
     KafkaGroupsError,
 )
 from kafka_groups.streams.member.client import StreamsClient
-from kafka_groups.streams.member.coordinated.member_refusals import is_of_another_type, of_another_type
 from kafka_groups.streams.member.coordinated_membership import coordinated_membership
 from kafka_groups.streams.member.member_arguments import check_operation, checked_commit, described
 from kafka_groups.streams.member.member_view import _MemberView
@@ -125,6 +124,7 @@ class AsyncStreamsGroupMember(_MemberView):
         description = described(self._config, topology, process_id, number, assembly.rng)
         super().__init__(StreamsClient(self._config, _membership_of, description, task_offsets, assembly))
         self._guard = CallGuard("streams group member")
+        self._explained_error: KafkaGroupsError | None = None
         self._finalizer = weakref.finalize(self, _abandon, self._client, self._guard)
 
     async def __aenter__(self) -> Self:
@@ -191,23 +191,27 @@ class AsyncStreamsGroupMember(_MemberView):
     async def _events(self, timeout_s: float | None) -> tuple[StreamsMembershipEvent, ...]:
         try:
             return await self._client.until(self._client.take_events, _as_ms(timeout_s))
-        except GroupIdNotFoundError as error:
-            # Kafka answers GROUP_ID_NOT_FOUND for a group of another type (KIP-1071, "Request Handling"). Which type it
-            # has takes more requests, so it is asked here, on behalf of the caller, and not in the background.
+        except BrokerError as error:
+            # Kafka answers GROUP_ID_NOT_FOUND for a group of another type (KIP-1071, "Request Handling"), and
+            # INCONSISTENT_GROUP_PROTOCOL to members of classic groups. Which type it has takes more requests, so it is
+            # asked here, on behalf of the caller, and not in the background.
             raise await self._explained(error)  # noqa: B904 - it has its cause
 
-    async def _explained(self, error: GroupIdNotFoundError) -> KafkaGroupsError:
-        """Return the error with the type of the group, if it is of another one. Later calls raise the same."""
-        if not is_of_another_type(error):
+    async def _explained(self, error: BrokerError) -> KafkaGroupsError:
+        """Return a fatal error with what its text does not say. Later calls raise the same."""
+        if error is not self._errors.fatal or error is self._explained_error:
             return error
-        told = of_another_type(error, self._config.application_id, await self._group_type())
+        refusals = self._client.refusals
+        kind = await self._group_kind() if refusals.asks_for_kind(error) else None
+        told = refusals.explained(error, self._config.application_id, kind)
+        self._explained_error = told
         self._errors.explain_fatal(told)
         return told
 
-    async def _group_type(self) -> str | None:
+    async def _group_kind(self) -> GroupKind | None:
         client = admin_client(self._config, self._environment)
         try:
-            return await type_of_group(client.within(_GROUP_TYPE_MS), self._config.application_id)
+            return await kind_of_group(client.within(_GROUP_TYPE_MS), self._config.application_id)
         except KafkaGroupsError as error:
             _log.debug("The type of the group is unknown: %s", error)
             return None

@@ -8,6 +8,7 @@ from typing import TypeVar
 from kafka_groups.admin.rules.streams_leader.group_round import LeaderSettings
 from kafka_groups.client.calls.asker import QuestionAsker
 from kafka_groups.streams.member.classic.classic_settings import ClassicSettings, ClassicSurroundings
+from kafka_groups.streams.member.classic.member_refusals import ClassicGroupRefusals
 from kafka_groups.streams.member.classic.membership import ClassicMembership
 from kafka_groups.streams.member.group_leader import Elsewhere, GroupLeader, LeaderParts, LeadingTimes
 from kafka_groups.streams.member.membership_parts import MadeMembership, MembershipOf, MembershipParts
@@ -66,4 +67,4 @@ def _made(
             turn=lambda: parts.engine().turn(),
         ),
     )
-    return MadeMembership(membership, (asker.manager,), leader)
+    return MadeMembership(membership, ClassicGroupRefusals(), (asker.manager,), leader)

@@ -73,6 +73,7 @@ class StreamsClient:
 
     Attributes:
         membership: The member's side of the protocol.
+        refusals: Explains the errors with which the coordinator refuses the member for good.
         on_news: Called after a turn if there is something for the application's next call: events or an error.
         shutdown_told: Whether the application has heard that all members have to shut down.
     """
@@ -101,6 +102,7 @@ class StreamsClient:
             )
         )
         self.membership = made.membership
+        self.refusals = made.refusals
         self._leader = made.leader
         self._topology = description.topology
         self._topics = CommittedTopics(assembly.metadata.id_of)

@@ -3,6 +3,7 @@
 from kafka_groups.client.backoff import BackoffTimer
 from kafka_groups.client.group_configs import GroupConfigsManager, GroupNumbers
 from kafka_groups.streams.member.coordinated.heartbeat import MemberHeartbeats
+from kafka_groups.streams.member.coordinated.member_refusals import StreamsGroupRefusals
 from kafka_groups.streams.member.coordinated.membership import StreamsMembership
 from kafka_groups.streams.member.coordinated.old_session import SESSION_TIMEOUT, OldSession
 from kafka_groups.streams.member.coordinated.pace import HeartbeatPace
@@ -17,8 +18,13 @@ _RELEASE_MS, _RELEASE_MAX_MS = 1_000, 10_000
 """The first and the longest wait before a static member joins again while its old session is still in the group."""
 
 
-def coordinated_membership(parts: MembershipParts) -> MadeMembership:
-    """Return the membership of a streams group."""
+def coordinated_membership(parts: MembershipParts, *, may_be_classic: bool = False) -> MadeMembership:
+    """Return the membership of a streams group.
+
+    Args:
+        parts: What it is made of.
+        may_be_classic: Whether the member is one of an application, which can run in a classic group instead.
+    """
     assembly, timeout_ms = parts.assembly, parts.config.request_timeout_ms
     configs = GroupConfigsManager(
         GroupNumbers(parts.description.group_id, (SESSION_TIMEOUT,), since="4.2"),
@@ -36,4 +42,4 @@ def coordinated_membership(parts: MembershipParts) -> MadeMembership:
         offsets=TaskOffsetReporter(parts.positions),
         timeout_ms=timeout_ms,
     )
-    return MadeMembership(membership, (configs,))
+    return MadeMembership(membership, StreamsGroupRefusals(may_be_classic), (configs,))

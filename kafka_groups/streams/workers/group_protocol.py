@@ -1,5 +1,6 @@
 """The membership of an application's members, by the protocol of its group."""
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from kafka_groups.config.clients.classic_member import ClassicMemberConfig
@@ -21,7 +22,7 @@ def membership_of(config: StreamsConfig, elsewhere: "Elsewhere | None" = None) -
         elsewhere: Runs what a leader computes. None: on another thread.
     """
     if not config.is_classic:
-        return coordinated_membership
+        return partial(coordinated_membership, may_be_classic=True)
     return _classic(config.classic_member, config.task_timeout_ms, elsewhere)
 
 

@@ -7,27 +7,12 @@ import pytest
 from kafka_groups.broker.faults import answer
 from kafka_groups.client.features import if_switched_off, if_too_old
 from kafka_groups.errors import GroupAuthorizationFailedError, UnsupportedVersionError
-from kafka_groups.protocol.apis import APIS, ApiKey
-from kafka_groups.protocol.messages.api_versions import ApiVersion, ApiVersionsResponse
+from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.testing.simulation import Simulation, run_simulated
+from tests.support.old_brokers import of_an_old_broker
 from tests.unit.share.clusters import TOPIC
 from tests.unit.share.clusters import World as ShareWorld
 from tests.unit.streams.member.clusters import World as StreamsWorld
-
-NEW = frozenset(
-    key
-    for key in ApiKey
-    if key.name.startswith(("SHARE_", "STREAMS_", "DESCRIBE_SHARE", "ALTER_SHARE", "DELETE_SHARE"))
-)
-
-
-def of_an_old_broker() -> ApiVersionsResponse:
-    served = [
-        ApiVersion(api_key=key, min_version=api.versions.low, max_version=api.versions.high)
-        for key, api in APIS.items()
-        if key not in NEW
-    ]
-    return ApiVersionsResponse(api_keys=tuple(served))
 
 
 def test_a_consumer_at_an_old_broker_says_what_to_upgrade_to() -> None:

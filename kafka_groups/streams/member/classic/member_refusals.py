@@ -3,8 +3,9 @@
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
+from kafka_groups.admin.rules.groups import GroupKind
 from kafka_groups.assignment.application.task_assignor import TaskAssignmentError
-from kafka_groups.errors import KafkaGroupsError, error_for
+from kafka_groups.errors import BrokerError, KafkaGroupsError, error_for
 from kafka_groups.errors.texts import sentences
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.streams.errors import StreamsError
@@ -12,7 +13,44 @@ from kafka_groups.streams.member.classic.assignment import AssignmentCode
 from kafka_groups.streams.member.classic.classic_settings import ClassicSettings
 from kafka_groups.streams.member.rules.member_description import MemberDescription
 
-__all__ = ["assignment_error", "no_leader", "refusal", "too_large"]
+__all__ = ["ClassicGroupRefusals", "assignment_error", "no_leader", "refusal", "too_large"]
+
+
+class ClassicGroupRefusals:
+    """Explains the errors with which the coordinator refuses a member for good."""
+
+    def asks_for_kind(self, error: KafkaGroupsError) -> bool:
+        """Return whether the error needs the type of the group."""
+        return isinstance(error, BrokerError) and error.code == ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+
+    def explained(self, error: KafkaGroupsError, group_id: str, kind: GroupKind | None) -> KafkaGroupsError:
+        """Return the error with its remedy.
+
+        Args:
+            error: The error that has ended the member.
+            group_id: The group.
+            kind: What kind of group it is, if the error needs that and a broker tells it.
+        """
+        # Without the kind, and if the group has changed meanwhile, the error names all causes.
+        if not self.asks_for_kind(error) or kind is None or kind.is_of_streams:
+            return error
+        told = error_for(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, _in_the_way(group_id, kind))
+        told.__cause__ = error
+        return told
+
+
+def _in_the_way(group_id: str, kind: GroupKind) -> str:
+    if kind.type == "streams":
+        return (
+            f"Application {group_id!r} runs with group.protocol=streams. Stop all its instances and wait until the "
+            "group is empty, or set group_protocol='streams'."
+        )
+    protocol = f" with the protocol {kind.protocol!r}" if kind.protocol else ""
+    what = f"a classic group of other clients{protocol}" if kind.type == "classic" else f"a {kind.type} group"
+    return (
+        f"The group {group_id!r} is {what}, and has members. Choose another application_id, or stop these members and "
+        "wait until the group is empty."
+    )
 
 
 def refusal(code: ErrorCode, description: MemberDescription, settings: ClassicSettings) -> KafkaGroupsError:

@@ -1,13 +1,79 @@
 """Remedies for errors with which the coordinator refuses a member for good."""
 
-from kafka_groups.errors import GroupIdNotFoundError, InvalidRequestError, KafkaGroupsError
+from typing import Final
+
+from attrs import frozen
+
+from kafka_groups.admin.rules.groups import GroupKind
+from kafka_groups.errors import (
+    GroupIdNotFoundError,
+    InvalidRequestError,
+    KafkaGroupsError,
+    UnsupportedVersionError,
+)
 from kafka_groups.errors.texts import sentences
 
-__all__ = ["is_of_another_type", "of_another_type", "with_remedy"]
+__all__ = ["StreamsGroupRefusals", "with_remedy"]
 
 _OTHER_TOPOLOGY = "Topology updates are not supported"
 _OTHER_TYPE = "is not a streams group"
 _CLASSIC = "classic"
+_ALTERNATIVE: Final = "Set group_protocol='classic'"
+
+
+@frozen
+class StreamsGroupRefusals:
+    """Explains the errors with which the coordinator refuses a member for good.
+
+    Attributes:
+        may_be_classic: Whether the member is one of an application, which can run in a classic group instead.
+    """
+
+    may_be_classic: bool = False
+
+    def asks_for_kind(self, error: KafkaGroupsError) -> bool:
+        """Return whether the error needs the type of the group."""
+        return _is_of_another_type(error)
+
+    def explained(self, error: KafkaGroupsError, group_id: str, kind: GroupKind | None) -> KafkaGroupsError:
+        """Return the error with its remedy.
+
+        Args:
+            error: The error that has ended the member.
+            group_id: The group.
+            kind: What kind of group it is, if the error needs that and a broker tells it.
+        """
+        if self.asks_for_kind(error):
+            return _told(error, self._of_another_type(group_id, kind))
+        # The admin client and members outside an application have streams groups only.
+        if self.may_be_classic and isinstance(error, UnsupportedVersionError):
+            return _told(error, sentences(str(error), _ALTERNATIVE))
+        return error
+
+    def _of_another_type(self, group_id: str, kind: GroupKind | None) -> str:
+        if kind is None:
+            return f"Group {group_id!r} is of another type than streams. Choose another application_id."
+        if kind.type != _CLASSIC:
+            remedy = "Choose another application_id, or stop the members of that group and delete it."
+            return f"Group {group_id!r} is a {kind.type} group, not a streams group. {remedy}"
+        return _classic_application(group_id) if self.may_be_classic and kind.is_of_streams else self._classic(group_id)
+
+    def _classic(self, group_id: str) -> str:
+        # A classic group becomes a streams group when it is empty: Streams Rebalance Protocol, "Migration from Classic
+        # Protocol".
+        alternative = " set group_protocol='classic' if they run this application, or" if self.may_be_classic else ""
+        return (
+            f"Group {group_id!r} is a classic group, not a streams group. Stop all its members, which are consumers or "
+            "applications with group.protocol=classic: when it is empty, it becomes a streams group and keeps its "
+            f"committed offsets. Or{alternative} choose another application_id."
+        )
+
+
+def _classic_application(group_id: str) -> str:
+    return (
+        f"Application {group_id!r} runs with group.protocol=classic. Stop all its instances and wait until the group "
+        "is empty, or set group_protocol='classic'."
+    )
 
 
 def with_remedy(error: KafkaGroupsError, group_id: str) -> KafkaGroupsError:
@@ -22,7 +88,7 @@ def with_remedy(error: KafkaGroupsError, group_id: str) -> KafkaGroupsError:
     # Only a member that has joined already sees this, since joining creates the group
     # (GroupMetadataManager.getOrCreateStreamsGroup in Kafka). KIP-1071, "Request Handling", has the same code for
     # groups of another type, which the message tells apart.
-    if isinstance(error, GroupIdNotFoundError) and not is_of_another_type(error):
+    if isinstance(error, GroupIdNotFoundError) and not _is_of_another_type(error):
         remedy = (
             f"The streams group {group_id!r} does not exist any more: somebody has deleted it, or the brokers have "
             "lost their data. Its committed offsets are gone. Look at the cluster first. If you start the application "
@@ -32,33 +98,9 @@ def with_remedy(error: KafkaGroupsError, group_id: str) -> KafkaGroupsError:
     return error
 
 
-def is_of_another_type(error: KafkaGroupsError) -> bool:
+def _is_of_another_type(error: KafkaGroupsError) -> bool:
     """Return whether the group exists, but is not a streams group."""
     return isinstance(error, GroupIdNotFoundError) and _OTHER_TYPE in str(error)
-
-
-def of_another_type(error: KafkaGroupsError, group_id: str, group_type: str | None) -> KafkaGroupsError:
-    """Return the error with the type of the group, and the remedy.
-
-    Args:
-        error: What the coordinator says.
-        group_id: The group.
-        group_type: Its type, such as `share`; None if the brokers do not tell it.
-    """
-    other = "another application_id"
-    if group_type is None:
-        return _told(error, f"Group {group_id!r} is of another type than streams. Choose {other}.")
-    # A classic group becomes a streams group when it is empty: Streams Rebalance Protocol, "Migration from Classic
-    # Protocol".
-    if group_type == _CLASSIC:
-        remedy = (
-            "Stop all its members, which are consumers or applications of Kafka Streams with group.protocol=classic: "
-            "when it is empty, it becomes a streams group and keeps its committed offsets. Or choose "
-            f"{other}."
-        )
-    else:
-        remedy = f"Choose {other}, or stop the members of that group and delete it."
-    return _told(error, f"Group {group_id!r} is a {group_type} group, not a streams group. {remedy}")
 
 
 def _told(error: KafkaGroupsError, text: str) -> KafkaGroupsError:

@@ -1,0 +1,124 @@
+"""Applications whose brokers or groups do not have their protocol, against an embedded cluster in virtual time."""
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+import pytest
+
+from kafka_groups.broker.faults import answer
+from kafka_groups.config.clients.streams import streams_config
+from kafka_groups.errors import KafkaGroupsError
+from kafka_groups.protocol.apis import ApiKey
+from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.protocol.messages.describe_groups import DescribeGroupsResponse
+from kafka_groups.protocol.messages.list_groups import ListGroupsResponse
+from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatResponse
+from kafka_groups.streams import AsyncStreamsGroupMember, StatusesChanged, TasksAssigned
+from kafka_groups.streams.workers.group_protocol import membership_of
+from kafka_groups.testing.simulation import Simulation, run_simulated
+from tests.support.old_brokers import of_an_old_broker
+from tests.unit.streams.member.clusters import World
+
+T = TypeVar("T")
+SWITCHED_OFF = StreamsGroupHeartbeatResponse(error_code=ErrorCode.UNSUPPORTED_VERSION)
+
+
+async def at_once(function: Callable[[], T]) -> T:
+    """A simulation has no threads."""
+    await asyncio.sleep(0)
+    return function()
+
+
+def simulate(program: Callable[[World], Awaitable[None]]) -> None:
+    async def run(simulation: Simulation) -> None:
+        async with World(simulation) as world:
+            await program(world)
+            world.cluster.faults.clear()
+
+    run_simulated(run, seed=1, limit_s=3600)
+
+
+def member_of_application(world: World, protocol: str) -> AsyncStreamsGroupMember:
+    config = streams_config({"bootstrap.servers": "b:1", "application.id": "app", "group.protocol": protocol})
+    return world.member(_membership_of=membership_of(config, at_once))
+
+
+async def assigned(member: AsyncStreamsGroupMember) -> None:
+    await member.join()
+    while not member.tasks.active:
+        for event in await member.poll(60):
+            assert isinstance(event, TasksAssigned | StatusesChanged)
+
+
+async def polled(member: AsyncStreamsGroupMember) -> None:
+    while True:
+        await member.poll(60)
+
+
+async def refused(member: AsyncStreamsGroupMember) -> str:
+    """The error of a member that is refused, twice."""
+    await member.join()
+    with pytest.raises(KafkaGroupsError) as caught:
+        await polled(member)
+    with pytest.raises(type(caught.value)) as again:
+        await member.poll(0)
+    assert str(again.value) == str(caught.value)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("api", "given", "said"),
+    [
+        (ApiKey.API_VERSIONS, of_an_old_broker(), "Streams groups need Kafka 4.2 or newer."),
+        (ApiKey.STREAMS_GROUP_HEARTBEAT, SWITCHED_OFF, "to group.coordinator.rebalance.protocols of the brokers."),
+    ],
+)
+def test_only_an_application_hears_of_classic_groups(api: ApiKey, given: Any, said: str) -> None:
+    async def program(world: World) -> None:
+        world.cluster.faults.on(api, answer(given))
+        async with member_of_application(world, "streams") as member:
+            assert (await refused(member)).endswith(f"{said} Set group_protocol='classic'.")
+        async with world.member() as other:
+            assert (await refused(other)).endswith(said)
+
+    simulate(program)
+
+
+@pytest.mark.parametrize(("lives", "joins"), [("classic", "streams"), ("streams", "classic")])
+def test_an_application_that_runs_with_the_other_protocol(lives: str, joins: str) -> None:
+    async def program(world: World) -> None:
+        async with member_of_application(world, lives) as there, member_of_application(world, joins) as other:
+            await assigned(there)
+            assert await refused(other) == (
+                f"Application 'app' runs with group.protocol={lives}. Stop all its instances and wait until the group "
+                f"is empty, or set group_protocol='{lives}'."
+            )
+            assert await there.poll(0) == ()
+
+    simulate(program)
+
+
+def test_a_member_of_a_program_hears_of_the_classic_group_alone() -> None:
+    async def program(world: World) -> None:
+        async with member_of_application(world, "classic") as there, world.member() as other:
+            await assigned(there)
+            said = await refused(other)
+            assert said.startswith("Group 'app' is a classic group, not a streams group. Stop all its members")
+            assert said.endswith("keeps its committed offsets. Or choose another application_id.")
+
+    simulate(program)
+
+
+@pytest.mark.parametrize("protocol", ["classic", "streams"])
+def test_a_group_whose_type_no_broker_tells(protocol: str) -> None:
+    async def program(world: World) -> None:
+        other = {"classic": "streams", "streams": "classic"}[protocol]
+        async with member_of_application(world, other) as there, member_of_application(world, protocol) as member:
+            await assigned(there)
+            world.cluster.faults.on(ApiKey.DESCRIBE_GROUPS, answer(DescribeGroupsResponse()))
+            world.cluster.faults.on(ApiKey.LIST_GROUPS, answer(ListGroupsResponse()))
+            assert re.search(r"of another (type than streams|kind: a group of consumers, or)", await refused(member))
+
+    simulate(program)
