@@ -32,6 +32,7 @@ class WorkerSettings:
         listeners: The listeners of restoration.
         is_exactly_once: Whether the records and offsets of all tasks are written in transactions
             (`processing.guarantee`).
+        is_alone: Whether its process has no other worker (`num.workers`).
     """
 
     tasks: TaskSettings
@@ -47,6 +48,7 @@ class WorkerSettings:
     offset_reset: object = "earliest"
     listeners: RestoreListeners = field(factory=RestoreListeners)
     is_exactly_once: bool = False
+    is_alone: bool = True
 
     def groups(self) -> dict[str, NodeGroup]:
         """Return the sub-topologies by id; those that fill global stores, too."""

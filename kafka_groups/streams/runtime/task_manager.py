@@ -52,13 +52,14 @@ class TaskManager:
 
     Attributes:
         tasks: The tasks, by id. Replaced at each change, so that other threads may read it.
-        has_had_tasks: Whether the group has assigned any.
+        opened: The tasks whose state was opened since somebody looked for state that nobody has open. Replaced at each
+            change, as other threads may read it.
         partition_counts: The numbers of partitions of topics, as the brokers told them last. Replaced at each change.
     """
 
     def __init__(self, parts: WorkerParts, commit: Callable[[], Awaitable[bool]]) -> None:
         self.tasks: Mapping[TaskId, OwnedTask] = {}
-        self.has_had_tasks = False
+        self.opened: frozenset[TaskId] = frozenset()
         self.partition_counts: Mapping[str, int] = {}
         self._parts = parts
         self._commit = commit
@@ -342,7 +343,7 @@ class TaskManager:
     # ------------------------------------------------------------------------------------ tasks
 
     def _add(self, event: TasksAssigned, counts: Mapping[str, int]) -> None:
-        self._has_assignment = self.has_had_tasks = True
+        self._has_assignment = True
         self._statuses.has_worked = True
         self._assigned_inputs |= event.inputs
         for ids, role in _roles(event.tasks):
@@ -360,6 +361,7 @@ class TaskManager:
         made = {task_id: task for task_id, task in found.items() if task is not None}
         if made:
             self._waiting = {task_id: wanted for task_id, wanted in self._waiting.items() if task_id not in made}
+            self.opened |= made.keys()
             self.tasks = {**self.tasks, **made}
             self._parts.sensors.created.add(len(made), self._parts.clock.now_ms())
 

@@ -41,6 +41,9 @@ _log = logging.getLogger(__name__)
 _LOOK_MS = 50
 """The longest time between two looks at the group while there are records."""
 
+_LEFT_MS = 600_000
+"""The time between two looks at the disk for state that belongs to no task. What is old there is deleted."""
+
 _TURN_MS = 100
 """The length of a worker's turn. Nothing is committed within it."""
 
@@ -87,6 +90,7 @@ class StreamsWorker:
         self._looked_ms = self._committed_ms = 0
         self._is_committed = True  # whether the last commit succeeded
         self._left: dict[TaskId, TaskPosition] = {}
+        self._left_ms = 0
         self._last_task: TaskId | None = None  # the one that has processed last
         self._is_commit_due = False  # whether the changes of the stores need one before anything else is processed
 
@@ -157,12 +161,21 @@ class StreamsWorker:
     def positions(self) -> dict[TaskId, TaskPosition]:
         """Return the positions of the tasks' stores; for the member's thread.
 
-        Before it has tasks, they are those of the state that the process before has left: the group assigns a task
-        where its state is.
+        State that lies on the disk and belongs to no task counts, too: the group assigns a task where its state is.
         """
-        if not self._manager.has_had_tasks:
-            return self._left
-        return {task_id: task.position() for task_id, task in self.tasks.items() if task.applied}
+        # The group may learn of the tasks of a process that has ended in several steps, as sessions expire one by one.
+        # A report without the rest would let it assign them elsewhere. Several workers of a process share the disk, and
+        # do not know which tasks the others have opened since.
+        left, opened = self._left, self._manager.opened  # the worker's thread replaces them
+        if opened and not self._settings.is_alone:
+            left = {}
+        dormant = {task_id: position for task_id, position in left.items() if task_id not in opened}
+        return dormant | {task_id: task.position() for task_id, task in self.tasks.items() if task.applied}
+
+    def _read_left(self, now_ms: int) -> None:
+        """Look for state that belongs to no task. What tasks have opened is not read."""
+        self._left, self._manager.opened = self._manager.positions_left(), frozenset()
+        self._left_ms = now_ms
 
     # ------------------------------------------------------------------------------------ the loop
 
@@ -174,7 +187,7 @@ class StreamsWorker:
             KafkaGroupsError: The brokers refused something for good.
         """
         await self._globals.begin(self._clock.wall_ms())
-        self._left = self._manager.positions_left()
+        self._read_left(self._clock.now_ms())
         await self._member.join()
 
     async def turn(self) -> int:
@@ -223,6 +236,8 @@ class StreamsWorker:
         if now_ms - self._looked_ms >= _LOOK_MS or not self._has_running:
             self._looked_ms = now_ms
             await self._manager.look()
+            if self._settings.is_alone and now_ms - self._left_ms >= _LEFT_MS:
+                self._read_left(now_ms)
             self._check_lost()
             self._watch.look(is_running=self.is_running, obstacles=self._obstacles)
         restored = await self._restore(wall_ms)

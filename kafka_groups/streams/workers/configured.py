@@ -149,6 +149,7 @@ def _settings(config: StreamsConfig, graph: NodeGraph, listeners: RestoreListene
         offset_reset=_reset(config.auto_offset_reset),
         listeners=listeners,
         is_exactly_once=config.is_exactly_once,
+        is_alone=config.num_workers == 1,
     )
 
 

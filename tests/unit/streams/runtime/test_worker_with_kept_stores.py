@@ -4,6 +4,7 @@ import logging
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from shutil import rmtree
 from typing import Any
 from unittest.mock import patch
 from uuid import UUID
@@ -252,6 +253,69 @@ async def test_files_that_were_open_when_the_machine_stopped_are_restored_and_no
     assert kept(again) == Counter(WORDS)
     (warning,) = [each for each in caplog.records if each.levelno == logging.WARNING and "deleted" in each.message]
     assert "they were open when the machine stopped" in warning.message
+
+
+# ------------------------------------------------------------------------------------------------- state without a task
+
+
+async def left_by_both(disk: Disk) -> FakeKafka:
+    """Leave the state of two tasks."""
+    kafka = with_words(2)
+    process = disk.process(kafka)
+    process.member.assign("0_0", "0_1")
+    await process.worker.start()
+    await process.turn_until(lambda: process.has_committed(len(WORDS)) and process.has_committed(len(WORDS), SECOND))
+    await process.worker.close()
+    return kafka
+
+
+async def test_state_without_a_task_is_told_also_when_the_group_has_assigned_another_task(disk: Disk) -> None:
+    kafka = await left_by_both(disk)
+    process = disk.process(kafka)
+    await process.worker.start()
+    left = process.worker.positions()
+    assert left.keys() == {TASK, OTHER}
+    process.member.assign("0_0")
+    await process.turn_until(lambda: process.worker.is_running and TASK in process.worker.tasks)
+    told = process.worker.positions()
+    assert told[OTHER] == left[OTHER]
+    assert told[TASK].is_running
+    process.member.assign("0_1")
+    await process.turn_until(lambda: process.worker.is_running and OTHER in process.worker.tasks)
+    assert process.worker.positions()[OTHER].is_running
+
+
+async def test_state_of_a_task_that_has_gone_is_told_until_it_is_deleted(disk: Disk) -> None:
+    kafka = await left_by_both(disk)
+    process = disk.process(kafka)
+    process.member.assign("0_0", "0_1")
+    await process.worker.start()
+    await process.turn_until(lambda: process.worker.is_running and OTHER in process.worker.tasks)
+    position = process.worker.positions()[OTHER]
+    process.member.revoke("0_1")
+    await process.turn_until(lambda: OTHER not in process.worker.tasks)
+    assert process.worker.positions().keys() == {TASK}
+    process.clock.advance(600_000)
+    await process.worker.turn()
+    assert process.worker.positions()[OTHER].offset == position.offset
+    assert process.worker.positions()[TASK].is_running
+    rmtree(disk.folder / "tasks" / "0_1")
+    process.clock.advance(600_000)
+    await process.worker.turn()
+    assert process.worker.positions().keys() == {TASK}
+
+
+async def test_one_of_several_workers_tells_of_its_own_tasks_alone_as_soon_as_it_has_some(disk: Disk) -> None:
+    kafka = await left_by_both(disk)
+    process = disk.process(kafka, is_alone=False)
+    await process.worker.start()
+    assert process.worker.positions().keys() == {TASK, OTHER}
+    process.member.assign("0_0")
+    await process.turn_until(lambda: process.worker.is_running and TASK in process.worker.tasks)
+    assert process.worker.positions().keys() == {TASK}
+    process.clock.advance(600_000)
+    await process.worker.turn()
+    assert process.worker.positions().keys() == {TASK}
 
 
 # ------------------------------------------------------------------------------------------------ changelogs made again
