@@ -55,6 +55,7 @@ def test_the_runs_contain_what_can_go_wrong() -> None:
         "lost answer": 20,
         "restarted": 2,
         "pause": 2,
+        "not led": 2,
         "gate closed": 20,
         "commit NONE": 50,
         "commit UNKNOWN_MEMBER_ID": 1,

@@ -14,7 +14,7 @@ from kafka_groups.client.backoff import BackoffTimer
 from kafka_groups.client.coordinators import CoordinatorManager
 from kafka_groups.client.metadata import Metadata
 from kafka_groups.client.requests import ClientResponse, Lane, OutgoingRequest
-from kafka_groups.errors import DisconnectedError
+from kafka_groups.errors import DisconnectedError, KafkaGroupsError
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.consumer_protocol import ConsumerProtocolAssignment, ConsumerProtocolSubscription
 from kafka_groups.protocol.error_codes import ErrorCode
@@ -55,6 +55,7 @@ class Faults:
         lost_answer: Answers that the member never gets.
         repeated: Answers that come twice.
         pause: Processes that stand still in a step.
+        no_lead: Leaders that cannot assign tasks.
         late_ms: How late answers may be.
     """
 
@@ -62,10 +63,11 @@ class Faults:
     lost_answer: float = 5
     repeated: float = 5
     pause: float = 0.8
+    no_lead: float = 10
     late_ms: int = 2_500
 
 
-NO_FAULTS: Final = Faults(0, 0, 0, 0, 100)
+NO_FAULTS: Final = Faults(0, 0, 0, 0, 0, 100)
 
 
 @define(eq=False)
@@ -326,7 +328,12 @@ class ClassicWorld:
         generation = program.membership.to_lead
         if program.leads is not None and self.group.now_ms >= program.leads[1]:
             led, program.leads = program.leads[0], None
-            program.membership.assign(led, assignments(led.members, self.inputs_of))
+            if self.rng.uniform(0, 100) < self.faults.no_lead:
+                self.seen["not led"] += 1
+                why = KafkaGroupsError("the brokers do not answer")
+                program.membership.could_not_lead(led, why, self.group.now_ms, is_final=False)
+            else:
+                program.membership.assign(led, assignments(led.members, self.inputs_of))
         is_due = generation is not None and program.membership.state is MembershipState.LEADING
         if generation is not None and is_due and program.leads is None:
             program.leads = generation, self.group.now_ms + self.rng.choice((0, 200, 12_000))
