@@ -21,6 +21,7 @@ from kafka_groups.client.requests import NEVER_MS, RequestManager
 from kafka_groups.config.clients.streams_member import StreamsMemberConfig
 from kafka_groups.errors import (
     ClosedError,
+    FencedInstanceIdError,
     FencedMemberEpochError,
     IllegalGenerationError,
     IllegalStateError,
@@ -56,8 +57,8 @@ T = TypeVar("T")
 V = TypeVar("V")
 
 # ILLEGAL_GENERATION is the answer of a classic group (ClassicGroup.validateOffsetCommit in Kafka), which the group may
-# have become while the member was away.
-_REMOVED = (FencedMemberEpochError, IllegalGenerationError, UnknownMemberIdError)
+# have become while the member was away. So is FENCED_INSTANCE_ID, if another process has the member's instance id.
+_REMOVED = (FencedInstanceIdError, FencedMemberEpochError, IllegalGenerationError, UnknownMemberIdError)
 """Errors of a commit from a member that the coordinator has removed."""
 
 

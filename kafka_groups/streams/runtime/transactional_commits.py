@@ -9,6 +9,7 @@ from typing_extensions import override
 from kafka_groups.client.membership.group_metadata import GroupMetadata
 from kafka_groups.errors import (
     BrokerError,
+    FencedInstanceIdError,
     FencedMemberEpochError,
     IllegalGenerationError,
     InvalidProducerEpochError,
@@ -45,6 +46,7 @@ _MOST_FAILURES = 3
 """The transactions in a row that may fail at one place for a reason that comes again each time."""
 
 _OVERCOME = (
+    FencedInstanceIdError,
     FencedMemberEpochError,
     IllegalGenerationError,
     InvalidProducerEpochError,
@@ -59,7 +61,7 @@ _OVERCOME = (
     UnknownMemberIdError,
     UnknownProducerIdError,
 )
-"""Errors that are not retriable, and that a new producer or the next assignment overcomes."""
+"""Errors that are not retriable, and that a new producer or the next assignment overcomes, or a heartbeat explains."""
 
 
 @frozen

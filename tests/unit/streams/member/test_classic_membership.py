@@ -9,7 +9,7 @@ import pytest
 from kafka_groups.admin.rules.group_topology.group_topology import ChangelogTopic, RepartitionTopic
 from kafka_groups.admin.rules.group_topology.topology_builder import GroupTopologyBuilder
 from kafka_groups.admin.rules.streams_leader.group_round import LeaderSettings
-from kafka_groups.errors import BrokerError, KafkaGroupsError
+from kafka_groups.errors import BrokerError, FencedInstanceIdError, KafkaGroupsError, TasksLostError
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.streams import AsyncStreamsGroupMember, MembershipState, StatusesChanged, TasksAssigned
 from kafka_groups.streams.errors import StreamsError
@@ -174,6 +174,21 @@ def test_a_static_member_that_is_restarted_gets_its_tasks_and_nobody_notices(*, 
         assert {each.epoch for each in members} == {generation}
         for each in members:
             await each.close(operation=GroupMembershipOperation.LEAVE_GROUP)
+
+    simulate(program)
+
+
+def test_a_commit_of_a_process_whose_instance_was_started_again_is_lost_and_the_error_names_the_remedy() -> None:
+    async def program(world: World) -> None:
+        async with member(world, group_instance_id="w") as older, member(world, group_instance_id="w") as newer:
+            await older.join()
+            await until(lambda: shared(older), older)
+            await newer.join()
+            await until(lambda: shared(newer), newer)
+            with pytest.raises(TasksLostError):  # the older one has not sent a heartbeat yet
+                await older.commit({TopicPartition(TOPIC, 0): OffsetAndMetadata(7)})
+            with pytest.raises(FencedInstanceIdError, match=r"Give each process a group\.instance\.id of its own\."):
+                await until(lambda: False, older)
 
     simulate(program)
 
