@@ -1,6 +1,6 @@
 """What applications in classic groups say that brokers or leaders refuse, on the embedded broker and a real Kafka."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing
 from typing import Any
 
@@ -8,7 +8,7 @@ import pytest
 from confluent_kafka import Consumer, Producer
 
 from kafka_groups.broker.cluster import EmbeddedCluster
-from kafka_groups.errors import BrokerError, FencedInstanceIdError
+from kafka_groups.errors import BrokerError, FencedInstanceIdError, UnsupportedVersionError
 from kafka_groups.librdkafka.topics import create_topics
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.share import KafkaShareConsumer
@@ -89,7 +89,10 @@ def test_a_group_that_lives_with_the_other_protocol_is_named(servers: str, posts
         assert app.state is StreamsState.RUNNING
 
 
-@pytest.mark.parametrize("protocol", ["consumer", "classic"])
+KINDS = {"consumer": "a consumer group", "classic": "a classic group of other clients with the protocol 'range'"}
+
+
+@pytest.mark.parametrize("protocol", KINDS)
 def test_a_group_of_consumers_is_named_and_left(servers: str, posts: str, protocol: str) -> None:
     group = f"{posts}-app"
     keys = {"bootstrap.servers": servers, "group.id": group, "group.protocol": protocol}
@@ -97,8 +100,10 @@ def test_a_group_of_consumers_is_named_and_left(servers: str, posts: str, protoc
         consumer.subscribe([posts])
         wait_until(lambda: consumer.poll(0.1) or len(consumer.assignment()) == 2, PATIENCE_S)
         error = error_of(application(servers, posts))
-        assert f"Group '{group}' is a {protocol} group, not a classic group of Kafka Streams." in str(error)
-        assert "another application_id" in str(error)
+        assert str(error) == (
+            f"The group '{group}' is {KINDS[protocol]}, and has members. Choose another application_id, or stop these "
+            "members and wait until the group is empty."
+        )
         assert isinstance(error, BrokerError)
         assert error.code == ErrorCode.INCONSISTENT_GROUP_PROTOCOL
         # The consumer has all partitions: the member of the application has left.
@@ -111,8 +116,8 @@ def test_a_share_group_is_named(servers: str, posts: str) -> None:
         consumer.poll(0.5)
         error = error_of(application(servers, posts))
     assert str(error) == (
-        f"Group '{posts}-app' is a share group, not a classic group of Kafka Streams. Choose another application_id, "
-        "or stop the members of that group and delete it."
+        f"The group '{posts}-app' is a share group, and has members. Choose another application_id, or stop these "
+        "members and wait until the group is empty."
     )
 
 
@@ -121,7 +126,7 @@ def test_a_share_group_is_named(servers: str, posts: str) -> None:
 
 @pytest.mark.parametrize("guarantee", ["at_least_once", "exactly_once_v2"])
 def test_the_older_of_two_processes_with_one_instance_id_ends(servers: str, posts: str, guarantee: str) -> None:
-    keys = {"group_instance_id": "one", "processing_guarantee": guarantee}
+    keys: dict[str, Any] = {"group_instance_id": "one", "processing_guarantee": guarantee}
     with application(servers, posts, **keys) as older:
         older.wait_until_running(PATIENCE_S)
         with application(servers, posts, **keys) as newer:
@@ -198,3 +203,26 @@ def test_an_internal_topic_with_another_number_of_partitions_is_not_to_be_delete
     assert str(error).startswith(f"Topic {topic} has 3 partitions, but the application needs 2: ")
     assert "Let the application read a topic with as many partitions as before" in str(error)
     assert "elete" not in str(error)
+
+
+# ------------------------------------------------------------------------------------- brokers without streams groups
+
+WITHOUT: Mapping[str, tuple[KafkaProcess, str]] = {
+    "3.9.1": (KafkaProcess("3.9.1"), "Streams groups need Kafka 4.2 or newer."),
+    "switched off": (KafkaProcess(features={"streams.version": 0}), "is at level 0."),
+}
+
+
+@pytest.mark.long
+@pytest.mark.real_kafka
+@pytest.mark.parametrize("which", WITHOUT)
+def test_brokers_without_streams_groups_are_a_reason_for_a_classic_one(which: str) -> None:
+    process, text = WITHOUT[which]
+    with process as kafka:
+        create_topics({"bootstrap.servers": kafka.bootstrap_servers}, {"posts": 1})
+        error = error_of(application(kafka.bootstrap_servers, "posts", group_protocol="streams"))
+        assert isinstance(error, UnsupportedVersionError)
+        assert text in str(error)
+        assert str(error).endswith("Set group_protocol='classic'.")
+        with application(kafka.bootstrap_servers, "posts") as app:
+            app.wait_until_running(PATIENCE_S)

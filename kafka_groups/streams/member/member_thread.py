@@ -13,7 +13,7 @@ from kafka_groups.client.call_guard import CallGuard
 from kafka_groups.config.clients.keywords import StreamsMemberKeywords
 from kafka_groups.config.clients.streams_member import StreamsMemberConfig
 from kafka_groups.config.clients.timeouts import DEFAULT_CLOSE_TIMEOUT_S, NONE_IS_CLOSE_TIMEOUT, checked_timeout
-from kafka_groups.errors import ClosedError, GroupIdNotFoundError, IllegalStateError, KafkaGroupsError
+from kafka_groups.errors import BrokerError, ClosedError, IllegalStateError, KafkaGroupsError
 from kafka_groups.net.loop_thread import LoopThread
 from kafka_groups.net.wake_up import WakeUp
 from kafka_groups.streams.member.aio import AsyncStreamsGroupMember
@@ -95,7 +95,7 @@ class _MemberThread(_MemberView):
                 return self._run(self._member.poll(timeout))
             try:
                 return self._events(timeout)
-            except GroupIdNotFoundError as error:
+            except BrokerError as error:
                 raise self._run(self._member._explained(error))  # noqa: B904 - it has its cause
 
     def _events(self, timeout_s: float | None) -> tuple[StreamsMembershipEvent, ...]:

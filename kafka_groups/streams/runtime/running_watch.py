@@ -17,8 +17,8 @@ _FIRST_MS, _LONGEST_SILENCE_MS = 10_000, 60_000
 MEMBER_OBSTACLES = {
     MembershipState.UNREACHABLE: "no broker answers. Look at bootstrap.servers and the network.",
     MembershipState.JOINING: (
-        "its member has not joined the group yet: the brokers do not tell the group's coordinator, or it does not "
-        "answer. Look at the log of the brokers."
+        "its member has not joined the group yet. In a classic group, it may wait for other members. Otherwise the "
+        "brokers do not tell the group's coordinator, or it does not answer: look at the log of the brokers."
     ),
     MembershipState.FENCED: "its member was removed from the group, and joins again when its tasks are closed.",
     MembershipState.STALE: (
