@@ -19,8 +19,9 @@ from kafka_groups.broker.coordinators.groups.consumer.states import CONSUMER_GRO
 from kafka_groups.broker.coordinators.groups.streams.states import STREAMS_GROUP_TRANSITIONS, StreamsGroupState
 from kafka_groups.broker.coordinators.transactions.states import TRANSACTION_TRANSITIONS
 from kafka_groups.records.transactions.transaction import WRITER_TRANSITIONS, WriterState
-from kafka_groups.streams.member.coordinated.transitions import TRANSITIONS
-from kafka_groups.streams.member.rules.states import IN_GROUP
+from kafka_groups.streams.member.classic.transitions import TRANSITIONS as CLASSIC_MEMBER_TRANSITIONS
+from kafka_groups.streams.member.coordinated.transitions import TRANSITIONS as STREAMS_MEMBER_TRANSITIONS
+from kafka_groups.streams.member.rules.states import IN_GROUP, MembershipState
 
 __all__ = ["DIAGRAMS", "on_page_markdown", "on_post_page"]
 
@@ -87,14 +88,21 @@ class Diagram:
 
 
 _WITH_MEMBERS = "Members are there"
+_ON_THE_WAY = "In the group, or on the way into it"
 
 
 def _with_members(states: Iterable[enum.Enum]) -> frozenset[enum.Enum]:
     return frozenset(state for state in states if state.name not in ("EMPTY", "DEAD"))
 
 
+def _in_group(table: Mapping[tuple[MembershipState, Any], MembershipState]) -> frozenset[enum.Enum]:
+    # Each kind of group has some of the states only.
+    return IN_GROUP & {state for state, _ in table}
+
+
 DIAGRAMS: Mapping[str, Diagram] = {
-    "streams-member": Diagram(TRANSITIONS, IN_GROUP, "In the group, or on the way into it"),
+    "streams-member": Diagram(STREAMS_MEMBER_TRANSITIONS, _in_group(STREAMS_MEMBER_TRANSITIONS), _ON_THE_WAY),
+    "classic-member": Diagram(CLASSIC_MEMBER_TRANSITIONS, _in_group(CLASSIC_MEMBER_TRANSITIONS), _ON_THE_WAY),
     "streams-group": Diagram(STREAMS_GROUP_TRANSITIONS, _with_members(StreamsGroupState), _WITH_MEMBERS),
     "consumer-group": Diagram(CONSUMER_GROUP_TRANSITIONS, _with_members(ConsumerGroupState), _WITH_MEMBERS),
     "transactional-producer": Diagram(

@@ -62,6 +62,8 @@ from kafka_groups.share.metrics import SHARE_METRICS
 from kafka_groups.spark.records.schema import RECORD_SCHEMA
 from kafka_groups.spark.source.options import source_option_keys
 from kafka_groups.spark.source.progress import Counts
+from kafka_groups.streams.member.classic.transitions import TRANSITIONS as CLASSIC_MEMBER_TRANSITIONS
+from kafka_groups.streams.member.classic.transitions import ClassicMembershipEvent
 from kafka_groups.streams.member.coordinated.transitions import TRANSITIONS as STREAMS_MEMBER_TRANSITIONS
 from kafka_groups.streams.member.coordinated.transitions import MembershipEvent
 from kafka_groups.streams.member.rules.member_metrics import MEMBER_METRICS
@@ -146,6 +148,11 @@ def streams_member_state() -> Iterator[str]:
 def streams_member_transition() -> Iterator[str]:
     """Where each event takes a member of a streams group."""
     return _transitions(MembershipState, MembershipEvent, STREAMS_MEMBER_TRANSITIONS)
+
+
+def classic_member_transition() -> Iterator[str]:
+    """Where each event takes a member of a classic group."""
+    return _transitions(MembershipState, ClassicMembershipEvent, CLASSIC_MEMBER_TRANSITIONS)
 
 
 def consumer_metrics() -> Iterator[str]:
@@ -545,6 +552,7 @@ _GENERATORS: dict[str, Callable[[], Iterator[str]]] = {
     "ignored-in-streams-groups": ignored_in_streams_groups,
     "streams-member-states": streams_member_state,
     "streams-member-transitions": streams_member_transition,
+    "classic-member-transitions": classic_member_transition,
     "consumer-metrics": consumer_metrics,
     "streams-member-metrics": streams_member_metrics,
     "application-metrics": application_metrics,

@@ -40,6 +40,7 @@ from kafka_groups.spark.records.schema import RECORD_SCHEMA
 from kafka_groups.spark.source.options import source_option_keys
 from kafka_groups.spark.source.progress import Counts
 from kafka_groups.spark.workers.worker_options import WorkerOptions
+from kafka_groups.streams.member.classic import transitions as classic_member_transitions
 from kafka_groups.streams.member.coordinated import transitions as streams_transitions
 from kafka_groups.streams.member.rules.member_metrics import MEMBER_METRICS
 from kafka_groups.streams.workers.application_metrics import METRIC_GROUPS
@@ -143,9 +144,14 @@ def transitions(made: str) -> dict[tuple[str, str], str]:
     [
         ("A member of a group", member_states.MemberEvent, member_states.TRANSITIONS),
         ("A member of a streams group", streams_transitions.MembershipEvent, streams_transitions.TRANSITIONS),
+        (
+            "A member of a classic group",
+            classic_member_transitions.ClassicMembershipEvent,
+            classic_member_transitions.TRANSITIONS,
+        ),
         ("A record of a share-partition", record_state.RecordEvent, record_state.TRANSITIONS),
     ],
-    ids=["member", "streams member", "record"],
+    ids=["member", "streams member", "classic member", "record"],
 )
 def test_states_page_has_every_transition_and_no_other(
     hook: ModuleType, heading: str, events: type[enum.Enum], table: Mapping[Any, enum.Enum]

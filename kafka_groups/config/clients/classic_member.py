@@ -30,8 +30,8 @@ class ClassicMemberConfig(StreamsMemberConfig):
     session_timeout_ms: int = _number(
         "session.timeout.ms",
         45_000,
-        "The group gives the tasks of a member to others when it has heard nothing of it for this long. Brokers limit "
-        "it by group.min.session.timeout.ms and group.max.session.timeout.ms.",
+        "The group gives the tasks of a member to others if it has not heard from it for this long. Brokers limit it "
+        "by group.min.session.timeout.ms and group.max.session.timeout.ms.",
         unit="ms",
         minimum=1,
     )
@@ -48,7 +48,7 @@ class ClassicMemberConfig(StreamsMemberConfig):
     max_warmup_replicas: int = _number(
         "max.warmup.replicas",
         2,
-        "How many copies of stores are made at a time beyond the standby tasks, for tasks that are to move.",
+        "How many copies of stores are made at a time, in addition to standby tasks, for tasks that will move.",
         minimum=1,
     )
     acceptable_recovery_lag: int = _number(
@@ -61,7 +61,7 @@ class ClassicMemberConfig(StreamsMemberConfig):
     probing_rebalance_interval_ms: int = _number(
         "probing.rebalance.interval.ms",
         600_000,
-        "How often the group looks whether copies have caught up, while there are some for tasks that are to move.",
+        "How often the group checks whether copies of stores have caught up, while tasks wait for them to move.",
         type=KeyType.LONG,
         unit="ms",
         minimum=60_000,
@@ -92,7 +92,7 @@ class ClassicMemberConfig(StreamsMemberConfig):
 
     def _check_replication_factor(self) -> None:
         if self.replication_factor == 0:
-            raise ConfigurationError("replication.factor=0 is no number of replicas. Use -1, or 1 or more.")
+            raise ConfigurationError("replication.factor=0 is not a number of replicas. Use -1, or 1 or more.")
 
 
 CLASSIC_KEYS = frozenset(each.name for each in fields(ClassicMemberConfig)) - {

@@ -320,8 +320,8 @@ class StreamsKeywords(StreamsMemberKeywords, total=False):
     """`probe.address`: Where to answer HTTP requests for /live and /ready, such as those of Kubernetes."""
 
     group_protocol: Literal["streams", "classic"]
-    """`group.protocol`: How tasks are assigned. streams: by the brokers, from Kafka 4.2 on. classic: by a member, which
-    may be one of Kafka Streams; from Kafka 3.7 on. All instances have the same one."""
+    """`group.protocol`: Who assigns the tasks. streams: the brokers, which must be Kafka 4.2 or newer. classic: one of
+    the members, which may be one of Kafka Streams, on Kafka 3.7 or newer. All instances must have the same one."""
 
     producer: Mapping[str, object]
     """`producer`: Settings of the producer, such as producer.linger.ms."""
@@ -342,8 +342,8 @@ class StreamsKeywords(StreamsMemberKeywords, total=False):
     """`topic`: Configs of the internal topics, such as topic.min.insync.replicas. A store's own override them."""
 
     session_timeout_ms: int
-    """`session.timeout.ms`: The group gives the tasks of a member to others when it has heard nothing of it for this
-    long. Brokers limit it by group.min.session.timeout.ms and group.max.session.timeout.ms. Only with
+    """`session.timeout.ms`: The group gives the tasks of a member to others if it has not heard from it for this long.
+    Brokers limit it by group.min.session.timeout.ms and group.max.session.timeout.ms. Only with
     group.protocol=classic."""
 
     heartbeat_interval_ms: int
@@ -355,16 +355,16 @@ class StreamsKeywords(StreamsMemberKeywords, total=False):
     group.protocol=classic."""
 
     max_warmup_replicas: int
-    """`max.warmup.replicas`: How many copies of stores are made at a time beyond the standby tasks, for tasks that are
-    to move. Only with group.protocol=classic."""
+    """`max.warmup.replicas`: How many copies of stores are made at a time, in addition to standby tasks, for tasks that
+    will move. Only with group.protocol=classic."""
 
     acceptable_recovery_lag: int
     """`acceptable.recovery.lag`: How many records of its changelogs a process may lack to get a task at once. Only with
     group.protocol=classic."""
 
     probing_rebalance_interval_ms: int
-    """`probing.rebalance.interval.ms`: How often the group looks whether copies have caught up, while there are some
-    for tasks that are to move. Only with group.protocol=classic."""
+    """`probing.rebalance.interval.ms`: How often the group checks whether copies of stores have caught up, while tasks
+    wait for them to move. Only with group.protocol=classic."""
 
     replication_factor: int
     """`replication.factor`: The replication factor of internal topics. -1: that of the brokers. Only with

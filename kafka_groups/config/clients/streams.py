@@ -257,8 +257,8 @@ class StreamsConfig(ClassicMemberConfig):
             reader=_read_protocol,
             form="streams or classic",
             annotation='Literal["streams", "classic"]',
-            doc="How tasks are assigned. streams: by the brokers, from Kafka 4.2 on. classic: by a member, which may "
-            "be one of Kafka Streams; from Kafka 3.7 on. All instances have the same one.",
+            doc="Who assigns the tasks. streams: the brokers, which must be Kafka 4.2 or newer. classic: one of the "
+            "members, which may be one of Kafka Streams, on Kafka 3.7 or newer. All instances must have the same one.",
         )
     )
     producer: tuple[tuple[str, object], ...] = overrides("producer")

@@ -12,7 +12,10 @@ __all__ = ["demo"]
 
 
 @click.command()
-@click.option(*BOOTSTRAP_OPTIONS, help="Use this Kafka (4.2 or newer) instead of the embedded broker.")
+@click.option(
+    *BOOTSTRAP_OPTIONS,
+    help="Use this Kafka instead of the embedded broker: 4.2 or newer, as it runs in a streams group.",
+)
 @click.option("--partitions", type=click.IntRange(3, 100), default=6, help="Partitions of the topic, and tasks.")
 @click.option("--brokers", type=click.IntRange(1, 10), default=1, help="Number of embedded brokers.")
 @click.option("--flights", "limit", type=click.IntRange(3_000), help="Use only this many of the 336,776 flights.")

@@ -60,7 +60,7 @@ def test_the_protocol_is_read_as_java_reads_it(value: str) -> None:
     [
         ({"heartbeat.interval.ms": 15_001}, "Use at most 15000, or a longer session"),
         ({"session.timeout.ms": 6_000}, "heartbeat.interval.ms=3000 is more than a third of session.timeout.ms=6000"),
-        ({"replication.factor": 0}, "replication.factor=0 is no number of replicas. Use -1, or 1 or more."),
+        ({"replication.factor": 0}, "replication.factor=0 is not a number of replicas. Use -1, or 1 or more."),
         ({"probing.rebalance.interval.ms": 59_999}, "Use a whole number from 60000 to"),
         ({"max.warmup.replicas": 0}, "Use a whole number from 1 to"),
         ({"num.standby.replicas": -1}, "Use a whole number from 0 to"),
