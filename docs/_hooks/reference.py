@@ -66,7 +66,7 @@ from kafka_groups.streams.member.classic.transitions import TRANSITIONS as CLASS
 from kafka_groups.streams.member.classic.transitions import ClassicMembershipEvent
 from kafka_groups.streams.member.coordinated.transitions import TRANSITIONS as STREAMS_MEMBER_TRANSITIONS
 from kafka_groups.streams.member.coordinated.transitions import MembershipEvent
-from kafka_groups.streams.member.rules.member_metrics import MEMBER_METRICS
+from kafka_groups.streams.member.rules.member_metrics import COORDINATOR_METRIC_GROUPS, MEMBER_METRICS
 from kafka_groups.streams.member.rules.states import MembershipState
 from kafka_groups.streams.workers.absent_metrics import ABSENT_METRICS
 from kafka_groups.streams.workers.application_metrics import METRIC_GROUPS
@@ -179,6 +179,11 @@ def records_metrics() -> Iterator[str]:
     return _grouped_metrics(RECORDS_METRIC_GROUPS)
 
 
+def coordinator_metrics() -> Iterator[str]:
+    """The metrics of an application's members of a classic group, by group."""
+    return _grouped_metrics(COORDINATOR_METRIC_GROUPS)
+
+
 def _grouped_metrics(groups: Mapping[str, Iterable[Any]]) -> Iterator[str]:
     for group, metrics in groups.items():
         yield from ("", f"### {group}", "")
@@ -220,7 +225,9 @@ def exported_members() -> Iterator[str]:
 def exported_applications() -> Iterator[str]:
     """The metrics of a streams application in Prometheus."""
     return _families(
-        streams_families({**METRIC_GROUPS, **RECORDS_METRIC_GROUPS}).values(), "application_id", "client_id"
+        streams_families({**METRIC_GROUPS, **RECORDS_METRIC_GROUPS, **COORDINATOR_METRIC_GROUPS}).values(),
+        "application_id",
+        "client_id",
     )
 
 
@@ -557,6 +564,7 @@ _GENERATORS: dict[str, Callable[[], Iterator[str]]] = {
     "streams-member-metrics": streams_member_metrics,
     "application-metrics": application_metrics,
     "records-metrics": records_metrics,
+    "coordinator-metrics": coordinator_metrics,
     "absent-metrics": absent_metrics,
     "broker-metrics": broker_metrics,
     "exported-workers": exported_workers,

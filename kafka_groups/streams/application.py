@@ -18,6 +18,7 @@ from kafka_groups.streams.errors import (
     UnknownStateStoreError,
     reason_of,
 )
+from kafka_groups.streams.member.rules.member_metrics import COORDINATOR_METRIC_GROUPS
 from kafka_groups.streams.queries.bounds import Wait, check_bound, view_at_least
 from kafka_groups.streams.queries.committed import committed_view
 from kafka_groups.streams.queries.placement import (
@@ -157,8 +158,9 @@ class _Application:
     @property
     def telemetry(self) -> TelemetrySource:
         """The metrics for exporters; see `kafka_groups.telemetry`. Any thread may read this."""
+        is_classic = self._application.config.is_classic
         return streams_application_source(
-            {**METRIC_GROUPS, **RECORDS_METRIC_GROUPS},
+            {**METRIC_GROUPS, **RECORDS_METRIC_GROUPS, **(COORDINATOR_METRIC_GROUPS if is_classic else {})},
             self.metrics,
             application_id=self._application_id,
             client_id=self._application.config.client_id,

@@ -107,6 +107,7 @@ _GROUPS: Mapping[str, tuple[str, tuple[str, ...]]] = MappingProxyType({
     "stream-state-metrics": ("state_", ("thread_id", "task_id", "store")),
     "producer-metrics": ("producer_", ("worker_client_id",)),
     "producer-topic-metrics": ("producer_topic_", ("worker_client_id", "topic")),
+    "consumer-coordinator-metrics": ("consumer_coordinator_", ("worker_client_id",)),
     "consumer-fetch-manager-metrics": ("consumer_fetch_manager_", ("worker_client_id",)),
 })  # fmt: skip
 """For each group of Kafka Streams and its clients: what names begin with after `kafka_streams_`, and their labels."""

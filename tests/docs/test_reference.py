@@ -42,7 +42,7 @@ from kafka_groups.spark.source.progress import Counts
 from kafka_groups.spark.workers.worker_options import WorkerOptions
 from kafka_groups.streams.member.classic import transitions as classic_member_transitions
 from kafka_groups.streams.member.coordinated import transitions as streams_transitions
-from kafka_groups.streams.member.rules.member_metrics import MEMBER_METRICS
+from kafka_groups.streams.member.rules.member_metrics import COORDINATOR_METRIC_GROUPS, MEMBER_METRICS
 from kafka_groups.streams.workers.application_metrics import METRIC_GROUPS
 from kafka_groups.testing.simulation.faults.seeded_faults import FAULT_NAMES
 from kafka_groups.types import ConsumerState
@@ -264,7 +264,8 @@ def test_metric_reference_has_every_metric_once(hook: ModuleType) -> None:
     of_clients = [[metric.name for metric in each] for each in (SHARE_METRICS, MEMBER_METRICS)]
     of_applications = [[metric.name for metric in each] for each in METRIC_GROUPS.values()]
     of_records = [[metric.name for metric in each] for each in RECORDS_METRIC_GROUPS.values()]
-    tables = [*of_clients, *of_applications, *of_records, [metric.name for metric in BROKER_METRICS]]
+    of_coordinators = [[metric.name for metric in each] for each in COORDINATOR_METRIC_GROUPS.values()]
+    tables = [*of_clients, *of_applications, *of_records, *of_coordinators, [metric.name for metric in BROKER_METRICS]]
     assert [name for name, _, _ in rows] == [f"`{name}`" for names in tables for name in names]
     assert all(len(set(names)) == len(names) for names in tables)
     assert all(unit and meaning.endswith(".") for _, unit, meaning in rows)

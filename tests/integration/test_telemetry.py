@@ -1,7 +1,7 @@
 """Metrics of real clients, scraped over HTTP as Prometheus does."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 from urllib.request import urlopen
 
 import pytest
@@ -14,7 +14,7 @@ from kafka_groups.broker.metrics import METRICS
 from kafka_groups.records.metrics import RECORDS_METRIC_GROUPS
 from kafka_groups.share.metrics import SHARE_METRICS
 from kafka_groups.streams import GroupTopologyBuilder, KafkaStreams, StreamsBuilder, Topology, serdes, stores
-from kafka_groups.streams.member.rules.member_metrics import MEMBER_METRICS
+from kafka_groups.streams.member.rules.member_metrics import COORDINATOR_METRIC_GROUPS, MEMBER_METRICS
 from kafka_groups.streams.workers.application_metrics import METRIC_GROUPS
 from kafka_groups.telemetry import prometheus
 from kafka_groups.telemetry.families import (
@@ -112,13 +112,18 @@ def counted() -> Topology:
     return builder.build()
 
 
-def test_an_application_is_scraped(cluster: EmbeddedCluster, registry: CollectorRegistry, url: str) -> None:
+@pytest.mark.parametrize("protocol", ["streams", pytest.param("classic", marks=pytest.mark.slow)])
+def test_an_application_is_scraped(
+    cluster: EmbeddedCluster, registry: CollectorRegistry, url: str, protocol: Literal["streams", "classic"]
+) -> None:
     groups: dict[str, tuple[Any, ...]] = {**METRIC_GROUPS, **RECORDS_METRIC_GROUPS}
+    if protocol == "classic":
+        groups |= COORDINATOR_METRIC_GROUPS
     cluster.produce("orders", [b"a", b"b", b"a"])
     with (
         KafkaStreams(
             counted(), application_id="app", client_id="shop",
-            bootstrap_servers=cluster.bootstrap_servers, auto_offset_reset="earliest",
+            bootstrap_servers=cluster.bootstrap_servers, auto_offset_reset="earliest", group_protocol=protocol,
         ) as app,
         prometheus.export(app, registry=registry),
     ):  # fmt: skip

@@ -45,7 +45,7 @@ from kafka_groups.streams.member.rules.member_events import (
     TasksRevoked,
     is_shutdown,
 )
-from kafka_groups.streams.member.rules.member_metrics import MEMBER_METRICS, MemberSources
+from kafka_groups.streams.member.rules.member_metrics import MEMBER_METRICS, ROUND_METRICS, MemberSources, RoundSources
 from kafka_groups.streams.member.rules.states import IN_GROUP, MembershipState
 from kafka_groups.streams.member.rules.task_position import TaskPosition
 from kafka_groups.types import OffsetAndMetadata, TaskId, TopicPartition
@@ -146,7 +146,10 @@ class StreamsClient:
             unconfirmed_since_ms=self.membership.unconfirmed_since.since_ms,
             sensors=sensors,
         )
-        return values_of(MEMBER_METRICS, sources)
+        values = values_of(MEMBER_METRICS, sources)
+        if sensors.rounds is None:
+            return values
+        return {**values, **values_of(ROUND_METRICS, RoundSources(sources.now_ms, sensors.rounds))}
 
     # ------------------------------------------------------------------------------- the membership
 

@@ -127,12 +127,15 @@ class GroupLeader:
     async def _assign(self, led: LedGeneration) -> Mapping[str, int]:
         # CreateTopics may wait in the broker for long, which must not hold up heartbeats. In the lane of the group,
         # nothing waits meanwhile.
+        begun_ms = self._parts.clock.now_ms()
         ask, ask_for_offsets = (
             self._parts.within(time_ms, Lane.GROUP) for time_ms in (self._times.round_ms, self._times.offsets_ms)
         )
         asked = await ask_for_round(ask, ask_for_offsets, self._round_of(led))
         done = await self._parts.elsewhere(lambda: led_round(asked, self._parts.clock.wall_ms()))
         self._note(done)
+        now_ms = self._parts.clock.now_ms()
+        self._membership.round_sensors.led.add(now_ms - begun_ms, now_ms)
         self._membership.assign(led, done.assignments, "" if done.error is None else text_of(done.error.cause))
         self._parts.turn()
         return done.watched

@@ -8,6 +8,7 @@ from attrs import field, frozen
 
 from kafka_groups.client.windows import Windows
 from kafka_groups.streams.engines.interface import TaskEngine
+from kafka_groups.streams.member.rules.member_metrics import COORDINATOR_METRIC_GROUPS, ROUND_METRICS
 from kafka_groups.streams.runtime.assigned import OwnedTask, TaskPhase, TaskRole
 from kafka_groups.streams.runtime.record_sensors import RecordSensors
 from kafka_groups.streams.runtime.worker_sensors import StepSensors, WorkerSensors
@@ -412,10 +413,20 @@ def _of_worker(sources: WorkerSources) -> Iterator[StreamsMetric]:
     yield from _values("stream-thread-metrics", WORKER_METRICS, sources, tags)
     updater = sources.thread_id.replace("-StreamThread-", "-StateUpdater-")
     yield from _values("stream-state-updater-metrics", UPDATER_METRICS, sources, {"thread-id": updater})
+    yield from _of_coordinator(sources)
     for task in sources.tasks:
         if task.role is TaskRole.ACTIVE:
             yield from _of_task(_TaskSources(sources, task), {**tags, "task-id": str(task.task_id)})
         yield from _of_stores(task, sources.stores, {**tags, "task-id": str(task.task_id)})
+
+
+def _of_coordinator(sources: WorkerSources) -> Iterator[StreamsMetric]:
+    """Yield the metrics of a member of a classic group."""
+    if ROUND_METRICS[0].name not in sources.member:
+        return
+    tags = {"client-id": f"{sources.thread_id}-consumer"}
+    for group, metrics in COORDINATOR_METRIC_GROUPS.items():
+        yield from (StreamsMetric(group, each.name, tags, sources.member[each.name]) for each in metrics)
 
 
 def _of_task(sources: _TaskSources, tags: dict[str, str]) -> Iterator[StreamsMetric]:

@@ -3,7 +3,7 @@
 from kafka_groups.broker.metrics import METRICS
 from kafka_groups.records.metrics import RECORDS_METRIC_GROUPS
 from kafka_groups.share.metrics import SHARE_METRICS
-from kafka_groups.streams.member.rules.member_metrics import MEMBER_METRICS
+from kafka_groups.streams.member.rules.member_metrics import COORDINATOR_METRIC_GROUPS, MEMBER_METRICS
 from kafka_groups.streams.workers.application_metrics import METRIC_GROUPS
 from kafka_groups.telemetry.families import (
     HANDLER_FAMILIES,
@@ -23,7 +23,7 @@ def all_families() -> list[Family]:
     return [
         *share_consumer_families(SHARE_METRICS).values(),
         *streams_member_families(MEMBER_METRICS).values(),
-        *streams_families({**METRIC_GROUPS, **RECORDS_METRIC_GROUPS}).values(),
+        *streams_families({**METRIC_GROUPS, **RECORDS_METRIC_GROUPS, **COORDINATOR_METRIC_GROUPS}).values(),
         *HANDLER_FAMILIES.values(),
         *SPARK_FAMILIES.values(),
         *dict.fromkeys(place.family for place in broker_families(METRICS).values()),

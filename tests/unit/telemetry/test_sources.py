@@ -1,11 +1,14 @@
 """What exporters know about clients before these have done anything."""
 
+from typing import Any
+
 import pytest
 
 from kafka_groups import AsyncKafkaShareConsumer, AsyncStreamsGroupMember
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.records.metrics import RECORDS_METRIC_GROUPS
 from kafka_groups.streams import AsyncKafkaStreams, GroupTopologyBuilder, StreamsBuilder, serdes
+from kafka_groups.streams.member.rules.member_metrics import COORDINATOR_METRIC_GROUPS
 from kafka_groups.streams.workers.application_metrics import METRIC_GROUPS
 from kafka_groups.telemetry.families import streams_families
 from kafka_groups.telemetry.sources import Measured, source_of
@@ -46,7 +49,12 @@ def test_an_application_has_the_metrics_of_its_producer_and_consumers() -> None:
     builder.stream("orders", key=serdes.string, value=serdes.string).foreach(lambda _key, _value: None)
     app = AsyncKafkaStreams(builder.build(), bootstrap_servers=SERVERS, application_id="app")
     families = {*source_of(app).families}
-    assert families == {*streams_families({**METRIC_GROUPS, **RECORDS_METRIC_GROUPS}).values()}
+    groups: dict[str, tuple[Any, ...]] = {**METRIC_GROUPS, **RECORDS_METRIC_GROUPS}
+    assert families == {*streams_families(groups).values()}
+    classic = AsyncKafkaStreams(
+        builder.build(), bootstrap_servers=SERVERS, application_id="app", group_protocol="classic"
+    )
+    assert {*source_of(classic).families} - families == {*streams_families(COORDINATOR_METRIC_GROUPS).values()}
 
 
 def test_what_has_a_description_can_be_exported() -> None:

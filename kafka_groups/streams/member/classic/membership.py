@@ -51,7 +51,7 @@ from kafka_groups.streams.member.rules.member_tasks import MemberTasks
 from kafka_groups.streams.member.rules.membership_log import MembershipLog
 from kafka_groups.streams.member.rules.owned_tasks import ConfirmationReminder
 from kafka_groups.streams.member.rules.states import IN_GROUP, MembershipState
-from kafka_groups.streams.member.rules.streams_sensors import StreamsSensors
+from kafka_groups.streams.member.rules.streams_sensors import RoundSensors, StreamsSensors
 
 __all__ = ["ClassicMembership"]
 
@@ -82,6 +82,7 @@ class ClassicMembership:
         life: How often the member has lost its tasks, or left. What it did before then may be outdated.
         heard: How many heartbeats the coordinator has accepted.
         sensors: Counts and times for the metrics.
+        round_sensors: Those of rounds.
     """
 
     def __init__(
@@ -117,6 +118,7 @@ class ClassicMembership:
         self.epoch = self.life = self.heard = 0
         self.to_lead: LedGeneration | None = None
         self.sensors = StreamsSensors()
+        self.sensors.rounds = self.round_sensors = RoundSensors()
 
     def __repr__(self) -> str:
         return f"<ClassicMembership {self._name} {self.state.value} generation {self.epoch}>"
@@ -417,10 +419,13 @@ class ClassicMembership:
             self._heartbeat_answered(request, answer.message, now_ms)
         elif request is self._round.in_flight:
             self._round.answered(answer.message.throttle_time_ms, now_ms)
-            if request.api is ApiKey.JOIN_GROUP:
-                self._join_answered(answer.message, now_ms)
-            else:
-                self._sync_answered(answer.message, now_ms)
+            self._round_answered(request.api, answer, now_ms)
+
+    def _round_answered(self, api: ApiKey, answer: ClientResponse, now_ms: int) -> None:
+        joins = api is ApiKey.JOIN_GROUP
+        if answer.message.error_code is ErrorCode.NONE:
+            (self.round_sensors.joins if joins else self.round_sensors.syncs).add(answer.latency_ms, now_ms)
+        (self._join_answered if joins else self._sync_answered)(answer.message, now_ms)
 
     def on_failure(self, request: OutgoingRequest, error: Exception, now_ms: int) -> None:
         """Look the coordinator up again, and retry."""
@@ -498,7 +503,7 @@ class ClassicMembership:
         if not response.leader:
             self._leave_because_of(no_leader(self.description), now_ms)
             return
-        leads = response.leader == response.member_id
+        leads = self.round_sensors.is_leader = response.leader == response.member_id
         skips = response.skip_assignment
         self.to_lead = LedGeneration(response.generation_id, response.members, skips) if leads else None
         self._handle(ClassicMembershipEvent.LEAD if leads and not skips else ClassicMembershipEvent.FOLLOW)
@@ -566,6 +571,7 @@ class ClassicMembership:
         if self.state is MembershipState.RECONCILING:
             self._handle(ClassicMembershipEvent.OWN)
         self._asked_ms = None
+        self.round_sensors.partitions = len(self._reconciliation.partitions)
         self.sensors.rebalanced(now_ms)
 
     def _note_error(self, code: int, now_ms: int) -> None:
@@ -654,6 +660,7 @@ class ClassicMembership:
         self.life += 1
         self.epoch = 0
         self.to_lead = self._asked_ms = None
+        self.round_sensors.is_leader, self.round_sensors.partitions = False, 0
         self._round.forget()
 
     def _handle(self, event: ClassicMembershipEvent) -> None:

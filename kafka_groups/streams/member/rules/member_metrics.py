@@ -1,11 +1,14 @@
-"""Every metric of a member of a streams group: name, unit, meaning, and how it is read.
+"""Every metric of a member of an application: name, unit, meaning, and how it is read.
 
 Kafka Streams has these names in the metrics of its consumers (`consumer-metrics`, `consumer-coordinator-metrics`) and,
 for the latency of tasks, in those of its threads (KIP-1216). What Kafka does not have, such as the number of tasks, has
 a name in the same style.
 """
 
-from attrs import frozen
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+from attrs import evolve, frozen
 
 from kafka_groups.client.membership.metrics import (
     HEARTBEAT_METRICS,
@@ -18,9 +21,9 @@ from kafka_groups.client.membership.metrics import (
 )
 from kafka_groups.streams.member.rules.member_tasks import MemberTasks
 from kafka_groups.streams.member.rules.states import MembershipState
-from kafka_groups.streams.member.rules.streams_sensors import StreamsSensors
+from kafka_groups.streams.member.rules.streams_sensors import RoundSensors, StreamsSensors, TimedCount
 
-__all__ = ["MEMBER_METRICS", "MemberSources"]
+__all__ = ["COORDINATOR_METRIC_GROUPS", "MEMBER_METRICS", "ROUND_METRICS", "MemberSources", "RoundSources"]
 
 
 @frozen
@@ -39,7 +42,16 @@ class MemberSources(MetricSources):
         return PollTimes(self.sensors.last_poll_ms, self.sensors.between, self.sensors.idle)
 
 
+@frozen
+class RoundSources:
+    """The sources of the metrics that only a member of a classic group has, at one moment."""
+
+    now_ms: int
+    rounds: RoundSensors
+
+
 _M = Metric[MemberSources]
+_R = Metric[RoundSources]
 _STATES = {state: float(number) for number, state in enumerate(MembershipState)}
 
 _GAUGES = (
@@ -171,3 +183,57 @@ MEMBER_METRICS: tuple[Metric[MemberSources], ...] = (
     *(*_OF_REBALANCES, *_OF_TASKS, *_OF_COMMITS),
 )
 """All metrics, in the order of the reference."""
+
+
+def _timed(name: str, unit: str, what: str, of: Callable[[RoundSensors], TimedCount]) -> Iterator[_R]:
+    yield _R(f"{name}-rate", "1/s", f"{what} that succeeded.", lambda s: of(s.rounds).times.times_per_second(s.now_ms))
+    yield _R(f"{name}-total", unit, f"{what} that succeeded.", lambda s: of(s.rounds).total)
+    yield _R(f"{name}-time-avg", "ms", f"Average time of {what}.", lambda s: of(s.rounds).times.average(s.now_ms))
+    yield _R(f"{name}-time-max", "ms", f"Longest time of {what}.", lambda s: of(s.rounds).times.largest(s.now_ms))
+
+
+ROUND_METRICS: tuple[Metric[RoundSources], ...] = (
+    *_timed("join", "requests", "JoinGroup requests", lambda rounds: rounds.joins),
+    *_timed("sync", "requests", "SyncGroup requests", lambda rounds: rounds.syncs),
+    _R(
+        "assigned-partitions",
+        "partitions",
+        "Partitions that the active tasks of the member read.",
+        lambda s: s.rounds.partitions,
+    ),
+    _R("is-leader", "0 or 1", "1 while the member leads its generation of the group.", lambda s: s.rounds.is_leader),
+    _R(
+        "leading-time-avg",
+        "ms",
+        "Average time until the member knows the assignments of a round that it leads: questions to the brokers, new "
+        "internal topics, and the assignor.",
+        lambda s: s.rounds.led.times.average(s.now_ms),
+    ),
+    _R(
+        "leading-time-max",
+        "ms",
+        "Longest time until the member knows the assignments of a round that it leads.",
+        lambda s: s.rounds.led.times.largest(s.now_ms),
+    ),
+)
+"""The metrics that a member of a classic group has, and one of a streams group has not."""
+
+_IN_ROUNDS: Final[Mapping[str, str]] = {
+    "rebalance-latency-avg": "Average time from JoinGroup until the member owns its tasks, and has closed others.",
+    "rebalance-latency-max": "Longest time from JoinGroup until the member owns its tasks.",
+    "rebalance-total": "Rebalances that the member has completed.",
+    "rebalance-rate-per-hour": "Rebalances that the member has completed.",
+}
+"""The meanings that are others in a classic group."""
+
+_OF_COORDINATOR: tuple[Metric[Any], ...] = (*ROUND_METRICS, *HEARTBEAT_METRICS, *_OF_REBALANCES, *_OF_COMMITS)
+
+COORDINATOR_METRIC_GROUPS: Final[Mapping[str, tuple[Metric[Any], ...]]] = {
+    "consumer-coordinator-metrics": tuple(
+        evolve(each, doc=_IN_ROUNDS.get(each.name, each.doc)) for each in _OF_COORDINATOR
+    )
+}
+"""The metrics of the members of an application in a classic group, with the name of Kafka's group of metrics.
+
+Their values are among those of `metrics()` of the member.
+"""

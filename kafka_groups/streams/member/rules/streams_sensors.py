@@ -13,7 +13,7 @@ from kafka_groups.streams.member.rules.member_events import (
     TasksRevoked,
 )
 
-__all__ = ["EventSensors", "RebalanceSensors", "StreamsSensors"]
+__all__ = ["EventSensors", "RebalanceSensors", "RoundSensors", "StreamsSensors", "TimedCount"]
 
 
 @define
@@ -72,12 +72,50 @@ class RebalanceSensors:
 
 
 @define
+class TimedCount:
+    """Something that takes time and happens again and again.
+
+    Attributes:
+        total: How often it has happened.
+        times: How long it took each time, in milliseconds.
+    """
+
+    total: int = 0
+    times: Windows = field(factory=Windows)
+
+    def add(self, took_ms: int, now_ms: int) -> None:
+        """Note that it has happened."""
+        self.total += 1
+        self.times.record(took_ms, now_ms)
+
+
+@define
+class RoundSensors:
+    """Counts and times of a member of a classic group, whose members assign the tasks in rounds.
+
+    Attributes:
+        joins: JoinGroup, until all members have joined.
+        syncs: SyncGroup, until the leader has assigned the tasks.
+        led: Rounds that this member has led, from the answer to JoinGroup until it knows the assignments.
+        is_leader: Whether it leads its generation.
+        partitions: How many partitions its active tasks read.
+    """
+
+    joins: TimedCount = field(factory=TimedCount)
+    syncs: TimedCount = field(factory=TimedCount)
+    led: TimedCount = field(factory=TimedCount)
+    is_leader: bool = False
+    partitions: int = 0
+
+
+@define
 class StreamsSensors:
     """All counts and times of one member.
 
     Attributes:
         member: Heartbeats, and how many rebalances there were.
         rebalances: How long rebalances took.
+        rounds: Those of a member of a classic group; None in a streams group.
         last_poll_ms: When the program last polled; None before the first time.
         between: Milliseconds from one poll to the next.
         idle: For each poll, the part of the time since the one before that it waited.
@@ -90,6 +128,7 @@ class StreamsSensors:
 
     member: MemberSensors = field(factory=MemberSensors)
     rebalances: RebalanceSensors = field(factory=RebalanceSensors)
+    rounds: RoundSensors | None = None
     last_poll_ms: int | None = None
     between: Windows = field(factory=Windows)
     idle: Windows = field(factory=Windows)

@@ -92,6 +92,7 @@ def test_a_member_leads_creates_topics_and_shares_tasks_with_those_that_come_and
         async with member(world) as first:
             await first.join()
             await until(lambda: shared(first), first)
+            assert first.metrics()["leading-time-max"] >= 0
             assert world.cluster.leader_of("app-words-repartition", 1) == world.cluster.leader_of(
                 "app-counts-changelog", 1
             )
@@ -100,6 +101,8 @@ def test_a_member_leads_creates_topics_and_shares_tasks_with_those_that_come_and
                 await second.join()
                 await until(lambda: shared(first, second), first, second)
                 assert second.epoch == first.epoch > 1
+                assert [each.metrics()["is-leader"] for each in (first, second)] == [1, 0]
+                assert [each.metrics()["assigned-partitions"] for each in (first, second)] == [2, 2]
             await until(lambda: shared(first), first)
 
     simulate(program)

@@ -767,3 +767,22 @@ def test_a_repeated_failure_waits_longer() -> None:
         waits.append(wait_ms)
         member.wait(wait_ms)
     assert waits[-1] > 3 * waits[0]
+
+
+# -------------------------------------------------------------------------------------------------- metrics
+
+
+def test_rounds_are_measured_and_refused_requests_are_not() -> None:
+    member = Member().joined(A, B)
+    rounds = member.membership.round_sensors
+    assert (rounds.joins.total, rounds.syncs.total, rounds.partitions, rounds.is_leader) == (1, 1, 2, False)
+    member.rebalance()
+    member.refuse(member.joining(), ErrorCode.REBALANCE_IN_PROGRESS)
+    assert rounds.joins.total == 1
+    member.wait(HEARTBEAT_MS)
+    member.admit_as_leader(member.send(ApiKey.JOIN_GROUP))
+    assert (rounds.joins.total, rounds.is_leader) == (2, True)
+    assert rounds.joins.times.largest(member.now_ms) == 1
+    member.refuse(member.heartbeat(), ErrorCode.UNKNOWN_MEMBER_ID)
+    assert (rounds.partitions, rounds.is_leader) == (0, False)
+    assert member.membership.sensors.rebalances.failed == 1
