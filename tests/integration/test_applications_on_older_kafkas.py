@@ -1,8 +1,8 @@
 """An application on releases of Kafka without streams groups is struck: exactly once, its results equal a computation.
 
-Its one process has all tasks and all commits: what is tested is its data plane, with Produce and Fetch by names of
-topics and transactions that know no feature. The process is killed and stands still, and its broker crashes. Or one of
-three brokers does, behind a network with faults.
+Produce has names of topics there, and transactions know no feature. In a classic group the application has two workers,
+of which one is killed. Without a group, its one process has all tasks. The process is killed and stands still, and its
+broker crashes. Or one of three brokers does, behind a network with faults.
 """
 
 import random
@@ -20,18 +20,18 @@ from kafka_groups.testing.fault_proxy import FaultProxy
 from kafka_groups.testing.kafka_process import KafkaProcess
 from tests.integration.test_applications_behind_faults import FAULTS, REPLICATED, is_replicated, lose_one
 from tests.integration.test_exactly_once_applications import stored, sums, where_wrong, wrong_results
-from tests.integration.test_killed_streams_applications import PATIENCE_S, Broker, Struck
+from tests.integration.test_killed_streams_applications import BLOWS, PATIENCE_S, WORKERS, Broker, Struck
 from tests.support.conditions import wait_until
 from tests.support.kafka.kafka_trio import kafka_trio
 from tests.support.kafka.mixed_application import AT_LEAST_ONCE, EXACTLY_ONCE, Guarantee
 from tests.support.kafka.older_kafkas import OLDER_KAFKAS
-from tests.support.members.counted_application import CountedApplication, CountedInstance
+from tests.support.members.counted_application import CountedApplication
 
 pytestmark = [pytest.mark.real_kafka, pytest.mark.long, pytest.mark.timeout(500)]
 
 RELEASES = [pytest.param(release, marks=pytest.mark.xdist_group(kind)) for kind, release in OLDER_KAFKAS.items()]
-BLOWS = (Struck.end, Struck.stall, Struck.restart_broker)
 guarantees = pytest.mark.parametrize("guarantee", [AT_LEAST_ONCE, EXACTLY_ONCE])
+groups = pytest.mark.parametrize("is_alone", [False, True], ids=["classic", "alone"])
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -65,17 +65,21 @@ def three_brokers(request: pytest.FixtureRequest) -> Iterator[Broker]:
 
 
 @guarantees
-def test_results_equal_a_computation(one_broker: Broker, tmp_path: Path, guarantee: Guarantee, seed: int) -> None:
-    app = CountedApplication(one_broker.servers, tmp_path, guarantee)
+@groups
+def test_results_equal_a_computation(
+    one_broker: Broker, tmp_path: Path, guarantee: Guarantee, is_alone: bool, seed: int
+) -> None:
+    app = _application(one_broker, tmp_path, guarantee, is_alone=is_alone)
     with _struck(app, one_broker, seed) as last:
         _check(app, last)
 
 
 @guarantees
+@groups
 def test_results_equal_a_computation_behind_faults(
-    three_brokers: Broker, tmp_path: Path, guarantee: Guarantee, seed: int
+    three_brokers: Broker, tmp_path: Path, guarantee: Guarantee, is_alone: bool, seed: int
 ) -> None:
-    app = CountedApplication(three_brokers.servers, tmp_path, guarantee)
+    app = _application(three_brokers, tmp_path, guarantee, is_alone=is_alone)
     with FaultProxy(three_brokers.servers) as proxy:
         for fault in FAULTS:
             proxy.inject(fault)
@@ -83,6 +87,10 @@ def test_results_equal_a_computation_behind_faults(
         with _struck(app, three_brokers, seed, proxy.bootstrap_servers, cuts) as last:
             _check(app, last)
         assert set(proxy.injected) == set(FAULTS)
+
+
+def _application(broker: Broker, directory: Path, guarantee: Guarantee, *, is_alone: bool) -> CountedApplication:
+    return CountedApplication(broker.servers, directory, guarantee, "streams" if is_alone else "classic")
 
 
 @contextmanager
@@ -95,15 +103,13 @@ def _struck(
 ) -> Iterator[KafkaStreams]:
     """Strike an application. Yields its last instance, which nothing strikes."""
     app.write(40)
-    instance = _alone(app, servers)
-    struck = Struck(app, broker, instance.run)
-    struck.strike_all(random.Random(seed), more, BLOWS)
+    is_alone = app.protocol == "streams"  # which the brokers do not have
+    instance = attrs.evolve(app.instance(), is_alone=is_alone, servers=servers or app.servers)
+    struck = Struck(app, broker, attrs.evolve(instance, workers=1 if is_alone else WORKERS).run)
+    blows = [blow for blow in BLOWS if not is_alone or blow is not Struck.kill_worker]
+    struck.strike_all(random.Random(seed), more, blows)
     with instance.made() as last:
         yield last
-
-
-def _alone(app: CountedApplication, servers: str | None) -> CountedInstance:
-    return attrs.evolve(app.instance(), is_alone=True, servers=servers or app.servers)
 
 
 def _check(app: CountedApplication, last: KafkaStreams) -> None:

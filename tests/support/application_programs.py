@@ -20,7 +20,6 @@ from kafka_groups.streams.aio import AsyncKafkaStreams
 from tests.support.cluster_client import Topic
 from tests.support.conditions import until
 from tests.support.kafka.real_kafka import unique
-from tests.support.members.hand_assigned import HandAssignedStreams
 from tests.support.requests.raw_client import RawClient
 from tests.support.targets import Target, over_tcp_also_on_older_with, over_tcp_with
 from tests.support.topic_reader import Log, TopicReader, topic_reader
@@ -38,7 +37,7 @@ __all__ = [
     "guarantees",
     "logs_of_run",
     "new_names",
-    "streams_class",
+    "protocol_of",
 ]
 
 Guarantee = Literal["at_least_once", "exactly_once_v2"]
@@ -55,7 +54,7 @@ at_once = over_tcp_with(_AT_ONCE_SETTINGS)
 """On an embedded broker over TCP and on a real Kafka, where groups assign tasks at once."""
 
 also_on_older_kafkas = over_tcp_also_on_older_with(_AT_ONCE_SETTINGS)
-"""As `at_once`, and on releases without streams groups, where one process has all tasks (`HandAssignedStreams`)."""
+"""As `at_once`, and in classic groups on releases without streams groups."""
 
 guarantees = pytest.mark.parametrize("guarantee", GUARANTEES)
 
@@ -180,18 +179,18 @@ async def _run(target: Target, program: Program, names: Names, guarantee: Guaran
 
 
 def _application(target: Target, program: Program, names: Names, guarantee: Guarantee) -> AsyncKafkaStreams:
-    return streams_class(target)(
+    return AsyncKafkaStreams(
         program.topology(names),
-        {**_STEADY, **program.config},
+        {**_STEADY, "group.protocol": protocol_of(target), **program.config},
         application_id=names.application_id,
         bootstrap_servers=target.bootstrap_servers,
         processing_guarantee=guarantee,
     )
 
 
-def streams_class(target: Target) -> type[AsyncKafkaStreams]:
-    """Return the class of applications that the brokers can run."""
-    return AsyncKafkaStreams if target.has_streams_groups else HandAssignedStreams
+def protocol_of(target: Target) -> str:
+    """Return the group protocol that the brokers have."""
+    return "streams" if target.has_streams_groups else "classic"
 
 
 async def _create_topics(target: Target, program: Program, names: Names) -> None:

@@ -11,10 +11,11 @@ from kafka_groups.protocol.record_builder import NewRecord
 from kafka_groups.records.partitioning import partition_of
 from kafka_groups.streams import StreamsBuilder, StreamsState, serdes
 from kafka_groups.streams.aio import AsyncKafkaStreams
-from tests.support.application_programs import Guarantee, streams_class
+from tests.support.application_programs import Guarantee, protocol_of
 from tests.support.cluster_client import Topic
 from tests.support.conditions import until
 from tests.support.kafka.real_kafka import unique
+from tests.support.members.hand_assigned import HandAssignedStreams
 from tests.support.targets import Target
 from tests.support.topic_reader import TopicReader
 
@@ -26,6 +27,9 @@ PATIENCE_S = 60
 
 class ApplicationScene:
     """An application with one source and one sink on a cluster."""
+
+    has_group = True
+    """Whether it is in a group. Otherwise one process has all tasks on brokers without streams groups."""
 
     def __init__(self, target: Target, reader: TopicReader, guarantee: Guarantee) -> None:
         self.target, self.reader = target, reader
@@ -42,9 +46,11 @@ class ApplicationScene:
     ) -> AsyncKafkaStreams:
         builder = StreamsBuilder()
         build(builder, self)
-        return streams_class(self.target)(
+        alone = not self.has_group and not self.target.has_streams_groups
+        streams, protocol = (HandAssignedStreams, "streams") if alone else (AsyncKafkaStreams, protocol_of(self.target))
+        return streams(
             builder.build(),
-            {"commit.interval.ms": 100},
+            {"commit.interval.ms": 100, "group.protocol": protocol},
             application_id=self.name,
             bootstrap_servers=self.target.bootstrap_servers,
             processing_guarantee=self.guarantee,

@@ -29,12 +29,18 @@ pauses = pytest.mark.parametrize("pause_s", [0.0, pytest.param(0.5, marks=pytest
 """The time without the topic."""
 
 
+class Scene(ApplicationScene):
+    """Without a classic group, whose leader ends the application when a source is away, as in Java."""
+
+    has_group = False
+
+
 @also_on_older_kafkas
 @guarantees
 @pauses
 async def test_a_source(target: Target, guarantee: Guarantee, pause_s: float) -> None:
     async with topic_reader(target) as reader:
-        scene = ApplicationScene(target, reader, guarantee)
+        scene = Scene(target, reader, guarantee)
         await scene.make("in")
         await scene.make("out")
         old, new = numbered("old", 10), numbered("new", 30)
@@ -58,7 +64,7 @@ def repartitioning(builder: StreamsBuilder, scene: ApplicationScene) -> None:
 @pauses
 async def test_a_repartition_topic(target: Target, guarantee: Guarantee, pause_s: float) -> None:
     async with topic_reader(target) as reader:
-        scene = ApplicationScene(target, reader, guarantee)
+        scene = Scene(target, reader, guarantee)
         await scene.make("in")
         await scene.make("out")
         old, away, new = numbered("old", 20), numbered("away", 20), numbered("new", 20)
@@ -79,7 +85,7 @@ async def test_a_repartition_topic(target: Target, guarantee: Guarantee, pause_s
 async def test_a_sink(target: Target, guarantee: Guarantee, pause_s: float) -> None:
     """What was confirmed before is gone with the old topic. All later records are written."""
     async with topic_reader(target) as reader:
-        scene = ApplicationScene(target, reader, guarantee)
+        scene = Scene(target, reader, guarantee)
         await scene.make("in")
         await scene.make("out")
         old, away, new = numbered("old", 10), numbered("away", 10), numbered("new", 10)
@@ -131,7 +137,7 @@ async def test_a_changelog(
     target: Target, guarantee: Guarantee, pause_s: float, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with topic_reader(target) as reader:
-        scene = ApplicationScene(target, reader, guarantee)
+        scene = Scene(target, reader, guarantee)
         await scene.make("in")
         await scene.make("out")
         async with scene.application(counting) as app:
@@ -159,7 +165,7 @@ async def test_a_changelog(
 async def test_a_changelog_that_a_standby_task_follows(target: Target, guarantee: Guarantee, pause_s: float) -> None:
     """The standby task has exactly the rows of the new changelog in the end."""
     async with topic_reader(target) as reader:
-        scene = ApplicationScene(target, reader, guarantee)
+        scene = Scene(target, reader, guarantee)
         await scene.make("in")
         await scene.make("out")
         await target.cluster.set_group_config(scene.name, {"streams.num.standby.replicas": "1"})
@@ -199,7 +205,7 @@ async def test_a_global_topic(
 ) -> None:
     """The store has the rows of the new topic alone."""
     async with topic_reader(target) as reader:
-        scene = ApplicationScene(target, reader, guarantee)
+        scene = Scene(target, reader, guarantee)
         for name in ("in", "names", "out"):
             await scene.make(name)
         await scene.give_records([NewRecord(b"old%d" % at, b"k%d" % at, NOW_MS) for at in range(2)], "names")
@@ -230,7 +236,7 @@ async def test_a_topic_with_another_number_of_partitions(
     partition, they are processed again. All later records are where their keys belong.
     """
     async with topic_reader(target) as reader:
-        scene = ApplicationScene(target, reader, guarantee)
+        scene = Scene(target, reader, guarantee)
         await scene.make("in", partitions=before if name == "in" else 1)
         await scene.make("out", partitions=before if name == "out" else 1)
         old, new, later = (numbered(prefix, 20) for prefix in ("old", "new", "later"))
