@@ -13,7 +13,7 @@ from kafka_groups.librdkafka.deliveries import OutgoingRecord
 from kafka_groups.librdkafka.partition_reader import BEGINNING, PartitionReader
 from kafka_groups.librdkafka.record_writer import RecordWriter
 from kafka_groups.librdkafka.topics import create_topics
-from kafka_groups.streams import KafkaStreams, StreamsBuilder, Topology, serdes
+from kafka_groups.streams import KafkaStreams, StreamsBuilder, StreamsError, StreamsState, Topology, serdes, stores
 from kafka_groups.testing import EmbeddedCluster
 from kafka_groups.types import TopicPartition
 from tests.support.conditions import wait_until
@@ -24,6 +24,7 @@ FAST = {
     "group.streams.assignment.interval.ms": 0,
     "group.streams.min.heartbeat.interval.ms": 100,
     "group.streams.heartbeat.interval.ms": 200,
+    "group.initial.rebalance.delay.ms": 0,
 }
 
 pytestmark = pytest.mark.slow  # the unit tests of the watch have each case over brokers in memory
@@ -90,13 +91,24 @@ def merged_and_named(topics: Topics) -> Topology:
     return builder.build()
 
 
+PROTOCOLS: dict[str, dict[str, object]] = {
+    "streams": {},
+    "classic": {
+        "group.protocol": "classic", "session.timeout.ms": 6_000, "heartbeat.interval.ms": 300,
+        "metadata.max.age.ms": 500,  # the leader looks as often
+    },
+}  # fmt: skip
+protocols = pytest.mark.parametrize("protocol", PROTOCOLS)
+
+
+@protocols
 @pytest.mark.parametrize("guarantee", ["at_least_once", "exactly_once_v2"])
 def test_new_partitions_of_sources_and_global_topics_are_read(
-    topics: Topics, guarantee: Literal["at_least_once", "exactly_once_v2"]
+    topics: Topics, guarantee: Literal["at_least_once", "exactly_once_v2"], protocol: str
 ) -> None:
     topics.create(many=4, few=2, names=1, out=1)
     with KafkaStreams(
-        merged_and_named(topics), application_id=topics.name, bootstrap_servers=topics.servers,
+        merged_and_named(topics), PROTOCOLS[protocol], application_id=topics.name, bootstrap_servers=topics.servers,
         commit_interval_ms=100, processing_guarantee=guarantee,
     ) as app:  # fmt: skip
         app.wait_until_running(60)
@@ -116,6 +128,35 @@ def test_new_partitions_of_sources_and_global_topics_are_read(
         topics.write("few", {3: "key"})
         topics.wait_for_values("out", {"key of ann"})
         assert app.error is None
+
+
+def counted(topics: Topics) -> Topology:
+    builder = StreamsBuilder()
+    many = builder.stream(topics.of("many"), key=serdes.string, value=serdes.string)
+    many.group_by_key().count(store=stores.key_value("counts", serdes.string, serdes.int64))
+    return builder.build()
+
+
+@protocols
+def test_a_source_with_changelogs_behind_it_is_an_error_that_names_the_numbers(topics: Topics, protocol: str) -> None:
+    topics.create(many=2)
+    with KafkaStreams(
+        counted(topics), PROTOCOLS[protocol], application_id=topics.name, bootstrap_servers=topics.servers,
+        commit_interval_ms=100, processing_guarantee="exactly_once_v2",
+    ) as app:  # fmt: skip
+        app.wait_until_running(60)
+        topics.grow("many", 3)
+        wait_until(lambda: app.state is StreamsState.ERROR, 90, lambda: app.state)
+        assert isinstance(app.error, StreamsError)
+        told, changelog = str(app.error), f"{topics.name}-counts-changelog"
+        if protocol == "classic":
+            needed = "one for each task of sub-topology 0, which reads"
+            assert f"Topic {changelog} has 2 partitions, but the application needs 3: {needed}" in told
+            assert f"{topics.of('many')} (3)" in told
+            assert "elete" not in told
+        else:
+            assert changelog in told
+            assert "Do not delete the changelog" in told
 
 
 def copying(topics: Topics) -> KafkaStreams:

@@ -151,8 +151,8 @@ class Struck:
         assert self.process is not None
         process = self.process.pid
         # What was committed since it was started may be another instance's, while its own workers start.
-        wait_until(lambda: _workers(process), PATIENCE_S)
-        os.kill(max(_workers(process)), signal.SIGKILL)
+        wait_until(lambda: workers_of(process), PATIENCE_S)
+        os.kill(max(workers_of(process)), signal.SIGKILL)
 
     def stall(self) -> None:
         """Let all of its processes stand still for longer than the session of a member."""
@@ -195,7 +195,7 @@ def _children(process: int | None) -> list[int]:
     return [int(each) for thread in threads for each in (thread / "children").read_text().split()]
 
 
-def _workers(process: int | None) -> list[int]:
+def workers_of(process: int | None) -> list[int]:
     """The processes of the workers, without the one in which multiprocessing tracks resources."""
     return [each for each in _children(process) if b"spawn_main" in Path(f"/proc/{each}/cmdline").read_bytes()]
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from uuid import UUID
 
 import pytest
-from confluent_kafka.admin import AclOperation, ResourcePatternType, ResourceType
+from confluent_kafka.admin import AclOperation, NewTopic, ResourcePatternType, ResourceType
 
 from kafka_groups.admin.rules.group_topology.group_topology import (
     ChangelogTopic,
@@ -18,7 +18,10 @@ from kafka_groups.admin.rules.streams_leader.leading import AskedRound, ask_for_
 from kafka_groups.client.assembly import Environment
 from kafka_groups.client.calls.client import admin_client
 from kafka_groups.config.clients.admin import admin_config
+from kafka_groups.streams import KafkaStreams, StreamsError, StreamsState
+from tests.integration.test_streams_applications import word_count
 from tests.support.assignors.leader_cases import ToldMember
+from tests.support.conditions import wait_until
 from tests.support.kafka.real_kafka import unique
 from tests.support.kafka.secured_kafka import SECRET, SecuredKafka, running_secured_kafka
 
@@ -94,3 +97,34 @@ def test_each_missing_right_is_named_until_all_are_given(secured: SecuredKafka) 
     asked = asked_as_ann(secured, given)
     assert asked.created_topics == (f"{app}-counts-changelog", f"{app}-words-repartition")
     assert asked_as_ann(secured, given).ends.failure is None
+
+
+def test_an_application_that_may_not_create_topics_says_what_it_needs_and_runs_with_topics_of_somebody_else(
+    secured: SecuredKafka,
+) -> None:
+    app, source = unique("app"), secured.create_topic()
+    secured.allow(GROUP, app, READ)
+    secured.allow(TOPIC, source, READ)
+    for right in (READ, AclOperation.WRITE):
+        secured.allow(TOPIC, f"{app}-", right, pattern=PREFIXED)
+    keys = {"sasl.mechanism": "SCRAM-SHA-256", "sasl.username": "ann", "sasl.password": SECRET}
+
+    def made() -> KafkaStreams:
+        given = {**secured.keys("SASLTLS", keys), "group.protocol": "classic", "commit.interval.ms": 100}
+        return KafkaStreams(word_count(source), given, application_id=app)
+
+    with made() as refused:
+        wait_until(lambda: refused.state is StreamsState.ERROR, 90, lambda: refused.state)
+    assert isinstance(refused.error, StreamsError)
+    told = str(refused.error)
+    internal = [f"{app}-counts-changelog", f"{app}-counts-repartition"]
+    assert told.startswith(
+        f"Could not create the internal topics {', '.join(internal)}: TopicAuthorizationFailedError: "
+    )
+    assert "Allow all members to CREATE topics whose names begin with their application.id and '-', or " in told
+    assert f"or create these: {internal[0]} with 1 partition and " in told
+    assert "cleanup.policy=compact" in told
+    for topic in internal:
+        secured.admin.create_topics([NewTopic(topic, 1, 1)])[topic].result(30)
+    with made() as allowed:
+        allowed.wait_until_running(90)

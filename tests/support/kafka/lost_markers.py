@@ -26,7 +26,7 @@ from kafka_groups.types import TopicPartition
 from tests.support.conditions import wait_until
 from tests.support.kafka.real_kafka import RawConnection
 
-__all__ = ["MergedTransactions", "lost_markers", "merged_transactions"]
+__all__ = ["MergedTransactions", "first_offset", "lost_markers", "merged_transactions"]
 
 _IN_PROGRESS = ("Ongoing", "PrepareCommit", "PrepareAbort")
 _PATIENCE_S = 60.0
@@ -95,7 +95,7 @@ def _merged(place: TopicPartition, headers: Iterable[BatchHeader]) -> Iterator[M
 
 def _headers(connection: RawConnection, place: TopicPartition) -> Iterator[BatchHeader]:
     """Iterate over all batches that a partition has now."""
-    offset, end = _first_offset(connection, place), None
+    offset, end = first_offset(connection, place), None
     while end is None or offset < end:
         part = FetchPartition(partition=place.partition, fetch_offset=offset, partition_max_bytes=_MAX_BYTES)
         topics = (FetchTopic(topic=place.topic, partitions=(part,)),)
@@ -109,7 +109,7 @@ def _headers(connection: RawConnection, place: TopicPartition) -> Iterator[Batch
                 yield batch.header
 
 
-def _first_offset(connection: RawConnection, place: TopicPartition) -> int:
+def first_offset(connection: RawConnection, place: TopicPartition) -> int:
     asked = ListOffsetsPartition(partition_index=place.partition, timestamp=EARLIEST)
     topics = (ListOffsetsTopic(name=place.topic, partitions=(asked,)),)
     (topic,) = connection.ask(ListOffsetsRequest(topics=topics), _LIST_OFFSETS).topics
