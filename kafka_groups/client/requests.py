@@ -50,6 +50,8 @@ class OutgoingRequest:
         context: The manager's own data, to recognise the response.
         lane: The connection to use.
         newest_version: The newest version to use, if that is not the newest that both sides support.
+        on_new_connection: Whether it does not wait for responses to requests that were sent before: these fail, and
+            their connection is closed. Not in the data lane, where a session would end with it.
     """
 
     api: ApiKey
@@ -59,6 +61,7 @@ class OutgoingRequest:
     context: Any = None
     lane: Lane = Lane.CONTROL
     newest_version: int | None = None
+    on_new_connection: bool = False
 
 
 @frozen

@@ -155,6 +155,8 @@ class Router:
             reason = "The client is closed." if self._closed else f"Broker {request.node_id} is unknown."
             asyncio.get_running_loop().call_soon(on_failure, DisconnectedError(reason))
             return
+        if request.on_new_connection:
+            link = self._anew(link)
         waiting = _Waiting(request, on_answer, on_failure)
         if link.connection is not None and link.versions is not None:
             self._transmit(link, link.connection, link.versions, waiting)
@@ -221,6 +223,19 @@ class Router:
             backoff = BackoffTimer(settings.reconnect_backoff_ms, settings.reconnect_backoff_max_ms, self._rng)
             link = self._links[host, port, lane] = _Link(host, port, lane, backoff)
         return link
+
+    def _anew(self, link: _Link) -> _Link:
+        """Give up what waits for a connection or its responses, and return the link for the next connection."""
+        error = DisconnectedError(f"The client no longer waits for {link.host}:{link.port}.")
+        for waiting in _drain(link.queue):
+            asyncio.get_running_loop().call_soon(waiting.on_failure, error)
+        if link.connection is None:
+            return link
+        # Another object, as that of the old connection hears of its end later.
+        del self._links[link.host, link.port, link.lane]
+        connection, link.connection = link.connection, None
+        connection.abort(error)
+        return self._link(link.host, link.port, link.lane)
 
     # ------------------------------------------------------------------------------------ connecting
 

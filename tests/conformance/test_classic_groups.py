@@ -11,9 +11,11 @@ from tests.support.kafka.real_kafka import unique
 from tests.support.members.classic_group import BOTH, Group, generations
 from tests.support.members.classic_member import MEMBER_ID_REQUIRED, NONE, ClassicMember, subscription
 from tests.support.members.listed_groups import listed_groups
-from tests.support.targets import Target, everywhere, everywhere_with
+from tests.support.targets import Target, everywhere, everywhere_in_own_time_with, everywhere_with
 
 FENCED, UNKNOWN, REBALANCING = "FENCED_INSTANCE_ID", "UNKNOWN_MEMBER_ID", "REBALANCE_IN_PROGRESS"
+CHANGED = [("range", subscription("t", "another"))]
+"""With the protocols that it has, a follower gets its answer at once."""
 LEAST_SESSION_MS = int(SINGLE_NODE_PROPERTIES["group.min.session.timeout.ms"])
 
 
@@ -310,3 +312,61 @@ async def test_a_group_with_members_is_listed_and_cannot_be_deleted(target: Targ
     listed = await listed_groups(member.client)
     [found] = [each for each in listed if each.group_id == group.group_id]
     assert (found.group_type, found.protocol_type, found.group_state) == ("classic", "consumer", "Stable")
+
+
+@everywhere
+async def test_heartbeats_of_a_member_that_waits_tell_whether_its_group_does_and_change_nothing(target: Target) -> None:
+    group = await new_group(target)
+    leader, follower = await group.stable(None, None)
+    beside = group.member().known_as(follower.member_id)  # on another connection
+    beside.generation = follower.generation
+    joining = asyncio.create_task(follower.join(protocols=CHANGED))
+    await group.in_state("PreparingRebalance")
+    assert [await beside.heartbeat() for _ in range(3)] == [REBALANCING] * 3
+    assert not joining.done()
+    await asyncio.gather(leader.join(), joining)
+    assert generations([leader, follower]) == {beside.generation + 1}
+    # The group has gone on, whether the member has its answer or not.
+    assert await beside.heartbeat() == "ILLEGAL_GENERATION"
+    await group.synced(*sorted((leader, follower), key=lambda member: not member.leads))
+    assert await beside.heartbeat() == "ILLEGAL_GENERATION"
+    assert [await each.heartbeat() for each in (leader, follower)] == [NONE, NONE]
+    await follower.leave()
+    assert await beside.heartbeat() == UNKNOWN
+
+
+@everywhere
+async def test_a_heartbeat_of_a_newcomer_that_waits_is_refused_and_changes_nothing(target: Target) -> None:
+    group = await new_group(target)
+    [first] = await group.stable(None)
+    second = group.member()
+    asked = await second.ask_to_join()
+    beside = group.member().known_as(asked.member_id)
+    beside.generation = 0
+    assert await beside.heartbeat() == UNKNOWN, "it has an id, but has not joined"
+    joining = asyncio.create_task(second.known_as(asked.member_id).join())
+    await group.in_state("PreparingRebalance")
+    assert [await beside.heartbeat() for _ in range(3)] == ["ILLEGAL_GENERATION"] * 3
+    assert not joining.done()
+    await asyncio.gather(first.join(), joining)
+    assert generations([first, second]) == {2}
+
+
+@everywhere_in_own_time_with({"group.min.session.timeout.ms": "1000"})
+async def test_heartbeats_do_not_keep_a_member_whose_answer_was_lost(target: Target) -> None:
+    group = await new_group(target)
+    leader, follower = await group.stable(None, None)
+    beside = group.member().known_as(follower.member_id)
+    beside.generation = follower.generation
+    session_ms = 1_500
+    joining = asyncio.create_task(follower.join(protocols=CHANGED, session_timeout_ms=session_ms))
+    await group.in_state("PreparingRebalance")
+    await asyncio.gather(leader.join(), joining)
+    for _ in range(4):  # as if the follower had no answer
+        await target.pass_time(session_ms // 3)
+        said = await beside.heartbeat()
+        if said == UNKNOWN:
+            break
+        assert said == "ILLEGAL_GENERATION"
+        await leader.heartbeat()
+    assert said == UNKNOWN

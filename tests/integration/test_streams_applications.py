@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import pytest
 from attrs import frozen
@@ -417,12 +417,16 @@ def active_of(app: KafkaStreams, word: str) -> UserEndpoint | None:
     return None
 
 
-def test_the_process_that_has_a_key_is_found(scene: Scene, tmp_path: Path) -> None:
+@pytest.mark.parametrize("protocol", ["streams", pytest.param("classic", marks=pytest.mark.slow)])
+def test_the_process_that_has_a_key_is_found(
+    scene: Scene, tmp_path: Path, protocol: Literal["streams", "classic"]
+) -> None:
     def at(port: int, workers: int = 1) -> KafkaStreams:
         return KafkaStreams(
             partial(word_count, scene.posts) if workers > 1 else word_count(scene.posts),
             application_id=f"{scene.posts}-app", bootstrap_servers=scene.servers, commit_interval_ms=100,
             application_server=f"localhost:{port}", num_workers=workers, state_dir=str(tmp_path / str(port)),
+            group_protocol=protocol,
         )  # fmt: skip
 
     scene.publish(100)

@@ -1,4 +1,4 @@
-"""What a topology and a member of a streams group import: neither loads the other's half, nor anything heavy."""
+"""What topologies, members of streams groups and applications import: no other half, nor anything heavy."""
 
 import subprocess
 import sys
@@ -46,6 +46,17 @@ NOT_FOR_A_MEMBER = {
     "kafka_groups.streams.workers",
 }
 
+OF_CLASSIC_GROUPS = {
+    "kafka_groups.admin.rules.streams_leader",
+    "kafka_groups.assignment.application",
+    "kafka_groups.protocol.consumer_protocol",
+    "kafka_groups.protocol.messages.join_group",
+    "kafka_groups.protocol.streams_user_data",
+    "kafka_groups.streams.member.classic",
+    "kafka_groups.streams.member.classic_membership",
+    "kafka_groups.streams.member.group_leader",
+}
+
 
 def imported_by(program: str) -> set[str]:
     """The modules that a program imports in a process of its own."""
@@ -65,3 +76,16 @@ def test_only_what_is_used_is_imported(program: str, unwanted: set[str], wanted:
     imported = imported_by(program)
     assert unwanted & imported == set()
     assert wanted in imported
+
+
+@pytest.mark.parametrize("protocol", ["streams", "classic"])
+def test_only_an_application_that_chooses_it_imports_what_classic_groups_need(protocol: str) -> None:
+    program = f"""
+from kafka_groups.streams import KafkaStreams, StreamsBuilder
+from kafka_groups.streams.workers.assembly import assembled_worker
+from kafka_groups.config.clients.streams import streams_config
+from kafka_groups.streams.workers.group_protocol import membership_of
+membership_of(streams_config({{"application.id": "a", "bootstrap.servers": "b:1", "group.protocol": "{protocol}"}}))
+"""
+    found = OF_CLASSIC_GROUPS & imported_by(program)
+    assert found == (OF_CLASSIC_GROUPS if protocol == "classic" else set())

@@ -1,4 +1,4 @@
-"""Questions about groups of one type: list, delete, find out the type (ListGroups, DescribeGroups, DeleteGroups)."""
+"""Questions about groups of one type: list, delete (ListGroups, DeleteGroups)."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
@@ -11,10 +11,9 @@ from kafka_groups.client.calls.results import Results
 from kafka_groups.errors import KafkaGroupsError, UnsupportedVersionError
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.messages.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
-from kafka_groups.protocol.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
 from kafka_groups.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 
-__all__ = ["GroupKind", "GroupStates", "delete_of_type", "kind_of_group", "list_of_type", "type_of_group"]
+__all__ = ["GroupStates", "delete_of_type", "list_of_type", "type_of_group"]
 
 V = TypeVar("V")
 
@@ -34,24 +33,6 @@ class GroupStates:
     errors: Mapping[int, KafkaGroupsError]
 
 
-@frozen
-class GroupKind:
-    """The type of a group.
-
-    Attributes:
-        type: The type, such as `share` or `classic`.
-        protocol: The protocol of the members of a classic group, such as `range`; empty if it is unknown.
-    """
-
-    type: str
-    protocol: str = ""
-
-    @property
-    def is_of_streams(self) -> bool:
-        """True if the members are those of a streams application with `group.protocol=classic`."""
-        return self.type == "classic" and self.protocol == "stream"
-
-
 async def list_of_type(ask: Asking, group_type: str, states: Iterable[str]) -> GroupStates:
     """Ask every broker for its groups of a type, such as `share`, in some states or in any."""
     wanted = tuple(states)
@@ -68,37 +49,6 @@ async def list_of_type(ask: Asking, group_type: str, states: Iterable[str]) -> G
     results = await ask(Question(what, ApiKey.LIST_GROUPS, nodes, build, _listed, places=places))
     found = {group_id: state for listed in results.values.values() for group_id, state in listed.items()}
     return GroupStates(dict(sorted(found.items())), results.errors)
-
-
-async def kind_of_group(ask: Asking, group_id: str) -> GroupKind | None:
-    """Ask which type a group has; None if no broker tells it.
-
-    Raises:
-        KafkaGroupsError: The brokers could not be asked.
-    """
-    question = Question(
-        "describe the group", ApiKey.DESCRIBE_GROUPS, (group_id,), _description, _classic_kinds, COORDINATORS
-    )
-    # Only classic groups are described.
-    if (kind := (await ask(question)).values.get(group_id)) is not None:
-        return kind
-    group_type = await type_of_group(ask, group_id)
-    return None if group_type is None else GroupKind(group_type)
-
-
-def _description(keys: Sequence[str], _version: int) -> DescribeGroupsRequest:
-    return DescribeGroupsRequest(groups=tuple(keys))
-
-
-def _classic_kinds(_keys: Sequence[str], response: DescribeGroupsResponse) -> Mapping[str, Answer[GroupKind | None]]:
-    # A group of another type is GROUP_ID_NOT_FOUND from version 6 on, and Dead before.
-    kinds = {each.group_id: GroupKind("classic", each.protocol_data) for each in response.groups}
-    return {
-        each.group_id: told(
-            each.error_code, each.error_message, None if each.group_state == "Dead" else kinds[each.group_id]
-        )
-        for each in response.groups
-    }
 
 
 async def type_of_group(ask: Asking, group_id: str) -> str | None:

@@ -5,11 +5,10 @@ import warnings
 import weakref
 from collections.abc import Iterable, Mapping
 from types import TracebackType
-from typing import Self, Unpack
+from typing import TYPE_CHECKING, Self, Unpack
 from uuid import UUID
 
 from kafka_groups.admin.rules.group_topology.group_topology import GroupTopology
-from kafka_groups.admin.rules.groups import GroupKind, kind_of_group
 from kafka_groups.client.assembly import Assembly, Environment
 from kafka_groups.client.background import BackgroundErrors
 from kafka_groups.client.call_guard import CallGuard
@@ -47,6 +46,9 @@ from kafka_groups.streams.member.rules.member_events import (
     TasksRevoked,
 )
 from kafka_groups.types import OffsetAndMetadata, TopicPartition
+
+if TYPE_CHECKING:  # imported when an error needs it
+    from kafka_groups.admin.rules.group_kinds import GroupKind
 
 __all__ = ["AsyncStreamsGroupMember"]
 
@@ -208,7 +210,9 @@ class AsyncStreamsGroupMember(_MemberView):
         self._errors.explain_fatal(told)
         return told
 
-    async def _group_kind(self) -> GroupKind | None:
+    async def _group_kind(self) -> "GroupKind | None":
+        from kafka_groups.admin.rules.group_kinds import kind_of_group  # noqa: PLC0415 - only for such an error
+
         client = admin_client(self._config, self._environment)
         try:
             return await kind_of_group(client.within(_GROUP_TYPE_MS), self._config.application_id)

@@ -1,11 +1,10 @@
 """The parts of a member's client from which its membership is made."""
 
 from collections.abc import Callable, Mapping
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from attrs import frozen
 
-from kafka_groups.admin.rules.groups import GroupKind
 from kafka_groups.client.assembly import Assembly
 from kafka_groups.client.coordinators import CoordinatorManager
 from kafka_groups.client.engine import ClientEngine
@@ -16,6 +15,9 @@ from kafka_groups.streams.member.rules.group_membership import GroupMembership
 from kafka_groups.streams.member.rules.member_description import MemberDescription
 from kafka_groups.streams.member.rules.task_position import TaskPosition
 from kafka_groups.types import TaskId
+
+if TYPE_CHECKING:  # imported when an error needs it
+    from kafka_groups.admin.rules.group_kinds import GroupKind
 
 __all__ = ["GroupRefusals", "LeadingPart", "MadeMembership", "MembershipOf", "MembershipParts", "TaskPositions"]
 
@@ -63,7 +65,7 @@ class GroupRefusals(Protocol):
         """Return whether the error needs the type of the group."""
         ...
 
-    def explained(self, error: KafkaGroupsError, group_id: str, kind: GroupKind | None) -> KafkaGroupsError:
+    def explained(self, error: KafkaGroupsError, group_id: str, kind: "GroupKind | None") -> KafkaGroupsError:
         """Return the error with its remedy, or the same if it says all.
 
         Args:

@@ -328,6 +328,45 @@ class TestRouter:
 
         simulate(program)
 
+    def test_a_request_on_a_new_connection_waits_for_no_response_to_those_before(self) -> None:
+        async def program(simulation: Simulation) -> None:
+            way = Way(simulation, "b1")
+            broker = await TinyBroker("b1").listen(way.network)
+            way.nodes[1] = Node(1, "b1", 9)
+            in_group = attrs.evolve(look_up(1), lane=Lane.GROUP)
+            await way.ask(look_up(1))
+            assert isinstance(await way.ask(in_group), ClientResponse)
+            broker.silent = True
+            before = way.send(in_group)
+            await asyncio.sleep(0.1)
+            broker.silent = False
+            answer = await way.ask(attrs.evolve(in_group, on_new_connection=True))
+            assert isinstance(answer, ClientResponse)
+            assert isinstance(await before.future, DisconnectedError)
+            assert len(broker.transports) == 3
+            assert isinstance(await way.ask(in_group), ClientResponse)
+            assert isinstance(await way.ask(look_up(1)), ClientResponse)
+            assert len(broker.transports) == 3
+            await way.router.close()
+            await asyncio.sleep(0.1)
+            assert way.network.open_connections == 0
+
+        simulate(program)
+
+    def test_a_request_on_a_new_connection_takes_the_place_of_those_that_wait_for_one(self) -> None:
+        async def program(simulation: Simulation) -> None:
+            way = Way(simulation, "b1")
+            broker = await TinyBroker("b1").listen(way.network)
+            way.nodes[1] = Node(1, "b1", 9)
+            before = way.send(look_up(1))
+            after = way.send(attrs.evolve(look_up(1), on_new_connection=True))
+            assert isinstance(await before.future, DisconnectedError)
+            assert isinstance(await after.future, ClientResponse)
+            assert broker.seen.count("FIND_COORDINATOR") == 1
+            await way.router.close()
+
+        simulate(program)
+
     def test_closing_fails_what_waits_and_leaves_no_task(self) -> None:
         async def program(simulation: Simulation) -> None:
             way = Way(simulation, "gone")

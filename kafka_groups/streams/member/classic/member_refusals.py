@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
-from kafka_groups.admin.rules.groups import GroupKind
 from kafka_groups.assignment.application.task_assignor import TaskAssignmentError
 from kafka_groups.errors import BrokerError, KafkaGroupsError, error_for
 from kafka_groups.errors.texts import sentences
@@ -12,6 +12,9 @@ from kafka_groups.streams.errors import StreamsError
 from kafka_groups.streams.member.classic.assignment import AssignmentCode
 from kafka_groups.streams.member.classic.classic_settings import ClassicSettings
 from kafka_groups.streams.member.rules.member_description import MemberDescription
+
+if TYPE_CHECKING:  # imported when an error needs it
+    from kafka_groups.admin.rules.group_kinds import GroupKind
 
 __all__ = ["ClassicGroupRefusals", "assignment_error", "no_leader", "refusal", "too_large"]
 
@@ -23,7 +26,7 @@ class ClassicGroupRefusals:
         """Return whether the error needs the type of the group."""
         return isinstance(error, BrokerError) and error.code == ErrorCode.INCONSISTENT_GROUP_PROTOCOL
 
-    def explained(self, error: KafkaGroupsError, group_id: str, kind: GroupKind | None) -> KafkaGroupsError:
+    def explained(self, error: KafkaGroupsError, group_id: str, kind: "GroupKind | None") -> KafkaGroupsError:
         """Return the error with its remedy.
 
         Args:
@@ -39,7 +42,7 @@ class ClassicGroupRefusals:
         return told
 
 
-def _in_the_way(group_id: str, kind: GroupKind) -> str:
+def _in_the_way(group_id: str, kind: "GroupKind") -> str:
     if kind.type == "streams":
         return (
             f"Application {group_id!r} runs with group.protocol=streams. Stop all its instances and wait until the "

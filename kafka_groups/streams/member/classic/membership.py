@@ -24,6 +24,7 @@ from kafka_groups.streams.member.classic.classic_session import ClassicSession
 from kafka_groups.streams.member.classic.classic_settings import ClassicSettings, ClassicSurroundings
 from kafka_groups.streams.member.classic.departure import ClassicDeparture
 from kafka_groups.streams.member.classic.follow_ups import FollowUps
+from kafka_groups.streams.member.classic.join_inquiry import JoinInquiry
 from kafka_groups.streams.member.classic.known_group import KnownClassicGroup
 from kafka_groups.streams.member.classic.leading import LedGeneration
 from kafka_groups.streams.member.classic.member_refusals import (
@@ -101,7 +102,7 @@ class ClassicMembership:
         self._errors = errors
         self._surroundings = surroundings
         self._session = ClassicSession(settings.heartbeat_ms, surroundings.backoff())
-        self._round = ClassicRound(surroundings.backoff())
+        self._round = ClassicRound(surroundings.backoff(), JoinInquiry(settings.session_ms, settings.heartbeat_ms))
         self._departure = ClassicDeparture(surroundings.backoff())
         self._rounds = RoundLog(errors.events, description.group_id)
         self._follow_ups = FollowUps(settings, surroundings.wall_ms, self._rounds)
@@ -307,6 +308,9 @@ class ClassicMembership:
         """Return the requests that are due: LeaveGroup, JoinGroup or SyncGroup, and Heartbeat."""
         self._remind(now_ms)
         self._check_calls(now_ms)
+        if self._round.inquiry.remaining_ms(now_ms) == 0:
+            self._rounds.given_up(self.member_id)
+            self._round.give_up()
         if self.state is MembershipState.STABLE and self._follow_ups.remaining_ms(now_ms) == 0:
             self._begin_round()
         node_id = self._coordinator.node_id
@@ -325,7 +329,7 @@ class ClassicMembership:
             yield self._join_group(node_id, now_ms) if self.state is MembershipState.JOINING else self._sync(node_id)
 
     def _wait_ms(self, now_ms: int) -> int:
-        waits = [self.unconfirmed_since.remaining_ms(now_ms), self._round.watch.remaining_ms(now_ms)]
+        waits = [each.remaining_ms(now_ms) for each in (self.unconfirmed_since, self._round.watch, self._round.inquiry)]
         if self.state in IN_GROUP:
             waits.append(self.calls.remaining_ms(now_ms))
         if self.state is MembershipState.STABLE:
@@ -350,7 +354,11 @@ class ClassicMembership:
         return self._round.remaining_ms(now_ms)
 
     def _heartbeat_in_ms(self, now_ms: int) -> int:
-        return self._session.remaining_ms(now_ms) if self._heartbeats else NEVER_MS
+        if self._heartbeats:
+            return self._session.remaining_ms(now_ms)
+        # One whose JoinGroup is not answered for long asks whether it will be.
+        begins_in_ms = self._round.inquiry.begins_in_ms(now_ms) if self.member_id else NEVER_MS
+        return max(begins_in_ms, self._session.remaining_ms(now_ms))
 
     @property
     def _heartbeats(self) -> bool:
@@ -375,6 +383,8 @@ class ClassicMembership:
             error_code=self._group.error_code,
         ).encode(self.description)
         self._round.watch.sent(now_ms)
+        self._round.inquiry.sent(now_ms)
+        self._session.heard(now_ms)
         self.sensors.rebalances.begun(now_ms)
         return self._round.sent(self._requests.join(node_id, self._identity, metadata, self._round.reason))
 
@@ -480,12 +490,28 @@ class ClassicMembership:
         if response.error_code is ErrorCode.NONE:
             self._session.answered(response.throttle_time_ms, now_ms)
             self.heard += 1
+        else:
+            self._session.refused()
+        # The answer to a heartbeat of an earlier generation says nothing about this one.
+        if request.context != self._identity:
             return
-        self._session.refused()
-        # The answer to a heartbeat of an earlier generation says nothing about this one, and while a JoinGroup is on
-        # its way, that is what counts.
-        if request.context == self._identity and self._heartbeats:
-            self._react(RoundStep.HEARTBEAT, response.error_code, now_ms)
+        if self._heartbeats:
+            if response.error_code is not ErrorCode.NONE:
+                self._react(RoundStep.HEARTBEAT, response.error_code, now_ms)
+        elif self._round.inquiry.begins_in_ms(now_ms) == 0:
+            self._inquired(request.node_id, response.error_code, now_ms)
+
+    def _inquired(self, node_id: int | None, code: ErrorCode, now_ms: int) -> None:
+        """React to the answer to a heartbeat while JoinGroup waits for its own, which counts if it still comes."""
+        in_doubt = ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION
+        if code not in (ErrorCode.NONE, ErrorCode.REBALANCE_IN_PROGRESS, *in_doubt):
+            self._react(RoundStep.HEARTBEAT, code, now_ms)
+            return
+        # A member that has just come has no generation, which any generation of its group contradicts. JoinGroup at a
+        # broker that no longer coordinates the group will not be answered.
+        is_illegal = code is ErrorCode.ILLEGAL_GENERATION and self.epoch > 0
+        is_elsewhere = self._round.in_flight is None or self._round.in_flight.node_id != node_id
+        self._round.inquiry.heard(now_ms, waits=not (code is ErrorCode.UNKNOWN_MEMBER_ID or is_illegal or is_elsewhere))
 
     def _join_answered(self, response: JoinGroupResponse, now_ms: int) -> None:
         if response.error_code is ErrorCode.NONE:

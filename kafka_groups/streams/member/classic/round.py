@@ -2,8 +2,11 @@
 
 from collections.abc import Mapping
 
+from attrs import evolve
+
 from kafka_groups.client.backoff import BackoffTimer
 from kafka_groups.client.requests import NEVER_MS, OutgoingRequest
+from kafka_groups.streams.member.classic.join_inquiry import JoinInquiry
 from kafka_groups.streams.member.classic.round_log import JoinWatch
 
 __all__ = ["ClassicRound"]
@@ -14,9 +17,11 @@ class ClassicRound:
 
     Args:
         backoff: Delays them after failures.
+        inquiry: Finds out whether an unanswered JoinGroup will be answered.
 
     Attributes:
         watch: When an unanswered JoinGroup is mentioned.
+        inquiry: Finds out whether it will be answered.
         in_flight: The request that is waiting for its response.
         join_sent: Whether JoinGroup was sent in this round, after which heartbeats stop until it is answered.
         joins: How many JoinGroup requests the member has built.
@@ -26,8 +31,10 @@ class ClassicRound:
         reason: Why the member has joined.
     """
 
-    def __init__(self, backoff: BackoffTimer) -> None:
+    def __init__(self, backoff: BackoffTimer, inquiry: JoinInquiry) -> None:
         self._backoff = backoff
+        self._needs_connection = False
+        self.inquiry = inquiry
         self._holds = 0
         self._is_gated = False
         self.watch = JoinWatch()
@@ -70,14 +77,15 @@ class ClassicRound:
         self.reason = reason or self.reason
 
     def sent(self, request: OutgoingRequest) -> OutgoingRequest:
-        """Note a request, and return it."""
-        self.in_flight = request
-        return request
+        """Note a request, and return it as it is sent."""
+        self.in_flight = evolve(request, on_new_connection=self._needs_connection)
+        self._needs_connection = False
+        return self.in_flight
 
     def answered(self, throttle_time_ms: int, now_ms: int) -> None:
         """Note a response, or a failure."""
         self.in_flight = None
-        self.watch.answered()
+        self._waits_no_more()
         self._backoff.wait(throttle_time_ms, now_ms)
 
     def failed(self, now_ms: int) -> None:
@@ -99,9 +107,19 @@ class ClassicRound:
 
     def forget(self) -> None:
         """Ignore what is in flight: the member has no generation any more."""
-        self.in_flight = None
-        self.watch.answered()
+        self.give_up()
         self.join_sent = self._is_gated = False
+
+    def give_up(self) -> None:
+        """Ignore what is in flight."""
+        # Brokers answer the requests of a connection in order, so the next one must not wait behind this one.
+        self._needs_connection = self._needs_connection or self.in_flight is not None
+        self.in_flight = None
+        self._waits_no_more()
+
+    def _waits_no_more(self) -> None:
+        self.watch.answered()
+        self.inquiry.over()
 
     @property
     def assigned_bytes(self) -> int:

@@ -56,6 +56,15 @@ class RoundLog:
             "are gone, and for their max.poll.interval.ms if they live. This member processes its tasks meanwhile.",
         )
 
+    def given_up(self, member_id: str) -> None:
+        """The answer to JoinGroup was lost."""
+        self.events.warn(
+            Area.GROUP,
+            "join lost",
+            f"The group {self.group_id} has gone on without member {member_id}: the answer to its JoinGroup was lost. "
+            "It joins again.",
+        )
+
     def holds_up(self, member_id: str, tasks: MemberTasks, waited_ms: int) -> None:
         """The group waits for this member to close tasks."""
         self.events.warn(

@@ -1,10 +1,9 @@
 """Remedies for errors with which the coordinator refuses a member for good."""
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from attrs import frozen
 
-from kafka_groups.admin.rules.groups import GroupKind
 from kafka_groups.errors import (
     GroupIdNotFoundError,
     InvalidRequestError,
@@ -12,6 +11,9 @@ from kafka_groups.errors import (
     UnsupportedVersionError,
 )
 from kafka_groups.errors.texts import sentences
+
+if TYPE_CHECKING:  # imported when an error needs it
+    from kafka_groups.admin.rules.group_kinds import GroupKind
 
 __all__ = ["StreamsGroupRefusals", "with_remedy"]
 
@@ -35,7 +37,7 @@ class StreamsGroupRefusals:
         """Return whether the error needs the type of the group."""
         return _is_of_another_type(error)
 
-    def explained(self, error: KafkaGroupsError, group_id: str, kind: GroupKind | None) -> KafkaGroupsError:
+    def explained(self, error: KafkaGroupsError, group_id: str, kind: "GroupKind | None") -> KafkaGroupsError:
         """Return the error with its remedy.
 
         Args:
@@ -50,7 +52,7 @@ class StreamsGroupRefusals:
             return _told(error, sentences(str(error), _ALTERNATIVE))
         return error
 
-    def _of_another_type(self, group_id: str, kind: GroupKind | None) -> str:
+    def _of_another_type(self, group_id: str, kind: "GroupKind | None") -> str:
         if kind is None:
             return f"Group {group_id!r} is of another type than streams. Choose another application_id."
         if kind.type != _CLASSIC:

@@ -9,11 +9,14 @@ import pytest
 from kafka_groups.admin.rules.group_topology.group_topology import ChangelogTopic, RepartitionTopic
 from kafka_groups.admin.rules.group_topology.topology_builder import GroupTopologyBuilder
 from kafka_groups.admin.rules.streams_leader.group_round import LeaderSettings
+from kafka_groups.broker.faults import DROP_RESPONSE
 from kafka_groups.errors import BrokerError, FencedInstanceIdError, KafkaGroupsError, TasksLostError
+from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.streams import AsyncStreamsGroupMember, MembershipState, StatusesChanged, TasksAssigned
 from kafka_groups.streams.errors import StreamsError
 from kafka_groups.streams.member.classic.classic_settings import ClassicSettings
+from kafka_groups.streams.member.classic.membership import ClassicMembership
 from kafka_groups.streams.member.classic_membership import classic_membership
 from kafka_groups.streams.member.rules.member_events import GroupMembershipOperation
 from kafka_groups.testing.simulation import Simulation, run_simulated
@@ -244,5 +247,36 @@ def test_all_members_shut_down_when_one_asks_for_it() -> None:
             for each in (first, second):
                 with pytest.raises(KafkaGroupsError, match="asked all members to shut down"):
                     await until(lambda: False, first, second) if each is first else await until(lambda: False, each)
+
+    simulate(program)
+
+
+@pytest.mark.parametrize("is_known", [True, False], ids=["member", "newcomer"])
+def test_a_member_whose_answer_to_join_group_was_lost_joins_again_after_its_session(*, is_known: bool) -> None:
+    async def program(world: World) -> None:
+        async with member(world) as first, member(world) as second:
+            await first.join()
+            await until(lambda: shared(first), first)
+            if is_known:
+                await second.join()
+                await until(lambda: shared(first, second), first, second)
+            lost = world.cluster.faults.on(
+                ApiKey.JOIN_GROUP,
+                DROP_RESPONSE,
+                times=1,
+                when=lambda request: bool(request.member_id) and request.member_id != first.member_id,
+            )
+            if is_known:
+                rounds = first._client.membership
+                assert isinstance(rounds, ClassicMembership)
+                rounds.request_round("a test asks for it")
+            else:
+                await second.join()
+            await until(lambda: lost.hits == 1, first, second)
+            begun_ms = world.simulation.clock.now_ms()
+            before = first.epoch
+            await until(lambda: shared(first, second) and second.epoch == first.epoch > before, first, second)
+            took_ms = world.simulation.clock.now_ms() - begun_ms
+            assert SETTINGS.session_ms <= took_ms < 4 * SETTINGS.session_ms
 
     simulate(program)

@@ -7,14 +7,17 @@ from typing import Any, TypeVar
 
 import pytest
 
-from kafka_groups.broker.faults import answer
+from kafka_groups.broker.faults import LOSE_RESPONSE, answer
 from kafka_groups.config.clients.streams import streams_config
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.protocol.apis import ApiKey
+from kafka_groups.protocol.consumer_protocol import ConsumerProtocolSubscription
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.describe_groups import DescribeGroupsResponse
+from kafka_groups.protocol.messages.join_group import JoinGroupRequest
 from kafka_groups.protocol.messages.list_groups import ListGroupsResponse
 from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatResponse
+from kafka_groups.protocol.streams_user_data.subscription_info import SubscriptionInfo, decode_subscription
 from kafka_groups.streams import AsyncStreamsGroupMember, StatusesChanged, TasksAssigned
 from kafka_groups.streams.workers.group_protocol import membership_of
 from kafka_groups.testing.simulation import Simulation, run_simulated
@@ -40,9 +43,9 @@ def simulate(program: Callable[[World], Awaitable[None]]) -> None:
     run_simulated(run, seed=1, limit_s=3600)
 
 
-def member_of_application(world: World, protocol: str) -> AsyncStreamsGroupMember:
+def member_of_application(world: World, protocol: str, **member: Any) -> AsyncStreamsGroupMember:
     config = streams_config({"bootstrap.servers": "b:1", "application.id": "app", "group.protocol": protocol})
-    return world.member(_membership_of=membership_of(config, at_once))
+    return world.member(_membership_of=membership_of(config, at_once), **member)
 
 
 async def assigned(member: AsyncStreamsGroupMember) -> None:
@@ -107,6 +110,26 @@ def test_a_member_of_a_program_hears_of_the_classic_group_alone() -> None:
             said = await refused(other)
             assert said.startswith("Group 'app' is a classic group, not a streams group. Stop all its members")
             assert said.endswith("keeps its committed offsets. Or choose another application_id.")
+
+    simulate(program)
+
+
+def test_the_rack_and_the_tags_of_an_application_are_sent_to_leaders_in_java() -> None:
+    async def program(world: World) -> None:
+        asked: list[JoinGroupRequest] = []
+
+        def note(request: JoinGroupRequest) -> bool:
+            asked.append(request)
+            return False
+
+        world.cluster.faults.on(ApiKey.JOIN_GROUP, LOSE_RESPONSE, when=note)
+        config = {"client_rack": "r1", "client_tags": {"zone": "z1"}}
+        async with member_of_application(world, "classic", **config) as member:
+            await assigned(member)
+            said = ConsumerProtocolSubscription.decode(asked[0].protocols[0].metadata)
+            info = decode_subscription(said.user_data)
+            assert isinstance(info, SubscriptionInfo)
+            assert (said.rack_id, info.client_tags) == ("r1", (("zone", "z1"),))
 
     simulate(program)
 
