@@ -53,6 +53,7 @@ def test_the_runs_contain_what_can_go_wrong() -> None:
         seen += run_of(seed).seen
     wanted = {
         "lost answer": 20,
+        "another connection": 2,
         "restarted": 2,
         "pause": 2,
         "not led": 2,

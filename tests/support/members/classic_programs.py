@@ -53,6 +53,7 @@ class Faults:
     Attributes:
         lost_request: Requests that the coordinator never gets.
         lost_answer: Answers that the member never gets.
+        silent: Answers to JoinGroup that never come, on a connection that stays open.
         repeated: Answers that come twice.
         pause: Processes that stand still in a step.
         no_lead: Leaders that cannot assign tasks.
@@ -61,13 +62,14 @@ class Faults:
 
     lost_request: float = 3
     lost_answer: float = 5
+    silent: float = 8
     repeated: float = 5
     pause: float = 0.8
     no_lead: float = 10
     late_ms: int = 2_500
 
 
-NO_FAULTS: Final = Faults(0, 0, 0, 0, 0, 100)
+NO_FAULTS: Final = Faults(0, 0, 0, 0, 0, 0, 100)
 
 
 @define(eq=False)
@@ -78,6 +80,7 @@ class _Sent:
     is_lost: bool
     answer: Any = None
     is_handed: bool = False
+    is_silent: bool = False
     until_ms: int = 0
 
 
@@ -199,8 +202,15 @@ class ClassicWorld:
             self._move(program, lane)
         for request in program.membership.poll(self.group.now_ms).requests:
             lost = self.rng.uniform(0, 100) < self.faults.lost_request
+            if request.on_new_connection:
+                self._hang_up(program, program.lanes[request.lane])
             program.lanes[request.lane].append(_Sent(request, lost, until_ms=self._soon()))
         program.hear()
+
+    def _hang_up(self, program: ClassicProgram, lane: deque[_Sent]) -> None:
+        self.seen["another connection"] += 1
+        while lane:
+            self._fail(program, lane.popleft())
 
     def _soon(self) -> int:
         late = self.rng.random() < 0.2
@@ -211,15 +221,20 @@ class ClassicWorld:
         sent = lane[0] if lane else None
         if sent is None or self.group.now_ms < sent.until_ms:
             return
-        if sent.is_lost:
+        if sent.is_lost or sent.is_silent:
             lane.popleft()
             self._fail(program, sent)
         elif not sent.is_handed:
             sent.is_handed = True
             self.group.handle(sent.request.build(5), lambda answer: self._answered(sent, answer))
+        elif sent.answer is not None and self._is_silent(sent):
+            sent.is_silent, sent.until_ms = True, self.group.now_ms + sent.request.timeout_ms
         elif sent.answer is not None:
             lane.popleft()
             self._deliver(program, sent)
+
+    def _is_silent(self, sent: _Sent) -> bool:
+        return sent.request.api is ApiKey.JOIN_GROUP and self.rng.uniform(0, 100) < self.faults.silent
 
     def _answered(self, sent: _Sent, answer: Any) -> None:
         sent.answer, sent.until_ms = answer, self._soon()
