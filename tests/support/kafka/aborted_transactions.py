@@ -19,14 +19,15 @@ _MAX_BYTES = 2**24
 _ABORT = 0
 
 
-def aborted_transactions(servers: str, partitions: Iterable[TopicPartition]) -> int:
-    """Return the number of aborting markers in partitions: a transaction has one in each that it has written to."""
+def aborted_transactions(servers: str, partitions: Iterable[TopicPartition], producer_id: int) -> int:
+    """Return the number of aborting markers of a producer: a transaction has one in each partition that it wrote to."""
     topics = AdminClient({"bootstrap.servers": servers}).list_topics(timeout=_PATIENCE_S)
     found = 0
     for place in partitions:
         leader = topics.brokers[topics.topics[place.topic].partitions[place.partition].leader]
         with RawConnection(str(leader.host), leader.port) as connection:
-            found += sum(map(_aborts, _batches(connection, place)))
+            batches = _batches(connection, place)
+            found += sum(_aborts(batch) for batch in batches if batch.header.producer_id == producer_id)
     return found
 
 
