@@ -22,7 +22,9 @@ PROTOCOLS: tuple[Protocol, ...] = ("classic", "streams", "classic")
 LINES = 40
 
 
-@pytest.fixture(scope="module", params=["embedded", pytest.param("real", marks=pytest.mark.real_kafka)])
+@pytest.fixture(
+    scope="module", params=["embedded", pytest.param("real", marks=[pytest.mark.real_kafka, pytest.mark.long])]
+)
 def servers(request: pytest.FixtureRequest) -> Iterator[str]:
     if request.param == "real":
         yield request.getfixturevalue("real_kafka").bootstrap_servers
@@ -33,7 +35,7 @@ def servers(request: pytest.FixtureRequest) -> Iterator[str]:
         assert cluster.unexpected_errors == ()
 
 
-@pytest.mark.parametrize("guarantee", [AT_LEAST_ONCE, EXACTLY_ONCE])
+@pytest.mark.parametrize("guarantee", [pytest.param(AT_LEAST_ONCE, marks=pytest.mark.long), EXACTLY_ONCE])
 def test_offsets_and_state_are_those_of_before(servers: str, tmp_path: Path, guarantee: Guarantee) -> None:
     app = CountedApplication(servers, tmp_path, guarantee)
     for protocol in PROTOCOLS:

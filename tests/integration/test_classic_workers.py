@@ -23,7 +23,7 @@ from tests.support.kafka.real_kafka import unique
 from tests.support.kafka.topics_of_servers import TopicsOfServers
 from tests.support.members.described_classic_group import DescribedMember, described_members
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.slow, pytest.mark.long, pytest.mark.timeout(600)]
 
 PATIENCE_S = 200.0
 PARTITIONS, WORKERS = 8, 3

@@ -26,7 +26,9 @@ KEYS = {
 """The session does not end within the test."""
 
 
-@pytest.fixture(scope="module", params=["embedded", pytest.param("real", marks=pytest.mark.real_kafka)])
+@pytest.fixture(
+    scope="module", params=["embedded", pytest.param("real", marks=[pytest.mark.real_kafka, pytest.mark.long])]
+)
 def servers(request: pytest.FixtureRequest) -> Iterator[str]:
     if request.param == "real":
         yield request.getfixturevalue("real_kafka").bootstrap_servers
