@@ -10,8 +10,7 @@ from uuid import UUID
 
 from kafka_groups.admin.rules.group_offsets import commit_question, fetch_question
 from kafka_groups.client.assembly import Assembly
-from kafka_groups.client.calls.call import Call, CallSettings
-from kafka_groups.client.calls.manager import CallManager
+from kafka_groups.client.calls.asker import QuestionAsker
 from kafka_groups.client.calls.questions import Question
 from kafka_groups.client.calls.results import Results
 from kafka_groups.client.loggers import GROUP_LOG, write_event
@@ -107,11 +106,11 @@ class StreamsClient:
         self._leader = made.leader
         self._topology = description.topology
         self._topics = CommittedTopics(assembly.metadata.id_of)
-        self._calls = CallManager()
+        self._asker = QuestionAsker(assembly, config.request_timeout_ms, lambda: self._engine)
         metadata = assembly.metadata_manager(max_age_ms=config.metadata_max_age_ms, allow_auto_create=False)
         metadata.set_topics(description.topology.source_topics)
-        managers: tuple[RequestManager, ...] = (self.membership, coordinator, metadata, self._calls, *made.managers)
-        self._engine = assembly.engine(managers, self._after_turn)
+        managers: tuple[RequestManager, ...] = (self.membership, coordinator, metadata, self._asker.manager)
+        self._engine = assembly.engine((*managers, *made.managers), self._after_turn)
 
     def __repr__(self) -> str:
         return f"<StreamsClient {self.membership!r}>"
@@ -199,7 +198,7 @@ class StreamsClient:
 
     async def abort(self) -> None:
         """Close all connections without telling the coordinator, which removes the member when its session ends."""
-        self._calls.fail(ClosedError("The member was closed."))
+        self._asker.manager.fail(ClosedError("The member was closed."))
         if self._leader is not None:
             await self._leader.stop()
         await self._engine.stop()
@@ -373,20 +372,7 @@ class StreamsClient:
         Raises:
             KafkaGroupsError: What the coordinator answered, or why it could not be asked.
         """
-        timeout_ms = deadline_ms - self._clock.now_ms()
-        settings = CallSettings(deadline_ms, timeout_ms, self._config.request_timeout_ms)
-        done = asyncio.Event()
-        call = Call(question, self._assembly.metadata, self._assembly.backoff(), settings, done.set)
-        self._calls.begin(call)
-        try:
-            self._engine.turn()
-            await done.wait()
-        finally:
-            # Also when the caller is cancelled: nobody waits for the answer any more.
-            self._calls.drop(call)
-        if call.failure is not None:
-            raise call.failure
-        return call.results[key]
+        return (await self._asker.within(deadline_ms - self._clock.now_ms())(question))[key]
 
     # ----------------------------------------------------------------------------------- after a turn
 
@@ -406,7 +392,7 @@ class StreamsClient:
         self._write_log()
         # A refused member has no epoch to commit with, so calls must not wait for their timeouts.
         if self._errors.fatal is not None:
-            self._calls.fail(self._errors.fatal)
+            self._asker.manager.fail(self._errors.fatal)
         for wait in self._waits:
             wait.set()
         if self.on_news is not None and (self.membership.has_events or self._errors):
