@@ -97,9 +97,9 @@ class Scene:
         create_topics({"bootstrap.servers": servers}, {f"{self.application_id}-in": PARTITIONS})
         self.topics.create(f"{self.application_id}-out")
         instance = Instance(servers, self.application_id, str(self.marker), session_ms)
-        self.small = started(instance)
-        wait_until(lambda: self.shares() == [[PARTITIONS]], PATIENCE_S, self.shares)
-        self.large = started(evolve(instance, workers=WORKERS))
+        self.small, self.large = started(instance), started(evolve(instance, workers=WORKERS))
+
+    def wait_until_shared(self) -> None:
         wait_until(lambda: self.shares() == [[2], [2, 2, 2]], PATIENCE_S, self.shares)
 
     def members(self) -> dict[UUID, list[DescribedMember]]:
@@ -128,10 +128,11 @@ class Scene:
         return set(self.members())
 
     def close(self) -> None:
+        alive = [each.is_alive() for each in (self.small, self.large)]
         for each in (self.small, self.large):
-            assert each.is_alive(), "it ended by itself"
             each.kill()
             each.join()
+        assert all(alive), "one ended by itself"
 
 
 def started(instance: Instance) -> BaseProcess:
@@ -143,6 +144,7 @@ def started(instance: Instance) -> BaseProcess:
 def test_a_worker_that_fails_is_replaced_at_once(servers: str, tmp_path: Path) -> None:
     # The session does not end within the test: the failed worker has left.
     with closing(Scene(servers, tmp_path, 300_000)) as scene:
+        scene.wait_until_shared()
         processes, before = scene.process_ids(), scene.ids(WORKERS)
         scene.write_to_large(POISON)
         wait_until(scene.marker.exists, PATIENCE_S)
@@ -153,6 +155,7 @@ def test_a_worker_that_fails_is_replaced_at_once(servers: str, tmp_path: Path) -
 
 def test_a_killed_worker_is_replaced_in_its_process_after_its_session(servers: str, tmp_path: Path) -> None:
     with closing(Scene(servers, tmp_path, 3_000)) as scene:
+        scene.wait_until_shared()
         processes, before = scene.process_ids(), scene.ids(WORKERS)
         assert scene.large.pid is not None
         os.kill(max(workers_of(scene.large.pid)), signal.SIGKILL)
