@@ -10,11 +10,12 @@ __all__ = ["standing_still"]
 
 @contextmanager
 def standing_still(*processes: int) -> Iterator[None]:
-    """Stop processes during the block."""
+    """Stop processes during the block. A parent comes before its children."""
     for process in processes:
         os.kill(process, signal.SIGSTOP)
     try:
         yield
     finally:
-        for process in processes:
+        # Children first: a parent that goes on looks after those that have died, and then nobody has their numbers.
+        for process in reversed(processes):
             os.kill(process, signal.SIGCONT)

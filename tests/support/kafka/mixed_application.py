@@ -48,7 +48,7 @@ K = TypeVar("K")
 
 _SERDE = "org.apache.kafka.common.serialization.Serdes$StringSerde"
 _IN_MEMORY = "org.apache.kafka.streams.state.BuiltInDslStoreSuppliers$InMemoryDslStoreSuppliers"
-_AGE_MS, _STEP_MS, _TIMES, _HIGHEST = 5_000_000, 500, 4_000, 20
+_AGE_MS, _STEP_MS, _TIMES, _HIGHEST = 5_000_000, 500, 9_000, 20
 _PACE_S = 0.03
 _PASSING = {
     KafkaError.NOT_COORDINATOR,
