@@ -53,11 +53,17 @@ def fingerprint_of(topology: object) -> str:
     return hashlib.sha256(repr(topology).encode()).hexdigest()
 
 
-def claim(folder: Path, application_id: str, fingerprint: str) -> None:
+def claim(folder: Path, application_id: str, fingerprint: str, *, may_change: bool = False) -> None:
     """Check that what is in a folder is of this application, or note that it is from now on. The caller has its lock.
 
+    Args:
+        folder: The folder.
+        application_id: The application.
+        fingerprint: That of its topology; see `fingerprint_of`.
+        may_change: Whether its group takes another topology than before, as a classic group does.
+
     Raises:
-        ConfigurationError: It belongs to another application, another topology, or a newer release.
+        ConfigurationError: It belongs to another application, another topology that is not taken, or a newer release.
         OSError: It cannot be read or written.
     """
     found = read_json(folder / _NAME)
@@ -81,11 +87,20 @@ def claim(folder: Path, application_id: str, fingerprint: str) -> None:
         )
     # The sub-topologies are numbered, so with others the folder of a task may be that of another one. A streams group
     # does not take a changed topology either.
-    if found.get("topology") != fingerprint:
+    if found.get("topology") == fingerprint:
+        return
+    if not may_change:
         raise ConfigurationError(
             f"The stores in {folder} are of a topology of {application_id!r} with other sub-topologies or topics. "
             f"{remedy}"
         )
+    _log.warning(
+        "The topology of %r has other sub-topologies or topics than the one whose stores are in %s. Tasks whose stores "
+        "have other changelogs now are emptied and restored.",
+        application_id,
+        folder,
+    )
+    write_json(folder / _NAME, mine)
 
 
 def check_mount(folder: Path) -> None:

@@ -60,13 +60,15 @@ class Restoration:
     async def begin(self, task: OwnedTask) -> str | None:
         """Begin to restore a task. Return a reason if its stores and its changelog do not fit together, otherwise None.
 
-        They do not if the changelog has lost records that the stores do not have, ends before what they have, or was
-        deleted and created again.
+        They do not if the changelog has lost records that the stores do not have, ends before what they have, was
+        deleted and created again, or is another one than before.
 
         Raises:
             TasksLostError: The member has lost the task.
             KafkaGroupsError: The brokers did not answer, or refused.
         """
+        if others := _other_changelogs(task):
+            return f"The files of task {task.task_id} are of stores with other changelogs: {', '.join(others)}."
         # Only an active task begins to read at the committed offsets. Window stores need the committed times to know
         # what has expired.
         if task.role is TaskRole.ACTIVE or task.task.keeps_windows:
@@ -323,6 +325,16 @@ class Restoration:
         task.task.apply(place, records, reached)
         task.applied[place] = reached
         return len(records)
+
+
+def _other_changelogs(task: OwnedTask) -> list[str]:
+    """Return the changelogs in the files of a task that none of its stores has any more, as its topology has changed.
+
+    Nobody knows which of the rows in the stores came from them. A classic group takes an application with another
+    topology; in a streams group there are none.
+    """
+    known = {place.topic for place in task.task.changelog_partitions}
+    return sorted({place.topic for place in task.engine.positions} - known)
 
 
 def _lost_records(task: OwnedTask) -> str:

@@ -103,7 +103,7 @@ def claimed_directory(application: ConfiguredApplication) -> StateDirectory:
         if application.persistent_stores:
             with directory.usable():
                 check_mount(directory.path)
-                claim(directory.path, config.application_id, application.fingerprint)
+                claim(directory.path, config.application_id, application.fingerprint, may_change=config.is_classic)
     except BaseException:
         directory.close()
         raise

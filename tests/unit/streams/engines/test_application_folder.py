@@ -79,6 +79,18 @@ def test_a_folder_of_others_is_refused_and_stays_as_it_is(
     assert (tmp_path / "format.json").read_text(encoding="utf-8") == text
 
 
+def test_a_classic_group_takes_another_topology_with_one_warning(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    claim(tmp_path, "mine", "f")
+    for _ in range(2):
+        claim(tmp_path, "mine", "g", may_change=True)
+    assert caplog.text.count("has other sub-topologies or topics") == 1
+    claim(tmp_path, "mine", "g")
+    with pytest.raises(ConfigurationError, match="are of application 'mine', not of 'theirs'"):
+        claim(tmp_path, "theirs", "g", may_change=True)
+
+
 def test_the_fingerprint_of_a_topology_changes_with_it() -> None:
     assert fingerprint_of({"0": ["a"]}) == fingerprint_of({"0": ["a"]}) != fingerprint_of({"0": ["b"]})
 

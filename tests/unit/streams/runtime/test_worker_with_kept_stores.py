@@ -321,6 +321,31 @@ async def test_one_of_several_workers_tells_of_its_own_tasks_alone_as_soon_as_it
 # ------------------------------------------------------------------------------------------------ changelogs made again
 
 
+def renamed() -> Topology:
+    """Counts in a store of another name: in its task, nobody has the changelog any more that the files know."""
+    builder = StreamsBuilder()
+    words = builder.stream("words", key=serdes.string, value=serdes.string)
+    words.group_by_key().count(store="sums").to_stream().to("totals")
+    return builder.build()
+
+
+@BOTH_GUARANTEES
+async def test_files_of_stores_with_other_changelogs_are_wiped_and_the_stores_are_restored(
+    disk: Disk, caplog: pytest.LogCaptureFixture, *, is_exactly_once: bool
+) -> None:
+    kafka = with_words()
+    await (await counted(disk.process(kafka, is_exactly_once=is_exactly_once))).worker.close()
+    kafka.counts["app-sums-changelog"] = 1
+    kafka.logs[TopicPartition("app-sums-changelog", 0)] = [LogEntry(b"be", (7).to_bytes(8, "big"), 1)]
+    other = disk.process(kafka, topology=renamed(), is_exactly_once=is_exactly_once)
+    other.member.assign("0_0")
+    await other.worker.start()
+    await other.turn_until(lambda: other.worker.is_running and other.worker.tasks)
+    assert f"The files of task 0_0 are of stores with other changelogs: {CHANGELOG}." in caplog.text
+    assert not set(other.worker.tasks[TASK].engine.positions) & {LOGGED}
+    assert kept(other, "sums") == Counter({"be": 7})
+
+
 def made_again(kafka: FakeKafka, word: str) -> None:
     """Let the changelog be another topic, with as many records as the one before and one more."""
     count = len(kafka.logs.pop(LOGGED))
