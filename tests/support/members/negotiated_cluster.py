@@ -1,6 +1,7 @@
 """Topics, committed records and committed offsets of a cluster of any release, through questions of our own client."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Self
 
 from kafka_groups.client.assembly import Environment
@@ -8,6 +9,7 @@ from kafka_groups.client.calls.client import admin_client
 from kafka_groups.client.calls.partition_offsets import by_topic
 from kafka_groups.client.calls.questions import COORDINATORS, LEADERS, Answer, Question, told
 from kafka_groups.config.clients.admin import admin_config
+from kafka_groups.errors import UnknownTopicOrPartitionError
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from kafka_groups.protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic, PartitionData
@@ -16,6 +18,7 @@ from kafka_groups.protocol.messages.offset_fetch import OffsetFetchRequest, Offs
 from kafka_groups.protocol.messages.update_features import UNSAFE_DOWNGRADE, FeatureUpdateKey, UpdateFeaturesRequest
 from kafka_groups.protocol.record_batch import iter_batches
 from kafka_groups.types import OffsetAndMetadata, TopicPartition
+from tests.support.conditions import until
 
 __all__ = ["NegotiatedCluster"]
 
@@ -47,8 +50,15 @@ class NegotiatedCluster:
         topic = CreatableTopic(name=name, num_partitions=partitions, replication_factor=1)
         request = CreateTopicsRequest(topics=(topic,), timeout_ms=_TIMEOUT_MS)
         await self._ask("create a topic", ApiKey.CREATE_TOPICS, request, lambda it: it.topics[0].error_code)
+        await until(partial(self._knows, name), bool, _TIMEOUT_MS / 1_000)
+
+    async def _knows(self, name: str) -> bool:
         looked_for = MetadataRequest(topics=(MetadataRequestTopic(name=name),), allow_auto_topic_creation=False)
-        await self._ask("find a topic", ApiKey.METADATA, looked_for, lambda it: it.topics[0].error_code)
+        try:
+            await self._ask("find a topic", ApiKey.METADATA, looked_for, lambda it: it.topics[0].error_code)
+        except UnknownTopicOrPartitionError:
+            return False
+        return True
 
     async def finalise(self, feature: str, level: int, kind: int = UNSAFE_DOWNGRADE) -> None:
         """Set the level of a feature."""
