@@ -116,7 +116,7 @@ def warnings_of_losses(records: list[logging.LogRecord]) -> Iterator[str]:
 
 OLD = {"k0": 10, "k1": 10, "k2": 10}
 KEPT, LOST, COUNTED_ON = {"k0": 20, "k1": 20, "k2": 10}, {"k0": 10, "k1": 10}, {"k0": 20, "k1": 20}
-"""Rows that were kept; those of the new changelog alone; those that were counted on from kept ones, and read from it."""
+"""Rows that were kept; those of the new changelog alone; those that were counted on from kept ones, then read."""
 
 
 async def rows_of(app: AsyncKafkaStreams, *, store: str = "counts", is_stale: bool = False) -> dict[str, object]:
