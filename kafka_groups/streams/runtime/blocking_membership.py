@@ -1,7 +1,7 @@
 """A worker's place in its group in production: the blocking member, whose heartbeats come from a thread of its own."""
 
-from collections.abc import AsyncIterator, Iterable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from collections.abc import Iterable, Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext
 from uuid import UUID
 
 from kafka_groups.client.membership.group_metadata import GroupMetadata
@@ -14,7 +14,7 @@ from kafka_groups.streams.member.rules.member_events import (
 )
 from kafka_groups.streams.member.rules.states import MembershipState
 from kafka_groups.streams.runtime.missing_rights import MissingRights
-from kafka_groups.streams.runtime.worker_membership import NO_IDS
+from kafka_groups.streams.runtime.worker_membership import NO_IDS, holding
 from kafka_groups.types import OffsetAndMetadata, TopicPartition
 
 __all__ = ["BlockingMembership"]
@@ -76,16 +76,9 @@ class BlockingMembership:
 
         Entering and leaving block, in spite of `async with`, until the member knows.
         """
-        return self._holding() if self._member._has_gate and not is_urgent else nullcontext(enter_result=True)
-
-    @asynccontextmanager
-    async def _holding(self) -> AsyncIterator[bool]:
-        may_commit = self._member._hold()
-        try:
-            yield may_commit
-        finally:
-            if may_commit:
-                self._member._release()
+        if is_urgent or not self._member._has_gate:
+            return nullcontext(enter_result=True)
+        return holding(self._member._hold, self._member._release)
 
     async def commit(
         self, offsets: Mapping[TopicPartition, OffsetAndMetadata], topic_ids: Mapping[TopicPartition, UUID] = NO_IDS

@@ -1,7 +1,7 @@
 """The interface of a worker to its group. The members of applications and of simulations have these methods."""
 
-from collections.abc import Iterable, Mapping
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from types import MappingProxyType
 from typing import Protocol
 from uuid import UUID
@@ -16,7 +16,7 @@ from kafka_groups.streams.member.rules.member_events import (
 from kafka_groups.streams.member.rules.states import MembershipState
 from kafka_groups.types import OffsetAndMetadata, TopicPartition
 
-__all__ = ["NO_IDS", "WorkerMembership"]
+__all__ = ["NO_IDS", "WorkerMembership", "holding"]
 
 NO_IDS: Mapping[TopicPartition, UUID] = MappingProxyType({})
 """Nobody knows the ids of the topics."""
@@ -85,3 +85,19 @@ class WorkerMembership(Protocol):
 
     async def close(self, timeout_s: float | None, operation: GroupMembershipOperation) -> None:
         """Leave the group."""
+
+
+@asynccontextmanager
+async def holding(hold: Callable[[], bool], release: Callable[[], None]) -> AsyncIterator[bool]:
+    """Hold a member in its generation during the block. Yield whether it could be held.
+
+    Args:
+        hold: Holds it, and returns True; or returns False.
+        release: Lets it go. Called only if it was held.
+    """
+    is_held = hold()
+    try:
+        yield is_held
+    finally:
+        if is_held:
+            release()

@@ -1,7 +1,7 @@
 """A worker's place in the group in virtual time: the asynchronous member, on the worker's own event loop."""
 
-from collections.abc import AsyncIterator, Iterable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from collections.abc import Iterable, Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext
 from uuid import UUID
 
 from typing_extensions import override
@@ -15,7 +15,7 @@ from kafka_groups.streams.member.rules.member_events import (
     TasksRevoked,
 )
 from kafka_groups.streams.member.rules.states import MembershipState
-from kafka_groups.streams.runtime.worker_membership import NO_IDS, WorkerMembership
+from kafka_groups.streams.runtime.worker_membership import NO_IDS, WorkerMembership, holding
 from kafka_groups.types import OffsetAndMetadata, TopicPartition
 
 __all__ = ["AsyncMembership"]
@@ -70,16 +70,9 @@ class AsyncMembership(WorkerMembership):
 
     @override
     def committing(self, *, is_urgent: bool = False) -> AbstractAsyncContextManager[bool]:
-        return self._holding() if self._member._has_gate and not is_urgent else nullcontext(enter_result=True)
-
-    @asynccontextmanager
-    async def _holding(self) -> AsyncIterator[bool]:
-        may_commit = self._member._hold()
-        try:
-            yield may_commit
-        finally:
-            if may_commit:
-                self._member._release()
+        if is_urgent or not self._member._has_gate:
+            return nullcontext(enter_result=True)
+        return holding(self._member._hold, self._member._release)
 
     @override
     async def commit(
