@@ -48,6 +48,7 @@ async def stranger(
     member = ClassicMember(client, group_id, instance, protocols=[(STREAM, subscription)])
     try:
         await cluster.coordinator_of(group_id)
+        await until(member.heartbeat, lambda it: it != "COORDINATOR_LOAD_IN_PROGRESS", 60)  # of a broker that is new
         following = asyncio.create_task(_follow(member, assign))
         try:
             await until(lambda: _generation(member, following), lambda it: it > 0, 60)
