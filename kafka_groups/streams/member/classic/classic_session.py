@@ -47,7 +47,7 @@ class ClassicSession:
         self.in_flight = None
 
     def failed(self, now_ms: int) -> None:
-        """Note that the heartbeat is to be repeated after the back-off."""
+        """Note that the heartbeat must be repeated after the back-off."""
         self.in_flight = None
         self._next_ms = 0
         self._backoff.failed(now_ms)

@@ -23,9 +23,9 @@ from kafka_groups.streams.member.classic.versions import UserDataVersion
 from kafka_groups.streams.member.rules.endpoints import EndpointPartitions
 from kafka_groups.streams.member.rules.inbox import ApplicationCalls
 from kafka_groups.streams.member.rules.member_description import MemberDescription
-from kafka_groups.streams.member.rules.member_tasks import MemberTasks
 from kafka_groups.streams.member.rules.membership_log import MembershipLog
 from kafka_groups.streams.member.rules.owned_tasks import ConfirmationReminder
+from kafka_groups.streams.member.rules.owning_member import OwningMember
 from kafka_groups.streams.member.rules.states import MembershipState
 from kafka_groups.streams.member.rules.streams_sensors import RoundSensors, StreamsSensors
 
@@ -34,7 +34,7 @@ __all__ = ["ClassicMemberState"]
 _COMMITTING: Final = frozenset({MembershipState.JOINING, MembershipState.RECONCILING, MembershipState.STABLE})
 
 
-class ClassicMemberState:
+class ClassicMemberState(OwningMember):
     """The state of a member of a classic group, which `ClassicMembership` changes.
 
     Args:
@@ -110,21 +110,6 @@ class ClassicMemberState:
         return ClassicIdentity(self.member_id, self.epoch)
 
     @property
-    def owned(self) -> MemberTasks:
-        """The tasks that the member owns, with those that it still has to give up."""
-        return self._tasks.owned
-
-    @property
-    def lost(self) -> MemberTasks:
-        """Tasks that may be another member's by now, and that the application has not closed."""
-        return self._tasks.lost
-
-    @property
-    def unconfirmed(self) -> MemberTasks:
-        """Tasks of events that the application has not confirmed."""
-        return self._tasks.unconfirmed
-
-    @property
     def statuses(self) -> tuple[StreamsGroupHeartbeatStatus, ...]:
         """The reasons why the group does not work; empty if it works."""
         return self._group.statuses
@@ -133,11 +118,6 @@ class ClassicMemberState:
     def endpoints(self) -> Mapping[UserEndpoint, EndpointPartitions]:
         """The partitions by the endpoints that answer interactive queries for them."""
         return self._group.endpoints
-
-    @property
-    def has_events(self) -> bool:
-        """True if there are events for the application. Any thread may ask."""
-        return bool(self._tasks.inbox)
 
     @property
     def has_left(self) -> bool:

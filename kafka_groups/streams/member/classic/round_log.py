@@ -130,7 +130,7 @@ class JoinWatch:
         self._since_ms, self._next_ms = None, NEVER_MS
 
     def due(self, now_ms: int) -> int | None:
-        """Return for how long there has been no response if that is to be mentioned now."""
+        """Return for how long there has been no response if that should be mentioned now."""
         if self._since_ms is None or now_ms < self._next_ms:
             return None
         waited_ms = now_ms - self._since_ms

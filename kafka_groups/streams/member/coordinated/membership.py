@@ -43,6 +43,7 @@ from kafka_groups.streams.member.rules.member_events import (
 from kafka_groups.streams.member.rules.member_tasks import NO_TASKS, MemberTasks
 from kafka_groups.streams.member.rules.membership_log import MembershipLog
 from kafka_groups.streams.member.rules.owned_tasks import ConfirmationReminder, TaskOwnership
+from kafka_groups.streams.member.rules.owning_member import OwningMember
 from kafka_groups.streams.member.rules.states import IN_GROUP, MembershipState
 from kafka_groups.streams.member.rules.streams_sensors import StreamsSensors
 
@@ -58,7 +59,7 @@ An epoch that is higher by one has been missed with a lost response."""
 _WITH_HEARTBEATS = IN_GROUP | {MembershipState.STALE, MembershipState.LEAVING}
 
 
-class StreamsMembership:
+class StreamsMembership(OwningMember):
     """The request manager that sends StreamsGroupHeartbeat.
 
     Args:
@@ -122,21 +123,6 @@ class StreamsMembership:
         return f"<StreamsMembership {member} {self.state.value} epoch {self.epoch}>"
 
     @property
-    def owned(self) -> MemberTasks:
-        """The tasks that the member owns, with those that it still has to give up."""
-        return self._tasks.owned
-
-    @property
-    def lost(self) -> MemberTasks:
-        """Tasks that may be another member's by now, and that the application has not closed."""
-        return self._tasks.lost
-
-    @property
-    def unconfirmed(self) -> MemberTasks:
-        """Tasks of events that the application has not confirmed."""
-        return self._tasks.unconfirmed
-
-    @property
     def statuses(self) -> tuple[StreamsGroupHeartbeatStatus, ...]:
         """The reasons why the group does not work; empty if it works."""
         return self.group.statuses
@@ -162,11 +148,6 @@ class StreamsMembership:
 
     def release(self) -> None:
         """Do nothing: no commit holds the member."""
-
-    @property
-    def has_events(self) -> bool:
-        """True if there are events for the application. Any thread may ask."""
-        return bool(self._tasks.inbox)
 
     @property
     def has_left(self) -> bool:
